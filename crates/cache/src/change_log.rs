@@ -67,18 +67,18 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_told_since_and_concerns_the_load_overtakes_it() {
+    fn matches_only_later_invalidations_of_these_keys() {
         let mut log = ChangeLog::default();
         log.record(user(1));
         let begun = log.position();
         let is_invalidated = |log: &ChangeLog| {
             log.has_invalidated_since(begun, |key| *key == user(1), |kind| kind == Kind::Guild)
         };
-        assert!(!is_invalidated(&log), "it was told before");
+        assert!(!is_invalidated(&log), "recorded before");
         log.record(user(2));
         log.record(Key::Guild(GuildId::new(1).unwrap()));
         log.record_kind(Kind::Session);
-        assert!(!is_invalidated(&log), "that concerns others");
+        assert!(!is_invalidated(&log), "other keys");
         let mut named = ChangeLog { invalidations: log.invalidations.clone(), next: log.next };
         named.record(user(1));
         assert!(is_invalidated(&named));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_began_before_everything_that_is_remembered_is_overtaken() {
+    fn treats_positions_before_the_log_as_invalidated() {
         let mut log = ChangeLog::default();
         for _ in 0..CAPACITY {
             log.record(user(2));

@@ -54,7 +54,7 @@ mod tests {
     use companion_testkit::world::{a_subscription, an_ownership, at, guild_id, user_id};
     use std::sync::Arc;
 
-    fn with_a_listing() -> Entries {
+    fn entries_with_a_listing() -> Entries {
         let entries = Entries::new(Shares::of(1 << 20));
         let memberships = [1, 2].map(an_ownership).to_vec().into();
         let list = Some(GuildList { memberships, fetched_at: at(1) });
@@ -64,24 +64,24 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_listing_counts_only_while_nothing_else_is_in_doubt() {
-        let entries = with_a_listing();
+    fn reloads_one_guild_only_if_nothing_else_was_invalidated() {
+        let entries = entries_with_a_listing();
         let changed = |entries: &Entries| entries.begin_load(user_id(1)).1.map(|changed| changed.guild);
         assert_eq!(changed(&entries), None);
         entries.invalidate([Key::Guild(guild_id(2))]);
         assert_eq!(changed(&entries), Some(guild_id(2)));
         entries.invalidate_kind(Kind::Member);
         assert_eq!(changed(&entries), None, "any member may have other roles");
-        let entries = with_a_listing();
+        let entries = entries_with_a_listing();
         entries.invalidate([Key::Guild(guild_id(1)), Key::Guild(guild_id(2))]);
         assert_eq!(changed(&entries), None, "two guilds");
-        let entries = with_a_listing();
+        let entries = entries_with_a_listing();
         entries.invalidate([Key::Guild(guild_id(1)), Key::User(user_id(1))]);
         assert_eq!(changed(&entries), None, "the user too");
     }
 
     #[test]
-    fn of_a_user_who_has_changed_as_well_more_than_the_guild_is_read() {
+    fn rejects_a_merge_if_the_users_own_part_changed() {
         let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: None };
         let before = ChangedListing { listing: Arc::default(), guild: guild_id(1) };
         for stored in [

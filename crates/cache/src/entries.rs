@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_dropped_under_the_lock() {
+    fn removes_sessions_under_the_state_lock() {
         let id = a_session(1, 1, at(1)).id;
         assert!(holds_the_lock(|entries| entries.invalidate([Key::Session(id)])));
         assert!(holds_the_lock(Entries::invalidate_all_sessions));
@@ -431,7 +431,7 @@ mod entries_tests {
         Entries::new(Shares::of(1 << 20))
     }
 
-    fn keep(entries: &Entries, session: &Session, position: u64) {
+    fn insert(entries: &Entries, session: &Session, position: u64) {
         entries.insert_session(&session.id, Some(session), position);
     }
 
@@ -442,7 +442,7 @@ mod entries_tests {
     }
 
     #[test]
-    fn all_kinds_of_copies_share_all_the_memory() {
+    fn shares_add_up_to_all_the_memory() {
         for memory in [0, 1, 1023, 64 << 20, u64::MAX] {
             let Shares { sessions, absent, listings } = Shares::of(memory);
             assert_eq!(u128::from(sessions) + u128::from(absent) + u128::from(listings), memory.into());
@@ -450,30 +450,30 @@ mod entries_tests {
     }
 
     #[test]
-    fn a_session_that_was_told_of_while_it_was_loaded_is_not_kept() {
+    fn skips_a_session_that_was_invalidated_while_loading() {
         let (entries, changed, other) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
         let position = entries.position();
         entries.invalidate([Key::Session(changed.id)]);
         for session in [&changed, &other] {
-            keep(&entries, session, position);
+            insert(&entries, session, position);
         }
         assert_eq!((entries.session(&changed.id), entries.session(&other.id)), (None, Some(other)));
     }
 
     #[test]
-    fn word_of_every_session_leaves_no_copy_and_overtakes_every_load() {
+    fn invalidates_all_sessions_and_all_session_loads() {
         let (entries, kept, loaded) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
         let position = entries.position();
-        keep(&entries, &kept, position);
+        insert(&entries, &kept, position);
         entries.invalidate_all_sessions();
-        keep(&entries, &loaded, position);
+        insert(&entries, &loaded, position);
         assert_eq!((entries.session(&kept.id), entries.session(&loaded.id)), (None, None));
-        keep(&entries, &loaded, entries.position());
+        insert(&entries, &loaded, entries.position());
         assert_eq!(entries.session(&loaded.id), Some(loaded));
     }
 
     #[test]
-    fn that_a_session_is_absent_is_kept_until_it_changes() {
+    fn caches_absence_until_the_session_changes() {
         let (entries, ids) = (entries(), [1, 2, 3].map(|number| a_session(number, 1, at(1)).id));
         let [changed, other, overtaken] = &ids;
         let position = entries.position();
@@ -488,11 +488,11 @@ mod entries_tests {
     }
 
     #[test]
-    fn the_use_of_a_session_only_moves_forward_and_makes_no_copy() {
+    fn touching_moves_forward_and_inserts_no_session() {
         let (entries, session) = (entries(), a_session(1, 1, at(5)));
         entries.touch_session(&session.id, at(9));
         assert_eq!(entries.session(&session.id), None);
-        keep(&entries, &session, entries.position());
+        insert(&entries, &session, entries.position());
         for (seen, shown) in [(9, 9), (7, 9), (11, 11)] {
             entries.touch_session(&session.id, at(seen));
             assert_eq!(entries.session(&session.id).unwrap().last_seen_at, at(shown));
@@ -500,7 +500,7 @@ mod entries_tests {
     }
 
     #[test]
-    fn listings_that_are_dropped_make_room_for_no_others() {
+    fn dropping_listings_spares_their_replacements() {
         let entries = entries();
         for user in [1, 2] {
             entries.insert_listing(user_id(user), a_listing(1), entries.position());
@@ -514,7 +514,7 @@ mod entries_tests {
     }
 
     #[test]
-    fn a_listing_that_was_told_of_while_it_was_loaded_is_not_kept() {
+    fn skips_a_listing_that_was_invalidated_while_loading() {
         // Another user's subscription names the user's only guild.
         let listing = Listing {
             guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
@@ -545,7 +545,7 @@ mod entries_tests {
     }
 
     #[test]
-    fn copies_weigh_what_they_take_and_those_that_have_to_go_count_no_more() {
+    fn keeps_within_its_memory_and_marks_evicted_listings_stale() {
         const MEMORY: u64 = 64 << 10;
         let entries = Entries::new(Shares::of(MEMORY));
         let (mut early, mut absent) = (Vec::new(), Vec::new());
@@ -553,7 +553,7 @@ mod entries_tests {
             let mut id = [0; 32];
             id[..8].copy_from_slice(&number.to_le_bytes());
             let session = Session { id: TokenHash::from_bytes(id), ..a_session(1, 1, at(1)) };
-            keep(&entries, &session, entries.position());
+            insert(&entries, &session, entries.position());
             let id = TokenHash::from_bytes(id.map(|byte| !byte));
             entries.insert_session(&id, None, entries.position());
             absent.push(id);
@@ -573,7 +573,7 @@ mod entries_tests {
     }
 
     #[test]
-    fn listings_share_subscriptions_and_say_the_same_as_before() {
+    fn shares_subscriptions_without_changing_listings() {
         let entries = entries();
         let named_twice = || {
             let guild_subscriptions = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();

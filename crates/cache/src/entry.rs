@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_guild() {
+    fn weighs_a_guild() {
         let small = weight::guild(&a_small_guild());
         assert_eq!(small, size_of::<Guild>() + 2);
         let icon = "https://cdn.example/1.png";
@@ -189,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn of_a_subscription() {
+    fn weighs_a_subscription() {
         assert_eq!(weight::subscription(&a_subscription(1, &[1, 2, 3])), size_of::<Subscription>() + 3 * ID);
     }
 
     #[test]
-    fn of_a_listing() {
+    fn weighs_a_listing() {
         let seen = |guild, role: &[u64]| GuildWithRoles {
             guild: Arc::new(a_guild(guild)),
             roles: Arc::new(roles(role)),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn of_copies() {
+    fn weighs_entries() {
         let session = a_session(1, 1, at(1));
         let unnamed = Session { user_agent: None, ..session };
         let small = SessionEntry::of(&unnamed).weight();
@@ -239,15 +239,15 @@ mod tests {
 
         let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight();
         assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
-        let leaning_on = |guild: &Arc<GuildEntry>| {
+        let charged_for = |guild: &Arc<GuildEntry>| {
             ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0).weight()
                 - empty
                 - size_of::<usize>()
         };
         let (guild, whole) = (Arc::new(with_bot), without_bot.weight() + parts);
-        assert_eq!(leaning_on(&guild), whole / 2, "two have it now");
+        assert_eq!(charged_for(&guild), whole / 2, "two listings share it");
         let others = [(); 9].map(|()| Arc::clone(&guild));
-        assert_eq!(leaning_on(&guild), whole / 4, "however many have it");
+        assert_eq!(charged_for(&guild), whole / 4, "never less than a quarter");
         drop(others);
     }
 }

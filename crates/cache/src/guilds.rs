@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leans_on_the_same_guild_shares_it_until_it_changes() {
+    fn shares_a_guild_until_it_changes() {
         let mut guilds = SharedGuilds::default();
         let (one, other) = (share(&mut guilds, 1), share(&mut guilds, 1));
         assert!(Arc::ptr_eq(&one, &other));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_stays_and_the_rest_is_forgotten() {
+    fn keeps_referenced_guilds_and_forgets_the_rest() {
         let mut guilds = SharedGuilds::default();
         let needed: Vec<_> = (1..=10).map(|number| share(&mut guilds, number)).collect();
         for number in 11..20_000 {
@@ -113,18 +113,18 @@ mod tests {
     }
 
     #[test]
-    fn those_that_nobody_needs_are_looked_for_when_there_are_many() {
+    fn sweeps_dead_references_above_a_minimum() {
         let mut guilds = SharedGuilds::default();
         for number in 1..=MIN_SWEEP as u64 {
             share(&mut guilds, number);
         }
-        assert_eq!(guilds.by_id.len(), MIN_SWEEP, "nobody has looked yet");
+        assert_eq!(guilds.by_id.len(), MIN_SWEEP, "not swept yet");
         let _needed = share(&mut guilds, 1 + MIN_SWEEP as u64);
         assert_eq!(guilds.by_id.len(), 1);
     }
 
     #[test]
-    fn the_more_are_needed_the_later_the_others_are_looked_for() {
+    fn sweeps_after_the_number_of_guilds_has_doubled() {
         let mut guilds = SharedGuilds::default();
         let few = MIN_SWEEP as u64;
         let needed: Vec<_> = (0..=few).map(|number| share(&mut guilds, 1 + number)).collect();
@@ -133,6 +133,6 @@ mod tests {
         }
         assert_eq!(guilds.by_id.len(), 2 * needed.len());
         share(&mut guilds, 4 * few);
-        assert_eq!(guilds.by_id.len(), needed.len() + 1, "with the one that has just come");
+        assert_eq!(guilds.by_id.len(), needed.len() + 1, "with the one just added");
     }
 }

@@ -23,7 +23,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     #[test]
-    fn it_is_ready_the_second_time() {
+    fn is_ready_on_the_second_poll() {
         let mut waiting = Box::pin(second_poll());
         assert!((&mut waiting).now_or_never().is_none());
         assert!((&mut waiting).now_or_never().is_some());

@@ -54,7 +54,7 @@ impl CachedSessions {
 }
 
 pub(crate) fn load_aborted() -> Arc<StoreError> {
-    Arc::new(StoreError::unavailable("the load broke off"))
+    Arc::new(StoreError::unavailable("the load was aborted"))
 }
 
 #[async_trait]

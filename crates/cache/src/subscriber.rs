@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_few_subscriptions_are_looked_at_one_by_one_and_more_are_not() {
+    async fn looks_up_at_most_100_subscriptions() {
         for (changed, looked_at) in [
             (MAX_SINGLE_LOOKUPS, MAX_SINGLE_LOOKUPS),
             (MAX_SINGLE_LOOKUPS + 1, 0),

@@ -38,7 +38,7 @@ impl Trust {
         if self.is_younger_than(STALE_IF_UNAVAILABLE_FOR) {
             return Ok(());
         }
-        Err(StoreError::unavailable("the store has not told what changed for too long"))
+        Err(StoreError::unavailable("the change feed has not answered for too long"))
     }
 
     async fn freshen(&self) -> Result<(), StoreError> {

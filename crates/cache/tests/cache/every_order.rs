@@ -171,12 +171,12 @@ fn orders(preemptions: usize) -> (usize, String) {
 }
 
 #[test]
-fn every_order_of_two_tasks_of_two_steps_is_tried_once() {
+fn runs_each_order_of_two_tasks_once() {
     assert_eq!(orders(usize::MAX), (6, "aabb abab abba baab baba bbaa".to_owned()));
 }
 
 #[test]
-fn orders_with_more_preemptions_are_left_out() {
+fn leaves_out_orders_with_more_preemptions() {
     assert_eq!(orders(0), (2, "aabb bbaa".to_owned()));
     assert_eq!(orders(1), (4, "aabb abba baab bbaa".to_owned()));
 }

@@ -25,7 +25,7 @@ const USERS: [u64; 2] = [1, 2];
 const SPONSOR: u64 = 9;
 /// Memory for all entries of a scene, and for one or two of them.
 const ENOUGH: u64 = 256 << 10;
-const HARDLY_ANY: u64 = 4 << 10;
+const SCARCE: u64 = 4 << 10;
 /// Lost races need few preemptions; each additional one multiplies the number of orders.
 const PREEMPTIONS: usize = 2;
 
@@ -183,18 +183,18 @@ fn preemptions() -> usize {
 
 /// Runs a scenario with writes here and elsewhere, with memory for all entries and for hardly any.
 fn check(scenario: impl Fn(&Scene<'_>, bool)) {
-    for (memory, here) in [(ENOUGH, true), (ENOUGH, false), (HARDLY_ANY, true), (HARDLY_ANY, false)] {
+    for (memory, here) in [(ENOUGH, true), (ENOUGH, false), (SCARCE, true), (SCARCE, false)] {
         let runs = in_every_order(preemptions(), |tasks| {
             let scene = Scene::new(tasks, memory);
             scenario(&scene, here);
             scene.end()
         });
-        assert!(runs > 10, "{runs} orders are hardly all");
+        assert!(runs > 10, "only {runs} orders");
     }
 }
 
 #[test]
-fn a_guild_written_here_or_elsewhere_while_two_read_it() {
+fn guild_write_during_two_reads() {
     check(|scene, here| {
         scene.alike(scene.reading(1), scene.reading(1));
         scene.changes(here, put_guild);
@@ -202,7 +202,7 @@ fn a_guild_written_here_or_elsewhere_while_two_read_it() {
 }
 
 #[test]
-fn a_subscription_written_while_someone_reads_its_guild() {
+fn subscription_write_during_a_read_of_its_guild() {
     check(|scene, here| {
         scene.reads(1);
         scene.changes(here, put_subscription);
@@ -210,7 +210,7 @@ fn a_subscription_written_while_someone_reads_its_guild() {
 }
 
 #[test]
-fn a_session_ended_here_or_elsewhere_while_two_use_it() {
+fn session_end_during_two_lookups() {
     check(|scene, here| {
         scene.alike(scene.reading_session(), scene.reading_session());
         scene.changes(here, end_session);
@@ -218,7 +218,7 @@ fn a_session_ended_here_or_elsewhere_while_two_use_it() {
 }
 
 #[test]
-fn an_ended_session_brought_back_while_its_token_is_used() {
+fn session_restore_during_two_lookups() {
     check(|scene, here| {
         end_session(&scene.elsewhere).now_or_never().unwrap();
         let (node, written) = (scene.node.clone(), scene.written.clone());
@@ -234,7 +234,7 @@ fn an_ended_session_brought_back_while_its_token_is_used() {
 }
 
 #[test]
-fn a_write_here_and_one_elsewhere_while_someone_reads() {
+fn writes_here_and_elsewhere_during_a_read() {
     check(|scene, _| {
         scene.reads(1);
         scene.writes(2, put_guild);

@@ -118,7 +118,7 @@ async fn shown_name(node: &Node, user: u64) -> String {
 }
 
 #[tokio::test]
-async fn after_a_sync_those_that_could_not_be_read_again_are_read_when_they_come() {
+async fn loads_on_demand_what_failed_to_reload_after_a_sync() {
     for readable in [0, 1] {
         let scene = Many::new().await;
         scene.listings.readable.store(readable, SeqCst);
@@ -131,7 +131,7 @@ async fn after_a_sync_those_that_could_not_be_read_again_are_read_when_they_come
 }
 
 #[tokio::test]
-async fn after_a_sync_those_in_use_are_read_again_in_batches_and_the_others_when_they_come() {
+async fn reloads_used_listings_in_batches_after_a_sync() {
     let scene = Many::new().await;
     scene.is_synced_elsewhere().await;
     scene.node.settle().await;
@@ -141,24 +141,24 @@ async fn after_a_sync_those_in_use_are_read_again_in_batches_and_the_others_when
     for user in 1..=USERS / 2 {
         assert_eq!(shown_name(&scene.node, user).await, "Renamed");
     }
-    assert_eq!(scene.singles(), 0, "they are all there");
+    assert_eq!(scene.singles(), 0, "all of them are cached");
     assert_eq!(shown_name(&scene.node, USERS).await, "Renamed");
     assert_eq!(scene.singles(), 1);
 }
 
 #[tokio::test]
-async fn a_listing_that_a_sync_has_not_changed_stays_the_very_same() {
+async fn keeps_the_instance_of_an_unchanged_listing() {
     let scene = Many::new().await;
     let before = scene.node.listing(user_id(1)).await.unwrap();
     scene.is_synced_elsewhere().await;
     scene.world.ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
     scene.node.settle().await;
     let after = scene.node.listing(user_id(1)).await.unwrap();
-    assert!(Arc::ptr_eq(&before, &after), "whoever has rendered it can go on with it");
+    assert!(Arc::ptr_eq(&before, &after), "its rendered bytes can be reused");
 }
 
 #[tokio::test]
-async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
+async fn shows_atomic_changes_of_binding_and_role_together() {
     let scene = Many::new().await;
     let bound = |roles: &[u64]| {
         let bindings = companion_domain::model::RoleBindings::new([(
@@ -184,7 +184,7 @@ async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
 }
 
 #[tokio::test]
-async fn blocks_do_not_count_before_they_are_read_again() {
+async fn applies_blocks_before_reloading() {
     let scene = Many::new().await;
     let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
     let mut source = Source::of(records);
@@ -266,7 +266,7 @@ fn sorted(listing: &Listing) -> Listing {
 }
 
 #[tokio::test]
-async fn of_a_guild_that_changes_comes_or_goes_nothing_else_is_read_again() {
+async fn reloads_only_the_guild_that_changed() {
     let scene = OneGuild::new().await;
     let records = &scene.elsewhere.records;
     assert_eq!(scene.asked().await, []);
@@ -277,12 +277,12 @@ async fn of_a_guild_that_changes_comes_or_goes_nothing_else_is_read_again() {
     records.remove(Key::Guild(guild_id(2))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))]);
     records.put(Record::Subscription(a_subscription(8, &[2]))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))], "someone makes it premium");
+    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))], "a subscription names it");
     assert_eq!(scene.asked().await, []);
 }
 
 #[tokio::test]
-async fn where_more_has_changed_everything_is_read() {
+async fn reloads_the_whole_listing_if_more_has_changed() {
     let scene = OneGuild::new().await;
     let records = &scene.elsewhere.records;
     for guild in [1, 2] {
@@ -293,7 +293,7 @@ async fn where_more_has_changed_everything_is_read() {
     records.put(Record::Member(a_member(2, USER, &[7]))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::List]);
     records.put(Record::Subscription(a_subscription(9, &[2]))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::List], "the subscription of both has left one");
+    assert_eq!(scene.asked().await, [Asked::List], "the subscription no longer names one of them");
 }
 
 /// Returns the versions of a listing's guilds.
@@ -302,7 +302,7 @@ fn versions(listing: &Listing) -> Vec<u32> {
 }
 
 #[test]
-fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
+fn answers_are_consistent_in_every_order() {
     let runs = in_every_order(usize::MAX, |tasks| {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
@@ -320,12 +320,12 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
         let (elsewhere, known, reader) = (stores.clone(), moments.clone(), node.clone());
         tasks.add(async move {
             reader.listing(user_id(USER)).await.unwrap();
-            tell(&reader, &elsewhere, &known, &[(1, 2)]).await;
+            sync_elsewhere(&reader, &elsewhere, &known, &[(1, 2)]).await;
             let shown = versions(&reader.listing(user_id(USER)).await.unwrap());
             assert!(known.borrow().contains(&shown), "{shown:?} was never stored: {known:?}");
         });
         let (elsewhere, known, told) = (stores.clone(), moments, node.clone());
-        tasks.add(async move { tell(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
+        tasks.add(async move { sync_elsewhere(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
         Box::pin(async move {
             node.dispatcher.catch_up().await.unwrap();
             let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
@@ -333,11 +333,16 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
             assert_eq!(sorted(&shown), sorted(&stored));
         })
     });
-    assert!(runs > 100, "{runs} orders are hardly all");
+    assert!(runs > 100, "only {runs} orders");
 }
 
 /// Writes versions of guilds in one step on another node; this one catches up later.
-async fn tell(node: &Node, stores: &Stores, moments: &RefCell<Vec<Vec<u32>>>, guilds: &[(u64, u64)]) {
+async fn sync_elsewhere(
+    node: &Node,
+    stores: &Stores,
+    moments: &RefCell<Vec<Vec<u32>>>,
+    guilds: &[(u64, u64)],
+) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
     stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
     let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();

@@ -25,7 +25,7 @@ use std::{
 };
 
 const LAG: Duration = Duration::from_secs(60);
-const MANY: NonZeroU32 = NonZeroU32::MAX;
+const NO_LIMIT: NonZeroU32 = NonZeroU32::MAX;
 
 /// Counts operations, and accepts a limited number of touches.
 struct Counting {
@@ -81,7 +81,7 @@ impl Used {
 
     async fn make(&self, number: u8) -> Session {
         let session = a_session(number, number.into(), at(1000));
-        self.node.stores.sessions.create(&session, MANY, ended(0)).await.unwrap();
+        self.node.stores.sessions.create(&session, NO_LIMIT, ended(0)).await.unwrap();
         session
     }
 
@@ -104,31 +104,31 @@ async fn last_seen(node: &Node, session: &Session) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_use_is_seen_here_at_once_and_written_later() {
+async fn shows_a_use_at_once_and_writes_it_later() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
-    for with_copy in [false, true] {
-        let seen = if with_copy { 2000 } else { 1500 };
+    for is_cached in [false, true] {
+        let seen = if is_cached { 2000 } else { 1500 };
         touch(&scene.node, &session, seen).await;
         assert_eq!(last_seen(&scene.node, &session).await, at(seen));
         assert_eq!(scene.node.stores.sessions.of_user(session.user).await.unwrap()[0].last_seen_at, at(seen));
     }
     assert!(scene.touched().is_empty());
     scene.node.cache.write_uses().await.unwrap();
-    assert_eq!(scene.touched(), [1], "two uses of one session are one");
+    assert_eq!(scene.touched(), [1], "uses of a session are coalesced");
     assert_eq!(last_seen(&scene.other, &session).await, at(2000));
     scene.node.cache.write_uses().await.unwrap();
     assert!(scene.touched().is_empty());
 }
 
 #[tokio::test]
-async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_failed() {
+async fn writes_uses_in_batches_and_resumes_after_a_failure() {
     let scene = Used::new().await;
     for number in 0..1201_u32 {
         let mut bytes = [0; 32];
         bytes[..4].copy_from_slice(&number.to_be_bytes());
         let session = Session { id: TokenHash::from_bytes(bytes), ..a_session(1, 1, at(1000)) };
-        scene.node.stores.sessions.create(&session, MANY, ended(0)).await.unwrap();
+        scene.node.stores.sessions.create(&session, NO_LIMIT, ended(0)).await.unwrap();
         touch(&scene.node, &session, 2000).await;
     }
     scene.store.touches_left.store(2, SeqCst);
@@ -140,7 +140,7 @@ async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_fai
 }
 
 #[tokio::test]
-async fn the_use_of_a_session_that_was_revoked_is_not_written() {
+async fn drops_the_use_of_a_revoked_session() {
     let scene = Used::new().await;
     let (alone, with_its_user) = (scene.make(1).await, scene.make(2).await);
     for session in [&alone, &with_its_user] {
@@ -154,7 +154,7 @@ async fn the_use_of_a_session_that_was_revoked_is_not_written() {
 }
 
 #[tokio::test]
-async fn a_session_counts_as_over_only_when_no_unwritten_use_could_keep_it() {
+async fn expires_a_session_only_after_the_use_lag() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
     let lag = i64::try_from(LAG.as_secs()).unwrap();
@@ -162,38 +162,38 @@ async fn a_session_counts_as_over_only_when_no_unwritten_use_could_keep_it() {
     let (not_yet, over) = (ended(1000 + lag - 1), ended(1000 + lag));
     let sessions = &scene.node.stores.sessions;
     assert_eq!(sessions.expire(&session.id, not_yet).await.unwrap(), None);
-    assert_eq!(sessions.prune(not_yet, MANY).await.unwrap(), []);
+    assert_eq!(sessions.prune(not_yet, NO_LIMIT).await.unwrap(), []);
     let younger = Session { created_at: at(2000), ..a_session(2, 1, at(2000)) };
-    assert_eq!(sessions.create(&younger, MANY, not_yet).await.unwrap(), []);
-    assert_eq!(sessions.prune(over, MANY).await.unwrap(), [session]);
+    assert_eq!(sessions.create(&younger, NO_LIMIT, not_yet).await.unwrap(), []);
+    assert_eq!(sessions.prune(over, NO_LIMIT).await.unwrap(), [session]);
 }
 
 #[tokio::test]
-async fn before_a_session_is_refused_as_idle_what_is_gathered_here_is_written() {
+async fn writes_pending_uses_before_expiring() {
     let scene = Used::new().await;
     let (refused, pruned) = (scene.make(1).await, scene.make(2).await);
     for session in [&refused, &pruned] {
         touch(&scene.node, session, 5000).await;
     }
     assert_eq!(scene.node.stores.sessions.expire(&refused.id, ended(4000)).await.unwrap(), None);
-    assert_eq!(scene.node.stores.sessions.prune(ended(4000), MANY).await.unwrap(), []);
+    assert_eq!(scene.node.stores.sessions.prune(ended(4000), NO_LIMIT).await.unwrap(), []);
     assert_eq!(scene.touched(), [1, 1]);
 }
 
 #[tokio::test]
-async fn a_session_that_another_node_has_seen_used_is_read_again_before_it_is_refused() {
+async fn rereads_a_session_before_expiring_it() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
     assert_eq!(last_seen(&scene.other, &session).await, at(1000));
     touch(&scene.node, &session, 5000).await;
     scene.node.cache.write_uses().await.unwrap();
-    assert_eq!(last_seen(&scene.other, &session).await, at(1000), "the copy");
+    assert_eq!(last_seen(&scene.other, &session).await, at(1000), "still cached");
     assert_eq!(scene.other.stores.sessions.expire(&session.id, ended(4000)).await.unwrap(), None);
     assert_eq!(last_seen(&scene.other, &session).await, at(5000));
 }
 
 #[tokio::test]
-async fn a_session_and_its_absence_are_looked_up_once() {
+async fn loads_a_session_and_its_absence_once() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
     for _ in 0..5 {
@@ -207,11 +207,11 @@ async fn a_session_and_its_absence_are_looked_up_once() {
 }
 
 #[tokio::test]
-async fn all_who_knock_at_once_with_one_session_share_one_look_up() {
+async fn concurrent_lookups_of_a_session_share_one_load() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
-    let knocking = (0..100).map(|_| last_seen(&scene.node, &session));
-    futures_util::future::join_all(knocking).await;
+    let lookups = (0..100).map(|_| last_seen(&scene.node, &session));
+    futures_util::future::join_all(lookups).await;
     assert_eq!(scene.store.found.load(SeqCst), 1);
 }
 
@@ -258,7 +258,7 @@ impl Ended {
 }
 
 #[tokio::test]
-async fn a_token_that_goes_on_being_sent_after_its_end_costs_a_read_or_two() {
+async fn a_dead_token_costs_at_most_two_reads() {
     let scene = Ended::new().await;
     let (revoked, expired) = (scene.sign_in().await, scene.sign_in().await);
     let unknown = settings().tokens.issue(&[9; 32]);
@@ -287,7 +287,7 @@ async fn a_node_without(world: &InMemory, session: &Session) -> Arc<Node> {
 }
 
 #[tokio::test]
-async fn a_session_that_an_import_brings_back_counts_here_at_once_and_elsewhere_within_a_second() {
+async fn an_imported_session_is_valid_on_all_nodes_within_a_second() {
     let (world, session) = (InMemory::new(), a_session(1, 1, at(1)));
     let (here, elsewhere) = (a_node_without(&world, &session).await, a_node_without(&world, &session).await);
     let mut import = Source::of([Record::Session(session.clone())]);
@@ -303,10 +303,10 @@ fn never() -> Cutoffs {
 }
 
 /// Ends sign-ins, but reports a failure.
-struct EndUnheard(Arc<dyn SignIns>);
+struct EndsWithFailure(Arc<dyn SignIns>);
 
 #[async_trait]
-impl SignInsOver for EndUnheard {
+impl SignInsOver for EndsWithFailure {
     fn sign_ins(&self) -> &dyn SignIns {
         &*self.0
     }
@@ -329,10 +329,10 @@ struct SignedIn {
 }
 
 impl SignedIn {
-    async fn new(is_heard: bool) -> Self {
+    async fn new(succeeds: bool) -> Self {
         let mut ports = InMemory::new().ports;
-        if !is_heard {
-            ports.stores.sign_ins = Arc::new(Over(EndUnheard(ports.stores.sign_ins)));
+        if !succeeds {
+            ports.stores.sign_ins = Arc::new(Over(EndsWithFailure(ports.stores.sign_ins)));
         }
         ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let node = Node::over(&ports, PLENTY);
@@ -353,9 +353,9 @@ impl SignedIn {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sign_in_that_has_ended_is_over_here_heard_or_not() {
-    for (is_heard, with_grant) in [(true, true), (true, false), (false, true), (false, false)] {
-        let scene = SignedIn::new(is_heard).await;
+async fn ends_a_sign_in_even_if_the_store_reports_a_failure() {
+    for (succeeds, with_grant) in [(true, true), (true, false), (false, true), (false, false)] {
+        let scene = SignedIn::new(succeeds).await;
         let (grants, sign_ins) = (&scene.node.stores.grants, &scene.node.stores.sign_ins);
         let version = grants.find(user_id(1)).await.unwrap().unwrap().version;
         let ended = if with_grant {
@@ -365,13 +365,13 @@ async fn a_sign_in_that_has_ended_is_over_here_heard_or_not() {
             assert_eq!(scene.shown().await, (true, 0));
             sign_ins.end_without_grant(user_id(1)).await
         };
-        assert_eq!(ended.is_ok(), is_heard);
-        assert_eq!(scene.shown().await, (false, 0), "heard: {is_heard}, with a grant: {with_grant}");
+        assert_eq!(ended.is_ok(), succeeds);
+        assert_eq!(scene.shown().await, (false, 0), "succeeds: {succeeds}, with a grant: {with_grant}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sign_in_that_takes_the_place_of_another_ends_it_here_at_once() {
+async fn a_sign_in_ends_the_session_it_replaces_at_once() {
     let scene = SignedIn::new(true).await;
     let next = a_session(2, 1, at(2));
     let ended = scene.node.stores.sign_ins.begin(&next, NonZeroU32::MIN, never(), &grant(&[])).await.unwrap();

@@ -33,35 +33,35 @@ const SECOND: Duration = Duration::from_secs(1);
 const INSTANT: Duration = Duration::from_micros(1);
 
 #[derive(Clone, Copy, Default)]
-enum Mood {
+enum Fault {
     #[default]
-    Well,
+    None,
     Failing,
     Hanging,
 }
 
 /// A feed that can fail or hang.
-struct Moody {
+struct FaultyFeed {
     inner: Arc<dyn ChangeFeed>,
-    mood: Mutex<Mood>,
+    fault: Mutex<Fault>,
     asked: AtomicU32,
     /// Releases a call that hangs.
     answer: Notify,
 }
 
 #[async_trait]
-impl ChangeFeedOver for Moody {
+impl ChangeFeedOver for FaultyFeed {
     fn changes(&self) -> &dyn ChangeFeed {
         &*self.inner
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
         self.asked.fetch_add(1, SeqCst);
-        let mood = *self.mood.lock().unwrap();
-        match mood {
-            Mood::Well => self.inner.since(revision).await,
-            Mood::Failing => Err(StoreError::unavailable("cut off")),
-            Mood::Hanging => {
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            Fault::None => self.inner.since(revision).await,
+            Fault::Failing => Err(StoreError::unavailable("cut off")),
+            Fault::Hanging => {
                 let changes = self.inner.since(revision).await;
                 self.answer.notified().await;
                 changes
@@ -72,7 +72,7 @@ impl ChangeFeedOver for Moody {
 
 struct Scene {
     world: InMemory,
-    feed: Arc<Over<Moody>>,
+    feed: Arc<Over<FaultyFeed>>,
     node: Arc<Node>,
 }
 
@@ -81,9 +81,9 @@ impl Scene {
     async fn new() -> Self {
         let world = InMemory::new();
         let inner = world.ports.stores.changes.clone();
-        let feed = Arc::new(Over(Moody {
+        let feed = Arc::new(Over(FaultyFeed {
             inner,
-            mood: Mutex::default(),
+            fault: Mutex::default(),
             asked: AtomicU32::new(0),
             answer: Notify::new(),
         }));
@@ -98,8 +98,8 @@ impl Scene {
         Self { world, feed, node }
     }
 
-    fn becomes(&self, mood: Mood) {
-        *self.feed.mood.lock().unwrap() = mood;
+    fn set_fault(&self, fault: Fault) {
+        *self.feed.fault.lock().unwrap() = fault;
     }
 
     async fn is_shown(&self) -> bool {
@@ -114,12 +114,12 @@ impl Scene {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_second_the_feed_is_asked_and_copies_count_again() {
+async fn polls_the_feed_after_a_second() {
     let scene = Scene::new().await;
     for asked in 0..3 {
         scene.world.clock.advance(SECOND - INSTANT);
         assert!(scene.is_shown().await);
-        assert_eq!(scene.feed.asked.load(SeqCst), asked, "within a second nobody asks");
+        assert_eq!(scene.feed.asked.load(SeqCst), asked, "no poll within a second");
         scene.world.clock.advance(INSTANT);
         assert!(scene.is_shown().await && scene.is_shown().await);
     }
@@ -127,53 +127,53 @@ async fn after_a_second_the_feed_is_asked_and_copies_count_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_that_the_question_brings_counts_at_once() {
+async fn applies_a_change_that_a_poll_returns_at_once() {
     let scene = Scene::new().await;
     scene.world.ports.stores.records.put(Record::Blocked(user_id(1))).await.unwrap();
-    assert!(!scene.node.listing(user_id(1)).await.unwrap().blocked, "the copies count for a second");
+    assert!(!scene.node.listing(user_id(1)).await.unwrap().blocked, "entries are fresh for a second");
     scene.world.clock.advance(SECOND);
     assert!(scene.node.listing(user_id(1)).await.unwrap().blocked);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_feed_costs_a_quarter_of_a_second_and_copies_stand_in_for_ten() {
-    for mood in [Mood::Failing, Mood::Hanging] {
+async fn serves_stale_entries_for_ten_seconds_if_the_feed_fails() {
+    for fault in [Fault::Failing, Fault::Hanging] {
         let scene = Scene::new().await;
-        scene.becomes(mood);
+        scene.set_fault(fault);
         scene.world.clock.advance(10 * SECOND - INSTANT);
         let asked_at = tokio::time::Instant::now();
         assert!(scene.is_shown().await, "not quite ten seconds");
         assert!(asked_at.elapsed() <= Duration::from_millis(250));
         scene.world.clock.advance(INSTANT);
         assert!(!scene.is_shown().await, "ten seconds");
-        scene.becomes(Mood::Well);
-        assert!(scene.is_shown().await, "it answers again");
+        scene.set_fault(Fault::None);
+        assert!(scene.is_shown().await, "the feed answers again");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_at_once_share_one_question() {
+async fn concurrent_requests_share_one_poll() {
     let scene = Scene::new().await;
     scene.world.clock.advance(SECOND);
-    let asking = (0..50).map(|_| scene.is_shown());
-    assert!(futures_util::future::join_all(asking).await.into_iter().all(|shown| shown));
+    let requests = (0..50).map(|_| scene.is_shown());
+    assert!(futures_util::future::join_all(requests).await.into_iter().all(|shown| shown));
     assert!(scene.feed.asked.load(SeqCst) <= 2, "{} questions", scene.feed.asked.load(SeqCst));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_answer_counts_from_when_it_was_asked_for() {
+async fn freshness_starts_when_the_poll_begins() {
     let scene = Scene::new().await;
-    scene.becomes(Mood::Hanging);
+    scene.set_fault(Fault::Hanging);
     let node = scene.node.clone();
     let slow = tokio::spawn(async move { node.dispatcher.catch_up().await });
     tokio::task::yield_now().await;
     // The call begins now and returns twenty seconds later.
     scene.world.clock.advance(20 * SECOND);
-    scene.becomes(Mood::Failing);
+    scene.set_fault(Fault::Failing);
     scene.feed.answer.notify_waiters();
     slow.await.unwrap().unwrap();
-    assert!(!scene.is_shown().await, "what it told is twenty seconds old");
-    scene.becomes(Mood::Well);
+    assert!(!scene.is_shown().await, "the answer is twenty seconds old");
+    scene.set_fault(Fault::None);
     assert!(scene.is_shown().await);
 }
 
@@ -183,12 +183,12 @@ struct Broken;
 #[async_trait]
 impl Subscriber for Broken {
     async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
-        Err(StoreError::corrupt("a projection with a mistake"))
+        Err(StoreError::corrupt("a broken projection"))
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_follower_that_fails_costs_copies_no_trust() {
+async fn stays_fresh_while_another_subscriber_fails() {
     let scene = Scene::new().await;
     scene.node.dispatcher.add(Arc::new(Broken));
     for _ in 0..3 {
@@ -198,10 +198,10 @@ async fn another_follower_that_fails_costs_copies_no_trust() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_sync_through_the_node_has_changed_shows_although_the_feed_cannot_tell() {
+async fn shows_its_own_sync_while_the_feed_fails() {
     let scene = Scene::new().await;
     assert!(scene.node.listing(user_id(1)).await.unwrap().guilds.is_empty());
-    scene.becomes(Mood::Failing);
+    scene.set_fault(Fault::Failing);
     let mut source = Source::of([Record::Guild(a_guild(1))]);
     scene.node.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
@@ -218,7 +218,7 @@ async fn a_node_beside(elsewhere: &Arc<MemoryStorage>) -> Arc<Node> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_outside_shows_at_once() {
+async fn shows_changes_of_foreign_stores_at_once() {
     let elsewhere = Arc::new(MemoryStorage::new());
     let node = a_node_beside(&elsewhere).await;
     let (block, guild) = (Key::Blocked(user_id(1)), a_guild(1));
@@ -237,13 +237,13 @@ async fn what_changes_outside_shows_at_once() {
 }
 
 /// A node that never polls the feed, since no time passes.
-struct Own {
+struct Unpolled {
     world: InMemory,
     node: Arc<Node>,
     shown: Arc<Listing>,
 }
 
-impl Own {
+impl Unpolled {
     async fn new() -> Self {
         let world = InMemory::new();
         world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
@@ -264,8 +264,8 @@ impl Own {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_write_through_a_node_shows_there_at_once() {
-    let mut scene = Own::new().await;
+async fn shows_every_own_write_at_once() {
+    let mut scene = Unpolled::new().await;
     let (records, grants) = (scene.node.stores.records.clone(), scene.node.stores.grants.clone());
     let renamed = Record::Guild(Guild { name: name("Another"), ..a_guild(1) });
     let staff = Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect());
@@ -273,16 +273,16 @@ async fn every_write_through_a_node_shows_there_at_once() {
     for (written, mutation) in [
         ("a guild", Mutation::Put(renamed.clone())),
         ("a role", Mutation::Put(Record::Member(a_member(1, 1, &[5])))),
-        ("a role that was taken", gone(Key::Member(guild_id(1), user_id(1)))),
-        ("one's own subscription", Mutation::Put(Record::Subscription(a_subscription(1, &[])))),
-        ("one that names a guild", Mutation::Put(Record::Subscription(a_subscription(2, &[1])))),
-        ("one's own that has ended", gone(Key::Subscription(user_id(1)))),
-        ("another's that has ended", gone(Key::Subscription(user_id(2)))),
-        ("what was granted by name", Mutation::Put(staff)),
-        ("what was taken by name", gone(Key::Staff(user_id(1)))),
+        ("a removed role", gone(Key::Member(guild_id(1), user_id(1)))),
+        ("the user's subscription", Mutation::Put(Record::Subscription(a_subscription(1, &[])))),
+        ("a subscription that names a guild", Mutation::Put(Record::Subscription(a_subscription(2, &[1])))),
+        ("the end of the user's subscription", gone(Key::Subscription(user_id(1)))),
+        ("the end of another subscription", gone(Key::Subscription(user_id(2)))),
+        ("a staff grant", Mutation::Put(staff)),
+        ("a removed staff grant", gone(Key::Staff(user_id(1)))),
         ("a block", Mutation::Put(Record::Blocked(user_id(1)))),
-        ("a block that was lifted", gone(Key::Blocked(user_id(1)))),
-        ("a guild that the bot has left", gone(Key::Guild(guild_id(1)))),
+        ("a lifted block", gone(Key::Blocked(user_id(1)))),
+        ("a removed guild", gone(Key::Guild(guild_id(1)))),
     ] {
         records.write(mutation).await.unwrap();
         scene.shows(written).await;
@@ -292,43 +292,43 @@ async fn every_write_through_a_node_shows_there_at_once() {
     let version = grants.replace(user_id(1), &grant(&[])).await.unwrap();
     scene.shows("a new grant").await;
     let version = grants.update(user_id(1), version, &grant(&[1]), ClaimAfter::Released).await.unwrap();
-    scene.shows("a list that was fetched again").await;
+    scene.shows("a refreshed list").await;
     assert!(grants.remove(user_id(1), version).await.unwrap());
-    scene.shows("a grant that is gone").await;
+    scene.shows("a removed grant").await;
     let version = grants.replace(user_id(1), &grant(&[1])).await.unwrap();
     scene.shows("another grant").await;
     assert!(grants.remove_unused(user_id(1), version).await.unwrap());
-    scene.shows("a grant that nobody used").await;
+    scene.shows("a removed unused grant").await;
     grants.replace(user_id(1), &grant(&[1])).await.unwrap();
     scene.shows("a grant again").await;
     records.forget(user_id(1)).await.unwrap();
-    scene.shows("a user who was forgotten").await;
+    scene.shows("a forgotten user").await;
 }
 
 /// A subscriber whose deliveries hang while it is busy.
 #[derive(Default)]
-struct Busy {
+struct Stalling {
     is_busy: AtomicBool,
-    told: Mutex<Vec<Subject>>,
+    received: Mutex<Vec<Subject>>,
 }
 
 #[async_trait]
-impl Subscriber for Busy {
+impl Subscriber for Stalling {
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         if self.is_busy.load(SeqCst) {
             std::future::pending::<()>().await;
         }
         if let ChangeBatch::Changes(changes) = batch {
-            self.told.lock().unwrap().extend(changes.iter().map(|change| change.subject.clone()));
+            self.received.lock().unwrap().extend(changes.iter().map(|change| change.subject.clone()));
         }
         Ok(())
     }
 }
 
 #[tokio::test]
-async fn what_others_were_telling_when_they_gave_up() {
+async fn delivers_changes_of_cancelled_writers() {
     let node = Node::over(&InMemory::new().ports, PLENTY);
-    let subscriber = Arc::new(Busy::default());
+    let subscriber = Arc::new(Stalling::default());
     node.dispatcher.add(subscriber.clone());
     node.settle().await;
     subscriber.is_busy.store(true, SeqCst);
@@ -343,18 +343,18 @@ async fn what_others_were_telling_when_they_gave_up() {
     subscriber.is_busy.store(false, SeqCst);
     third.await.unwrap();
     let blocked = [1, 2, 3].map(|user| Subject::Blocked(user_id(user)));
-    assert_eq!(*subscriber.told.lock().unwrap(), blocked);
+    assert_eq!(*subscriber.received.lock().unwrap(), blocked);
 }
 
 /// A service with a cache, and a signed-in user who has requested their list once.
-struct AtHand {
+struct Warm {
     world: InMemory,
     use_cases: UseCases,
     token: String,
     user: UserId,
 }
 
-impl AtHand {
+impl Warm {
     async fn new() -> Self {
         let world = InMemory::new();
         let mut ports = world.ports.clone();
@@ -378,18 +378,18 @@ impl AtHand {
         self.use_cases.list_guilds.list(session.user).await.unwrap();
     }
 
-    fn recognises(&self) -> bool {
+    fn is_authenticated_from_memory(&self) -> bool {
         self.use_cases.authenticate.cached(&self.token).is_some()
     }
 
-    fn lists(&self) -> bool {
+    fn is_listed_from_memory(&self) -> bool {
         self.use_cases.list_guilds.cached(self.user).is_some()
     }
 }
 
 #[tokio::test]
-async fn who_has_asked_before_is_answered_without_waiting() {
-    let scene = AtHand::new().await;
+async fn answers_a_repeated_request_from_memory() {
+    let scene = Warm::new().await;
     let session = scene.use_cases.authenticate.cached(&scene.token).unwrap();
     assert_eq!(session, scene.use_cases.authenticate.authenticate(&scene.token).await.unwrap());
     let listing = scene.use_cases.list_guilds.cached(session.user).unwrap();
@@ -398,7 +398,7 @@ async fn who_has_asked_before_is_answered_without_waiting() {
 }
 
 #[tokio::test]
-async fn who_finds_nothing_at_hand_and_waits_for_it_is_one_miss() {
+async fn counts_a_lookup_and_its_load_as_one_miss() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
     let user = user_id(1);
@@ -417,8 +417,8 @@ async fn who_finds_nothing_at_hand_and_waits_for_it_is_one_miss() {
 }
 
 #[tokio::test]
-async fn a_token_that_differs_in_one_letter_finds_nothing_at_hand() {
-    let scene = AtHand::new().await;
+async fn rejects_altered_tokens_from_memory() {
+    let scene = Warm::new().await;
     for index in 0..scene.token.len() {
         let mut altered = scene.token.clone().into_bytes();
         altered[index] ^= 1;
@@ -428,44 +428,44 @@ async fn a_token_that_differs_in_one_letter_finds_nothing_at_hand() {
 }
 
 #[tokio::test]
-async fn what_is_at_hand_counts_for_a_second() {
-    let scene = AtHand::new().await;
+async fn answers_from_memory_for_a_second() {
+    let scene = Warm::new().await;
     scene.world.clock.advance(Duration::from_micros(999_999));
-    assert!(scene.recognises() && scene.lists());
+    assert!(scene.is_authenticated_from_memory() && scene.is_listed_from_memory());
     scene.world.clock.advance(Duration::from_micros(1));
-    assert!(!scene.recognises() && !scene.lists());
+    assert!(!scene.is_authenticated_from_memory() && !scene.is_listed_from_memory());
 }
 
 #[tokio::test]
-async fn a_session_that_ended_and_a_user_who_is_blocked_are_not_at_hand() {
-    let scene = AtHand::new().await;
+async fn never_answers_ended_or_blocked_users_from_memory() {
+    let scene = Warm::new().await;
     scene.use_cases.feed.records.put(Record::Blocked(scene.user)).await.unwrap();
-    assert!(!scene.lists());
+    assert!(!scene.is_listed_from_memory());
     assert!(scene.use_cases.list_guilds.list(scene.user).await.is_err());
-    assert!(!scene.lists(), "that a user is blocked is for the request that waits to say");
+    assert!(!scene.is_listed_from_memory(), "a block is reported by the slow path");
     scene.use_cases.sessions.revoke_user(scene.user).await.unwrap();
-    assert!(!scene.recognises());
+    assert!(!scene.is_authenticated_from_memory());
 }
 
 #[tokio::test]
-async fn a_use_that_is_to_be_recorded_and_a_list_that_is_to_be_renewed_are_not_at_hand() {
-    let scene = AtHand::new().await;
+async fn leaves_memory_to_record_a_use_or_refresh_a_list() {
+    let scene = Warm::new().await;
     let show = async || scene.use_cases.dispatcher.catch_up().await.unwrap();
     let settings = settings();
     scene.world.clock.advance(settings.freshness.refresh_after.get());
     show().await;
-    assert_eq!((scene.recognises(), scene.lists()), (true, false));
+    assert_eq!((scene.is_authenticated_from_memory(), scene.is_listed_from_memory()), (true, false));
     scene.ask().await;
-    assert!(scene.lists());
+    assert!(scene.is_listed_from_memory());
     scene.world.clock.advance(settings.limits.grain());
     show().await;
-    assert!(!scene.recognises());
+    assert!(!scene.is_authenticated_from_memory());
     scene.ask().await;
-    assert!(scene.recognises());
+    assert!(scene.is_authenticated_from_memory());
 }
 
 #[tokio::test]
-async fn who_looks_once_and_does_not_wait_costs_the_store_nothing() {
+async fn a_single_poll_reads_nothing_from_the_store() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
     node.dispatcher.catch_up().await.unwrap();
