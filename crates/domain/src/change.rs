@@ -1,4 +1,4 @@
-//! The kinds of things that are stored, and what is said of their changes.
+//! Kinds of stored records, and changes of them.
 
 use crate::{
     model::{ClusterId, FeedbackId, GuildId, Name, UserId},
@@ -6,16 +6,16 @@ use crate::{
 };
 use std::fmt;
 
-/// The one list of kinds. It expands to a call of the macro `$expand` with one entry per kind:
+/// The one list of kinds. It calls the macro `$expand` with one entry per kind:
 ///
 /// - `event`: the kind's name in lines of a sync, in the change stream and in the audit log;
 /// - `stored`: its name in the history of a database, which must never change;
-/// - `replaced`: the word that replaces it in a sync, if a sync of the bot may bring it;
-/// - `personal`: whether its changes tell who uses the service, and when;
+/// - `replaced`: the word that replaces it in a sync, if a sync of the bot may contain it;
+/// - `personal`: whether its changes reveal who uses the service, and when;
 /// - `listed`: whether the guild lists of users depend on it;
-/// - `alone`: whether one of it can be put and removed by itself;
+/// - `alone`: whether a single record of it can be put and removed;
 /// - `about`: what a change names. Changes of a kind without it are always [`Subject::Many`];
-/// - `record`: what is stored, for what a sync or an import may bring;
+/// - `record`: what is stored, for kinds that a sync or an import may contain;
 /// - `key`: what identifies such a record.
 macro_rules! kinds {
     ($expand:ident) => {
@@ -61,12 +61,12 @@ macro_rules! kinds {
                 event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false, alone: false,
                 about (id: ClusterId),
             }
-            /// Sessions. Only an import brings them.
+            /// Sessions. Only an import contains them.
             Session {
                 event: "session", stored: "session", replaced: None, personal: true, listed: false, alone: false,
                 about (id: TokenHash), record (session: Session), key (session.id => TokenHash),
             }
-            /// Grants of the platform. Only an import brings them.
+            /// Grants of the platform. Only an import contains them.
             Grant {
                 event: "grant", stored: "grant", replaced: None, personal: true, listed: true, alone: false,
                 about (id: UserId), record (user: UserId, grant: Grant), key (*user => UserId),
@@ -77,16 +77,16 @@ macro_rules! kinds {
 
 pub(crate) use kinds;
 
-/// A point in the history of all changes. Later changes have higher revisions.
+/// A position in the history of all changes. Later changes have higher revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Revision(pub u64);
 
-/// One change: after which revision something may be different from before.
+/// A change: `subject` may differ from this revision on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its place in the history.
+    /// Position in the history.
     pub revision: Revision,
-    /// What it was about.
+    /// What may differ.
     pub subject: Subject,
 }
 
@@ -101,63 +101,63 @@ macro_rules! define_kinds {
             $(key ($($key:expr => $key_type:ty),+),)?
         }
     )+) => {
-        /// The kinds of things that change.
+        /// The kinds of records that change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $(#[doc = $doc] $kind,)+
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: [Self; [$($event),+].len()] = [$(Self::$kind),+];
 
-            /// Its name in lines of a sync and in the change stream.
+            /// Returns the name in lines of a sync and in the change stream.
             #[must_use]
             pub const fn event(self) -> &'static str {
                 match self { $(Self::$kind => $event,)+ }
             }
 
-            /// Its name in the history of a database.
+            /// Returns the name in the history of a database.
             #[must_use]
             pub const fn stored(self) -> &'static str {
                 match self { $(Self::$kind => $stored,)+ }
             }
 
-            /// The word that replaces it in a sync. `None` if no sync of the bot brings it.
+            /// Returns the word that replaces this kind in a sync. `None` if no sync of the bot may contain it.
             #[must_use]
             pub const fn replaced(self) -> Option<&'static str> {
                 match self { $(Self::$kind => $replaced,)+ }
             }
 
-            /// Whether its changes tell who uses the service, and when.
+            /// Returns whether changes of this kind reveal who uses the service, and when.
             #[must_use]
             pub const fn is_personal(self) -> bool {
                 match self { $(Self::$kind => $personal,)+ }
             }
 
-            /// Whether one of it can be put and removed by itself.
+            /// Returns whether a single record of this kind can be put and removed.
             #[must_use]
             pub const fn is_alone(self) -> bool {
                 match self { $(Self::$kind => $alone,)+ }
             }
 
-            /// Whether the guild lists of users depend on it.
+            /// Returns whether the guild lists of users depend on this kind.
             #[must_use]
             pub const fn is_listed(self) -> bool {
                 match self { $(Self::$kind => $listed,)+ }
             }
         }
 
-        /// What a change was about. It says where to look, never what is there now.
+        /// What a change is about. It names the record, never its new state.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum Subject {
             $($(#[doc = $doc] $kind($($part_type),+),)?)+
-            /// Any number of one kind: too many to name each, or a kind whose changes are never named.
+            /// Any number of records of a kind: too many to name each, or a kind whose changes are never named.
             Many(Kind),
         }
 
         impl Subject {
-            /// The kind of thing it was about.
+            /// Returns the kind of the changed record.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self {
@@ -166,7 +166,7 @@ macro_rules! define_kinds {
                 }
             }
 
-            /// What identifies it, part by part with the name of each. Empty if it names nothing.
+            /// Returns the parts of the id, each with its name. Empty for [`Subject::Many`].
             #[must_use]
             pub fn parts(&self) -> Vec<(&'static str, &dyn fmt::Display)> {
                 match self {
@@ -175,7 +175,7 @@ macro_rules! define_kinds {
                 }
             }
 
-            /// Parses what [`parts`](Self::parts) displays. `None` if the parts are no id of this kind.
+            /// Parses what [`parts`](Self::parts) displays. `None` if the parts are not an id of this kind.
             #[must_use]
             pub fn parse<'a>(kind: Kind, mut parts: impl Iterator<Item = &'a str>) -> Option<Self> {
                 let subject = match kind {
@@ -193,7 +193,7 @@ macro_rules! define_kinds {
         }
 
         impl Key {
-            /// The kind of thing it identifies.
+            /// Returns the kind of the record.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self {
@@ -207,34 +207,35 @@ macro_rules! define_kinds {
 
 kinds!(define_kinds);
 
-/// The answer to what has changed since a revision.
+/// The answer to "what has changed since this revision?"
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// All of them, in order. The reader now stands at the last one, or where it was.
+    /// All changes, in order. The reader is now at the last one, or where it was if there are none.
     Listed(Vec<Change>),
-    /// The history does not reach back that far: load everything again, and stand at this revision.
+    /// The history does not reach back that far. The reader must reload everything, and is then at this revision.
     Gap(Revision),
 }
 
-/// What one write did.
+/// How many records a write added, changed and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Things that were not there before.
+    /// Records that did not exist before.
     pub added: u64,
-    /// Things that are different now.
+    /// Records that are different now.
     pub changed: u64,
-    /// Things that are gone. What goes along with something else, as members with their guild, is not counted.
+    /// Records that are gone. Records removed along with another one, such as members with their guild, are not
+    /// counted.
     pub removed: u64,
 }
 
 impl Tally {
-    /// Nothing was different.
+    /// No record differs.
     pub const NOTHING: Self = Self { added: 0, changed: 0, removed: 0 };
-    /// One thing was added.
+    /// One record was added.
     pub const ADDED: Self = Self { added: 1, ..Self::NOTHING };
-    /// One thing was changed.
+    /// One record was changed.
     pub const CHANGED: Self = Self { changed: 1, ..Self::NOTHING };
-    /// One thing was removed.
+    /// One record was removed.
     pub const REMOVED: Self = Self { removed: 1, ..Self::NOTHING };
 }
 
@@ -246,12 +247,12 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// What a write did, and what it changed.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
-    /// How much was different.
+    /// How many records differ.
     pub tally: Tally,
-    /// The entries of the history that the write made, in order.
+    /// The changes that the write recorded, in order.
     pub changes: Vec<Change>,
 }
 

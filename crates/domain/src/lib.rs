@@ -1,22 +1,22 @@
-//! The rules of Companion, and nothing else.
+//! The domain of Companion: models, rules, ports and use cases.
 //!
 //! This crate knows what a guild, a permission, a session or a status is, and what may be done with them. It must
-//! never know how anything is stored, sent or shown: no database, no HTTP, no JSON, no runtime, no clock. Whatever it
-//! needs from outside is a trait in [`port`].
+//! never know how anything is stored, sent or shown: no database, no HTTP, no JSON, no runtime, no clock. Everything
+//! it needs from outside is a trait in [`port`].
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`model`] | the things themselves, valid by construction |
+//! | [`model`] | value types and entities, valid by construction |
 //! | [`policy`] | the twenty permissions and the four roles |
 //! | [`session`] | tokens and the life of a session |
 //! | [`rules`] | what is listed, picked and reported, and in which order |
 //! | [`change`] | the vocabulary of changes |
-//! | [`port`] | what adapters implement; its page tells how to add one |
-//! | [`request`] | the request on whose behalf something is done |
-//! | [`usecase`] | what can be done, over the ports |
+//! | [`port`] | traits that adapters implement; its page explains how to add one |
+//! | [`request`] | the request on whose behalf work is done |
+//! | [`usecase`] | operations over the ports |
 //!
-//! To extend it: a new rule goes where its neighbours are, with a test that fails without it; a new need goes to
-//! [`port`]; a new thing that callers can do becomes a struct in [`usecase`].
+//! To extend it: a new rule goes beside its neighbours, with a test that fails without it. A new dependency on the
+//! outside becomes a trait in [`port`]. A new operation for callers becomes a struct in [`usecase`].
 #![warn(missing_docs)]
 
 pub mod change;

@@ -3,12 +3,12 @@
 use super::Invalid;
 use std::{fmt, str::FromStr};
 
-/// A colour in the form `#RRGGBB`, kept in the letter case it was given in.
+/// A colour in the form `#RRGGBB`, in its original letter case.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Colour(Box<str>);
 
 impl Colour {
-    /// The colour as text.
+    /// Returns the colour as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -8,13 +8,14 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Guild {
     /// The platform's id.
     pub id: GuildId,
-    /// Its name, as the bot reports it.
+    /// The name, as the bot reports it.
     pub name: Name,
-    /// Its icon, where it has one.
+    /// The icon, if any.
     pub icon: Option<WebUrl>,
-    /// How many members it has.
+    /// Number of members.
     pub members: MemberCount,
-    /// The owner that is shown. Whether the session's user owns the guild is the platform's word, not this.
+    /// The owner that is shown. Whether the session's user owns the guild is decided by the platform's list, not by
+    /// this field.
     pub owner: UserId,
     /// Whether the bot has been set up there.
     pub setup: bool,
@@ -24,45 +25,46 @@ pub struct Guild {
     pub bindings: RoleBindings,
 }
 
-/// A guild, and the roles that one user has in it (none where the bot reported none).
+/// A guild, and the roles of one user in it. Empty if the bot reported none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildWithRoles {
-    /// The guild itself, shared with others who look at it.
+    /// The guild, shared between listings.
     pub guild: Arc<Guild>,
-    /// The user's roles there.
+    /// The user's roles in the guild.
     pub roles: Arc<RoleSet>,
 }
 
-/// A number of members, within what every database and every JSON reader can hold exactly.
+/// A number of members that every database and every JSON reader represents exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberCount(u32);
 
 impl MemberCount {
-    /// The largest number that is accepted.
+    /// The largest accepted number.
     pub const MAX: u32 = 2_147_483_647;
 
-    /// So many members.
+    /// Validates a number of members.
     pub fn new(count: u64) -> Result<Self, Invalid> {
         let count = u32::try_from(count).ok().filter(|count| *count <= Self::MAX);
         count.map(Self).ok_or(Invalid::new("members", "a whole number from 0 to 2147483647"))
     }
 
-    /// How many.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 }
 
-/// A set of platform roles, sorted, each at most once.
+/// A set of platform roles, sorted and without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoleSet(Box<[RoleId]>);
 
 impl RoleSet {
-    /// The platform allows 250 roles in a guild; twice that leaves room for it to grow.
+    /// The platform allows 250 roles in a guild; twice that leaves room for growth.
     pub const MAX: usize = 500;
 
-    /// The set of these roles. Repeated ones count: who sends that many has made a mistake.
+    /// Sorts and deduplicates the roles. Duplicates count towards the limit: a list that long is an error of its
+    /// sender.
     pub fn new(mut roles: Vec<RoleId>) -> Result<Self, Invalid> {
         if roles.len() > Self::MAX {
             return Err(Invalid::new("roles", "a list of at most 500 role ids"));
@@ -72,19 +74,19 @@ impl RoleSet {
         Ok(Self(roles.into()))
     }
 
-    /// The roles, in ascending order.
+    /// Returns the roles in ascending order.
     #[must_use]
     pub fn as_slice(&self) -> &[RoleId] {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether some role is in both sets.
+    /// Returns whether the sets have a role in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().any(|role| other.0.binary_search(role).is_ok())
@@ -96,18 +98,18 @@ impl RoleSet {
 pub struct RoleBindings(BTreeMap<RoleKey, RoleSet>);
 
 impl RoleBindings {
-    /// These bindings. A key without roles is the same as an absent key.
+    /// Collects bindings. A key without roles is equal to an absent key.
     #[must_use]
     pub fn new(bindings: impl IntoIterator<Item = (RoleKey, RoleSet)>) -> Self {
         Self(bindings.into_iter().filter(|(_, roles)| !roles.is_empty()).collect())
     }
 
-    /// Every key that has roles, with them.
+    /// Iterates over the keys that have roles.
     pub fn iter(&self) -> impl Iterator<Item = (RoleKey, &RoleSet)> {
         self.0.iter().map(|(key, roles)| (*key, roles))
     }
 
-    /// The keys that someone with these roles holds.
+    /// Iterates over the keys that a member with these roles holds.
     pub fn held_by<'a>(&'a self, roles: &'a RoleSet) -> impl Iterator<Item = RoleKey> + 'a {
         self.iter().filter(|(_, bound)| bound.meets(roles)).map(|(key, _)| key)
     }
@@ -116,11 +118,11 @@ impl RoleBindings {
 /// The platform roles that a user has in a guild.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Where.
+    /// The guild.
     pub guild: GuildId,
-    /// Who.
+    /// The user.
     pub user: UserId,
-    /// Which roles.
+    /// The user's roles in the guild.
     pub roles: RoleSet,
 }
 

@@ -1,4 +1,4 @@
-//! Identifiers: one type per resource, so that a guild's id cannot be passed where a user's is meant.
+//! Identifiers: one type per resource, so that a guild id cannot be passed for a user id.
 
 use super::Invalid;
 use std::{fmt, num::NonZeroU64, str::FromStr};
@@ -6,7 +6,7 @@ use std::{fmt, num::NonZeroU64, str::FromStr};
 const SNOWFLAKE: &str = "a platform id: a decimal number from 1 to 18446744073709551615, as text";
 const SLUG: &str = "1 to 64 characters out of A-Z, a-z, 0-9, _ and -";
 
-/// Reads the one canonical spelling of a snowflake: digits only, no sign, no leading zero.
+/// Parses the canonical spelling of a snowflake: digits only, no sign, no leading zero.
 fn parse_snowflake(text: &str) -> Option<NonZeroU64> {
     let canonical = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
     if canonical { text.parse().ok() } else { None }
@@ -19,12 +19,12 @@ macro_rules! snowflake {
         pub struct $name(NonZeroU64);
 
         impl $name {
-            /// The id with this number; zero is no id.
+            /// Creates an id. Zero is not an id.
             pub fn new(number: u64) -> Result<Self, Invalid> {
                 NonZeroU64::new(number).map(Self).ok_or(Invalid::new($field, SNOWFLAKE))
             }
 
-            /// The id as a number.
+            /// Returns the id as a number.
             #[must_use]
             pub const fn get(self) -> u64 {
                 self.0.get()
@@ -64,13 +64,13 @@ snowflake!(
     "guild id"
 );
 snowflake!(
-    /// A role that the platform knows in a guild.
+    /// A role of a guild on the platform.
     RoleId,
     "role id"
 );
 
 impl GuildId {
-    /// Which of `shards` shards of the bot sees this guild, by the platform's own rule.
+    /// Returns which of `shards` shards of the bot sees this guild, by the platform's own formula.
     #[must_use]
     pub const fn shard(self, shards: std::num::NonZeroU32) -> u32 {
         ((self.get() >> 22) % shards.get() as u64) as u32
@@ -84,7 +84,7 @@ macro_rules! slug {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -119,28 +119,28 @@ macro_rules! slug {
 }
 
 slug!(
-    /// One entry of feedback; the bot chooses it.
+    /// An entry of feedback. Chosen by the bot.
     FeedbackId,
     "feedback id"
 );
 slug!(
-    /// One process of the bot that reports for itself; the bot chooses it.
+    /// A process of the bot that reports its own status. Chosen by the bot.
     ClusterId,
     "cluster id"
 );
 
-/// One gateway connection of the bot, numbered from 0.
+/// A gateway connection of the bot, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(u32);
 
 impl ShardId {
-    /// The shard with this number.
+    /// Creates the id of a shard.
     #[must_use]
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
-    /// The shard's number.
+    /// Returns the shard's number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

@@ -1,15 +1,15 @@
-//! Mistakes in what someone sent.
+//! Errors in fields of the input.
 
-/// One mistake: where it is, and what to do about it.
+/// An invalid field: its path, and what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// `roles.MOD[2]`; empty where the whole is meant.
+    /// For instance `roles.MOD[2]`. Empty for the input as a whole.
     pub path: String,
-    /// What was expected there: `must be text`.
+    /// For instance `must be text`.
     pub message: String,
 }
 
 impl Mistake {
-    /// The most that are told at once: enough to mend a form, too few to fill a disk.
+    /// The most that are reported at once: enough to fix a form, too few to fill a disk.
     pub const MOST: usize = 100;
 }

@@ -1,5 +1,5 @@
-//! What the service talks about. A value of these types is valid by construction: each is parsed once, at the
-//! edge, and what does not parse is an [`Invalid`] that names the field and what it must be.
+//! Value types and entities. A value is valid by construction: it is parsed once, at the edge. What does not parse is
+//! an [`Invalid`] that names the field and what it must be.
 
 mod colour;
 mod guild;

@@ -1,23 +1,23 @@
-//! Numbers that are given back exactly as they came.
+//! Numbers that are returned exactly as they were received.
 
 use super::Invalid;
 
-/// A JSON number that the service does not interpret, such as a shard's latency: a whole number stays whole.
+/// A JSON number that the service does not interpret, such as a shard's latency. An integer stays an integer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A finite number with a fraction or an exponent.
     Fraction(Finite),
 }
 
 impl Number {
-    /// The number with this floating-point value.
+    /// Creates a number from a floating-point value.
     pub fn fraction(value: f64) -> Result<Self, Invalid> {
         Finite::new(value).map(Self::Fraction)
     }
 
-    /// Its value, as near as floating point comes.
+    /// Returns the nearest floating-point value.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an approximation is what this promises")]
     pub const fn as_f64(self) -> f64 {
@@ -33,12 +33,12 @@ impl Number {
 pub struct Finite(f64);
 
 impl Finite {
-    /// The number, where it is finite.
+    /// Creates the number, if it is finite.
     pub fn new(value: f64) -> Result<Self, Invalid> {
         if value.is_finite() { Ok(Self(value)) } else { Err(Invalid::new("number", "a finite number")) }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -50,12 +50,12 @@ impl Finite {
 pub struct Megabytes(f64);
 
 impl Megabytes {
-    /// Nothing.
+    /// Zero megabytes.
     pub const ZERO: Self = Self(0.0);
-    /// The most that one cluster can claim: an exabyte, so that sums stay far from the edge of the type.
+    /// The most that one cluster can report: an exabyte, so that sums stay far below the limits of the type.
     pub const MAX: f64 = 1e12;
 
-    /// So many megabytes.
+    /// Validates an amount of memory.
     pub fn new(value: f64) -> Result<Self, Invalid> {
         if (0.0..=Self::MAX).contains(&value) {
             Ok(Self(value))
@@ -64,13 +64,13 @@ impl Megabytes {
         }
     }
 
-    /// How many megabytes.
+    /// Returns the number of megabytes.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// The same amount with two decimals.
+    /// Returns the amount rounded to two decimals.
     #[must_use]
     pub fn rounded(self) -> Self {
         Self((self.0 * 100.0).round() / 100.0)
@@ -79,7 +79,7 @@ impl Megabytes {
 
 impl std::iter::Sum for Megabytes {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        // The sum of no floating-point numbers is minus zero.
+        // An empty iterator of `f64` sums to -0.0.
         Self(amounts.fold(0.0, |sum, amount| sum + amount.0))
     }
 }

@@ -1,4 +1,4 @@
-//! What the public sees of people: users, feedback and the team.
+//! Users, feedback and the team.
 
 use super::{Colour, FeedbackId, Invalid, Name, Prose, Timestamp, UserId, WebUrl};
 use std::collections::HashSet;
@@ -10,24 +10,24 @@ pub struct User {
     pub id: UserId,
     /// The unique name.
     pub username: Name,
-    /// The name that others see.
+    /// The display name.
     pub name: Name,
-    /// A picture; the platform's default one where the user has none.
+    /// The avatar; the platform's default one if the user has none.
     pub avatar: WebUrl,
 }
 
 /// One entry of feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
-    /// The bot's id for it.
+    /// The bot's id for the entry.
     pub id: FeedbackId,
-    /// What was written.
+    /// The text.
     pub text: Prose,
-    /// The stars.
+    /// The number of stars.
     pub rating: Rating,
     /// When it was submitted, to the second.
     pub submitted_at: Timestamp,
-    /// By whom, as they were known then.
+    /// The submitter, as known at the time of submission.
     pub submitter: User,
 }
 
@@ -36,7 +36,7 @@ pub struct Feedback {
 pub struct Rating(u8);
 
 impl Rating {
-    /// The rating with this many stars.
+    /// Validates a number of stars.
     pub fn new(stars: i64) -> Result<Self, Invalid> {
         match u8::try_from(stars) {
             Ok(stars @ 1..=5) => Ok(Self(stars)),
@@ -44,51 +44,51 @@ impl Rating {
         }
     }
 
-    /// How many stars.
+    /// Returns the number of stars.
     #[must_use]
     pub const fn stars(self) -> u8 {
         self.0
     }
 
-    /// Whether feedback with this rating is shown to the public: four or five stars.
+    /// Returns whether feedback with this rating is public: four or five stars.
     #[must_use]
     pub const fn is_positive(self) -> bool {
         self.0 >= 4
     }
 }
 
-/// A place in the team. One user may hold several, each in another category.
+/// A place in the team. A user may have several, each in another category.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamMember {
-    /// Who.
+    /// The user.
     pub user: User,
-    /// The title of their role.
+    /// The title of the role.
     pub role: Name,
     /// The colour of the role.
     pub color: Colour,
-    /// The category in which they are shown.
+    /// The category in which the place is shown.
     pub category: Name,
-    /// Their place in the category: lower comes first.
+    /// The order within the category, ascending.
     pub position: i32,
 }
 
 impl TeamMember {
-    /// What makes a place in the team the same place when the roster is replaced.
+    /// Returns what identifies a place when the roster is replaced.
     #[must_use]
     pub fn key(&self) -> (super::UserId, &Name) {
         (self.user.id, &self.category)
     }
 }
 
-/// A whole team, nobody twice in one category.
+/// A whole team, without duplicate users in a category.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roster(Vec<TeamMember>);
 
 impl Roster {
-    /// How many places a team can have. As people usually fill them in, so many are sent in less than 64 KiB.
+    /// Maximum number of places. As usually filled in, that many take less than 64 KiB of JSON.
     pub const MAX: usize = 250;
 
-    /// This team. The error carries the place in the list that repeats an earlier one, or is one too many.
+    /// Validates a team. The error carries the index of the first duplicate, or of the first member over the limit.
     pub fn new(members: Vec<TeamMember>) -> Result<Self, (usize, Invalid)> {
         let mut seen = HashSet::with_capacity(members.len());
         if let Some(repeated) = members.iter().position(|member| !seen.insert(member.key())) {
@@ -100,13 +100,13 @@ impl Roster {
         Ok(Self(members))
     }
 
-    /// Its members, in the order given.
+    /// Returns the members in their original order.
     #[must_use]
     pub fn as_slice(&self) -> &[TeamMember] {
         &self.0
     }
 
-    /// Its members, in the order given.
+    /// Returns the members in their original order.
     #[must_use]
     pub fn into_members(self) -> Vec<TeamMember> {
         self.0

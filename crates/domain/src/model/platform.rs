@@ -1,4 +1,4 @@
-//! What the chat platform says about a user, and the tokens with which it is asked.
+//! What the platform reports about a user, and the tokens to request it with.
 
 use super::{GuildId, Invalid, Secret, Timestamp};
 use sha2::{Digest, Sha256};
@@ -7,15 +7,15 @@ use std::{str::FromStr, sync::Arc};
 /// A guild in the platform's list of a user's guilds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Membership {
-    /// The guild that the user is in.
+    /// The guild.
     pub guild: GuildId,
     /// Whether the user owns it.
     pub owner: bool,
-    /// What the platform lets the user do there.
+    /// The user's permissions there.
     pub permissions: PlatformPermissions,
 }
 
-/// The platform's permission bits of a user in a guild: the lowest 64, of which we know some.
+/// The platform's permission bits of a user in a guild: the lowest 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PlatformPermissions(u64);
 
@@ -23,25 +23,25 @@ impl PlatformPermissions {
     const ADMINISTRATOR: u64 = 1 << 3;
     const MANAGE_SERVER: u64 = 1 << 5;
 
-    /// These bits.
+    /// Creates permissions from their bits.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The lowest 64 bits, as the platform numbers them.
+    /// Returns the lowest 64 bits, as the platform numbers them.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Whether the user has the platform's Administrator permission.
+    /// Returns whether the user has the platform's Administrator permission.
     #[must_use]
     pub const fn administrator(self) -> bool {
         self.0 & Self::ADMINISTRATOR != 0
     }
 
-    /// Whether the user has the platform's Manage Server permission.
+    /// Returns whether the user has the platform's Manage Server permission.
     #[must_use]
     pub const fn manage_server(self) -> bool {
         self.0 & Self::MANAGE_SERVER != 0
@@ -55,47 +55,47 @@ impl FromStr for PlatformPermissions {
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(Invalid::new("permissions", "a decimal number, as text"));
         }
-        // The platform may have more bits than we know: what is beyond 64 of them is left out, digit by digit.
+        // The platform may define more than 64 bits. Wrapping arithmetic drops the higher ones.
         let digits = text.bytes().map(|b| u64::from(b - b'0'));
         Ok(Self(digits.fold(0, |bits: u64, digit| bits.wrapping_mul(10).wrapping_add(digit))))
     }
 }
 
-/// The platform's list of a user's guilds, and when it was asked for.
+/// The platform's list of a user's guilds, and when it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildList {
     /// The guilds.
     pub memberships: Arc<[Membership]>,
-    /// When the platform gave this list.
+    /// When the platform returned this list.
     pub fetched_at: Timestamp,
 }
 
-/// The tokens with which the platform is asked in a user's name.
+/// The tokens for requests to the platform on behalf of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlatformTokens {
-    /// Opens the platform's API for a while.
+    /// Authorises requests until `expires_at`.
     pub access: Secret,
-    /// Gets new tokens, once.
+    /// Obtains new tokens, once.
     pub refresh: Option<Secret>,
-    /// When `access` stops working.
+    /// When `access` expires.
     pub expires_at: Timestamp,
 }
 
-/// The code that the platform hands to a user's browser at the end of a sign-in.
+/// The authorisation code that the platform gives to the user's browser at the end of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdpCode(Secret);
 
 impl IdpCode {
-    /// The longest code that is accepted, in bytes.
+    /// Maximum length of a code, in bytes.
     pub const MAX_LENGTH: usize = 1024;
 
-    /// The code, for the one place that sends it to the platform.
+    /// Returns the code. Only for sending it to the platform.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What is remembered of a code once it has been used.
+    /// Returns the hash by which a used code is recognised.
     #[must_use]
     pub fn fingerprint(&self) -> CodeFingerprint {
         CodeFingerprint(Sha256::digest(self.expose()).into())
@@ -114,30 +114,30 @@ impl FromStr for IdpCode {
     }
 }
 
-/// The SHA-256 of a code: enough to know it again, useless to anyone else.
+/// The SHA-256 of a code: enough to recognise it, useless for a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodeFingerprint([u8; 32]);
 
 impl CodeFingerprint {
-    /// The fingerprint with these bytes, as a store kept them.
+    /// Creates a fingerprint from its stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The hash itself, to be stored in place of the code.
+    /// Returns the hash, to be stored in place of the code.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// The secret with which a client proves that it began the sign-in (PKCE, RFC 7636).
+/// The secret that proves that a client began the sign-in (PKCE, RFC 7636).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeVerifier(Secret);
 
 impl CodeVerifier {
-    /// The verifier, for the one place that sends it to the platform.
+    /// Returns the verifier. Only for sending it to the platform.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
@@ -157,24 +157,24 @@ impl FromStr for CodeVerifier {
     }
 }
 
-/// Where the platform serves pictures, for those who have none of their own.
+/// The platform's picture server, for users and guilds without a picture of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PictureServer(super::WebUrl);
 
 impl PictureServer {
-    /// The picture server at this address.
+    /// Creates a picture server with this base URL.
     #[must_use]
     pub const fn new(base: super::WebUrl) -> Self {
         Self(base)
     }
 
-    /// The picture that the platform shows for a snowflake without one of its own.
+    /// Returns the URL of the platform's default picture for a snowflake.
     #[must_use]
     pub fn default_picture(&self, snowflake: u64) -> String {
         format!("{}/embed/avatars/{}.png", self.0.as_str().trim_end_matches('/'), (snowflake >> 22) % 6)
     }
 
-    /// The address of a user's own picture; animated ones have a hash that says so.
+    /// Returns the URL of a user's avatar. The hash of an animated one begins with `a_`.
     #[must_use]
     pub fn avatar(&self, user: super::UserId, hash: &str) -> String {
         let kind = if hash.starts_with("a_") { "gif" } else { "png" };
@@ -191,7 +191,7 @@ mod tests {
     fn permissions_are_read_as_the_lowest_64_bits_and_two_of_them_count() {
         let bits = |text: &str| text.parse::<PlatformPermissions>();
         assert_eq!(bits("18446744073709551615").map(PlatformPermissions::bits), Ok(u64::MAX));
-        // Two to the power of 64, 70 and 200, and a little more.
+        // 2^64, 2^70 and 2^200, plus a small number.
         for (text, low) in [
             ("18446744073709551616", 0),
             ("1180591620717411303432", 8),

@@ -1,4 +1,4 @@
-//! Text and keys that must never be shown.
+//! Text and keys that are never displayed.
 
 use super::Invalid;
 use base64::Engine as _;
@@ -7,18 +7,18 @@ use sha2::Sha256;
 use std::{fmt, str::FromStr};
 use zeroize::Zeroizing;
 
-/// Text that no log, error or debugger output may show, wiped from memory when it is dropped.
+/// Text that must not appear in logs, errors or debug output. Zeroed when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes the text into custody.
+    /// Wraps a text.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
     }
 
-    /// The text, for the one place that has to send or seal it.
+    /// Returns the text. Only for sending or sealing it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -31,18 +31,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A key of 32 bytes, out of which each purpose derives its own.
+/// A key of 32 bytes, from which a key is derived for each purpose.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey(Zeroizing<[u8; 32]>);
 
 impl SecretKey {
-    /// Takes the key into custody.
+    /// Wraps a key.
     #[must_use]
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// A key for one purpose, so that no two purposes ever share one.
+    /// Derives the key for one purpose, so that no two purposes share a key.
     #[must_use]
     pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(KeyedDigest::new(&self.0).of(purpose.as_bytes()))
@@ -65,13 +65,13 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// HMAC-SHA-256 under a key. What depends on the key alone, which is half of the work for a short text, is done once.
+/// HMAC-SHA-256 under a key. The key schedule, half of the work for a short text, is computed once.
 #[derive(Clone)]
 pub(crate) struct KeyedDigest(Hmac<Sha256>);
 
 impl KeyedDigest {
     pub(crate) fn new(key: &[u8; 32]) -> Self {
-        // HMAC pads a short key with zeros up to its block; doing it here leaves nothing that can fail.
+        // HMAC pads a short key with zeros to its block size. Padding it here makes the constructor infallible.
         let mut block = Zeroizing::new([0; 64]);
         for (padded, byte) in block.iter_mut().zip(key) {
             *padded = *byte;

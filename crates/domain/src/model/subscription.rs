@@ -5,31 +5,31 @@ use super::{GuildId, Invalid, UserId};
 /// A user's premium subscription and the guilds it is spent on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Who pays.
+    /// The user who pays.
     pub user: UserId,
-    /// The guilds that are premium by it.
+    /// The guilds that the subscription makes premium.
     pub guilds: SubscribedGuilds,
-    /// How many guilds it could be spent on.
+    /// Number of guilds that it may name.
     pub slots: Slots,
 }
 
 impl Subscription {
-    /// Whether it makes its owner a premium member: it has slots, or is spent on a guild.
+    /// Returns whether the subscription makes its user a premium member: it has slots, or names a guild.
     #[must_use]
     pub fn makes_member(&self) -> bool {
         self.slots.get() > 0 || !self.guilds.as_slice().is_empty()
     }
 }
 
-/// Guilds in the order they were given, each at most once.
+/// Guilds in their original order, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubscribedGuilds(Box<[GuildId]>);
 
 impl SubscribedGuilds {
-    /// How many guilds one subscription can name.
+    /// Maximum number of guilds in a subscription.
     pub const MAX: usize = 1000;
 
-    /// These guilds; a repeated one is kept where it came first, and counts all the same.
+    /// Collects guilds and removes duplicates after the first. Duplicates count towards the limit.
     pub fn new(guilds: Vec<GuildId>) -> Result<Self, Invalid> {
         if guilds.len() > Self::MAX {
             return Err(Invalid::new("guilds", "a list of at most 1000 guild ids"));
@@ -38,7 +38,7 @@ impl SubscribedGuilds {
         Ok(Self(guilds.into_iter().filter(|guild| seen.insert(*guild)).collect()))
     }
 
-    /// The guilds, in the order in which they were named.
+    /// Returns the guilds in their original order.
     #[must_use]
     pub fn as_slice(&self) -> &[GuildId] {
         &self.0
@@ -50,16 +50,16 @@ impl SubscribedGuilds {
 pub struct Slots(u32);
 
 impl Slots {
-    /// The largest number that is accepted.
+    /// The largest accepted number.
     pub const MAX: u32 = 2_147_483_647;
 
-    /// So many slots.
+    /// Validates a number of slots.
     pub fn new(slots: u64) -> Result<Self, Invalid> {
         let slots = u32::try_from(slots).ok().filter(|slots| *slots <= Self::MAX);
         slots.map(Self).ok_or(Invalid::new("slots", "a whole number from 0 to 2147483647"))
     }
 
-    /// How many.
+    /// Returns the number of slots.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

@@ -1,4 +1,4 @@
-//! What the bot says about itself.
+//! Status reports of the bot.
 
 use super::{ClusterId, Invalid, Megabytes, Number, ShardId, Timestamp};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The last report of one cluster of the bot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heartbeat {
-    /// Who reports.
+    /// The reporting cluster.
     pub cluster: ClusterId,
     /// Memory in use.
     pub memory: Megabytes,
@@ -14,18 +14,18 @@ pub struct Heartbeat {
     pub started_at: Timestamp,
     /// The cluster's shards.
     pub shards: Shards,
-    /// When the report came in, by the clock of the node that took it.
+    /// When the report arrived, by the clock of the node that received it.
     pub received_at: Timestamp,
 }
 
-/// One shard of the bot, in the bot's own numbers.
+/// One shard of the bot, as the bot reports it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shard {
     /// When it last sent a heartbeat.
     pub heartbeat_sent: Number,
     /// When the platform last acknowledged one.
     pub heartbeat_acknowledged: Number,
-    /// How long that took.
+    /// The round trip of that heartbeat.
     pub latency: Number,
 }
 
@@ -34,10 +34,10 @@ pub struct Shard {
 pub struct Shards(BTreeMap<ShardId, Shard>);
 
 impl Shards {
-    /// How many shards one cluster can report.
+    /// Maximum number of shards in a report.
     pub const MAX: usize = 4096;
 
-    /// These shards.
+    /// Validates the number of shards.
     pub fn new(shards: BTreeMap<ShardId, Shard>) -> Result<Self, Invalid> {
         if shards.len() <= Self::MAX {
             Ok(Self(shards))
@@ -46,7 +46,7 @@ impl Shards {
         }
     }
 
-    /// Each shard by its id, in ascending order.
+    /// Iterates over the shards in ascending order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (ShardId, Shard)> {
         self.0.iter().map(|(id, shard)| (*id, *shard))
     }

@@ -1,4 +1,4 @@
-//! Bounded text. Every database and every page that shows it can hold what these types hold.
+//! Bounded text that every database and every page can represent.
 
 use super::Invalid;
 use std::{fmt, str::FromStr};
@@ -10,10 +10,10 @@ macro_rules! bounded_text {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// How many characters it may have, for those who describe it to callers.
+            /// Allowed number of characters. Used in descriptions of the API.
             pub const LENGTH: std::ops::RangeInclusive<usize> = $range;
 
-            /// The text itself.
+            /// Returns the text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -24,7 +24,7 @@ macro_rules! bounded_text {
             type Err = Invalid;
 
             fn from_str(text: &str) -> Result<Self, Invalid> {
-                // NUL is the one character that PostgreSQL's text cannot hold.
+                // NUL is the only character that PostgreSQL's `text` cannot hold.
                 if Self::LENGTH.contains(&text.chars().count()) && !text.contains('\0') {
                     Ok(Self(text.into()))
                 } else {
@@ -48,14 +48,14 @@ macro_rules! bounded_text {
 }
 
 bounded_text!(
-    /// A name that people read: of a user, a guild, a team role or a category.
+    /// A display name: of a user, a guild, a team role or a category.
     Name,
     "name",
     1..=256,
     "text of 1 to 256 characters without NUL"
 );
 bounded_text!(
-    /// What someone wrote as feedback. A rating may come without words, so it may be empty.
+    /// The text of feedback. May be empty, since a rating needs no text.
     Prose,
     "feedback",
     0..=4000,

@@ -1,12 +1,12 @@
-//! Points in time and lengths of time.
+//! Points in time and durations.
 
 use super::Invalid;
 use std::{fmt, str::FromStr, time::Duration};
 
 const MICROS: i64 = 1_000_000;
 
-/// How much the clocks of two nodes may differ. A stored time that lies no further ahead was written by such a clock;
-/// one that does was written before a clock was set back.
+/// Maximum difference between the clocks of two nodes. A stored time up to this far ahead was written by such a
+/// clock. A later one was written before a clock was set back.
 const SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// A point in time: microseconds since 1970-01-01 UTC.
@@ -16,18 +16,18 @@ pub struct Timestamp(i64);
 impl Timestamp {
     /// 1970-01-01 UTC.
     pub const EPOCH: Self = Self(0);
-    /// The last second that callers may name: the end of the year 9999.
+    /// The last second accepted from callers: the end of the year 9999.
     pub const MAX_SECONDS: i64 = 253_402_300_799;
-    /// The age of what lies too far ahead to say how old it is: 2³¹ seconds, which is what HTTP takes for too long to tell.
+    /// The age of a time that lies too far ahead: 2³¹ seconds, which HTTP treats as too large to represent.
     pub const LONG_AGO: Duration = Duration::from_secs(1 << 31);
 
-    /// So many microseconds after the epoch.
+    /// Creates a time from microseconds since the epoch.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// So many seconds after the epoch, for times that callers name.
+    /// Creates a time from seconds since the epoch, for times given by callers.
     pub fn from_seconds(seconds: i64) -> Result<Self, Invalid> {
         if (0..=Self::MAX_SECONDS).contains(&seconds) {
             Ok(Self(seconds * MICROS))
@@ -36,45 +36,45 @@ impl Timestamp {
         }
     }
 
-    /// Microseconds since the epoch.
+    /// Returns microseconds since the epoch.
     #[must_use]
     pub const fn micros(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the epoch.
+    /// Returns whole seconds since the epoch.
     #[must_use]
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(MICROS)
     }
 
-    /// This long after `self`.
+    /// Returns the time `length` later, saturating.
     #[must_use]
     pub fn after(self, length: Duration) -> Self {
         Self(self.0.saturating_add(micros_of(length)))
     }
 
-    /// This long before `self`.
+    /// Returns the time `length` earlier, saturating.
     #[must_use]
     pub fn before(self, length: Duration) -> Self {
         Self(self.0.saturating_sub(micros_of(length)))
     }
 
-    /// The latest stored time that counts as now. A later one counts as long ago for what can be had again, and as now
-    /// for a session, since no clock signs anyone out.
+    /// Returns the latest stored time that counts as now. A later one counts as long ago for data that can be fetched
+    /// again. For a session it counts as now, since a wrong clock must sign no user out.
     #[must_use]
     pub fn horizon(self) -> Self {
         self.after(SKEW)
     }
 
-    /// How old something is that was stored at `stored` and can be had again. Its time counts as now up to the
-    /// [`horizon`](Self::horizon), and beyond that as [long ago](Self::LONG_AGO).
+    /// Returns the age of data that was stored at `stored` and can be fetched again. Up to the
+    /// [`horizon`](Self::horizon) it is zero, beyond it [`LONG_AGO`](Self::LONG_AGO).
     #[must_use]
     pub fn age_of(self, stored: Self) -> Duration {
         if stored > self.horizon() { Self::LONG_AGO } else { self.since(stored) }
     }
 
-    /// How long ago `earlier` was; nothing where it is not earlier.
+    /// Returns how long ago `earlier` was, or zero if it is not earlier.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -85,23 +85,23 @@ fn micros_of(length: Duration) -> i64 {
     i64::try_from(length.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// A length of time as people write it, longer than nothing: `500ms`, `1s`, `5m`, `24h`, `30d`.
+/// A positive duration in human-readable form: `500ms`, `1s`, `5m`, `24h`, `30d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(Duration);
 
-/// Units by their length in milliseconds, the longest first.
+/// Units by their length in milliseconds, longest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
-/// A hundred years: longer is a slip of the keyboard, and would overflow points in time.
+/// A hundred years. A longer span is a typing error, and would overflow timestamps.
 const LONGEST_MILLIS: u64 = 36_500 * 86_400_000;
 
 impl Span {
-    /// A span of so many seconds. Zero becomes the shortest span, a millisecond.
+    /// Creates a span of whole seconds. Zero becomes the shortest span, a millisecond.
     #[must_use]
     pub const fn from_seconds(seconds: u32) -> Self {
         if seconds == 0 { Self(Duration::from_millis(1)) } else { Self(Duration::from_secs(seconds as u64)) }
     }
 
-    /// As the standard library has it.
+    /// Returns the span as a [`Duration`].
     #[must_use]
     pub const fn get(self) -> Duration {
         self.0
@@ -127,7 +127,7 @@ impl FromStr for Span {
 }
 
 impl fmt::Display for Span {
-    /// The shortest exact spelling, which parses back to the same span.
+    /// Writes the shortest exact spelling, which parses back to the same span.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
         let exact = UNITS.iter().find(|(_, length)| millis.is_multiple_of(u128::from(*length)));
@@ -176,7 +176,7 @@ mod tests {
         for ahead in [300 * MICROS + 1, 3600 * MICROS, i64::MAX - now.micros()] {
             assert_eq!(age(ahead), Timestamp::LONG_AGO, "{ahead}");
         }
-        // At the end of time nothing can lie ahead.
+        // At the maximum, no time lies ahead.
         assert_eq!(Timestamp::from_micros(i64::MAX).age_of(Timestamp::from_micros(i64::MAX)), Duration::ZERO);
     }
 

@@ -1,17 +1,17 @@
-//! Addresses that a browser can load.
+//! URLs that a browser can load.
 
 use super::Invalid;
 use std::{fmt, net::Ipv4Addr, str::FromStr};
 
-/// An absolute `http` or `https` URL with a host, kept to the letter as it was given.
+/// An absolute `http` or `https` URL with a host, exactly as it was given.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WebUrl(Box<str>);
 
 impl WebUrl {
-    /// The longest URL that is accepted, in bytes.
+    /// Maximum length of a URL, in bytes.
     pub const MAX_LENGTH: usize = 2048;
 
-    /// The URL as text.
+    /// Returns the URL as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -23,7 +23,7 @@ impl FromStr for WebUrl {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let refused = Invalid::new("URL", "an absolute http or https URL of at most 2048 characters");
-        // The URL parser repairs what it can; what is echoed to browsers must have needed no repair.
+        // The URL parser repairs what it can. A URL that is echoed to browsers must not have needed repair.
         let plain = text.len() <= Self::MAX_LENGTH && text.bytes().all(|b| b.is_ascii_graphic());
         if !plain {
             return Err(refused);
@@ -39,10 +39,10 @@ impl FromStr for WebUrl {
     }
 }
 
-/// Whether this is a host and perhaps a port, and nothing that some readers take for something else: no name or password,
-/// no empty port, no characters that no host has.
+/// Returns whether this is a host with an optional port, unambiguous to every parser: no user info, no empty port, no
+/// characters that a host cannot have.
 fn is_plain(authority: &str) -> bool {
-    // The parser knows what may stand between the brackets of an IPv6 address.
+    // The parser checks what is between the brackets of an IPv6 address.
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
@@ -52,7 +52,7 @@ fn is_plain(authority: &str) -> bool {
     is_host && port.is_none_or(is_port)
 }
 
-/// Whether this is a name, which an address in numbers is not.
+/// Returns whether this is a host name rather than a numeric address.
 fn is_name(host: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))

@@ -1,17 +1,17 @@
-//! Everything that can count for or against a permission.
+//! The facts that permissions depend on.
 
 use super::permission::{RoleKey, StaffPermission};
 
-/// One fact about a user, a guild, or the user in the guild.
+/// A fact about a user, a guild, or the user in the guild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fact {
-    /// The platform says that the user owns the guild.
+    /// The user owns the guild, according to the platform.
     OwnsGuild,
-    /// The platform gives the user its Administrator permission.
+    /// The user has the platform's Administrator permission.
     PlatformAdministrator,
-    /// The platform gives the user its Manage Server permission.
+    /// The user has the platform's Manage Server permission.
     PlatformManageServer,
-    /// The user has a platform role that the guild bound to this key.
+    /// The user has a platform role that the guild has bound to this key.
     Bound(RoleKey),
     /// The bot has been set up in the guild.
     GuildSetUp,
@@ -21,7 +21,7 @@ pub enum Fact {
     GuildHasPlus,
     /// The user has a premium subscription with slots or guilds.
     UserHasPlus,
-    /// The user was granted this by name.
+    /// The user was granted this permission by name.
     Granted(StaffPermission),
 }
 
@@ -42,27 +42,27 @@ impl Fact {
     }
 }
 
-/// Which facts hold.
+/// A set of facts that hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FactSet(u32);
 
 impl FactSet {
-    /// How many facts there are; each subset of them is a case of the policy.
+    /// Number of facts. Each subset of them is a case of the policy.
     pub const FACTS: u32 = 22;
 
-    /// Adds a fact where `holds`.
+    /// Adds the fact if `holds`.
     #[must_use]
     pub const fn with(self, fact: Fact, holds: bool) -> Self {
         if holds { Self(self.0 | fact.bit()) } else { self }
     }
 
-    /// Whether the fact holds.
+    /// Returns whether the fact holds.
     #[must_use]
     pub const fn holds(self, fact: Fact) -> bool {
         self.0 & fact.bit() != 0
     }
 
-    /// Every combination of facts that there can be.
+    /// Iterates over every combination of facts.
     pub fn every() -> impl Iterator<Item = Self> {
         (0..1 << Self::FACTS).map(Self)
     }

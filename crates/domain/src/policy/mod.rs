@@ -1,7 +1,7 @@
-//! Who may do what: a pure function from facts to the twenty permissions, and the reason for each.
+//! Authorisation: a pure function from facts to the twenty permissions, with the reason for each.
 //!
-//! [`Permission`] names them, [`Fact`] is everything that can count, [`decide`] applies the one table of rules in
-//! `rules.rs`, and [`GuildRole`] sums the result up in one word.
+//! [`Permission`] names them and [`Fact`] lists what they depend on. [`decide`] applies the table in `rules.rs`, and
+//! [`GuildRole`] summarises the result.
 
 mod fact;
 mod permission;

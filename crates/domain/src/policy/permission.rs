@@ -1,9 +1,9 @@
-//! The names of the permissions, and sets of them.
+//! Permissions and sets of them.
 
 use crate::invalid::Invalid;
 use std::{fmt, str::FromStr};
 
-/// Declares an enum whose variants are spelled in capitals outside, with its list and its parser.
+/// Declares an enum whose variants have an external name in capitals, with a list of all and a parser.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident, $field:literal, $expected:literal, { $($variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -16,7 +16,7 @@ macro_rules! named {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name used outside.
+            /// Returns the external name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
@@ -41,7 +41,7 @@ macro_rules! named {
 }
 
 named!(
-    /// One of the twenty permissions of a user in a guild, in the order in which the contract lists them.
+    /// One of the twenty permissions of a user in a guild, in the order of the contract.
     Permission, "permission", "one of the twenty permission names", {
     ErlcStaff = "ERLC_STAFF",
     ServicePlusGuild = "SERVICE_PLUS_GUILD",
@@ -98,27 +98,27 @@ macro_rules! bit_set {
         pub struct $set(u32);
 
         impl $set {
-            /// None of them.
+            /// The empty set.
             pub const EMPTY: Self = Self(0);
 
-            /// Adds one.
+            /// Adds an item.
             pub const fn insert(&mut self, item: $item) {
                 self.0 |= 1 << item as u32;
             }
 
-            /// Whether it is in the set.
+            /// Returns whether the set contains the item.
             #[must_use]
             pub const fn contains(self, item: $item) -> bool {
                 self.0 & (1 << item as u32) != 0
             }
 
-            /// Whether the set has none.
+            /// Returns whether the set is empty.
             #[must_use]
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
 
-            /// Those in the set, in the order of the list of all.
+            /// Iterates over the items in the order of `ALL`.
             pub fn iter(self) -> impl Iterator<Item = $item> {
                 $item::ALL.iter().copied().filter(move |item| self.contains(*item))
             }

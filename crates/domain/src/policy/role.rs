@@ -1,14 +1,14 @@
-//! The user's role in a guild: the permissions in one word.
+//! The user's role in a guild, derived from the permissions.
 
 use super::permission::{Permission, PermissionSet};
 use std::fmt;
 
-/// The role of a user in a guild, the strongest first.
+/// The role of a user in a guild, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuildRole {
     /// Owns the guild.
     Owner,
-    /// Runs it, or its game server.
+    /// Manages the guild or its game server.
     Manager,
     /// Administers it, or its game server.
     Administrator,
@@ -17,10 +17,10 @@ pub enum GuildRole {
 }
 
 impl GuildRole {
-    /// All of them, the strongest first.
+    /// All roles, strongest first.
     pub const ALL: [Self; 4] = [Self::Owner, Self::Manager, Self::Administrator, Self::Moderator];
 
-    /// The strongest role that fits, or none for a plain member.
+    /// Returns the strongest role that applies, or `None` for an ordinary member.
     #[must_use]
     pub fn of(owns_guild: bool, permissions: PermissionSet) -> Option<Self> {
         let any = |keys: [Permission; 2]| keys.into_iter().any(|key| permissions.contains(key));
@@ -37,7 +37,7 @@ impl GuildRole {
         }
     }
 
-    /// The name used outside.
+    /// Returns the external name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -5,12 +5,12 @@ use super::{
     permission::{Permission, PermissionSet, RoleKey, StaffPermission},
 };
 
-/// Something that grants a permission.
+/// What grants a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// A fact.
     Fact(Fact),
-    /// Another permission, which implies it.
+    /// Another permission that implies it.
     Implied(Permission),
 }
 
@@ -23,8 +23,8 @@ impl Source {
     }
 }
 
-/// Each permission and what grants it; any one source is enough, the first that holds is the reason given.
-/// A permission stands below those that imply it, so one pass from the top decides them all.
+/// Each permission with its sources. One source suffices; the first that holds is given as the reason. A permission
+/// comes after those that imply it, so a single pass decides all of them.
 const RULES: [(Permission, &[Source]); 20] = {
     use Fact::{Bound, Granted};
     use Permission as P;
@@ -62,7 +62,7 @@ const RULES: [(Permission, &[Source]); 20] = {
     ]
 };
 
-/// What the rules say of one set of facts.
+/// The outcome of the rules for a set of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     facts: FactSet,
@@ -70,20 +70,21 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The permissions that are granted.
+    /// Returns the granted permissions.
     #[must_use]
     pub const fn permissions(self) -> PermissionSet {
         self.permissions
     }
 
-    /// Why a permission is granted: what grants it, then what grants that, down to a fact. Empty where it is not.
+    /// Returns why a permission is granted: its source, the source of that, and so on down to a fact. Empty if it is
+    /// not granted.
     #[must_use]
     pub fn why(self, permission: Permission) -> Vec<Source> {
         let next = |source: &Source| match source {
             Source::Implied(stronger) => self.source_of(*stronger),
             Source::Fact(_) => None,
         };
-        // No chain is longer than the table, which is also why this ends.
+        // A chain is never longer than the table, so this terminates.
         std::iter::successors(self.source_of(permission), next).take(RULES.len()).collect()
     }
 
@@ -109,7 +110,7 @@ pub fn decide(facts: FactSet) -> Decision {
 mod tests {
     use super::*;
 
-    /// The policy once more, with every implication written out, as an oracle for the table.
+    /// The policy with every implication written out, as an oracle for the table.
     fn expected(permission: Permission, holds: impl Fn(Fact) -> bool) -> bool {
         let bound = |key| holds(Fact::Bound(key));
         let granted = |grant| holds(Fact::Granted(grant));
@@ -178,14 +179,14 @@ mod tests {
         assert_eq!(FactSet::every().last(), Some(everything));
     }
 
-    /// The facts whose bits are set in a number.
+    /// Returns the facts whose bits are set in a number.
     fn facts_of(number: usize) -> FactSet {
         let numbered = all_facts().into_iter().enumerate();
         numbered.fold(FactSet::default(), |set, (bit, fact)| set.with(fact, number >> bit & 1 == 1))
     }
 
-    /// Every set of three facts or fewer, every set that lacks three or fewer, and one in 61 of the others. `POLICY=full`
-    /// takes all.
+    /// Returns every set of up to three facts, every set that lacks up to three, and one in 61 of the others. With
+    /// `POLICY=full`, all sets.
     fn combinations() -> Vec<FactSet> {
         if std::env::var("POLICY").is_ok_and(|size| size == "full") {
             return FactSet::every().collect();
@@ -199,7 +200,7 @@ mod tests {
         }
         let all = (1 << bits.end) - 1;
         let large: Vec<_> = small.iter().map(|number| all ^ number).collect();
-        // The step is odd, so every fact both holds and does not.
+        // The step is odd, so every fact occurs both ways.
         small.into_iter().chain(large).chain((0..all).step_by(61)).map(facts_of).collect()
     }
 
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_granted_permission_is_traced_to_a_fact_that_holds_and_no_other_is() {
-        // Every pair of facts reaches every chain there is; all combinations would only repeat them.
+        // Pairs of facts reach every chain; larger sets only repeat them.
         for one in all_facts() {
             for other in all_facts() {
                 let facts = FactSet::default().with(one, true).with(other, true);
