@@ -1,9 +1,8 @@
-//! The request on whose behalf something is done, known wherever the work for it goes.
+//! The context of the request on whose behalf work is done.
 //!
-//! Ports do not speak of requests, and most adapters need not know of them. But a call to the platform should carry the
-//! request's id, and whoever asks why a request was slow should learn where its time went. So the context of a request
-//! goes along with the work itself: whoever polls the request's future makes its context current, and adapters look at the
-//! current one.
+//! Ports do not mention requests, and most adapters need not know of them. But a call to the platform should carry
+//! the request's id, and the log of a slow request should show where its time went. So the context travels with the
+//! work: polling the request's future makes its context current on the thread, and adapters read the current one.
 
 use std::{
     cell::RefCell,
@@ -20,18 +19,18 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<RequestContext>>> = const { RefCell::new(None) };
 }
 
-/// What a request spends its time with.
+/// What a request spends its time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Waiting for the store.
     Storage,
     /// Waiting for the identity provider.
     Provider,
-    /// Turning what was found into an answer.
+    /// Rendering the answer.
     Rendering,
 }
 
-/// One request: its id, and where its time went so far.
+/// A request: its id, and the time spent so far.
 #[derive(Debug)]
 pub struct RequestContext {
     id: Box<str>,
@@ -42,32 +41,32 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// The context of a request with this id.
+    /// Creates the context of a request with this id.
     #[must_use]
     pub fn new(id: &str) -> Arc<Self> {
         let none = || AtomicU64::new(0);
         Arc::new(Self { id: id.into(), storage: none(), provider: none(), rendering: none() })
     }
 
-    /// The request that is worked for right now.
+    /// Returns the request that this thread is working for.
     #[must_use]
     pub fn current() -> Option<Arc<Self>> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Does this for the request.
+    /// Runs `work` with this context as the current one.
     pub fn within<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         let _entered = Entered(CURRENT.replace(Some(Arc::clone(self))));
         work()
     }
 
-    /// The request's id.
+    /// Returns the request's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// How much time went into a part. Things that were waited for at once count each.
+    /// Returns the time spent on a part. Concurrent waits count each.
     #[must_use]
     pub fn spent(&self, part: Part) -> Duration {
         Duration::from_micros(self.of(part).load(Relaxed))
@@ -82,7 +81,7 @@ impl RequestContext {
     }
 }
 
-/// Brings back what was current before, also after a panic.
+/// Restores the previous context, also after a panic.
 struct Entered(Option<Arc<RequestContext>>);
 
 impl Drop for Entered {
@@ -91,7 +90,7 @@ impl Drop for Entered {
     }
 }
 
-/// Tells the current request, if there is one, how long something took.
+/// Adds to the time of the current request, if there is one.
 pub fn note(part: Part, took: Duration) {
     CURRENT.with_borrow(|current| {
         if let Some(context) = current {
@@ -100,7 +99,7 @@ pub fn note(part: Part, took: Duration) {
     });
 }
 
-/// Work that is done elsewhere for the request that is current here.
+/// Carries the current context along with work that is polled elsewhere.
 pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
     let context = RequestContext::current();
     async move {

@@ -1,52 +1,53 @@
-//! The history of changes, and those who follow it.
+//! The history of changes, and its subscribers.
 
 use super::StoreError;
 use crate::change::{Change, Changes, Revision};
 use async_trait::async_trait;
 
-/// Tells what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
-/// revision is for the feed that gave it, and for nothing else.
+/// Reports what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
+/// revision is only valid for the feed that returned it.
 ///
-/// Copies count because this was asked and told of nothing else. So whoever may lag behind the last write, as a standby of
-/// a server does, must not answer: that is an error, [`Unavailable`](super::StoreErrorKind::Unavailable). And a store that
-/// may have lost changes and made others in their place gives them other revisions; the lost ones are a gap.
+/// Cache entries are valid because the feed was polled and reported no change of them. So a feed that may lag behind
+/// the last write, such as one on a standby server, must not answer: it returns
+/// [`Unavailable`](super::StoreErrorKind::Unavailable). A store that may have lost changes and made others in their
+/// place gives those other revisions; the lost ones are a gap.
 #[async_trait]
 pub trait ChangeFeed: Send + Sync {
-    /// The revision of the newest change, or [`Revision::default`] where nothing ever changed.
+    /// Returns the revision of the newest change, or [`Revision::default`] if there is none.
     async fn latest(&self) -> Result<Revision, StoreError>;
 
-    /// Every change after `revision`, in order, each exactly once; or a gap where the history no longer reaches back
-    /// that far, or does not know the revision at all. A change is listed no later than the answer to the write that
-    /// made it. How far the history reaches back is left open, and so are the order of changes that one write made, and
-    /// whether many of a kind are told one by one or as [`Many`](crate::change::Subject::Many).
+    /// Returns every change after `revision`, in order, each exactly once. Returns a gap if the history no longer
+    /// reaches back that far, or if the revision is unknown. A change is listed no later than the write that made it
+    /// returns. Unspecified: how far the history reaches back, the order of changes of one write, and whether many
+    /// changes of a kind are listed one by one or as [`Many`](crate::change::Subject::Many).
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError>;
 
-    /// Returns when there may be changes after `revision`. It may return too often and may miss changes, so readers
-    /// also ask from time to time; it only wakes them early. The default never wakes anyone.
+    /// Returns when there may be changes after `revision`. It may wake spuriously and may miss changes, so readers
+    /// also poll periodically; it only wakes them early. The default never returns.
     async fn wait_for_change(&self, revision: Revision) {
         let _ = revision;
         std::future::pending::<()>().await;
     }
 }
 
-/// Something that keeps a copy of what is stored: a cache or a projection.
+/// Holds state derived from stored data, such as a cache or a projection.
 #[async_trait]
 pub trait Subscriber: Send + Sync {
-    /// What it is called where its state is looked at.
+    /// Returns the name under which its progress is reported.
     fn name(&self) -> &'static str {
         "other"
     }
 
-    /// Brings the copy up to date. The same news may come again, after an error and because a change that this process
-    /// made is delivered at once and stands in the feed too; so this must bear repetition.
+    /// Updates the derived state. The same changes may be delivered again: after an error, and because a change made
+    /// by this process is delivered at once and is in the feed too. So this must be idempotent.
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError>;
 }
 
-/// What a subscriber is told.
+/// A delivery to a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeBatch {
-    /// These things may be different now.
+    /// These records may have changed.
     Changes(Vec<Change>),
-    /// Anything may be different now.
+    /// Any record may have changed.
     Everything,
 }

@@ -1,61 +1,61 @@
-//! How a store fails.
+//! Errors of stores.
 
 use std::{error::Error, fmt};
 
-/// An error of an adapter's own, kept for the log.
+/// An adapter's own error, kept for the log.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why a store could not do what it was asked.
+/// An error of a store.
 #[derive(Debug, thiserror::Error)]
 #[error("storage: {kind}")]
 pub struct StoreError {
-    /// What kind of failure it was.
+    /// The kind of failure.
     pub kind: StoreErrorKind,
-    /// What the adapter knows about it.
+    /// The adapter's own error.
     #[source]
     pub cause: Cause,
 }
 
-/// The kinds of failure that callers treat differently.
+/// The kinds of failure that callers handle differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// Someone else changed the same thing first. Read it again before deciding anew.
+    /// A concurrent write changed the same record first. Read it again before deciding.
     Conflict,
-    /// The store cannot serve now: locked, full, gone, or too busy; or the work ended early, as a task that panicked or
-    /// was cancelled. Trying again later may work. Whatever fits no other kind is of this one.
+    /// The store cannot serve now: locked, full, gone or overloaded; or the work ended early because its task
+    /// panicked or was cancelled. A retry may succeed. Every failure that fits no other kind is of this one.
     Unavailable,
-    /// What is stored makes no sense, and going on without it would be wrong: a session, a grant, or a file that is
-    /// damaged as a whole. Trying again will not help; someone has to look.
+    /// Stored data is invalid, and continuing without it would be wrong: a session, a grant, or a file that is
+    /// damaged as a whole. A retry does not help; an operator has to look.
     Corrupt,
 }
 
 impl fmt::Display for StoreErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Conflict => "changed by someone else meanwhile",
+            Self::Conflict => "changed concurrently",
             Self::Unavailable => "cannot serve now",
-            Self::Corrupt => "holds something that makes no sense",
+            Self::Corrupt => "corrupt data",
         })
     }
 }
 
 impl StoreError {
-    /// A failure of this kind.
+    /// Creates an error of this kind.
     pub fn new(kind: StoreErrorKind, cause: impl Into<Cause>) -> Self {
         Self { kind, cause: cause.into() }
     }
 
-    /// Someone else changed the same thing first.
+    /// Creates a [`Conflict`](StoreErrorKind::Conflict).
     pub fn conflict(cause: impl Into<Cause>) -> Self {
         Self::new(StoreErrorKind::Conflict, cause)
     }
 
-    /// The store cannot serve now.
+    /// Creates an [`Unavailable`](StoreErrorKind::Unavailable).
     pub fn unavailable(cause: impl Into<Cause>) -> Self {
         Self::new(StoreErrorKind::Unavailable, cause)
     }
 
-    /// What is stored makes no sense.
+    /// Creates a [`Corrupt`](StoreErrorKind::Corrupt).
     pub fn corrupt(cause: impl Into<Cause>) -> Self {
         Self::new(StoreErrorKind::Corrupt, cause)
     }
@@ -72,11 +72,7 @@ mod tests {
         let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
-            [
-                "storage: changed by someone else meanwhile",
-                "storage: cannot serve now",
-                "storage: holds something that makes no sense"
-            ]
+            ["storage: changed concurrently", "storage: cannot serve now", "storage: corrupt data"]
         );
         assert!(errors.iter().all(|error| error.source().is_some_and(|cause| cause.to_string() == "row")));
     }

@@ -8,35 +8,35 @@ use crate::{
 use async_trait::async_trait;
 use std::{fmt, time::Duration};
 
-/// Asks the platform, in a user's name or in ours. Every call comes back within a deadline of its own.
+/// Calls the platform, on behalf of a user or of the service itself. Every call has a deadline of its own.
 ///
-/// Calls name the client or the user that caused them, so that an adapter can hold what the platform refuses against
-/// whoever caused it before anyone else has to pay. It changes nothing about what is asked.
+/// A call names the client or user that caused it. With that an adapter can charge the platform's rejections to the
+/// client that caused them, before other clients are limited. It does not change the request.
 #[async_trait]
 pub trait IdentityProvider: Send + Sync {
-    /// Whether an exchange for a client of this standing could go out now; otherwise the error that it would end with.
-    /// Asking is cheap and reserves nothing, so that those who would be turned away are, before anything is written. A
-    /// yes is no promise.
+    /// Returns the error that an exchange for a client of this standing would end with now, or `Ok`. The check is
+    /// cheap and reserves nothing, so that a request that would be rejected is rejected before anything is written.
+    /// `Ok` is no guarantee.
     fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
         let _ = standing;
         Ok(())
     }
 
-    /// Turns a code into tokens. It is sent at most once: a code is spent by the attempt. Tokens that the user has
-    /// not granted everything of [`NEEDED_SCOPES`] are dropped and not revoked: nobody knows yet whose they are, and
+    /// Exchanges a code for tokens. The code is sent at most once, since the attempt spends it. Tokens for which the
+    /// user has not granted all of [`NEEDED_SCOPES`] are dropped and not revoked: their user is not known yet, and
     /// revoking one ends the user's whole authorisation.
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError>;
 
-    /// The user behind an access token, which this client's code has just become.
+    /// Returns the user of an access token, which this client has just obtained.
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError>;
 
-    /// All guilds of this user, who is the one behind the access token, each once, in any order.
+    /// Returns all guilds of this user, to whom the access token belongs, each once, in any order.
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
 
-    /// Both of the above, for a sign-in that needs the user and wants the list. They are asked for at the same time where
-    /// the adapter can do that, so that a sign-in waits for the slower of them and not for both. A user who cannot be told
-    /// is the error, and then nobody waits for the list; a list that fails leaves the user. A sign-in has no time for two
-    /// calls that take as long as they may, so an adapter of a platform that can be slow has one deadline for both.
+    /// Calls [`user`](Self::user) and [`guilds`](Self::guilds) for a sign-in. An adapter that can sends both requests
+    /// concurrently, so that the sign-in waits for the slower one only. Without the user the call fails and does not
+    /// wait for the list; a failed list still returns the user. A sign-in has no time for two calls that take their
+    /// full deadline, so an adapter of a slow platform has one deadline for both.
     async fn user_with_guilds(
         &self,
         client: ClientMark,
@@ -47,50 +47,51 @@ pub trait IdentityProvider: Send + Sync {
         Ok(UserWithGuilds { user, guilds })
     }
 
-    /// Turns this user's refresh token into new tokens. The old ones may be dead from then on, whatever comes back.
+    /// Exchanges this user's refresh token for new tokens. The old ones may be invalid afterwards, whatever the
+    /// outcome.
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError>;
 
-    /// Ends the whole authorisation that the token belongs to. A token that is dead already is fine.
+    /// Ends the whole authorisation that the token belongs to. Succeeds if the token is already invalid.
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError>;
 }
 
-/// A user who is signing in, and what came of asking for their guilds.
+/// A user who is signing in, and the outcome of the request for their guilds.
 #[derive(Debug)]
 pub struct UserWithGuilds {
-    /// The user behind the access token.
+    /// The user of the access token.
     pub user: User,
     /// All of their guilds, each once, in any order.
     pub guilds: Result<Vec<Membership>, IdentityError>,
 }
 
-/// What a user has to grant for a sign-in: who they are, and which guilds they are in.
+/// The scopes that a sign-in needs: identity and guilds.
 pub const NEEDED_SCOPES: [&str; 2] = ["identify", "guilds"];
 
-/// Whether these are enough for a sign-in. Their order does not matter, and more of them do no harm.
+/// Returns whether these scopes suffice for a sign-in. Their order does not matter, and more are allowed.
 pub fn suffices<'a>(granted: impl IntoIterator<Item = &'a str>) -> bool {
     let granted: Vec<_> = granted.into_iter().collect();
     NEEDED_SCOPES.iter().all(|needed| granted.contains(needed))
 }
 
-/// A code, and everything that goes with it.
+/// A code, and everything that is sent or stored with it.
 #[derive(Debug, Clone)]
 pub struct CodeExchange {
     /// The platform's code.
     pub code: IdpCode,
-    /// The PKCE verifier, where the sign-in was begun with one.
+    /// The PKCE verifier, if the sign-in was begun with one.
     pub verifier: Option<CodeVerifier>,
-    /// Where the platform sent the user back to. It comes from the configuration, never from the caller.
+    /// The redirect URI of the sign-in. It comes from the configuration, never from the caller.
     pub redirect: WebUrl,
-    /// Who sent it.
+    /// The client that sent the code.
     pub client: ClientMark,
-    /// What is known of them.
+    /// The standing of that client.
     pub standing: Standing,
-    /// What their device calls itself. It is not for the platform, but for the session that comes of it.
+    /// The client's user agent. It is stored with the session, not sent to the platform.
     pub user_agent: Option<UserAgent>,
 }
 
 impl CodeExchange {
-    /// A code without a verifier, of a client of whom nothing is known.
+    /// Creates an exchange without a verifier, for an unknown client.
     #[must_use]
     pub fn new(code: IdpCode, redirect: WebUrl) -> Self {
         let (client, standing) = (ClientMark::default(), Standing::Good);
@@ -98,58 +99,58 @@ impl CodeExchange {
     }
 }
 
-/// A stand-in for where a request comes from: the same for the same client, and telling nothing else.
+/// A pseudonym of a client: equal for requests of the same client, and revealing nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ClientMark(pub u64);
 
-/// What is known of a client that sends codes.
+/// The reputation of a client that sends codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// Nothing speaks against it.
+    /// No objection is known.
     Good,
-    /// Its codes were refused of late, or it sends more at once than anyone who is not known yet needs to.
+    /// Its codes were rejected recently, or it sends more of them at once than an unknown client needs to.
     Doubtful,
 }
 
-/// Why the platform did not give what was asked.
+/// An error of a call to the platform.
 #[derive(Debug, thiserror::Error)]
 #[error("identity provider: {kind}")]
 pub struct IdentityError {
-    /// What kind of failure it was.
+    /// The kind of failure.
     pub kind: IdentityErrorKind,
-    /// What the adapter knows about it. Never a token or a code.
+    /// The adapter's own error. Never contains a token or a code.
     #[source]
     pub cause: Cause,
 }
 
 impl IdentityError {
-    /// A failure of this kind.
+    /// Creates an error of this kind.
     pub fn new(kind: IdentityErrorKind, cause: impl Into<Cause>) -> Self {
         Self { kind, cause: cause.into() }
     }
 }
 
-/// The kinds of failure that callers treat differently.
+/// The kinds of failure that callers handle differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityErrorKind {
     /// The code or refresh token is unknown, expired or used.
     BadGrant,
-    /// The code was good, but the user did not grant what a sign-in needs.
+    /// The code is valid, but the user did not grant the needed scopes.
     ScopeMissing,
     /// The access token is no longer accepted.
     TokenRefused,
-    /// Nothing was asked or answered, because too much was asked before. Ask again after this long.
+    /// Rate-limited, by the platform or before a request was sent. Retry after this long.
     Limited(Duration),
     /// The platform could not be reached; nothing was sent.
     Unreachable,
-    /// No answer came in time.
+    /// Timed out.
     TimedOut,
-    /// The answer was an error or made no sense, or our own credentials were refused.
+    /// The response was an error or invalid, or the service's own credentials were rejected.
     Failed,
 }
 
 impl IdentityErrorKind {
-    /// Whether the platform certainly never saw the request.
+    /// Returns whether the platform has certainly not received the request.
     #[must_use]
     pub const fn nothing_sent(self) -> bool {
         match self {

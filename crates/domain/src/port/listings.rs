@@ -8,50 +8,50 @@ use crate::{
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// What is stored of a user that decides what they are shown.
+/// Stored data that decides what a user is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     /// Whether the user is blocked.
     pub blocked: bool,
     /// The user's grant, with the platform's last list.
     pub grant: Option<GrantSummary>,
-    /// Of the guilds that were asked for, those that have the bot, each once, in any order, with the user's roles.
+    /// Those of the requested guilds that have the bot, each once, in any order, with the user's roles.
     pub guilds: Vec<GuildWithRoles>,
-    /// The subscriptions that name any of the guilds that were asked for, each once, in any order.
+    /// The subscriptions that name any of the requested guilds, each once, in any order.
     pub guild_subscriptions: Vec<Arc<Subscription>>,
     /// The user's own subscription.
     pub subscription: Option<Arc<Subscription>>,
-    /// What the user was granted by name.
+    /// Permissions granted to the user by name.
     pub staff: StaffPermissions,
 }
 
 impl Listing {
-    /// What counts about the user in every guild.
+    /// Returns the facts about the user that count in every guild.
     #[must_use]
     pub fn user_facts(&self) -> UserFacts {
         UserFacts { blocked: self.blocked, subscription: self.subscription.clone(), staff: self.staff }
     }
 
-    /// The platform's last list.
+    /// Returns the platform's last list, if any.
     #[must_use]
     pub fn list(&self) -> Option<&GuildList> {
         self.grant.as_ref().and_then(|grant| grant.list.as_ref())
     }
 }
 
-/// A grant without its tokens: a listing may be kept in memory, and sealed or not, they have no place there.
+/// A grant without its tokens. Listings are cached in memory, where tokens must not be, sealed or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantSummary {
-    /// Which writing of the grant this is.
+    /// The version of the grant.
     pub version: GrantVersion,
-    /// Whether there are tokens to ask the platform for a newer list with.
+    /// Whether there are tokens to fetch a newer list with.
     pub renewable: bool,
-    /// The platform's last list, where one has come.
+    /// The platform's last list, if any.
     pub list: Option<GuildList>,
 }
 
 impl GrantSummary {
-    /// Whether nothing is in the grant that a session could live on.
+    /// Returns whether the grant holds neither tokens nor a list, so that no session can use it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         !self.renewable && self.list.is_none()
@@ -64,17 +64,17 @@ impl From<Grant> for GrantSummary {
     }
 }
 
-/// Which guilds someone asks for.
+/// Which guilds a listing covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Those of the platform's last list for the user.
+    /// The guilds of the platform's last list for the user.
     List,
-    /// This one, whether or not the list has it.
+    /// A single guild, whether or not the list contains it.
     Guild(GuildId),
 }
 
 impl Asked {
-    /// The guilds that are asked for, of a user with this grant.
+    /// Returns the requested guilds of a user with this grant.
     #[must_use]
     pub fn guilds(self, grant: Option<&GrantSummary>) -> Vec<GuildId> {
         match self {
@@ -91,16 +91,18 @@ impl Asked {
 /// Reads what listings are made of.
 #[async_trait]
 pub trait Listings: Send + Sync {
-    /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part. A grant that
-    /// cannot be read is corrupt, but of a blocked user it counts as absent: the block alone decides.
+    /// Returns everything that decides what a user is shown of these guilds, as one consistent snapshot. An
+    /// unreadable grant is corrupt. For a blocked user it counts as absent, since the block alone decides.
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
 
-    /// What [`read`](Self::read) would give now for a user's list, where it is in memory.
+    /// Returns what [`read`](Self::read) would return for a user's list, if it is cached. `None` means not cached,
+    /// not absent.
     fn cached(&self, _user: UserId) -> Option<Arc<Listing>> {
         None
     }
 
-    /// What [`read`](Self::read) gives for the list of each of these users, in their order, for fewer trips to the store.
+    /// Like [`read`](Self::read) for the list of each of these users, in their order, with fewer round trips to the
+    /// store.
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
         let mut listings = Vec::with_capacity(users.len());
         for user in users {

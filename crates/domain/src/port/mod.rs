@@ -1,42 +1,42 @@
-//! Ports: what the domain asks of the world, as object-safe traits.
+//! Ports: what the domain needs from outside, as object-safe traits.
 //!
-//! An adapter implements one or more of these traits and is handed to the use cases as `Arc<dyn Port>`. What holds
-//! for all of them:
+//! An adapter implements one or more of these traits and is passed to the use cases as `Arc<dyn Port>`. All of them
+//! share these rules:
 //!
-//! - **Every method is one atomic operation.** It happens whole or not at all, also when its future is dropped
-//!   halfway: whoever asks again finds either the state before or the state after.
-//! - **An answer is a promise.** Once a writing method has returned `Ok`, every read that starts later sees the
+//! - **Every method is one atomic operation.** It takes effect completely or not at all, also if its future is
+//!   dropped: a later call finds either the state before or the state after.
+//! - **A returned write is visible.** Once a writing method has returned `Ok`, every read that starts later sees the
 //!   write, through this handle and every other of the same store. A durable store has it on disk by then.
-//! - **Only a caching decorator may lag.** What was written through a handle is seen through it at once; what was written
-//!   through another may be seen up to a second later, and then as of one moment wherever a method promises one. The
-//!   outcome of a write never rests on a copy: whoever creates, claims, spends, ends or removes is told what is so.
-//! - **Not found is `Ok(None)`** (or an empty list, or a [`Tally`](crate::change::Tally) of nothing): never an error.
-//! - **An error says what kind of failure it was** and carries its source unseen. After an error of a write, nothing
-//!   was written, except where the connection broke or the disk failed so late that nobody can know; repeating a write is
-//!   harmless.
-//! - **What cannot be read any more is left out.** Something that was stored under other rules, and is no value of the
-//!   domain now, counts as absent: lists go on without it, a look-up finds nothing, and writing, removing and forgetting it
-//!   work. The exceptions are a session and a grant that are asked for by themselves, which are
-//!   [`Corrupt`](StoreErrorKind::Corrupt): nobody is let in or signed out on a guess. A grant with tokens whose list alone
-//!   cannot be read is one without a list.
-//! - **What is given back is what was put**, to the character, the microsecond and the bit: nothing is trimmed, folded,
-//!   composed, rounded or cut. Absent and empty are not the same. Ids are compared whole, and by nothing but equality.
-//! - **Numbers have no limit of the adapter's own.** What can be many comes whole, however many there are, unless the caller
-//!   gives a limit; and then less than the limit means that there is no more.
-//! - **Order is promised where a page says so.** A list comes in any order otherwise, and may come in another the next time;
-//!   so does what is equal under the order that is promised.
-//! - **Nothing blocks the thread that polls.** Whatever waits for a disk, a lock or a network waits elsewhere.
-//! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
-//!   nothing records nothing. A port that reads from outside of the store cannot, so what it returns is never cached: see
-//!   [`Stores`]. Spent codes are no [`Kind`](crate::change::Kind), and are not recorded.
-//! - **Time and randomness are arguments**, never taken by the adapter itself.
+//! - **Only a caching decorator may lag.** A write through a handle is visible through it at once. A write through
+//!   another handle may become visible up to a second later, and then atomically wherever a method promises a
+//!   snapshot. The outcome of a write never depends on a cached value: a caller that creates, claims, spends, ends or
+//!   removes gets the stored truth.
+//! - **Not found is `Ok(None)`** (or an empty list, or a [`Tally`](crate::change::Tally) of zeros), never an error.
+//! - **An error has a kind** and carries its source for the log. After a failed write nothing was written, unless the
+//!   connection broke or the disk failed so late that the outcome is unknown. Repeating a write is harmless.
+//! - **Unreadable data is left out.** A record that was stored under other rules and is no longer a valid value of
+//!   the domain counts as absent: lists omit it, a lookup does not find it, and writing, removing and forgetting it
+//!   work. The exceptions are a session and a grant that are looked up by their key, which are
+//!   [`Corrupt`](StoreErrorKind::Corrupt): no user is let in or signed out on a guess. A grant with tokens whose list
+//!   alone is unreadable is a grant without a list.
+//! - **Values round-trip exactly**, to the character, the microsecond and the bit: nothing is trimmed, folded,
+//!   normalised, rounded or truncated. Absent and empty differ. Ids are compared as a whole, by equality only.
+//! - **Adapters have no limits of their own.** A result is complete, however large, unless the caller passes a limit;
+//!   then fewer results than the limit mean that there are no more.
+//! - **Order is promised only where documented.** Otherwise a list is in any order, which may differ between calls.
+//!   So is the order of items that compare equal.
+//! - **No method blocks the polling thread.** Waiting for a disk, a lock or a network happens elsewhere.
+//! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write without
+//!   effect records nothing. A port that reads from outside of the store cannot record changes, so its results are
+//!   never cached: see [`Stores`]. Spent codes are not a [`Kind`](crate::change::Kind), and are not recorded.
+//! - **Time and randomness are arguments**, never obtained by the adapter itself.
 //!
 //! # Adding a port
 //!
-//! 1. Write the trait in a file of its own here, in domain types only, and document for each method what it
-//!    promises: atomicity, order, and what an error means.
-//! 2. Write its conformance suite in the test kit: one async function per promise.
-//! 3. Implement it in the memory adapter, and break that implementation once per promise to see the suite notice.
+//! 1. Write the trait in a file of its own here, in domain types only. Document for each method what it guarantees:
+//!   atomicity, order, and what an error means.
+//! 2. Write its conformance suite in the test kit: one async function per guarantee.
+//! 3. Implement it in the memory adapter, and break that implementation once per guarantee to see the suite fail.
 //! 4. Take it as `Arc<dyn Port>` in the use case that needs it, and choose the adapter in the composition root.
 
 mod change_feed;

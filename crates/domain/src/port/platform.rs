@@ -1,23 +1,23 @@
-//! What all nodes have to know about the platform.
+//! State about the platform that all nodes share.
 
 use super::StoreError;
 use crate::model::{CodeFingerprint, Timestamp};
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// Remembers which sign-in codes have been used, so that each is exchanged once over all nodes.
+/// Remembers used sign-in codes, so that each is exchanged once over all nodes.
 #[async_trait]
 pub trait SpentCodes: Send + Sync {
-    /// Marks a code as used until `until`. True for the one caller that was first: of any number of concurrent callers
-    /// exactly one. A refused caller changes nothing.
+    /// Marks a code as used until `until`. Returns `true` for exactly one of any number of concurrent callers, the
+    /// first. A rejected call changes nothing.
     ///
-    /// A mark has run out when `now` has reached its end, and then counts as absent. So does one that ends after the
-    /// [horizon](Timestamp::horizon) of `until`; at the horizon itself it counts. Every caller marks for the same length of
-    /// time, so whoever made a mark that ends so late had a clock that was set back since.
+    /// A mark has expired when `now` reaches its end, and then counts as absent. So does a mark that ends after the
+    /// [horizon](Timestamp::horizon) of `until`; at the horizon itself it counts. Every caller marks for the same
+    /// length of time, so a mark that ends so late was made before a clock was set back.
     ///
-    /// The store may drop marks that count as absent for whoever is calling. They last far longer than the platform knows
-    /// a code, so a caller whose clock is ahead by minutes does no harm. Nobody calls the store to tidy up: one that
-    /// should not grow for ever drops some of them here.
+    /// The store may drop marks that count as absent for the current caller. Marks last far longer than the platform
+    /// accepts a code, so a caller whose clock is minutes ahead does no harm. There is no separate cleanup: a store
+    /// that must not grow without bound drops some of them here.
     async fn spend(
         &self,
         code: &CodeFingerprint,
@@ -25,38 +25,36 @@ pub trait SpentCodes: Send + Sync {
         until: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// Takes the mark back, for a code that was never sent to the platform after all. A mark has no owner: whoever was
-    /// first calls this, seconds later. Where there is no mark there is nothing to do.
+    /// Removes the mark of a code that was not sent to the platform after all. A mark has no owner: the caller that
+    /// made it calls this seconds later. Does nothing if there is no mark.
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError>;
 }
 
-/// The platform asked everyone to wait, whatever they ask for.
+/// A request of the platform to pause all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlatformPause {
-    /// When it said so, by the clock of whoever heard it.
+    /// When it was received, by the clock of the receiving node.
     pub said_at: Timestamp,
-    /// For how long.
+    /// How long to pause.
     pub wait: Duration,
 }
 
 impl PlatformPause {
-    /// How much of it is left; nothing where it is over. One that was said so far ahead that the clock must have been set
-    /// back since is over, too.
+    /// Returns the remaining time, or `None` if the pause is over. A pause so far ahead that the clock must have been
+    /// set back since is over too.
     #[must_use]
     pub fn left(&self, now: Timestamp) -> Option<Duration> {
         self.wait.checked_sub(now.age_of(self.said_at)).filter(|left| !left.is_zero())
     }
 }
 
-/// Remembers the pause that the platform asked for, over all nodes, so that what one was told the others need not find out by
-/// asking.
+/// Remembers the platform's pause over all nodes, so that other nodes need not find out by calling it.
 #[async_trait]
 pub trait PlatformPauses: Send + Sync {
-    /// Remembers a pause that begins now, which is when it was said. Of this one and the one that is remembered, the one of
-    /// which more is left now stays.
+    /// Remembers a pause that begins now. Of this one and the stored one, the one with more time remaining is kept.
     async fn note(&self, pause: PlatformPause) -> Result<(), StoreError>;
 
-    /// The pause that is remembered, over or not.
+    /// Returns the stored pause, over or not.
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError>;
 }
 

@@ -1,4 +1,4 @@
-//! What reads what the bot feeds, each port exchangeable alone.
+//! Read ports for the data that the bot feeds. Each can be replaced alone.
 
 use super::StoreError;
 use crate::{
@@ -8,52 +8,51 @@ use crate::{
 use async_trait::async_trait;
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Knows who is blocked.
+/// Reads blocks.
 #[async_trait]
 pub trait BlockList: Send + Sync {
-    /// Whether the user is blocked. Nothing else need be known of a user.
+    /// Returns whether the user is blocked. Users need not be known otherwise.
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError>;
 }
 
 /// Reads feedback.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
-    /// `count` distinct positive entries in random order, or all where there are fewer: of those that can be read. Each
-    /// choice and each order is equally likely over all seeds, and the cost does not grow with the number of entries: an
-    /// adapter numbers its positive entries and has [`positions`](crate::rules::Draw::positions) drawn.
+    /// Returns `count` distinct positive entries in random order, or all readable ones if there are fewer. Over all
+    /// seeds each choice and each order is equally likely, and the cost does not grow with the number of entries. An
+    /// adapter numbers its positive entries and draws [`positions`](crate::rules::Draw::positions).
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
 
-    /// Positive entries that can be read, in ascending order of their ids, from the first after `after` on. There are `most`
-    /// of them, and fewer only where no more follow: a short page is the last one. Whoever reads page by page while others
-    /// write meets every entry that stays as it is exactly once.
+    /// Returns up to `most` readable positive entries with ids after `after`, in ascending order. Fewer than `most`
+    /// means that no more follow. A reader that pages while others write gets every unchanged entry exactly once.
     async fn positive_after(
         &self,
         after: Option<&FeedbackId>,
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError>;
 
-    /// One entry, whatever its rating.
+    /// Returns an entry, whatever its rating.
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
 }
 
-/// Knows the guilds that the bot reports.
+/// Reads the guilds that the bot reports.
 #[async_trait]
 pub trait GuildDirectory: Send + Sync {
-    /// Those of `guilds` that have the bot, each once, in any order, with the user's roles in them: all as of one
-    /// moment.
+    /// Returns those of `guilds` that have the bot, each once, in any order, with the user's roles in them, as one
+    /// snapshot.
     async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
 }
 
-/// Knows the team that maintains the bot.
+/// Reads the team that maintains the bot.
 #[async_trait]
 pub trait TeamRoster: Send + Sync {
-    /// The whole team, in any order: the order shown is a rule of the domain.
+    /// Returns the whole team, in any order. The order in which it is shown is a rule of the domain.
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError>;
 }
 
-/// Knows the last report of each cluster.
+/// Reads the last report of each cluster.
 #[async_trait]
 pub trait BotTelemetry: Send + Sync {
-    /// The last report of every cluster, silent or not, in any order.
+    /// Returns the last report of every cluster, silent or not, in any order.
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError>;
 }

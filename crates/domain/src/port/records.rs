@@ -1,4 +1,4 @@
-//! Everything that the bot feeds, and everything that an import brings.
+//! Everything that the bot feeds or an import contains.
 
 use super::{Cause, Grant, StoreError};
 use crate::{
@@ -26,20 +26,20 @@ macro_rules! define_records {
             $(record ($($field:ident: $type:ty),+), key ($($key:expr => $key_type:ty),+),)?
         }
     )+) => {
-        /// One thing that is fed, synced, imported or exported.
+        /// A record that is fed, synced, imported or exported.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Record {
             $($(#[doc = $doc] $kind($($type),+),)?)+
         }
 
         impl Record {
-            /// The kind of thing it is.
+            /// Returns the kind of the record.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self { $($(Self::$kind(..) => define_records!(@kind $kind $($field)+),)?)+ }
             }
 
-            /// What identifies it.
+            /// Returns what identifies the record.
             #[must_use]
             pub fn key(&self) -> Key {
                 match self {
@@ -57,35 +57,35 @@ macro_rules! define_records {
 
 kinds!(define_records);
 
-/// A record and the line it stood on.
+/// A record and its line number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
     /// Counted from 1.
     pub line: u64,
-    /// What stood there.
+    /// The record on that line.
     pub record: Record,
 }
 
-/// Where a sync takes its records from, a batch at a time, so that it may be longer than memory.
+/// The source of a sync's records, read in batches so that it may be larger than memory.
 #[async_trait]
 pub trait RecordSource: Send {
-    /// The next records; nothing at the end. An error ends the sync, which then changes nothing.
+    /// Returns the next records, or `None` at the end. An error ends the sync, which then changes nothing.
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError>;
 }
 
-/// Why a source has no more records to give, though it has not come to its end.
+/// Why a source ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A line is no record.
+    /// A line is not a valid record.
     #[error(transparent)]
     Refused(#[from] RefusedLine),
-    /// The team would have more places than it can.
+    /// The team would exceed its maximum size.
     #[error("line {line} is one too many: a team has at most {} places", Roster::MAX)]
     TeamFull {
-        /// The first line that finds no place.
+        /// The first line over the maximum.
         line: u64,
     },
-    /// The sync replaces, or a record is, of a kind that is kept elsewhere.
+    /// The sync replaces or contains a kind that is read from outside of the store.
     #[error("{} is kept elsewhere", .0.event())]
     KeptElsewhere(Kind),
     /// The source cannot be read any further.
@@ -94,29 +94,29 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// It cannot be read any further because of this.
+    /// Creates a [`Broken`](Self::Broken) error.
     pub fn broken(cause: impl Into<Cause>) -> Self {
         Self::Broken(cause.into())
     }
 }
 
-/// A line that is no record, with all its mistakes.
+/// A line that is not a valid record, with all its errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct RefusedLine {
     /// Counted from 1.
     pub line: u64,
-    /// Each by its place in the line.
+    /// Each with its path in the line.
     pub mistakes: Vec<Mistake>,
 }
 
 impl RefusedLine {
-    /// A line with one mistake.
+    /// Creates an error for a line with one invalid field.
     #[must_use]
     pub fn because(line: u64, path: &str, message: &str) -> Self {
         Self { line, mistakes: vec![Mistake { path: path.to_owned(), message: message.to_owned() }] }
     }
 
-    /// The mistakes, each by its place in the stream: `line 7: members`.
+    /// Returns the errors with their position in the stream: `line 7: members`.
     #[must_use]
     pub fn into_mistakes(self) -> Vec<Mistake> {
         let line = self.line;
@@ -140,31 +140,31 @@ impl fmt::Display for RefusedLine {
     }
 }
 
-/// Where an export puts its records, a batch at a time.
+/// The destination of an export's records, written in batches.
 #[async_trait]
 pub trait RecordSink: Send {
     /// Takes the next records. An error ends the export.
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause>;
 }
 
-/// What a sync takes away: everything of these kinds that its records leave out.
+/// What a sync removes: everything of these kinds that its records do not contain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Replace {
-    /// The kinds that are replaced. Others are only added to.
+    /// The kinds that are replaced. Records of other kinds are only added.
     pub kinds: BTreeSet<Kind>,
-    /// Narrows the replacement of guilds and members to what one shard of the bot sees.
+    /// Limits the replacement of guilds and members to those that one shard of the bot sees.
     pub shard: Option<ShardSlice>,
 }
 
 impl Replace {
-    /// Whether a guild, or the members of a guild, may be taken away.
+    /// Returns whether the replacement may remove this guild, or members of it.
     #[must_use]
     pub fn covers(&self, kind: Kind, guild: GuildId) -> bool {
         self.kinds.contains(&kind) && self.shard.is_none_or(|slice| slice.has(guild))
     }
 }
 
-/// What one shard of the bot sees. The index is below the count.
+/// The guilds that one shard of the bot sees. The index is below the count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardSlice {
     index: u32,
@@ -172,39 +172,39 @@ pub struct ShardSlice {
 }
 
 impl ShardSlice {
-    /// The guilds of shard `index` out of `count`.
+    /// Creates the slice of shard `index` out of `count`. `None` if the index is out of range.
     #[must_use]
     pub fn new(index: u32, count: u32) -> Option<Self> {
         let count = NonZeroU32::new(count)?;
         (index < count.get()).then_some(Self { index, count })
     }
 
-    /// Whether the shard sees this guild.
+    /// Returns whether the shard sees this guild.
     #[must_use]
     pub const fn has(&self, guild: GuildId) -> bool {
         guild.shard(self.count) == self.index
     }
 
-    /// The number of the shard, from 0.
+    /// Returns the number of the shard, from 0.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Out of how many.
+    /// Returns the number of shards.
     #[must_use]
     pub const fn count(&self) -> NonZeroU32 {
         self.count
     }
 }
 
-/// Why a sync changed nothing.
+/// Why a sync changed nothing, or an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// The source failed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The sink took no more records of an export; this is its own error.
+    /// The sink of an export failed with this error.
     #[error("the records could not be passed on")]
     Sink(#[source] Cause),
     /// A member's guild is neither stored nor part of the sync.
@@ -220,27 +220,27 @@ pub enum SyncError {
     Store(#[from] StoreError),
 }
 
-/// One write of what the bot feeds.
+/// One write of data that the bot feeds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mutation {
-    /// Adds a record, or replaces the one with its key. It must be of a kind that can be put by itself
-    /// ([`Kind::is_alone`]), and the guild of a member must be known.
+    /// Adds a record, or replaces the one with its key. Its kind must be writable alone ([`Kind::is_alone`]), and the
+    /// guild of a member must be known.
     Put(Record),
-    /// Removes the record with this key. The guild of a member must be known; a guild takes its members along, which do
-    /// not count.
+    /// Removes the record with this key. The guild of a member must be known. Removing a guild removes its members,
+    /// which are not counted.
     Remove(Key),
-    /// Replaces the whole team. Places are the same when user and category are.
+    /// Replaces the whole team. User and category identify a place.
     ReplaceTeam(Roster),
-    /// Keeps a cluster's report in place of its earlier one, whatever their times say: the last to arrive stays, since a
-    /// clock that was set back must not keep new ones out.
+    /// Replaces a cluster's report, whatever the times in the reports: the last to arrive is kept, since a clock that
+    /// was set back must not reject new reports.
     Report(Heartbeat),
-    /// Removes each of these clusters unless it has reported since: its last report must have arrived at the time given
-    /// here. Reports that cannot be read may be removed with them, and then count.
+    /// Removes each of these clusters whose last report arrived at the given time, that is, unless it has reported
+    /// since. Unreadable reports may be removed with them, and then count.
     RemoveSilent(Vec<(ClusterId, Timestamp)>),
 }
 
 impl Mutation {
-    /// The kind of thing it writes.
+    /// Returns the kind that it writes.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
@@ -251,8 +251,9 @@ impl Mutation {
         }
     }
 
-    /// Checks what needs no store: that every kind can be written by itself, and that no member is of a guild that the batch itself has
-    /// removed. Returns the guilds that must be stored already, because the batch names members of them.
+    /// Checks what needs no store: that every kind can be written alone, and that no member belongs to a guild that
+    /// the batch itself has removed. Returns the guilds that must be stored already, because the batch names members
+    /// of them.
     pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
         let mut there = BTreeMap::new();
         let mut needed = BTreeSet::new();
@@ -289,10 +290,10 @@ pub enum ApplyError {
     /// A member's guild is not stored.
     #[error("guild {0} is not known")]
     UnknownGuild(GuildId),
-    /// Things of this kind come with others only.
+    /// Records of this kind cannot be written alone.
     #[error("{} is not put by itself", .0.event())]
     NotAlone(Kind),
-    /// The kind is read from outside of the store, so writing it here would change nothing that anyone sees.
+    /// The kind is read from outside of the store, so a write here would have no visible effect.
     #[error("{} is kept elsewhere", .0.event())]
     KeptElsewhere(Kind),
     /// The store failed.
@@ -300,33 +301,33 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// Writes what the bot feeds, whatever its kind, and looks it up as it is stored.
+/// Writes and looks up the records that the bot feeds, of every kind.
 #[async_trait]
 pub trait Records: Send + Sync {
-    /// Applies all mutations in their order as one atomic change, or none of them. What is already so counts as nothing
-    /// and makes no change.
+    /// Applies all mutations in order as one atomic change, or none of them. A mutation without effect counts as
+    /// nothing and records no change.
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
 
     /// Returns the record with this key. A member of a known guild is always found, without roles if none were put.
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError>;
 
-    /// Takes in all records of the source, in any order, and takes away what `replace` says: one atomic change, after
-    /// the last record came. Of records with the same key the last one counts. Readers see the state before until the
-    /// whole is there, and never wait for it. Writers go on while the records come; they may have to wait, or be refused
-    /// as unavailable, while the change is made. A guild that goes takes its members along.
+    /// Adds all records of the source, in any order, and removes what `replace` covers, as one atomic change after
+    /// the last record. Of records with the same key the last one counts. Readers see the previous state until then,
+    /// and never wait. Writers proceed while the records arrive; during the change itself they may wait or be
+    /// rejected as unavailable. Removing a guild removes its members.
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
 
-    /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members and
-    /// otherwise in any order and in batches of any size. What cannot be read is left out, and so are the members of a guild
-    /// that cannot.
+    /// Exports everything that a sync or an import could contain, as one snapshot. A guild precedes its members;
+    /// otherwise order and batch size are unspecified. Unreadable records are left out, and so are members of an
+    /// unreadable guild.
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError>;
 
-    /// Everything that [`forget`](Self::forget) would remove of a user, as of one moment and in any order. What cannot be
-    /// read is left out.
+    /// Returns everything that [`forget`](Self::forget) would remove of a user, as one snapshot, in any order.
+    /// Unreadable records are left out.
     async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError>;
 
-    /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block outlasts it,
-    /// and so does a place in the team, which the bot's roster decides.
+    /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block remains, and
+    /// so does a place in the team, which the bot's roster decides.
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError>;
 
     /// Applies one mutation.

@@ -8,15 +8,15 @@ use crate::{
 use async_trait::async_trait;
 use std::num::NonZeroU32;
 
-/// Keeps sessions. It knows nothing of tokens, only of their hashes.
+/// Stores sessions. It never sees tokens, only their hashes.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Adds a session, and in the same step takes away whatever exceeds `cap` for its user, as
-    /// [`exceeding`](crate::session::exceeding) says. Returns those taken away, in any order. A session whose id exists
-    /// already is a conflict.
+    /// Adds a session, and in the same step evicts what exceeds `cap` for its user, as decided by
+    /// [`exceeding`](crate::session::exceeding). Returns the evicted sessions, in any order. An existing id is a
+    /// conflict.
     ///
-    /// The new session is never among them, whatever its date: room is made before it comes. Those that are over stay
-    /// while there is room. Sessions that cannot be read take up none.
+    /// The new session is never evicted, whatever its date: room is made before it is added. Ended sessions stay
+    /// while there is room. Unreadable sessions take no room.
     async fn create(
         &self,
         session: &Session,
@@ -24,110 +24,111 @@ pub trait SessionStore: Send + Sync {
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError>;
 
-    /// The session with this id, over or not. One that cannot be read is corrupt, and lets nobody in.
+    /// Returns the session with this id, ended or not. An unreadable one is corrupt, and does not authenticate.
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
-    /// What [`find`](Self::find) would give now, where an earlier `find` has brought it into memory. Nothing says nothing: it
-    /// may exist all the same.
+    /// Returns what [`find`](Self::find) would return, if it is cached. `None` means not cached, not absent.
     fn cached(&self, _id: &TokenHash) -> Option<Session> {
         None
     }
 
-    /// Moves `last_seen_at` of each session that still exists forward to the given time, never back: a clock that is
-    /// wrong for a while must not make a session look unused once it is right again.
+    /// Moves `last_seen_at` of each existing session forward to the given time, never back: a clock that is wrong for
+    /// a while must not make a session look unused later.
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError>;
 
-    /// All sessions of a user, over or not, the oldest first. Of those that were made in the same microsecond any may come
-    /// first.
+    /// Returns all sessions of a user, ended or not, oldest first. The order of sessions created in the same
+    /// microsecond is unspecified.
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
-    /// How many sessions there are, over or not; whether those that cannot be read count is left open. Nothing from a store
-    /// that cannot tell without looking at each of them.
+    /// Returns the number of sessions, ended or not. Whether unreadable ones count is unspecified. `None` from a
+    /// store that would have to scan them.
     async fn count(&self) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
-    /// Ends a session. Returns it, or nothing where there is none or it cannot be read; it is gone all the same.
+    /// Ends a session and returns it. `None` if it does not exist or is unreadable; an unreadable one is removed too.
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
-    /// Ends a session if `ended` says that it is over. Returns it, or nothing where there is none, or it lives.
+    /// Ends a session that is over according to `ended`, and returns it. `None` if it does not exist or is still
+    /// valid.
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
 
-    /// Ends all sessions of a user, also those that cannot be read. Returns the others, in the order of
+    /// Ends all sessions of a user, including unreadable ones. Returns the readable ones, in the order of
     /// [`of_user`](Self::of_user).
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
-    /// Removes sessions that `ended` says are over, at most `limit` of them, and returns them in any order. Which of them
-    /// come first when there are more is left open.
+    /// Removes up to `limit` sessions that are over according to `ended`, and returns them in any order. Which of
+    /// them go first is unspecified.
     ///
-    /// Sessions that are over and cannot be read are removed as well, but neither returned nor counted towards `limit`.
-    /// They may be gone even if the call fails or is cancelled. So fewer than `limit` means that no session is left that is
+    /// Unreadable sessions that are over are removed too, but neither returned nor counted towards `limit`. They may
+    /// be removed even if the call fails or is cancelled. Fewer than `limit` means that no session is left that is
     /// over, readable or not.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
 
-    /// Sets each `created_at` and `last_seen_at` that lies beyond the [horizon](Timestamp::horizon) of `now` to `now`, of
-    /// at most `limit` sessions, and returns how many it changed: fewer than `limit` where there are no others. Which come
-    /// first is left open. Without that, a session from before a clock was set back would live until the clock has caught
-    /// up with it.
+    /// Sets each `created_at` and `last_seen_at` beyond the [horizon](Timestamp::horizon) of `now` to `now`, in up to
+    /// `limit` sessions. Returns how many it changed; fewer than `limit` means that there are no others. Which go
+    /// first is unspecified. Otherwise a session from before a clock was set back would live until the clock has
+    /// caught up with it.
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
 }
 
-/// Counts how often a user's grant has been written.
+/// Version of a user's grant, increased by each write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GrantVersion(pub u64);
 
-/// What a grant holds. The tokens are sealed; a store could not read them if it wanted to.
+/// The content of a grant. The tokens are sealed, so the store cannot read them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GrantContent {
-    /// The sealed tokens, where they are kept.
+    /// The sealed tokens, if they are stored.
     pub tokens: Option<Sealed>,
-    /// The last list of the user's guilds, where one has come.
+    /// The last list of the user's guilds, if any.
     pub list: Option<GuildList>,
 }
 
-/// A user's grant as it is stored.
+/// A user's grant as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Which writing of it this is.
+    /// The version of this content.
     pub version: GrantVersion,
-    /// What it holds.
+    /// The content.
     pub content: GrantContent,
 }
 
-/// What became of an attempt to claim a grant.
+/// The outcome of an attempt to claim a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
-    /// The caller has it.
+    /// The caller holds the claim.
     Granted,
-    /// Someone has it already, until this date by their clock.
+    /// Another caller holds the claim, until this date by its clock.
     Held(Timestamp),
     /// The grant has another version by now, or is gone.
     Gone,
 }
 
-/// What becomes of the claim to a refresh when its holder writes.
+/// What happens to the claim when its holder writes the grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimAfter {
-    /// It goes on: the refresh is not finished.
+    /// It stays: the refresh is not finished.
     Kept,
-    /// It ends.
+    /// It is released.
     Released,
 }
 
-/// Keeps one grant per user.
+/// Stores one grant per user.
 #[async_trait]
 pub trait GrantStore: Send + Sync {
-    /// Writes a user's grant, whatever was there: the newest sign-in wins. A claim on the old one ends. The version
-    /// is higher than every earlier one of that user's current grant; by how much is left open, and so is where versions
-    /// begin again once a grant was removed.
+    /// Writes a user's grant unconditionally: the latest sign-in wins. A claim on the old one ends. The new version
+    /// is higher than every earlier one of the user's current grant. By how much is unspecified, and so is where
+    /// versions start after a grant was removed.
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
 
-    /// A user's grant. One that cannot be read is corrupt; where it is only the list and there are tokens, it has none.
+    /// Returns a user's grant. An unreadable one is corrupt. If only the list is unreadable and there are tokens, it
+    /// has no list.
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
 
-    /// Claims the right to refresh this version of the grant. One caller has it: a claim stands until it is released,
-    /// or until someone who knows that its holder is dead names it by its end, and so takes it over. The end, `until`,
-    /// is a date of the caller's clock; a store keeps it and compares it with no other clock.
+    /// Claims the refresh of this version of the grant, for one caller at a time. A claim lasts until it is released.
+    /// A caller that knows its holder to be dead takes it over by passing the claim's end as `dead`. The end,
+    /// `until`, is a date of the caller's clock; the store keeps it and compares it with no other clock.
     async fn claim_refresh(
         &self,
         user: UserId,
@@ -136,11 +137,11 @@ pub trait GrantStore: Send + Sync {
         dead: Option<Timestamp>,
     ) -> Result<Claimed, StoreError>;
 
-    /// Ends the claim on this version without writing. Does nothing where there is none.
+    /// Releases the claim on this version without writing. Does nothing if there is none.
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError>;
 
-    /// Writes this version of the grant anew. A claim that is kept has the same end on the new version. A grant that has
-    /// another version by now, or is gone, is a conflict and stays as it is.
+    /// Writes a new version of the grant. A kept claim has the same end on the new version. If the grant has another
+    /// version by now, or is gone, this is a conflict and changes nothing.
     async fn update(
         &self,
         user: UserId,
@@ -149,31 +150,31 @@ pub trait GrantStore: Send + Sync {
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError>;
 
-    /// Removes this version of the grant. False where it has another version by now, or is gone.
+    /// Removes this version of the grant. Returns `false` if it has another version by now, or is gone.
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
 
-    /// Removes this version of the grant unless the user has a session. False where there is one, or the grant has
-    /// another version by now, or is gone.
+    /// Removes this version of the grant unless the user has a session. Returns `false` if there is a session, or if
+    /// the grant has another version by now or is gone.
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
 
-    /// Users who have a grant, at most `limit` of them, in an order of the store's own, which does not change while others
-    /// come and go. Those after `after` in that order, so that the last one of a page leads to the next, whether or not
-    /// that user still has a grant. Fewer than `limit` is the end. Grants that cannot be read are among them.
+    /// Returns up to `limit` users with a grant, in an order that the store chooses and that does not change while
+    /// others come and go. Only users after `after` in that order, whether or not that user still has a grant. Fewer
+    /// than `limit` is the end. Unreadable grants are included.
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
 
-    /// The same for those who have a grant and no session.
+    /// Like [`holders`](Self::holders), but only users with a grant and without a session.
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
 }
 
-/// Begins and ends sessions together with the grant that they live on.
+/// Begins and ends sessions together with the grant they depend on.
 ///
-/// A session without a grant opens nothing, so whoever crashes must not leave one behind. The other way round is fine: a
-/// grant without sessions waits to be given back to the platform. So ending a session needs nothing of this port.
+/// A session without a grant is useless, so a crash must not leave one behind. A grant without sessions is harmless:
+/// it is revoked at the platform later. So ending a session does not need this port.
 #[async_trait]
 pub trait SignIns: Send + Sync {
-    /// Adds a session as [`SessionStore::create`](super::SessionStore::create) does and writes its user's grant as [`GrantStore::replace`](super::GrantStore::replace) does, in one
-    /// step: both or neither, and nobody sees one without the other. Returns the sessions that were taken away, in any
-    /// order. A session whose id exists already is a conflict.
+    /// Adds a session as [`SessionStore::create`] does and writes its user's grant as [`GrantStore::replace`] does,
+    /// in one step: both or neither, and never visible one without the other. Returns the evicted sessions, in any
+    /// order. An existing id is a conflict.
     async fn begin(
         &self,
         session: &Session,
@@ -182,11 +183,11 @@ pub trait SignIns: Send + Sync {
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError>;
 
-    /// Removes this version of a user's grant, and with it all sessions of the user, in one step. Returns them, the oldest
-    /// first; nothing where the grant has another version by now, or is gone: then nothing is removed.
+    /// Removes this version of a user's grant and all sessions of the user, in one step. Returns the sessions, oldest
+    /// first. Returns `None`, and removes nothing, if the grant has another version by now or is gone.
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
 
-    /// Ends all sessions of a user who has no grant, in one step. Returns them, the oldest first; nothing where there is
-    /// a grant: then nothing is removed.
+    /// Ends all sessions of a user without a grant, in one step. Returns the sessions, oldest first. Returns `None`,
+    /// and removes nothing, if there is a grant.
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
 }

@@ -1,4 +1,5 @@
-//! Every port, in one struct each for storage and for all, and ports that read from outside of the store.
+//! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the
+//! store.
 
 use super::{
     ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
@@ -13,25 +14,25 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Everything that the use cases ask of the world. Each port can be replaced alone.
+/// Everything that the use cases need from outside. Each port can be replaced alone.
 #[derive(Clone)]
 pub struct Ports {
-    /// Where everything is kept.
+    /// All storage ports.
     pub stores: Stores,
-    /// The platform, which knows who users are.
+    /// The platform as identity provider.
     pub identity: Arc<dyn IdentityProvider>,
-    /// Seals and opens.
+    /// Seals and opens secrets.
     pub vault: Arc<dyn Vault>,
     /// The time of day and monotonic time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Work beside the requests.
+    /// Background work.
     pub scheduler: Arc<dyn Scheduler>,
 }
 
-/// One handle per storage port, all of one store. A port that reads is exchanged for one outside of the store by a
-/// `with_…` method: what that returns is never cached, and feeding its kind is refused.
+/// One handle per storage port, all of one store. A `with_…` method replaces a read port by one outside of the store.
+/// Its results are never cached, and feeding its kind is rejected.
 #[derive(Clone)]
 pub struct Stores {
     /// Blocked users.
@@ -44,17 +45,17 @@ pub struct Stores {
     pub grants: Arc<dyn GrantStore>,
     /// Guilds and members.
     pub guilds: Arc<dyn GuildDirectory>,
-    /// How the store is.
+    /// The state of the store.
     pub health: Arc<dyn Health>,
-    /// All that the store has of what a user's listing is made of. Use cases read [`listings`](Self::listings).
+    /// The stored parts of listings. Use cases read [`listings`](Self::listings).
     pub stored_listings: Arc<dyn Listings>,
-    /// All that the bot feeds.
+    /// Everything that the bot feeds.
     pub records: Arc<dyn Records>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
     /// Sessions together with their grants.
     pub sign_ins: Arc<dyn SignIns>,
-    /// Codes that were used.
+    /// Used sign-in codes.
     pub spent_codes: Arc<dyn SpentCodes>,
     /// The team.
     pub team: Arc<dyn TeamRoster>,
@@ -64,7 +65,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// One store behind every port.
+    /// Uses one store for every port.
     #[must_use]
     pub fn of<S>(store: &Arc<S>) -> Self
     where
@@ -119,13 +120,13 @@ impl Stores {
         Self { telemetry, ..self }.without([Kind::Cluster])
     }
 
-    /// Asks this port who is blocked.
+    /// Reads blocks from this port.
     #[must_use]
     pub fn with_blocked(self, blocked: Arc<dyn BlockList>) -> Self {
         Self { blocked, ..self }.without([Kind::Blocked])
     }
 
-    /// Asks this port for guilds and the roles of their members.
+    /// Reads guilds and the roles of their members from this port.
     #[must_use]
     pub fn with_guilds(self, guilds: Arc<dyn GuildDirectory>) -> Self {
         Self { guilds, ..self }.without([Kind::Guild, Kind::Member])
@@ -137,13 +138,13 @@ impl Stores {
         self
     }
 
-    /// The kinds that are read from outside of the store, and therefore never cached.
+    /// Returns the kinds that are read from outside of the store, and therefore never cached.
     #[must_use]
     pub const fn kept_elsewhere(&self) -> &BTreeSet<Kind> {
         &self.elsewhere
     }
 
-    /// Everything that a user's listing is made of, with what is kept elsewhere read there.
+    /// Returns the port for listings, which reads external kinds from their own ports.
     #[must_use]
     pub fn listings(&self) -> Arc<dyn Listings> {
         let here = |kind| !self.elsewhere.contains(&kind);
@@ -158,8 +159,8 @@ impl Stores {
     }
 }
 
-/// Records of a store beside which some kinds are kept elsewhere. Writing those would change nothing that anyone reads,
-/// so it is refused.
+/// Records of a store while some kinds are external. Writes of those would have no visible effect, so they are
+/// rejected.
 pub(super) struct RecordsKeptElsewhere {
     pub(super) stored: Arc<dyn Records>,
     pub(super) elsewhere: BTreeSet<Kind>,
@@ -182,7 +183,7 @@ impl Records for RecordsKeptElsewhere {
         if let Some(kind) = replace.kinds.intersection(&self.elsewhere).next() {
             return Err(SourceError::KeptElsewhere(*kind).into());
         }
-        self.stored.sync(replace, &mut SourceOfTheRest { source, elsewhere: &self.elsewhere }).await
+        self.stored.sync(replace, &mut StoredOnlySource { source, elsewhere: &self.elsewhere }).await
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
@@ -198,14 +199,14 @@ impl Records for RecordsKeptElsewhere {
     }
 }
 
-/// A source that ends with an error at the first record of a kind that is kept elsewhere.
-struct SourceOfTheRest<'a> {
+/// A source that fails at the first record of an external kind.
+struct StoredOnlySource<'a> {
     source: &'a mut dyn RecordSource,
     elsewhere: &'a BTreeSet<Kind>,
 }
 
 #[async_trait]
-impl RecordSource for SourceOfTheRest<'_> {
+impl RecordSource for StoredOnlySource<'_> {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let records = self.source.next().await?;
         let kinds = records.iter().flatten().map(|numbered| numbered.record.kind());
@@ -216,8 +217,8 @@ impl RecordSource for SourceOfTheRest<'_> {
     }
 }
 
-/// Listings with blocks and guilds from these ports, which are asked each time. Nothing of it is cached, and it is not of
-/// one moment.
+/// Listings with blocks and guilds from external ports, which are called each time. They are neither cached nor one
+/// snapshot.
 pub(super) struct ListingsFromElsewhere {
     pub(super) stored: Arc<dyn Listings>,
     pub(super) blocked: Arc<dyn BlockList>,

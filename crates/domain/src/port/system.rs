@@ -1,4 +1,4 @@
-//! What the machine gives: time, randomness, background work, and the state of a store.
+//! System services: time, randomness, background work, and the state of a store.
 
 use super::StoreError;
 use crate::model::Timestamp;
@@ -6,25 +6,24 @@ use async_trait::async_trait;
 use std::{pin::Pin, time::Duration};
 use zeroize::Zeroizing;
 
-/// Tells the time, in two ways. The service has one real clock; tests hold theirs in the hand.
+/// Tells the date and monotonic time. The service has one real clock; tests control their own.
 ///
-/// What is stored, or comes from elsewhere, has a date, and is read by the rule of
-/// [`Timestamp::age_of`]. What happens within one process is measured by [`monotonic`](Self::monotonic).
+/// Stored or received times are dates, interpreted by [`Timestamp::age_of`]. Durations within one process are
+/// measured by [`monotonic`](Self::monotonic).
 pub trait Clock: Send + Sync {
-    /// The date now. It can be wrong, and can be set, back as well as forth.
+    /// Returns the date. It can be wrong, and can be set, back as well as forward.
     fn now(&self) -> Timestamp;
 
-    /// How long it is since some moment that is the same for as long as the process runs. It never goes back, and nobody
-    /// sets it.
+    /// Returns the time since a fixed moment of the process. It never goes back and cannot be set.
     fn monotonic(&self) -> Duration;
 }
 
-/// Gives random bytes that nobody can predict, and no two handles the same. Tests give predictable ones.
+/// Returns unpredictable random bytes, different for every handle. Tests use predictable ones.
 pub trait Entropy: Send + Sync {
     /// Fills `bytes`.
     fn fill(&self, bytes: &mut [u8]);
 
-    /// As many as a key, a token or a seed has.
+    /// Returns 32 random bytes, as many as a key, a token or a seed has.
     fn draw(&self) -> Zeroizing<[u8; 32]> {
         let mut drawn = Zeroizing::new([0; 32]);
         self.fill(drawn.as_mut_slice());
@@ -32,35 +31,35 @@ pub trait Entropy: Send + Sync {
     }
 }
 
-/// Something to be done, whoever waits for it.
+/// A unit of background work.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Runs work beside the requests, and lets time pass.
+/// Runs background work, and waits.
 ///
-/// Time here is the time that a person waits; what has a date is judged by the [`Clock`](super::Clock).
+/// Delays are real time; dates are judged by the [`Clock`](super::Clock).
 #[async_trait]
 pub trait Scheduler: Send + Sync {
-    /// Starts the work and returns at once. It goes on to its end whatever becomes of the caller, and waits for no other
-    /// work; only the end of the process cuts it off. In which order pieces of work get their turns is left open.
+    /// Starts the work and returns at once. The work runs to its end even if the caller is cancelled, and waits for
+    /// no other work; only the end of the process aborts it. The order in which units of work are polled is
+    /// unspecified.
     fn start(&self, work: Work);
 
-    /// Returns after this long.
+    /// Returns after this delay.
     async fn pause(&self, length: Duration);
 
-    /// Waits for everything that was started, also by work itself, but not longer than `patience`: the program is about to
-    /// end.
+    /// Waits for all started work, including work started by work, but at most `patience`. Called on shutdown.
     async fn finish(&self, patience: Duration);
 }
 
-/// Asks a store how it is.
+/// Checks the state of a store.
 #[async_trait]
 pub trait Health: Send + Sync {
-    /// Returns when the store answers, its schema is complete, and the last write, if there was one, did not fail for good
-    /// as it would on a full disk; the error says what is wrong. It really asks: an answer from memory would be worth
-    /// nothing.
+    /// Returns `Ok` if the store answers, its schema is complete, and the last write, if any, did not fail
+    /// permanently, as on a full disk. The error says what is wrong. It queries the store each time, since a cached
+    /// answer would be worthless.
     ///
-    /// It is a read. It records no change, and it waits for no writer: a store that is busy is fit. Only a store whose
-    /// last write failed for good tries a small one, so that it is fit again as soon as the cause is gone, whether or not
-    /// anyone else writes.
+    /// It is a read: it records no change and waits for no writer, so a busy store is healthy. Only a store whose
+    /// last write failed permanently attempts a small write, so that it recovers as soon as the cause is gone,
+    /// whether or not there are other writes.
     async fn check(&self) -> Result<(), StoreError>;
 }

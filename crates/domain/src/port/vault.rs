@@ -1,4 +1,4 @@
-//! Keeping platform tokens unreadable at rest.
+//! Encryption of platform tokens at rest.
 
 use crate::model::UserId;
 use std::fmt;
@@ -9,13 +9,13 @@ use zeroize::Zeroizing;
 pub struct Sealed(Vec<u8>);
 
 impl Sealed {
-    /// Bytes that a vault sealed.
+    /// Wraps sealed bytes.
     #[must_use]
     pub const fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// To be stored as they are.
+    /// Returns the bytes, to be stored as they are.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -28,10 +28,10 @@ impl fmt::Debug for Sealed {
     }
 }
 
-/// What a vault found.
+/// The content of sealed bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// What had been sealed.
+    /// The plaintext.
     pub secret: Zeroizing<Vec<u8>>,
     /// Whether an older key opened it, so that it should be sealed again.
     pub reseal: bool,
@@ -43,17 +43,17 @@ impl fmt::Debug for Opened {
     }
 }
 
-/// The bytes were sealed for someone else, with a key that is not here, or were altered.
+/// The bytes were sealed for another user or with an unknown key, or were altered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("sealed for someone else, with a key that is not configured, or altered")]
+#[error("sealed for another user, with a key that is not configured, or altered")]
 pub struct VaultError;
 
-/// Seals and opens. Sealing the same twice gives different bytes.
+/// Seals and opens secrets. Sealing the same secret twice gives different bytes.
 pub trait Vault: Send + Sync {
-    /// Seals bytes for one user.
+    /// Seals a secret for one user.
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed;
 
-    /// Opens what was sealed for this user, and nothing else.
+    /// Opens what was sealed for this user.
     fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError>;
 }
 
