@@ -139,7 +139,7 @@ pub enum IdentityErrorKind {
     ScopeMissing,
     /// The access token is no longer accepted.
     TokenRefused,
-    /// Rate-limited, by the platform or before a request was sent. Retry after this long.
+    /// Rate-limited: the request was not sent or not processed. Retry after this long.
     Limited(Duration),
     /// The platform could not be reached; nothing was sent.
     Unreachable,
@@ -150,7 +150,7 @@ pub enum IdentityErrorKind {
 }
 
 impl IdentityErrorKind {
-    /// Returns whether the platform has certainly not received the request.
+    /// Returns whether the platform has certainly not acted on the request.
     #[must_use]
     pub const fn nothing_sent(self) -> bool {
         match self {

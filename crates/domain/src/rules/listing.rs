@@ -6,25 +6,25 @@ use crate::{
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-/// What counts about a user in every guild.
+/// Facts about a user that count in every guild.
 #[derive(Debug, Clone, Default)]
 pub struct UserFacts {
     /// Whether the user is blocked.
     pub blocked: bool,
     /// The user's own premium subscription.
     pub subscription: Option<Arc<Subscription>>,
-    /// What the user was granted by name.
+    /// Permissions granted to the user by name.
     pub staff: StaffPermissions,
 }
 
-/// What the platform says of a user and a guild.
+/// What the platform reports about a user and a guild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlatformView<'a> {
-    /// Nothing: it granted us nothing in the user's name.
+    /// Nothing: there is no grant for the user.
     NotSignedIn,
-    /// Nothing yet: it has not given the user's list.
+    /// Nothing yet: the user's list has not been fetched.
     NoList,
-    /// What its list says, where the guild is in it.
+    /// The entry of its list for the guild. `None` if the list does not contain the guild.
     Listed(Option<&'a Membership>),
 }
 
@@ -37,12 +37,12 @@ pub struct ListedGuild {
     pub role: GuildRole,
     /// The subscription that makes the guild premium.
     pub plus: Option<Arc<Subscription>>,
-    /// What the user may do there.
+    /// The user's permissions there.
     pub permissions: PermissionSet,
 }
 
 impl ListedGuild {
-    /// An address that always loads: the guild's icon, or the platform's default picture for its id.
+    /// Returns a URL that always loads: the guild's icon, or the platform's default picture for its id.
     #[must_use]
     pub fn icon(&self, pictures: &PictureServer) -> Cow<'_, str> {
         match &self.guild.icon {
@@ -52,34 +52,34 @@ impl ListedGuild {
     }
 }
 
-/// What the rules say of one user in one guild.
+/// The outcome of the rules for one user in one guild.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The permissions and their reasons, by what is known.
+    /// The permissions and their reasons, from the known facts.
     pub decision: Decision,
-    /// The role under which the guild is listed, or everything that keeps it out of the list, so that nobody clears one
-    /// obstacle only to meet the next.
+    /// The role under which the guild is listed, or everything that excludes it. All obstacles are named at once, so
+    /// that removing one does not reveal the next.
     pub listed: Result<GuildRole, Vec<NotListed>>,
 }
 
-/// Something that keeps a guild out of a user's list.
+/// A reason to exclude a guild from a user's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotListed {
     /// The user is blocked, and shown nothing at all.
     Blocked,
-    /// The platform granted us nothing in the user's name: they never signed in, or it is over.
+    /// There is no grant for the user: they never signed in, or the sign-in has ended.
     NotSignedIn,
-    /// The user signed in, but the platform has not given their list yet.
+    /// The user signed in, but their list has not been fetched yet.
     WithoutList,
-    /// The platform's list for the user does not have it.
+    /// The platform's list for the user does not contain the guild.
     NotAMember,
-    /// The bot does not report it.
+    /// The bot does not report the guild.
     WithoutBot,
-    /// The user is a plain member: no role that the contract knows fits.
+    /// The user is an ordinary member: no role of the contract applies.
     PlainMember,
 }
 
-/// Judges one user in one guild. What neither the platform nor the bot tells does not hold.
+/// Judges one user in one guild. Facts that neither the platform nor the bot reports do not hold.
 #[must_use]
 pub fn judge(
     user: &UserFacts,
@@ -104,7 +104,7 @@ pub fn judge(
     let role = membership.map(|membership| GuildRole::of(membership.owner, decision.permissions()));
     let listed = match role {
         Some(Some(role)) if obstacles.is_empty() => Ok(role),
-        // Without the bot nobody knows which of its roles the user has.
+        // Without the bot it is unknown which of its roles the user has.
         Some(None) if seen.is_some() => {
             obstacles.push(NotListed::PlainMember);
             Err(obstacles)
@@ -140,8 +140,9 @@ fn known_facts(
     set
 }
 
-/// The guilds that the platform and the bot both know, without those where the user is a plain member, ordered by
-/// role, then name, then id. Premium are those that a subscription of `naming` names.
+/// Returns the guilds that both the platform and the bot report, except those where the user is an ordinary member.
+/// They are ordered by role, then name, then id. A guild is premium if a subscription of `guild_subscriptions` names
+/// it.
 #[must_use]
 pub fn list_guilds(
     user: &UserFacts,
@@ -170,7 +171,7 @@ pub fn list_guilds(
     listed
 }
 
-/// The subscription that makes a guild premium: of those that name it, the one of the lowest user id.
+/// Returns the subscription that makes a guild premium: of those that name it, the one with the lowest user id.
 #[must_use]
 pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Arc<Subscription>> {
     let guild_subscriptions =
@@ -268,8 +269,8 @@ mod tests {
         let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildWithRoles| {
             judge(user, PlatformView::Listed(Some(membership)), Some(seen), false).decision.permissions()
         };
-        let nobody = UserFacts::default();
-        let grants = |membership: &Membership, seen: &GuildWithRoles| permissions(&nobody, membership, seen);
+        let ordinary = UserFacts::default();
+        let grants = |membership: &Membership, seen: &GuildWithRoles| permissions(&ordinary, membership, seen);
         assert!(grants(&plain, &seen(guild(1, "A"), &[])).is_empty());
         assert!(
             grants(&membership(1, true, 0), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)
@@ -289,7 +290,7 @@ mod tests {
                 .contains(Permission::ErlcLinked)
         );
         let premium =
-            judge(&nobody, PlatformView::Listed(Some(&plain)), Some(&seen(guild(1, "A"), &[])), true);
+            judge(&ordinary, PlatformView::Listed(Some(&plain)), Some(&seen(guild(1, "A"), &[])), true);
         assert!(premium.decision.permissions().contains(Permission::ServicePlusGuild));
         for (own, member) in [
             (subscription(4, &[], 1), true),
@@ -310,22 +311,22 @@ mod tests {
     #[test]
     fn everything_that_keeps_a_guild_out_of_the_list_is_named_at_once() {
         use NotListed as N;
-        let (nobody, blocked) = (UserFacts::default(), UserFacts { blocked: true, ..UserFacts::default() });
+        let (ordinary, blocked) = (UserFacts::default(), UserFacts { blocked: true, ..UserFacts::default() });
         let (plain, owner) = (membership(1, false, 0), membership(1, true, 0));
         let known = seen(guild(1, "A"), &[]);
         let listed = |user, platform, seen| judge(user, platform, seen, false).listed;
         let view = |membership| PlatformView::Listed(Some(membership));
-        assert_eq!(listed(&nobody, view(&owner), Some(&known)), Ok(GuildRole::Owner));
+        assert_eq!(listed(&ordinary, view(&owner), Some(&known)), Ok(GuildRole::Owner));
         assert_eq!(listed(&blocked, view(&owner), Some(&known)), Err(vec![N::Blocked]));
-        assert_eq!(listed(&nobody, view(&owner), None), Err(vec![N::WithoutBot]));
-        assert_eq!(listed(&nobody, view(&plain), Some(&known)), Err(vec![N::PlainMember]));
-        assert_eq!(listed(&nobody, view(&plain), None), Err(vec![N::WithoutBot]));
+        assert_eq!(listed(&ordinary, view(&owner), None), Err(vec![N::WithoutBot]));
+        assert_eq!(listed(&ordinary, view(&plain), Some(&known)), Err(vec![N::PlainMember]));
+        assert_eq!(listed(&ordinary, view(&plain), None), Err(vec![N::WithoutBot]));
         assert_eq!(
             listed(&blocked, PlatformView::NotSignedIn, None),
             Err(vec![N::Blocked, N::NotSignedIn, N::WithoutBot])
         );
-        assert_eq!(listed(&nobody, PlatformView::NoList, Some(&known)), Err(vec![N::WithoutList]));
-        assert_eq!(listed(&nobody, PlatformView::Listed(None), Some(&known)), Err(vec![N::NotAMember]));
+        assert_eq!(listed(&ordinary, PlatformView::NoList, Some(&known)), Err(vec![N::WithoutList]));
+        assert_eq!(listed(&ordinary, PlatformView::Listed(None), Some(&known)), Err(vec![N::NotAMember]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The rules that are neither permissions nor sessions: what is listed, in which order, and what a status says.
+//! Rules other than permissions and sessions: listings and their order, random picks, and the bot's status.
 
 mod listing;
 mod pick;

@@ -1,43 +1,44 @@
-//! Choosing at random, fairly.
+//! Fair random choice.
 
 use rand::{SeedableRng as _, rngs::StdRng, seq::index::sample};
 
-/// What a pick draws from. It comes from whoever has chance, and can be drawn from anywhere.
+/// The seed of a pick. Drawn from the `Entropy` port by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed([u8; 32]);
 
 impl Seed {
-    /// The seed of these random bytes.
+    /// Creates a seed from random bytes.
     #[must_use]
     pub const fn new(random: [u8; 32]) -> Self {
         Self(random)
     }
 
-    /// Begins to draw.
+    /// Creates the generator of this seed.
     #[must_use]
     pub fn draw(self) -> Draw {
         Draw(StdRng::from_seed(self.0))
     }
 }
 
-/// Draws, as its seed has it.
+/// A deterministic generator of random positions.
 pub struct Draw(StdRng);
 
 impl Draw {
-    /// `count` distinct positions below `population` (all of them where there are fewer), each choice and each order
-    /// equally likely. The cost depends on `count` alone.
+    /// Returns `count` distinct positions below `population`, or all of them if there are fewer. Each choice and each
+    /// order is equally likely. The cost depends on `count` alone.
     pub fn positions(&mut self, population: usize, count: usize) -> Vec<usize> {
         sample(&mut self.0, population, count.min(population)).into_vec()
     }
 }
 
-/// `N` distinct positions below `population`, or all of them where there are fewer: each choice and each order equally likely,
-/// as far as that many random numbers of 64 bits can be. It is [`Draw::positions`] for a few of very many, again and again.
+/// Returns `N` distinct positions below `population`, or all of them if there are fewer. Each choice and each order
+/// is equally likely, as far as `N` random numbers of 64 bits allow. A faster [`Draw::positions`] for few positions
+/// of a large population.
 #[must_use]
 pub fn few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize>; N] {
     let mut drawn = [None; N];
-    // All positions are shuffled, of which only the first are looked at: each is exchanged with one behind it. What the others
-    // have now is noted here.
+    // A Fisher-Yates shuffle of which only the first `N` places are computed: each is swapped with a later one. The
+    // swapped positions are noted here.
     let mut exchanged = [(0, 0); N];
     for (place, (drawn, random)) in drawn.iter_mut().zip(random).enumerate() {
         let Some(beyond) = scaled(random, population.saturating_sub(place)) else { break };
@@ -55,7 +56,7 @@ pub fn few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize
     drawn
 }
 
-/// A number below `end`, from one below 2⁶⁴.
+/// Maps a number below 2⁶⁴ to one below `end`.
 fn scaled(random: u64, end: usize) -> Option<usize> {
     let scaled = (u128::from(random) * u128::try_from(end).ok()?) >> u64::BITS;
     usize::try_from(scaled).ok().filter(|_| end > 0)

@@ -1,12 +1,12 @@
-//! How the bot is, put together from its clusters' reports.
+//! The status of the bot, aggregated from the reports of its clusters.
 
 use crate::model::{Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
-/// What a cluster said last, and for how long it has said nothing.
+/// The last report of a cluster, and how long ago it arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastHeard {
-    /// What it said.
+    /// The report.
     pub report: Arc<Heartbeat>,
     /// How long ago the report arrived.
     pub silent_for: Duration,
@@ -19,21 +19,21 @@ pub struct BotStatus {
     pub memory: Megabytes,
     /// The shards of all live clusters.
     pub shards: BTreeMap<ShardId, Shard>,
-    /// How long the bot has been up.
+    /// The bot's uptime.
     pub uptime: Uptime,
 }
 
 /// How long the bot has been up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uptime {
-    /// When the first of the live clusters started; the epoch where none is live.
+    /// When the first of the live clusters started. The epoch if none is live.
     pub since: Timestamp,
-    /// The time from then until now in words.
+    /// The time since then in words.
     pub readable: String,
 }
 
-/// Puts the live clusters together. A cluster is silent, and no longer counts, from `silent_after` after its last
-/// report arrived, whatever any clock says. Where two report the same shard, the later report wins.
+/// Aggregates the live clusters. A cluster is silent, and no longer counts, once `silent_after` has passed since its
+/// last report arrived, whatever any clock says. If two report the same shard, the later report wins.
 #[must_use]
 pub fn bot_status(
     clusters: impl IntoIterator<Item = LastHeard>,
@@ -42,7 +42,7 @@ pub fn bot_status(
 ) -> BotStatus {
     let heard = clusters.into_iter().filter(|heard| heard.silent_for < silent_after.get());
     let mut live: Vec<_> = heard.map(|heard| (Reverse(heard.silent_for), heard.report)).collect();
-    // Of what was heard of in the same moment the dates are the best guess.
+    // Among reports received at the same moment, the dates are the best guess.
     live.sort_by(|(a, one), (b, other)| {
         a.cmp(b)
             .then_with(|| one.received_at.cmp(&other.received_at))
@@ -60,17 +60,17 @@ pub fn bot_status(
     }
 }
 
-/// How long a status stays as it is while nobody reports: time alone lets clusters fall silent, and the uptime grow.
+/// How long a status stays valid without a new report. Time alone makes clusters silent and the uptime grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holds {
-    /// How much longer no live cluster is silent; nothing where none is live.
+    /// Time until a live cluster becomes silent. `None` if none is live.
     pub silence_in: Option<Duration>,
-    /// The dates at which the uptime reads the same.
+    /// The dates at which the uptime has the same wording.
     pub dates: Range<Timestamp>,
 }
 
 impl Holds {
-    /// How long the status of these clusters holds.
+    /// Returns how long the status of these clusters stays valid.
     #[must_use]
     pub fn of(
         status: &BotStatus,
@@ -86,7 +86,7 @@ impl Holds {
             Some(_) => {
                 let since = status.uptime.since;
                 let Range { start, end } = alike(now.since(since));
-                // Before the start, too, the bot has been up for no time.
+                // Before the start the uptime reads as zero, too.
                 (if start.is_zero() { first } else { since.after(start) })..since.after(end)
             }
         };
@@ -94,7 +94,7 @@ impl Holds {
     }
 }
 
-/// A length of time as a person would say it: `3 days, 4 hours and 12 minutes`. Seconds count only below a minute.
+/// Returns a duration in words: `3 days, 4 hours and 12 minutes`. Seconds are shown only below a minute.
 #[must_use]
 pub fn in_words(length: Duration) -> String {
     let seconds = length.as_secs();
@@ -108,7 +108,7 @@ pub fn in_words(length: Duration) -> String {
     }
 }
 
-/// The lengths of time that read like this one.
+/// Returns the durations with the same wording as this one.
 pub(super) fn alike(length: Duration) -> Range<Duration> {
     let seconds = length.as_secs();
     let grain = if seconds < 60 { 1 } else { 60 };
@@ -154,7 +154,7 @@ mod tests {
         })
     }
 
-    /// Clusters as someone sees them who reads their dates.
+    /// Computes the status, taking the age of each report from its date.
     fn status_of(clusters: &[Arc<Heartbeat>], now: Timestamp) -> BotStatus {
         let heard = clusters
             .iter()

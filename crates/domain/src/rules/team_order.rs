@@ -2,8 +2,8 @@
 
 use crate::model::{Name, TeamMember};
 
-/// Sorts a team: by category (the configured ones first, in that order; then the others by name), then by position,
-/// then by name. What is still equal keeps a fixed order by id, so that the answer never flickers.
+/// Sorts a team by category (the configured ones first, in that order; then the others by name), then by position,
+/// then by name. Ties are broken by id, so that the order is deterministic.
 pub fn order_team(team: &mut [TeamMember], categories: &[Name]) {
     let rank = |member: &TeamMember| {
         categories.iter().position(|category| *category == member.category).unwrap_or(categories.len())
@@ -62,7 +62,7 @@ mod tests {
             entries in proptest::collection::vec((1..50_u64, "[a-c]", "[A-D]", -2..3_i32), 0..12)
         ) {
             let mut team: Vec<_> = entries.iter().map(|(id, n, c, p)| member(*id, n, c, *p)).collect();
-            // Entries with the same key can be told apart by nothing that is sorted on; the roster refuses them.
+            // Entries with the same key are equal in everything that is sorted on; a roster rejects them.
             team.sort_by(|a, b| a.key().cmp(&b.key()));
             team.dedup_by(|a, b| a.key() == b.key());
             let mut reversed: Vec<_> = team.iter().rev().cloned().collect();

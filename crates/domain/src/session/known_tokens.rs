@@ -1,20 +1,20 @@
-//! Tokens that were hashed a moment ago and need not be hashed again.
+//! A cache of token hashes, per thread.
 //!
-//! Whoever looks at a dashboard sends the same token many times, and on a processor that has no instruction for it, to hash it
-//! costs more than to find its session. So each thread remembers the hashes of the last tokens, by a fingerprint: SipHash-2-4
-//! of 128 bits under a key that nobody knows. Without the key no other token with the same fingerprint can be found, and from a
-//! fingerprint no token. It remembers nothing but what the hash of a text is, which never changes: whether a session lives is
-//! asked every time.
+//! A dashboard sends the same token many times. On a processor without SHA instructions hashing it costs more than
+//! finding its session. So each thread caches the hashes of recent tokens by a fingerprint: SipHash-2-4 of 128 bits
+//! under a secret key. Without the key, neither a token with the same fingerprint can be found, nor a token from its
+//! fingerprint. The cache holds only the hash of a text, which never changes; whether the session is valid is checked
+//! every time.
 
 use super::token_hash::TokenHash;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use std::{cell::RefCell, hash::Hasher as _};
 
-/// How many a thread remembers, at 48 bytes each.
+/// Number of cached hashes per thread, at 48 bytes each.
 const SLOTS: usize = 16_384;
 
 thread_local! {
-    /// Each has one place, where it replaces whoever was there.
+    /// Direct-mapped: a fingerprint has one slot, whose previous entry it replaces.
     static KNOWN: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -24,17 +24,17 @@ struct Known {
     hash: TokenHash,
 }
 
-/// Knows tokens again.
+/// Caches hashes of tokens.
 #[derive(Clone)]
 pub(super) struct KnownTokens(SipHasher24);
 
 impl KnownTokens {
-    /// Knows them by fingerprints under this key.
+    /// Creates a cache whose fingerprints use this key.
     pub(super) fn new(key: &[u8; 16]) -> Self {
         Self(SipHasher24::new_with_key(key))
     }
 
-    /// The hash of a token.
+    /// Returns the hash of a token.
     pub(super) fn hash(&self, token: &str) -> TokenHash {
         self.find_or(token, TokenHash::of)
     }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_token_has_the_same_hash_the_second_time_and_another_has_another() {
         let known = KnownTokens::new(&[7; 16]);
-        // More than there are places, so that most are replaced in between.
+        // More tokens than slots, so that most are replaced in between.
         let hashed = |token: String| (TokenHash::of(&token), token);
         let tokens: Vec<_> = (0..SLOTS + SLOTS / 2).map(|number| hashed(format!("cmp_{number}"))).collect();
         for _ in 0..2 {
@@ -95,7 +95,7 @@ mod tests {
                 TokenHash::of(token)
             });
         }
-        // Two that have the same place are rare.
+        // Collisions of slots are rare.
         assert!((100..=104).contains(&hashed), "{hashed} of a hundred that came twice");
     }
 

@@ -1,40 +1,40 @@
-//! What ends sessions, and when they were used.
+//! Expiry of sessions, and their recorded uses.
 
 use super::{TokenHash, UserAgent};
 use crate::model::{Span, Timestamp, UserId};
 use std::{num::NonZeroU32, time::Duration};
 
-/// However long a session may go unused, its use is recorded as often as this.
+/// Uses of a session are recorded at least this often, whatever its idle limit.
 const MAX_GRAIN: Duration = Duration::from_secs(60 * 60);
 
-/// A signed-in user. The token itself is not part of it: nobody can read it back.
+/// A signed-in user. The token itself is not part of it, and cannot be recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its identity: the hash of its token.
+    /// The hash of its token.
     pub id: TokenHash,
-    /// Whose it is.
+    /// The user.
     pub user: UserId,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last used, as far as that has been written back.
+    /// When it was last used, as far as recorded.
     pub last_seen_at: Timestamp,
-    /// What the device called itself at the sign-in, where it did.
+    /// The user agent at the sign-in, if any.
     pub user_agent: Option<UserAgent>,
 }
 
-/// What ends a session by itself.
+/// Limits that end a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// How long it lives, used or not.
+    /// Maximum lifetime, used or not.
     pub lifetime: Span,
-    /// How long it may go unused.
+    /// Maximum time without use.
     pub idle: Span,
-    /// How many a user may have; the oldest goes.
+    /// Maximum number per user; the oldest is evicted.
     pub per_user: NonZeroU32,
 }
 
 impl SessionLimits {
-    /// What has ended by `now`, as points in time that a store can compare with.
+    /// Returns what has ended by `now`, as timestamps that a store can compare with.
     #[must_use]
     pub fn cutoffs(&self, now: Timestamp) -> Cutoffs {
         Cutoffs {
@@ -44,13 +44,13 @@ impl SessionLimits {
         }
     }
 
-    /// How far apart uses of a session have to be to be recorded one by one: a hundredth of the idle limit, an hour at most.
+    /// Returns the granularity at which uses are recorded: a hundredth of the idle limit, at most an hour.
     #[must_use]
     pub fn grain(&self) -> Duration {
         (self.idle.get() / 100).min(MAX_GRAIN)
     }
 
-    /// When the session ends if it is not used again, as far as can be told now: a time that lies ahead counts as now.
+    /// Returns when the session ends if it is not used again. A time that lies ahead counts as now.
     #[must_use]
     pub fn ends_at(&self, session: &Session, now: Timestamp) -> Timestamp {
         let by_age = session.created_at.min(now).after(self.lifetime.get());
@@ -59,27 +59,28 @@ impl SessionLimits {
     }
 }
 
-/// A session has ended when it was made at or before `created`, or last used at or before `seen`.
+/// Limits in absolute time: a session has ended if it was created at or before `created`, or last used at or before
+/// `seen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutoffs {
-    /// Made at or before this is too old.
+    /// Sessions created at or before this are too old.
     pub created: Timestamp,
-    /// Last used at or before this is idle for too long.
+    /// Sessions last used at or before this have been idle for too long.
     pub seen: Timestamp,
-    /// A time after this lies further ahead than clocks differ. It ends no session.
+    /// A time after this lies further ahead than clocks may differ. It ends no session.
     pub ahead: Timestamp,
 }
 
 impl Cutoffs {
-    /// Whether the session has ended. The one place that decides it; stores only compare the same two numbers.
+    /// Returns whether the session has ended. The single definition; stores only compare the same two timestamps.
     #[must_use]
     pub fn has_ended(&self, session: &Session) -> bool {
         session.created_at <= self.created || session.last_seen_at <= self.seen
     }
 }
 
-/// Those of a user's sessions that must go to leave room for one more: first those that are over, then those whose date
-/// lies ahead, since they were made before a clock was set back and are older than they say, then the oldest.
+/// Returns which of a user's sessions must be evicted to make room for one more. Ended ones go first. Then those
+/// dated ahead, which were created before a clock was set back and are older than their date. Then the oldest.
 #[must_use]
 pub fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
     let room = usize::try_from(cap.get() - 1).unwrap_or(usize::MAX);
@@ -90,26 +91,26 @@ pub fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) ->
     sessions
 }
 
-/// Sessions and when they were last used, few enough for one write: nobody waits long for it.
+/// Sessions and their last uses, few enough for one short write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uses<'a>(&'a [(TokenHash, Timestamp)]);
 
 impl<'a> Uses<'a> {
-    /// How many are written at once.
+    /// Maximum number of uses in one write.
     pub const MOST: usize = 500;
 
-    /// One use.
+    /// Wraps a single use.
     #[must_use]
     pub const fn one(used: &'a (TokenHash, Timestamp)) -> Self {
         Self(std::slice::from_ref(used))
     }
 
-    /// Any number of uses, in batches.
+    /// Splits any number of uses into batches.
     pub fn batches(used: &'a [(TokenHash, Timestamp)]) -> impl Iterator<Item = Self> {
         used.chunks(Self::MOST).map(Self)
     }
 
-    /// The uses, of which there is at least one.
+    /// Returns the uses, at least one.
     #[must_use]
     pub const fn as_slice(self) -> &'a [(TokenHash, Timestamp)] {
         self.0
@@ -189,7 +190,7 @@ mod tests {
         ahead: Timestamp::from_micros(100),
     };
 
-    /// Made at so many microseconds, used at so many.
+    /// Creates a session from the microseconds of its creation and last use.
     fn numbered((created, seen): (i64, i64)) -> Session {
         let number = u8::try_from(created).unwrap();
         Session {

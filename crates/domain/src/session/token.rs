@@ -1,7 +1,7 @@
 //! Session tokens: `cmp_` and the base64url of 32 random bytes and a 16-byte keyed tag.
 //!
-//! The tag lets a made-up token be refused without a look-up. The token is shown once, to its owner; what is kept
-//! is its SHA-256.
+//! With the tag a forged token is rejected without a lookup. The token is shown once, to its owner; only its SHA-256
+//! is stored.
 
 use super::{known_tokens::KnownTokens, token_hash::TokenHash};
 use crate::model::{Invalid, KeyedDigest, Secret, SecretKey};
@@ -18,25 +18,25 @@ const PURPOSE: &str = "companion session token, version 1";
 const FINGERPRINTS: &str = "companion fingerprints of session tokens, version 1";
 const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
 
-/// A token that this service made.
+/// A token issued by this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionToken(Secret);
 
 impl SessionToken {
-    /// The token, for its owner.
+    /// Returns the token. Only for its owner.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What the store knows it by.
+    /// Returns the hash under which the session is stored.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
         TokenHash::of(self.expose())
     }
 }
 
-/// The keys of the tags: the first signs, any verifies, so that keys can be changed without signing anyone out.
+/// The keys of the tags. The first signs, any verifies, so that keys can be rotated without signing users out.
 #[derive(Clone)]
 pub struct TokenRing {
     signing: KeyedDigest,
@@ -45,7 +45,7 @@ pub struct TokenRing {
 }
 
 impl TokenRing {
-    /// The ring of `first` and the keys that came before it.
+    /// Creates a ring of the current key and older ones.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
         let keyed = |key: &SecretKey| KeyedDigest::new(&key.derive(PURPOSE));
@@ -55,7 +55,7 @@ impl TokenRing {
         Self { signing: keyed(first), verifying, known }
     }
 
-    /// Makes a token of random bytes that nobody else has.
+    /// Issues a token from unpredictable random bytes.
     #[must_use]
     pub fn issue(&self, random: &[u8; RANDOM]) -> SessionToken {
         let mut bytes = Zeroizing::new(random.to_vec());
@@ -63,21 +63,21 @@ impl TokenRing {
         SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
     }
 
-    /// What the store would know this text by, if it were a token.
+    /// Returns the hash under which a session with this token would be stored. Does not verify the token.
     #[must_use]
     pub fn hash(&self, text: &str) -> TokenHash {
         self.known.hash(text)
     }
 
-    /// What the store knows a token by that a caller sent, refusing what no key of the ring has signed. Whether its session
-    /// still lives is for the store to say.
+    /// Verifies a token and returns its hash. Rejects what no key of the ring has signed. Whether its session is
+    /// valid is decided by the store.
     pub fn verify(&self, text: &str) -> Result<TokenHash, Invalid> {
         let encoded = text.strip_prefix(PREFIX).ok_or(REFUSED)?;
         let mut bytes = Zeroizing::new([0; LENGTH]);
         let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut *bytes).map_err(|_| REFUSED)?;
         let (random, sent) =
             bytes.get(..length).and_then(|bytes| bytes.split_at_checked(RANDOM)).ok_or(REFUSED)?;
-        // Every key is tried and every byte compared, so the time taken tells nothing about the tag.
+        // Every key is tried and every byte compared, so the timing reveals nothing about the tag.
         let matches = self.verifying.iter().map(|key| tag(key, random).ct_eq(sent));
         let genuine = matches.fold(Choice::from(0), |one, other| one | other);
         if genuine.into() { Ok(TokenHash::of(text)) } else { Err(REFUSED) }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn hmac_is_the_published_function() {
-        // RFC 4231, test case 2, with its key padded to our key length: HMAC pads keys with zeros.
+        // RFC 4231, test case 2, with its key padded to 32 bytes: HMAC pads keys with zeros.
         let mut key = [0; 32];
         key[..4].copy_from_slice(b"Jefe");
         let digest = KeyedDigest::new(&key).of(b"what do ya want for nothing?");

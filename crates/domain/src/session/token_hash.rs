@@ -1,10 +1,10 @@
-//! What is kept of a token.
+//! Hashes of session tokens.
 
 use crate::model::Invalid;
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// The SHA-256 of a token: the identity of its session, safe to store, to list and to log.
+/// The SHA-256 of a token: the id of its session. Safe to store, list and log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenHash([u8; 32]);
 
@@ -13,19 +13,19 @@ impl TokenHash {
         Self(Sha256::digest(token).into())
     }
 
-    /// The hash with these bytes, as a store kept them.
+    /// Creates a hash from its stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The hash itself, to be stored in place of the token.
+    /// Returns the hash, to be stored in place of the token.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Its first eight hexadecimal digits: enough to follow one session through a log.
+    /// Returns the first eight hexadecimal digits, enough to follow a session through a log.
     #[must_use]
     pub fn short(&self) -> String {
         self.0.iter().take(4).map(|byte| format!("{byte:02x}")).collect()

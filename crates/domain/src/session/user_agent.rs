@@ -1,18 +1,17 @@
-//! What a device calls itself.
+//! The user agent of a client.
 
 use crate::model::Invalid;
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// What the browser of a session called itself when it signed in: `User-Agent`, as it was sent. It is shown to people, and
-/// nothing is decided by it.
+/// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct UserAgent(Arc<str>);
 
 impl UserAgent {
-    /// How many characters are kept of it.
+    /// Maximum number of characters.
     pub const MAX: usize = 256;
 
-    /// What was sent, without what no text can hold, up to its limit; nothing where nothing is left.
+    /// Returns a header value without control characters, truncated to the maximum. `None` if it is empty then.
     #[must_use]
     pub fn sent(text: &str) -> Option<Self> {
         let kept: String =
@@ -20,7 +19,7 @@ impl UserAgent {
         (!kept.is_empty()).then(|| Self(kept.into()))
     }
 
-    /// The text itself.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

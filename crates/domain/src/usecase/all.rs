@@ -1,4 +1,4 @@
-//! Every use case over one set of ports.
+//! Construction of all use cases over one set of ports.
 
 use super::{
     Authenticate, ChangeDispatcher, DispatchedRecords, ExplainGuild, Feed, ForgetUser, Freshness, ListGuilds,
@@ -13,12 +13,12 @@ use crate::{
 };
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Every use case. Whoever needs only some of them takes those.
+/// All use cases.
 #[derive(Clone)]
 pub struct UseCases {
     /// Signs users in.
     pub sign_in: Arc<SignIn>,
-    /// Recognises sessions.
+    /// Authenticates session tokens.
     pub authenticate: Arc<Authenticate>,
     /// Lists users' guilds.
     pub list_guilds: Arc<ListGuilds>,
@@ -28,11 +28,11 @@ pub struct UseCases {
     pub show_team: Arc<ShowTeam>,
     /// Reports the status.
     pub report_status: Arc<ReportStatus>,
-    /// Takes in what the bot reports, and looks it up.
+    /// Applies what the bot reports, and looks it up.
     pub feed: Arc<Feed>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
-    /// Tells of changes as they come.
+    /// Streams changes.
     pub watch_changes: Arc<WatchChanges>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
@@ -40,24 +40,24 @@ pub struct UseCases {
     pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
-    /// Gives grants back to the platform.
+    /// Revokes unused grants at the platform.
     pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Seals grants again.
     pub reseal: Arc<ResealGrants>,
-    /// Leads whoever keeps copies.
+    /// Dispatches changes to caches and projections.
     pub dispatcher: Arc<ChangeDispatcher>,
     /// The kinds that are read from outside of the store, and therefore never cached.
     pub kept_elsewhere: BTreeSet<Kind>,
 }
 
 impl UseCases {
-    /// Puts all use cases together.
+    /// Creates all use cases.
     #[must_use]
     pub fn new(ports: &Ports, settings: Settings) -> Self {
         Self::led_by(ChangeDispatcher::of(ports), ports, settings)
     }
 
-    /// The same, where someone between the use cases and the stores follows the changes too.
+    /// Like [`new`](Self::new), but with a dispatcher that other subscribers, such as a cache, share.
     #[must_use]
     pub fn led_by(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
@@ -146,19 +146,19 @@ impl UseCases {
     }
 }
 
-/// What an operator can set, as far as use cases care.
+/// The settings of the use cases.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Signs session tokens.
     pub tokens: TokenRing,
-    /// What ends sessions.
+    /// Limits of sessions.
     pub limits: SessionLimits,
-    /// Whether platform tokens are kept.
+    /// Whether platform tokens are stored.
     pub keep_tokens: bool,
-    /// How old a list of guilds may be.
+    /// Maximum age of guild lists.
     pub freshness: Freshness,
-    /// The team's categories that come first.
+    /// The team's categories that come first, in order.
     pub categories: Vec<Name>,
-    /// How long a cluster may say nothing and still count.
+    /// How long a cluster may be silent and still count as live.
     pub silent_after: Span,
 }

@@ -10,24 +10,24 @@ use std::{
     time::Duration,
 };
 
-/// How long a claim keeps other nodes from trying: longer than all calls of an attempt may take together, so that two
-/// nodes never use one refresh token.
+/// How long a claim blocks other nodes: longer than all calls of an attempt together, so that no two nodes use one
+/// refresh token.
 pub(super) const CLAIM_LEASE: Span = Span::from_seconds(30);
-/// How many claims of others are remembered.
+/// Number of claims of other nodes that are tracked.
 const MANY: usize = 10_000;
 
-/// Claims grants, and tells claims of dead nodes from those of live ones.
+/// Claims grants, and distinguishes claims of dead nodes from those of live ones.
 ///
-/// Clocks of nodes differ by minutes, and claims last half a minute, so the date on a claim says little. A node that
-/// meets one counts for itself how long it stands, monotonically; whoever is alive has finished long before that. Only
-/// a date that no living node can have written, further away than clocks differ, is believed at once.
+/// Clocks of nodes differ by minutes and claims last half a minute, so the date on a claim says little. A node that
+/// finds one measures in monotonic time how long it exists; a live holder has finished long before that. Only a date
+/// that no live node can have written, since it differs by more than clocks may, is trusted at once.
 pub(super) struct Claims {
     grants: Arc<dyn GrantStore>,
     clock: Arc<dyn Clock>,
     known_claims: Mutex<Recent<UserId, KnownClaim, MANY>>,
 }
 
-/// A claim that stands, and since when, in monotonic time, this node has known of it.
+/// A claim of another node, and since when, in monotonic time, this node has known of it.
 struct KnownClaim {
     until: Timestamp,
     since: Duration,
@@ -38,7 +38,7 @@ impl Claims {
         Self { grants, clock, known_claims: Mutex::default() }
     }
 
-    /// Claims this version of a grant. A claim of a dead node is taken over.
+    /// Claims this version of a grant. Takes over a claim of a dead node.
     pub(super) async fn claim(&self, user: UserId, version: GrantVersion) -> Result<Claimed, StoreError> {
         let now = self.clock.now();
         let until = now.after(CLAIM_LEASE.get());
@@ -49,20 +49,20 @@ impl Claims {
             claimed = self.grants.claim_refresh(user, version, until, Some(held)).await?;
         }
         if claimed == Claimed::Granted {
-            // Should this attempt break off, its claim counts from now.
+            // If this attempt is aborted, its claim is measured from now.
             self.known_for(user, until);
         }
         Ok(claimed)
     }
 
-    /// Whether the node that made it cannot be working on it any more.
+    /// Returns whether the holder of the claim cannot be working on it any more.
     fn is_abandoned(&self, user: UserId, until: Timestamp, now: Timestamp) -> bool {
         let no_clock_is_so_late = until.horizon() < now;
         let no_clock_is_so_early = now.after(CLAIM_LEASE.get()).horizon() < until;
         no_clock_is_so_late || no_clock_is_so_early || self.known_for(user, until) >= CLAIM_LEASE.get()
     }
 
-    /// For how long this node has known of a claim. From now on it does.
+    /// Returns how long this node has known of a claim, and tracks it from now on.
     fn known_for(&self, user: UserId, until: Timestamp) -> Duration {
         let since = self.clock.monotonic();
         let mut known_claims = self.known_claims.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! The bot's clusters, and how long this process has heard nothing of each.
+//! The bot's clusters, and how long each has been silent.
 //!
-//! Silence is counted monotonically, from when this process learned of a report: a clock that is set, or that of another
-//! node, neither hides a cluster nor keeps it visible. Only what was reported before this process looked has no more
-//! than a date to go by.
+//! Silence is measured in monotonic time, from when this process learned of a report. So neither setting the clock
+//! nor the clock of another node hides a cluster or keeps it visible. Only a report from before this process started
+//! is judged by its date.
 
 use crate::{
     change::Subject,
@@ -12,14 +12,14 @@ use crate::{
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-/// The last report of every cluster, as of the last news.
+/// The last report of every cluster, as of the last batch of changes.
 pub struct Clusters(Vec<TrackedReport>);
 
 struct TrackedReport {
     report: Arc<Heartbeat>,
     /// When this process learned of it, in monotonic time.
     learned_at: Duration,
-    /// How old it was then.
+    /// Its age at that time.
     age: Duration,
 }
 
@@ -28,14 +28,14 @@ impl TrackedReport {
         self.age.saturating_add(self.watched_for(monotonic))
     }
 
-    /// How much of the silence this process has seen itself.
+    /// Returns how much of the silence this process has observed itself.
     fn watched_for(&self, monotonic: Duration) -> Duration {
         monotonic.saturating_sub(self.learned_at)
     }
 }
 
 impl Clusters {
-    /// The clusters as these reports have them, which the news led to.
+    /// Returns the clusters with these reports, which were read after `batch` arrived.
     #[must_use]
     pub fn after(
         earlier: Option<&Self>,
@@ -58,7 +58,7 @@ impl Clusters {
         Self(reports.into_iter().map(tracked).collect())
     }
 
-    /// What each said, and how long ago that is.
+    /// Returns each last report, and how long ago it arrived.
     pub fn last_heard(&self, monotonic: Duration) -> impl Iterator<Item = LastHeard> {
         self.0.iter().map(move |tracked| LastHeard {
             report: Arc::clone(&tracked.report),
@@ -66,8 +66,8 @@ impl Clusters {
         })
     }
 
-    /// Those that have been silent for so long, at least `watched` of it while this process was running, and when their
-    /// last report came in.
+    /// Returns the clusters that have been silent for `length`, at least `watched` of it while this process was
+    /// running, with the arrival time of their last report.
     #[must_use]
     pub fn silent(
         &self,
@@ -84,7 +84,7 @@ impl Clusters {
     }
 }
 
-/// The clusters that the news names.
+/// Returns the clusters that the batch names.
 fn reporting(batch: &ChangeBatch) -> BTreeSet<&ClusterId> {
     let ChangeBatch::Changes(changes) = batch else { return BTreeSet::new() };
     let named = changes.iter().filter_map(|change| match &change.subject {

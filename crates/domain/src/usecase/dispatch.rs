@@ -1,4 +1,7 @@
-//! Delivering changes to caches and projections.
+//! Dispatching of changes to the subscribers of a process: caches and projections.
+//!
+//! Each subscriber has its own position in the change feed. A pass reads the feed once per position and delivers what
+//! is new. A write of this process is delivered directly, before it returns, without waiting for the next pass.
 
 use crate::{
     change::{Applied, Change, Changes, Key, Revision},
@@ -20,21 +23,21 @@ use std::{
     time::Duration,
 };
 
-/// Leads all subscribers of one process along the change feed, each at its own pace: one that fails is told the same again
-/// and holds up no other.
+/// Dispatches changes to all subscribers of this process. Each has its own position; a failed delivery is retried and
+/// blocks no other subscriber.
 pub struct ChangeDispatcher {
     feed: Arc<dyn ChangeFeed>,
     clock: Arc<dyn Clock>,
     subscribers: RwLock<Vec<Arc<Tracked>>>,
-    /// How many passes have begun.
+    /// Number of passes begun.
     begun: AtomicU64,
-    /// The number of the last one that came to its end.
+    /// Number of the last completed pass.
     ended: AtomicU64,
-    /// Held during a pass, so that no older state can overtake a newer one.
+    /// Held during a pass, so that an older state never overwrites a newer one.
     last_pass: AsyncMutex<Pass>,
-    /// What the feed told lately.
+    /// Recent changes of the feed.
     recent: RwLock<RecentChanges>,
-    /// What writes of this process changed and no subscriber was told of yet.
+    /// Changes of this process's writes that are not delivered yet.
     written: Mutex<Vec<Change>>,
     /// Woken after every pass.
     awaiting: Mutex<Vec<oneshot::Sender<()>>>,
@@ -42,15 +45,15 @@ pub struct ChangeDispatcher {
 
 struct Tracked {
     subscriber: Arc<dyn Subscriber>,
-    /// Nothing until it has loaded everything once.
+    /// `None` until it has loaded everything once.
     position: RwLock<Option<Revision>>,
     progress: Arc<Progress>,
 }
 
-/// How far a subscriber is.
+/// The progress of a subscriber.
 pub struct Progress {
     clock: Arc<dyn Clock>,
-    /// When the last pass began that brought it up to date, in microseconds of monotonic time.
+    /// When the last pass that brought it up to date began, in microseconds of monotonic time.
     up_to_date: AtomicU64,
 }
 
@@ -58,8 +61,8 @@ pub struct Progress {
 const NEVER: u64 = u64::MAX;
 
 impl Progress {
-    /// How old the state is that the subscriber has at least: the time since the last pass began that brought it up to date.
-    /// Nothing before the first.
+    /// Returns the minimum age of the subscriber's state: the time since the last pass that brought it up to date
+    /// began. `None` before the first one.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
         let began = self.up_to_date.load(SeqCst);
@@ -93,7 +96,7 @@ impl Tracked {
         *self.position.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the subscriber what is new.
+    /// Delivers a step to the subscriber.
     async fn lead(&self, step: &Step) -> Result<(), StoreError> {
         self.subscriber.receive(&step.batch).await?;
         self.set_position(step.reached);
@@ -105,17 +108,17 @@ impl Tracked {
     }
 }
 
-/// What is new since a position, and the position that it leads to.
+/// The changes since a position, and the position after them.
 struct Step {
     batch: ChangeBatch,
     reached: Revision,
 }
 
 impl Step {
-    /// Nothing where nothing is new.
+    /// Reads the next step from the feed. `None` if there are no changes.
     async fn from(position: Option<Revision>, feed: &dyn ChangeFeed) -> Result<Option<Self>, StoreError> {
         let Some(position) = position else {
-            // The revision is read first: what changes while a subscriber loads is told to it again, never missed.
+            // The revision is read first: changes made while a subscriber loads are delivered again, never missed.
             return Ok(Some(Self { reached: feed.latest().await?, batch: ChangeBatch::Everything }));
         };
         Ok(match feed.since(position).await? {
@@ -130,20 +133,20 @@ impl Step {
     }
 }
 
-/// Whether nothing can have happened between a position and the changes of a step, nor between two of them.
+/// Returns whether the changes of a step follow the position without a gap.
 fn follows(position: Revision, step: &Step) -> bool {
     let ChangeBatch::Changes(changes) = &step.batch else { return false };
     changes.iter().zip(position.0 + 1..).all(|(change, next)| change.revision.0 == next)
 }
 
 impl ChangeDispatcher {
-    /// Leads along the changes of these stores. There is nobody to lead yet.
+    /// Creates a dispatcher of the change feed of these stores, without subscribers.
     #[must_use]
     pub fn of(ports: &Ports) -> Arc<Self> {
         Self::new(Arc::clone(&ports.stores.changes), Arc::clone(&ports.clock))
     }
 
-    /// Leads along this feed. There is nobody to lead yet.
+    /// Creates a dispatcher of this feed, without subscribers.
     #[must_use]
     pub fn new(feed: Arc<dyn ChangeFeed>, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
@@ -159,7 +162,7 @@ impl ChangeDispatcher {
         })
     }
 
-    /// Leads this one too. It has seen nothing before the next [`catch_up`](Self::catch_up).
+    /// Adds a subscriber. It loads with the next [`catch_up`](Self::catch_up).
     pub fn add(&self, subscriber: Arc<dyn Subscriber>) -> Arc<Progress> {
         let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NEVER));
         let progress = Arc::new(Progress { clock, up_to_date });
@@ -168,20 +171,21 @@ impl ChangeDispatcher {
         progress
     }
 
-    /// Returns when every subscriber has seen every change that was made before the call, or has failed to; then the first
-    /// failure is returned, and they are told the same again next time. All who wait at the same time share one pass.
+    /// Returns when every subscriber has received every change made before the call, or has failed. Returns the first
+    /// failure; failed deliveries are retried by the next pass. Concurrent callers share one pass.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let begun_before = self.begun.load(SeqCst);
         self.pass_after(begun_before).await
     }
 
-    /// The same for someone who is content with the pass in flight, where there is one: a younger state, not the youngest.
+    /// Like [`catch_up`](Self::catch_up), but a pass already in flight suffices: the state is newer than before, not
+    /// the newest.
     pub async fn freshen(&self) -> Result<(), StoreError> {
         let ended_before = self.ended.load(SeqCst);
         self.pass_after(ended_before).await
     }
 
-    /// Returns what came of a pass with a higher number than this, after making it where there was none.
+    /// Returns the outcome of a pass with a higher number than this. Runs one if there was none.
     async fn pass_after(&self, number: u64) -> Result<(), StoreError> {
         let mut last = self.last_pass.lock().await;
         if last.number > number {
@@ -200,7 +204,7 @@ impl ChangeDispatcher {
         last.outcome()
     }
 
-    /// Leads all subscribers. Those at the same position share one look at the feed.
+    /// Delivers to all subscribers. Those at the same position share one read of the feed.
     async fn lead_all(&self) -> Result<(), StoreError> {
         let began = self.clock.monotonic();
         let mut outcome = Ok(());
@@ -225,16 +229,16 @@ impl ChangeDispatcher {
         outcome
     }
 
-    /// Delivers the changes of a write of this process to every subscriber. The write stands whatever becomes of the copies:
-    /// a subscriber that fails is told again by the next pass over the feed. Where others have written in between, that pass
-    /// is made first. Writers that wait at the same time share one delivery.
+    /// Delivers the changes of a write of this process to every subscriber. The write stands even if a delivery
+    /// fails: the next pass over the feed retries it. If other processes have written in between, that pass runs
+    /// first. Concurrent writers share one delivery.
     async fn deliver(&self, written: &[Change]) {
         if written.is_empty() {
             return;
         }
         self.written.lock().unwrap_or_else(PoisonError::into_inner).extend(written.iter().cloned());
         let mut last = self.last_pass.lock().await;
-        // They stay there until they are delivered, for whoever waits next where this is broken off.
+        // They stay queued until delivered, so that the next writer delivers them if this one is cancelled.
         let mut changes = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if changes.is_empty() {
             return;
@@ -267,23 +271,24 @@ impl ChangeDispatcher {
         match (position, step.map(|step| &step.batch)) {
             (Some(position), Some(ChangeBatch::Changes(changes))) => recent.note(position, changes),
             (Some(_), Some(ChangeBatch::Everything)) => recent.forget(),
-            // Whoever loads for the first time has missed nothing.
+            // A first load misses nothing.
             (None, Some(_)) | (_, None) => {}
         }
     }
 
-    /// What the feed told after one revision up to another, where that is still remembered.
+    /// Returns the changes after one revision up to another, if they are still in memory.
     pub(super) fn recent(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
         self.recent.read().unwrap_or_else(PoisonError::into_inner).between(after, until)
     }
 
-    /// The revision up to which every subscriber shows every change. Nothing before each of them has loaded once.
+    /// Returns the revision up to which every subscriber shows every change. `None` until each of them has loaded
+    /// once.
     #[must_use]
     pub fn shown(&self) -> Option<Revision> {
         self.subscribers().iter().map(|tracked| tracked.position()).min().flatten()
     }
 
-    /// Returns when more is shown than this, or something else.
+    /// Returns when [`shown`](Self::shown) differs from this value.
     pub async fn moved(&self, shown: Option<Revision>) {
         loop {
             let (sender, passed) = oneshot::channel();
@@ -295,20 +300,20 @@ impl ChangeDispatcher {
         }
     }
 
-    /// How old the state of each subscriber is at least, by its name. Nothing for one that has not loaded yet.
+    /// Returns the minimum age of each subscriber's state, by its name. `None` for one that has not loaded yet.
     #[must_use]
     pub fn ages(&self) -> Vec<(&'static str, Option<Duration>)> {
         let age = |tracked: Arc<Tracked>| (tracked.subscriber.name(), tracked.progress.age());
         self.subscribers().into_iter().map(age).collect()
     }
 
-    /// Whether every subscriber has loaded at least once.
+    /// Returns whether every subscriber has loaded at least once.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.subscribers().iter().all(|tracked| tracked.position().is_some())
     }
 
-    /// Returns when there may be something new. It may never return; ask again from time to time.
+    /// Returns when there may be new changes. It may never return, so callers also poll periodically.
     pub async fn wait_for_change(&self) {
         let positions = self.subscribers().into_iter().map(|tracked| tracked.position().unwrap_or_default());
         let furthest_behind = positions.min().unwrap_or_default();
@@ -320,14 +325,14 @@ impl ChangeDispatcher {
     }
 }
 
-/// The records of a store, with their changes delivered to all subscribers of this process before a write returns.
+/// Records whose changes are delivered to all subscribers of this process before a write returns.
 pub struct DispatchedRecords {
     records: Arc<dyn Records>,
     dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl DispatchedRecords {
-    /// Has the changes of these records delivered.
+    /// Wraps records with delivery.
     #[must_use]
     pub fn by(dispatcher: Arc<ChangeDispatcher>, records: Arc<dyn Records>) -> Arc<dyn Records> {
         Arc::new(Self { records, dispatcher })
@@ -370,22 +375,22 @@ impl Records for DispatchedRecords {
     }
 }
 
-/// So many are remembered. Whoever is further behind asks the feed.
+/// Number of changes kept. A reader that is further behind reads the feed.
 const REMEMBERED: usize = 4096;
 
 /// Every change after a revision.
 #[derive(Default)]
 pub(super) struct RecentChanges {
-    /// Nothing before any change was noted.
+    /// `None` before the first change.
     after: Option<Revision>,
     changes: VecDeque<Change>,
 }
 
 impl RecentChanges {
-    /// Notes all changes that came after this revision.
+    /// Records all changes that follow this revision.
     pub(super) fn note(&mut self, after: Revision, changes: &[Change]) {
         if self.newest() != Some(after) {
-            // Someone has fallen behind and is told again what is known, or there is a gap.
+            // A lagging subscriber receives known changes again, or there is a gap.
             if self.newest().is_some_and(|newest| after < newest) {
                 return;
             }
@@ -399,14 +404,14 @@ impl RecentChanges {
         }
     }
 
-    /// What comes next has nothing to do with what is remembered.
+    /// Clears the history, after a gap.
     pub(super) fn forget(&mut self) {
         (self.after, self.changes) = (None, VecDeque::new());
     }
 
-    /// The changes after one revision up to another, where they are remembered.
+    /// Returns the changes after one revision up to another, if they are in memory.
     pub(super) fn between(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
-        // Whoever claims to know more than this may have it from elsewhere.
+        // A revision that is newer than all of these may come from elsewhere.
         if self.after? > after || self.newest()? < after.max(until) {
             return None;
         }

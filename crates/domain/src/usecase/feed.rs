@@ -1,4 +1,4 @@
-//! Taking in what the bot reports, and looking it up.
+//! Applying what the bot reports, and looking it up.
 
 use crate::{
     change::{Key, Kind, Tally},
@@ -11,11 +11,11 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::HashSet, sync::Arc};
 
-/// Takes in what the bot reports, and looks it up.
+/// Applies what the bot reports, and looks it up.
 pub struct Feed {
-    /// Where it goes. When a write returns, the caches and public answers of this process show it.
+    /// The records. When a write returns, the caches and public answers of this process show it.
     pub records: Arc<dyn Records>,
-    /// The team as it is, where new members are added to it.
+    /// The current team, for the limit of its size.
     pub team: Arc<dyn TeamRoster>,
 }
 
@@ -25,7 +25,7 @@ impl Feed {
         self.records.apply(batch).await.map(|applied| applied.tally)
     }
 
-    /// Takes in a whole stream as one change, or nothing of it.
+    /// Applies a whole stream as one change, or nothing of it.
     pub async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
         let mut bounded = self.bounded(replace, source).await?;
         self.records.sync(replace, &mut bounded).await.map(|applied| applied.tally)
@@ -36,7 +36,7 @@ impl Feed {
         self.records.find(key).await
     }
 
-    /// The records of the source, ending with an error where they name one more member than a team can have.
+    /// Wraps a source so that it fails once the team would exceed its maximum size.
     pub async fn bounded<'a>(
         &self,
         replace: &Replace,
@@ -51,10 +51,10 @@ impl Feed {
     }
 }
 
-/// A source that ends with an error where it names one more member than a team can have.
+/// A source that fails once the team would exceed its maximum size.
 struct BoundedTeam<'a> {
     source: &'a mut dyn RecordSource,
-    /// Never more than a team can have.
+    /// At most as many as a team can have.
     keys: HashSet<(UserId, Name)>,
 }
 
@@ -64,7 +64,7 @@ fn key(member: &TeamMember) -> (UserId, Name) {
 }
 
 impl BoundedTeam<'_> {
-    /// Counts a member. False where the team is full.
+    /// Counts a member. Returns `false` if the team is full.
     fn admit(&mut self, member: &TeamMember) -> bool {
         let key = key(member);
         self.keys.contains(&key) || (self.keys.len() < Roster::MAX && self.keys.insert(key))

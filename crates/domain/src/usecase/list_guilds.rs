@@ -12,29 +12,29 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// When it is worth asking again for a list that nobody could get.
+/// When to retry for a list that could not be fetched.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// How old a list may be.
+/// Maximum age of guild lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
-    /// A list older than this is fetched again.
+    /// A list older than this is refreshed.
     pub refresh_after: Span,
-    /// A list that could not be fetched again is served until it is this old.
+    /// A list that could not be refreshed is served up to this age.
     pub stale_for: Span,
 }
 
-/// What a user is shown.
+/// The listing of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildListing {
-    /// All that it is made of. As long as this is the same, so are the guilds that are shown.
+    /// Everything that it is made of. As long as this instance is the same, so are the guilds shown.
     pub listing: Arc<Listing>,
-    /// How old the platform's list behind it is.
+    /// The age of the platform's list.
     pub age: Duration,
 }
 
 impl GuildListing {
-    /// The guilds, in order.
+    /// Returns the guilds, in order.
     #[must_use]
     pub fn guilds(&self) -> Vec<ListedGuild> {
         let memberships = self.listing.list().map(|list| &*list.memberships).unwrap_or_default();
@@ -47,26 +47,26 @@ impl GuildListing {
     }
 }
 
-/// Why there is nothing to show.
+/// Why there is no listing.
 #[derive(Debug, thiserror::Error)]
 pub enum ListGuildsError {
     /// The user is blocked.
     #[error("user {0} is blocked")]
     Blocked(UserId),
-    /// The platform ended what it had granted: the user has to sign in again. These sessions ended with it, told to one
-    /// of all who waited for it.
+    /// The platform ended the grant: the user has to sign in again. Contains the sessions that ended with it, for one
+    /// of the concurrent callers only.
     #[error("the platform ended the grant")]
     SignedOut(Vec<Session>),
-    /// Nothing is left that the user's sessions could live on, as after a crash: the user has to sign in again. These
-    /// sessions were ended by this very call.
+    /// The grant is missing or empty, as after a crash: the user has to sign in again. Contains the sessions that
+    /// this call ended.
     #[error("the grant is gone or empty")]
     WithoutGrant(Vec<Session>),
-    /// There is no list, or only one that is too old, and the platform gives no new one for now.
+    /// There is no list, or only one that is too old, and the platform does not return a new one for now.
     #[error("the platform has given no list")]
     NoList {
-        /// When to ask again.
+        /// When to retry.
         retry_after: Duration,
-        /// What the platform said last.
+        /// The last error of the platform.
         #[source]
         cause: Cause,
     },
@@ -77,24 +77,24 @@ pub enum ListGuildsError {
 
 /// Lists users' guilds.
 pub struct ListGuilds {
-    /// What listings are made of.
+    /// The parts of listings.
     pub listings: Arc<dyn Listings>,
-    /// Grants with their tokens, for newer lists.
+    /// Grants with their tokens, for refreshing lists.
     pub grants: Arc<dyn GrantStore>,
-    /// Ends sessions that have nothing to live on.
+    /// Ends sessions without a usable grant.
     pub sign_ins: Arc<dyn SignIns>,
-    /// Gets newer lists.
+    /// Refreshes lists.
     pub refresh: Arc<RefreshList>,
-    /// Whoever keeps copies.
+    /// Dispatches changes to caches and projections.
     pub dispatcher: Arc<ChangeDispatcher>,
-    /// Tells how old a list is.
+    /// Determines the age of a list.
     pub clock: Arc<dyn Clock>,
-    /// How old a list may be.
+    /// Maximum age of lists.
     pub freshness: Freshness,
 }
 
 impl ListGuilds {
-    /// The guilds of a user that have the bot and that the user has a role in.
+    /// Returns the guilds that have the bot and in which the user has a role.
     pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
         match self.current(user).await? {
             Some(current) => Ok(current),
@@ -102,13 +102,14 @@ impl ListGuilds {
         }
     }
 
-    /// The same as far as our own store knows; nothing where the platform has to be asked first.
+    /// Like [`list`](Self::list), but only from the store. `None` if the platform has to be called first.
     pub async fn current(&self, user: UserId) -> Result<Option<GuildListing>, ListGuildsError> {
         let listing = self.read(user).await?;
         self.is_current(&listing).then(|| self.dated(listing)).transpose()
     }
 
-    /// The same after the platform was asked. Whoever asks waits a moment for it, and then gets the last list there is.
+    /// Like [`list`](Self::list), but after a call to the platform. Waits briefly for it, and then falls back to the
+    /// last list.
     pub async fn newer(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
         let renewed = self.refresh.within_request(self.renew(user)).await;
         let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
@@ -116,10 +117,10 @@ impl ListGuilds {
             Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
             Err(other) => return Err(other),
         };
-        // It may have been another node that stored a newer list.
+        // Another node may have stored a newer list.
         let _ = self.dispatcher.catch_up().await;
         let listing = self.read(user).await?;
-        // The last list is shown where there is no newer one, unless it is too old.
+        // Without a newer list the last one is shown, unless it is too old.
         let serves = |list| self.is_younger(list, self.freshness.stale_for);
         if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
             return Err(failure);
@@ -132,7 +133,8 @@ impl ListGuilds {
         Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
     }
 
-    /// The same where it is in memory and nothing has to be done first. Nothing says nothing.
+    /// Like [`list`](Self::list), but only from the cache, and only if nothing has to be done first. `None` means not
+    /// cached, not absent.
     #[must_use]
     pub fn cached(&self, user: UserId) -> Option<GuildListing> {
         let listing = self.listings.cached(user)?;
@@ -142,14 +144,13 @@ impl ListGuilds {
         Some(GuildListing { age: self.clock.now().age_of(listing.list()?.fetched_at), listing })
     }
 
-    /// The sessions that ended with what the platform had granted when no request waited for it any more, since the last time
-    /// that this was asked.
+    /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
     #[must_use]
     pub fn drain_unaudited_ends(&self) -> Vec<Session> {
         self.refresh.unheard()
     }
 
-    /// What a listing is made of. Where there is no grant, or nothing in it, the sessions that should live on it end.
+    /// Reads the listing. Ends the user's sessions if the grant is missing or empty.
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, ListGuildsError> {
         loop {
             let listing = self.listings.read(user, Asked::List).await?;
@@ -161,14 +162,14 @@ impl ListGuilds {
                 Some(_) => return Ok(listing),
                 None => self.sign_ins.end_without_grant(user).await?,
             };
-            // Otherwise someone has signed in meanwhile.
+            // Otherwise the user has signed in meanwhile.
             if let Some(ended) = ended {
                 return Err(ListGuildsError::WithoutGrant(ended));
             }
         }
     }
 
-    /// Returns when a list that needs no refresh is stored. Whoever asks waits no longer than they want to.
+    /// Returns when a list that needs no refresh is stored. The caller sets the timeout.
     async fn renew(&self, user: UserId) -> Result<(), ListGuildsError> {
         loop {
             let Some(grant) = self.grants.find(user).await? else { return Ok(()) };
@@ -193,9 +194,9 @@ impl ListGuilds {
         self.needs_no_newer(listing.list(), renewable)
     }
 
-    /// Whether there is a list that needs no refresh, or no way to a newer one.
+    /// Returns whether there is a list that needs no refresh, or no way to refresh it.
     fn needs_no_newer(&self, list: Option<&GuildList>, renewable: bool) -> bool {
-        // Without tokens the list is as old as the sign-in, and that is what was chosen.
+        // Without tokens the list is as old as the sign-in, as configured.
         list.is_some_and(|list| !renewable || self.is_younger(list, self.freshness.refresh_after))
     }
 

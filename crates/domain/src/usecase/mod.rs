@@ -1,4 +1,4 @@
-//! Use cases: what can be done with the service, one concrete struct each, over the ports it needs.
+//! Use cases: the operations of the service, one concrete struct each, over the ports it needs.
 
 mod all;
 mod claim;

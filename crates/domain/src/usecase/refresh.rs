@@ -1,4 +1,4 @@
-//! Getting newer lists of a user's guilds from the platform.
+//! Refreshing the lists of users' guilds from the platform.
 
 use super::{
     claim::{CLAIM_LEASE, Claims},
@@ -22,23 +22,24 @@ use std::{
     time::Duration,
 };
 
-/// How long to back off from a user's list after an attempt that failed, unless the platform names a time.
+/// How long to back off from a user's list after a failed attempt, unless the platform names a time.
 const BACKOFF: Span = Span::from_seconds(5);
-/// A grant whose tokens were refused so often is not tried again: renewing them did not help.
+/// Number of rejections after which the tokens of a grant are not tried again: renewing them did not help.
 const MAX_REFUSALS: u32 = 2;
 /// How long a request waits for an attempt before it falls back to the last list.
 const REQUEST_WAIT: Duration = Duration::from_secs(1);
-/// How long an attempt waits for another node's: not quite as long, so that the next request starts a new one.
+/// How long an attempt waits for another node: slightly less than a request, so that the next request starts a new
+/// one.
 const PEER_WAIT: Duration = Duration::from_millis(900);
 /// How often to check whether another node has finished.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// For so many users a back-off is remembered, at least.
+/// Number of users whose back-off is remembered, at least.
 const MANY: usize = 10_000;
-/// When to retry storing tokens that could not be stored: they exist nowhere else.
+/// When to retry storing new tokens, which exist nowhere else.
 const STORE_RETRIES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 
-/// Refreshes lists, for one caller at a time per user over all nodes.
+/// Refreshes lists, one attempt at a time per user over all nodes.
 pub struct RefreshList {
     identity: Arc<dyn IdentityProvider>,
     grants: Arc<dyn GrantStore>,
@@ -48,28 +49,28 @@ pub struct RefreshList {
     scheduler: Arc<dyn Scheduler>,
     claims: Claims,
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
-    /// The users that this node backs off from. Other nodes may have better luck.
+    /// Users that this node backs off from. Other nodes may still succeed.
     backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
     counter: RefreshCounter,
-    /// Sessions that ended when nobody waited for it any more.
+    /// Sessions that ended while no request was waiting, not yet in the audit log.
     unheard: Arc<Mutex<Vec<Session>>>,
 }
 
-/// An attempt failed, so there is no use in another with the same grant for a while.
+/// A failed attempt, after which another with the same grant is pointless for a while.
 struct Backoff {
     version: GrantVersion,
-    /// In monotonic time; until the grant changes, where there is none.
+    /// In monotonic time. `None` means until the grant changes.
     until: Option<Duration>,
     refusals: Refusals,
     error: Arc<IdentityError>,
 }
 
-/// How the platform has refused the tokens of a grant.
+/// Rejections of a grant's tokens by the platform.
 #[derive(Debug, Clone, Copy, Default)]
 struct Refusals {
-    /// How often it refused one.
+    /// Number of rejections.
     times: u32,
-    /// Whether the one that we have has to be renewed, since asking with it again is of no use.
+    /// Whether the current token must be renewed, since it would be rejected again.
     needs_renewal: bool,
 }
 
@@ -79,7 +80,7 @@ impl Backoff {
     }
 }
 
-/// Why an attempt brought no list.
+/// Why an attempt returned no list.
 enum RefreshError {
     Identity(IdentityError),
     Store(StoreError),
@@ -98,7 +99,7 @@ impl From<IdentityError> for RefreshError {
 }
 
 impl RefreshList {
-    /// Refreshes the lists of these grants. Sessions end with their grant.
+    /// Creates the use case over these ports.
     pub fn new(
         identity: Arc<dyn IdentityProvider>,
         grants: Arc<dyn GrantStore>,
@@ -125,23 +126,23 @@ impl RefreshList {
         }
     }
 
-    /// How attempts ended.
+    /// Returns how attempts ended.
     #[must_use]
     pub fn counts(&self) -> RefreshCounts {
         self.counter.read()
     }
 
-    /// The sessions that ended with their grant when nobody waited for it any more, since the last time.
+    /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
     pub(super) fn unheard(&self) -> Vec<Session> {
         take(&self.unheard)
     }
 
-    /// What comes of `work` within the second that a request waits.
+    /// Returns the outcome of `work`, or `None` after the second that a request waits.
     pub(super) async fn within_request<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         timeout(&*self.scheduler, REQUEST_WAIT, work).await
     }
 
-    /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background, whoever waits for it.
+    /// Refreshes the list of `grant`. The attempt runs to its end in the background, even if the caller is cancelled.
     pub(super) async fn refresh(self: &Arc<Self>, user: UserId, grant: Grant) -> Refreshed {
         if let Some(error) = self.recent_failure(user, grant.version) {
             return Refreshed::Failed(error);
@@ -204,7 +205,7 @@ impl RefreshList {
                 Err(error) => error,
             };
             if error.kind == IdentityErrorKind::TokenRefused {
-                // One that is new and refused all the same would not be mended by another.
+                // A new token that is rejected would not be fixed by another one.
                 *refusals = Refusals { times: refusals.times + 1, needs_renewal: !renewed };
             }
             if !refusals.needs_renewal || refusals.times >= MAX_REFUSALS {
@@ -217,7 +218,7 @@ impl RefreshList {
         Ok(())
     }
 
-    /// Gets new tokens, and has them stored before anyone uses them.
+    /// Obtains new tokens, and stores them before they are used.
     async fn renew(
         &self,
         user: UserId,
@@ -229,14 +230,14 @@ impl RefreshList {
             .as_ref()
             .ok_or_else(|| IdentityError::new(IdentityErrorKind::BadGrant, "there is no refresh token"))?;
         let mut renewed = self.identity.refresh(user, refresh).await?;
-        // A platform that does not rotate refresh tokens sends none: the old one stays.
+        // A platform that does not rotate refresh tokens returns none: the old one stays valid.
         renewed.refresh = renewed.refresh.or_else(|| Some(refresh.clone()));
         grant.content.tokens = Some(token_box::seal(&*self.vault, user, &renewed));
         grant.version = self.store(user, grant.version, &grant.content).await?;
         Ok(renewed)
     }
 
-    /// Stores rotated tokens. The old ones are dead by now, so a store that is unavailable is tried again.
+    /// Stores rotated tokens. The old ones are invalid by now, so an unavailable store is retried.
     async fn store(
         &self,
         user: UserId,
@@ -252,7 +253,7 @@ impl RefreshList {
         self.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
-    /// Someone holds the claim: waits until the grant is written anew, but not long.
+    /// Waits a limited time until the holder of the claim has written the grant.
     async fn wait_for_peer(&self, user: UserId, version: GrantVersion) -> Refreshed {
         let written_anew = async {
             loop {
@@ -266,9 +267,8 @@ impl RefreshList {
         timeout(&*self.scheduler, PEER_WAIT, written_anew).await.unwrap_or(Refreshed::Pending)
     }
 
-    /// Releases the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked
-    /// by every request, and a grant that it refuses only until that is certain. A claim that cannot be released
-    /// expires.
+    /// Releases the claim and remembers the failure for a while, so that a failing platform is not called by every
+    /// request, and a grant it rejects only until that is certain. A claim that cannot be released expires.
     async fn back_off(
         &self,
         user: UserId,
@@ -293,7 +293,7 @@ impl RefreshList {
         Refreshed::Failed(error)
     }
 
-    /// What the platform said to the last attempt with this grant, where that was a moment ago.
+    /// Returns the platform's error for the last attempt with this grant, while the back-off lasts.
     fn recent_failure(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
         let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let backoff = backoffs.get(&user)?;
@@ -301,15 +301,14 @@ impl RefreshList {
             .then(|| Arc::clone(&backoff.error))
     }
 
-    /// What the platform said to the tokens of this grant, as far as this node knows.
+    /// Returns the known rejections of this grant's tokens on this node.
     fn refusals(&self, user: UserId, version: GrantVersion) -> Refusals {
         let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let known = backoffs.get(&user).filter(|backoff| backoff.version == version);
         known.map_or_else(Refusals::default, |backoff| backoff.refusals)
     }
 
-    /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; a newer sign-in
-    /// has written it anew.
+    /// Ends the sessions of a grant that the platform rejected. If a newer sign-in has replaced the grant, they stay.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
         match self.sign_ins.end(user, version).await {
             Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unheard)),
@@ -319,16 +318,16 @@ impl RefreshList {
     }
 }
 
-/// What came of an attempt to get a newer list.
+/// The outcome of an attempt to refresh a list.
 #[derive(Debug, Clone)]
 pub(super) enum Refreshed {
     /// A newer list is stored.
     Stored,
-    /// The grant was replaced meanwhile; look again.
+    /// The grant was replaced meanwhile; read it again.
     Replaced,
     /// The platform ended the grant, and these sessions with it.
     SignedOut(Ended),
-    /// Another node is working on it for longer than a request waits, or the attempt broke off.
+    /// Another node is still working on it, or the attempt was aborted.
     Pending,
     /// The platform failed.
     Failed(Arc<IdentityError>),
@@ -336,8 +335,8 @@ pub(super) enum Refreshed {
     StoreFailed(Arc<StoreError>),
 }
 
-/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once. Where
-/// nobody waited any more they are kept for whoever asks for those.
+/// Ended sessions. Of the concurrent callers the first to call `take` gets them, so that they are audited once. If
+/// none is waiting any more, they are kept in `unaudited`.
 #[derive(Debug, Clone)]
 pub(super) struct Ended(Arc<Unaudited>);
 
@@ -368,18 +367,19 @@ pub(super) fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
     mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// How many attempts ended in which way since the process began. Each attempt counts once, however many waited for it.
+/// Number of attempts by outcome since the process started. An attempt counts once, however many requests wait for
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RefreshCounts {
     /// A newer list was stored.
     pub stored: u64,
-    /// Someone else had replaced the grant meanwhile, as another node or a new sign-in does.
+    /// Another node or a new sign-in replaced the grant meanwhile.
     pub replaced: u64,
     /// The platform had ended the grant, and the user was signed out.
     pub signed_out: u64,
     /// Another node was still working on it.
     pub pending: u64,
-    /// The platform was limiting us.
+    /// Rate-limited.
     pub limited: u64,
     /// The platform failed in another way.
     pub failed: u64,
@@ -412,8 +412,8 @@ impl RefreshCounter {
     }
 }
 
-/// Holds the newest `SIZE` entries for certain, and some older ones: two generations, of which the older goes whole when
-/// the younger is full. So an entry costs the same however many there are.
+/// Keeps at least the newest `SIZE` entries. Two generations: when the younger is full, the older one is dropped as a
+/// whole. So an insertion costs the same however many entries there are.
 pub(super) struct Recent<K, V, const SIZE: usize> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
@@ -426,7 +426,7 @@ impl<K, V, const SIZE: usize> Default for Recent<K, V, SIZE> {
 }
 
 impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
-    /// Inserts an entry, in place of an earlier one with the same key.
+    /// Inserts an entry, replacing one with the same key.
     pub(super) fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= SIZE && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);
@@ -434,7 +434,7 @@ impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
         self.young.insert(key, value);
     }
 
-    /// The value of this key, where it is still remembered.
+    /// Returns the value of this key, if it is still kept.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,

@@ -1,4 +1,4 @@
-//! Sealing all grants with the newest key, so that older keys can go.
+//! Sealing all grants with the newest key, so that older keys can be removed.
 
 use super::{claim::Claims, token_box};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// How many grants are looked at between two reports.
+/// Number of grants between two progress reports.
 const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
 
 /// Seals grants again.
@@ -17,21 +17,21 @@ pub struct ResealGrants {
     claims: Claims,
 }
 
-/// What became of the grants.
+/// Number of grants by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resealed {
-    /// Sealed with an older key before, with the newest now.
+    /// Sealed again, from an older key to the newest.
     pub resealed: u64,
-    /// Sealed with the newest key already, or without tokens.
+    /// Already sealed with the newest key, or without tokens.
     pub untouched: u64,
-    /// In use at this moment by a refresh, which may or may not seal them again.
+    /// Claimed by a refresh at this moment, which may or may not seal them again.
     pub busy: u64,
-    /// Not readable: sealed for someone else, with a key that is not configured, or altered.
+    /// Unreadable: sealed for another user, with a key that is not configured, or altered.
     pub corrupt: u64,
 }
 
 impl Resealed {
-    /// How many grants were looked at.
+    /// Returns the number of grants visited.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.resealed + self.untouched + self.busy + self.corrupt
@@ -46,13 +46,13 @@ enum Outcome {
 }
 
 impl ResealGrants {
-    /// Seals these grants again with a vault that opens with any key and seals with the newest.
+    /// Creates the use case. The vault opens with any key and seals with the newest.
     pub fn new(grants: Arc<dyn GrantStore>, vault: Arc<dyn Vault>, clock: Arc<dyn Clock>) -> Self {
         let claims = Claims::new(Arc::clone(&grants), clock);
         Self { grants, vault, claims }
     }
 
-    /// Goes over all grants once, and tells after each page how far it is. Signing in and refreshing go on meanwhile.
+    /// Visits all grants once, and reports progress after each page. Sign-ins and refreshes continue meanwhile.
     pub async fn reseal(&self, mut progress: impl FnMut(&Resealed)) -> Result<Resealed, StoreError> {
         let mut sum = Resealed::default();
         let mut after = None;
@@ -75,7 +75,7 @@ impl ResealGrants {
         }
     }
 
-    /// Under the claim of a refresh, as both write the same thing.
+    /// Seals one grant again, under the claim of a refresh, since both write the tokens.
     async fn reseal_one(&self, user: UserId) -> Result<Outcome, StoreError> {
         let grant = match self.grants.find(user).await {
             Ok(Some(grant)) => grant,
@@ -100,7 +100,7 @@ impl ResealGrants {
         let content = GrantContent { tokens, list: grant.content.list };
         match self.grants.update(user, grant.version, &content, ClaimAfter::Released).await {
             Ok(_) => Ok(Outcome::Resealed),
-            // A new sign-in was quicker, and sealed with the newest key.
+            // A new sign-in was faster, and sealed with the newest key.
             Err(error) if error.kind == StoreErrorKind::Conflict => Ok(Outcome::Untouched),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! Giving the platform back what it granted, once nobody is signed in with it.
+//! Revoking grants at the platform that no session uses any more.
 
 use super::{claim::Claims, token_box};
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-/// When to retry giving back tokens that are stored nowhere.
+/// When to retry revoking tokens that are not stored.
 const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(60)];
 
-/// Gives grants back, always in the background.
+/// Revokes unused grants, always in the background.
 ///
-/// A grant without sessions stays stored until the platform has taken it back. So nothing is lost with the process,
-/// every node can go on with it, and a user who signs in again meanwhile simply replaces it.
+/// A grant without sessions stays stored until the platform has revoked it. So nothing is lost if the process ends,
+/// every node can continue, and a user who signs in again meanwhile simply replaces it.
 pub struct RevokeUnusedGrants {
     grants: Arc<dyn GrantStore>,
     sessions: Arc<dyn SessionStore>,
@@ -27,23 +27,23 @@ pub struct RevokeUnusedGrants {
     claims: Claims,
 }
 
-/// Where a round over all unused grants stands.
+/// The position of a round over all unused grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
     /// There may be more after this user.
     Reached(UserId),
-    /// There was nothing more.
+    /// There are no more.
     Done,
 }
 
 enum Attempt {
     Settled,
-    /// The platform failed; there is no use in asking it for the next one at once.
+    /// The platform failed, so calling it for the next grant at once is pointless.
     Failed,
 }
 
 impl RevokeUnusedGrants {
-    /// Gives these grants back once no session keeps them in use.
+    /// Creates the use case over these ports.
     pub fn new(
         grants: Arc<dyn GrantStore>,
         sessions: Arc<dyn SessionStore>,
@@ -56,7 +56,7 @@ impl RevokeUnusedGrants {
         Self { grants, sessions, identity, vault, scheduler, claims }
     }
 
-    /// Gives a user's grant back if it is not in use any more. What does not work now is done by a later
+    /// Starts revoking a user's grant if no session uses it. A failed attempt is repeated by a later
     /// [`round`](Self::round).
     pub fn start(self: &Arc<Self>, user: UserId) {
         let this = Arc::clone(self);
@@ -65,8 +65,8 @@ impl RevokeUnusedGrants {
         })));
     }
 
-    /// Gives tokens back that are stored nowhere, unless the user has another grant: with one token the platform
-    /// ends them all.
+    /// Starts revoking tokens that are not stored, unless the user has another grant: revoking one token ends all of
+    /// the user's.
     pub fn start_unstored(self: &Arc<Self>, user: UserId, tokens: PlatformTokens) {
         let this = Arc::clone(self);
         self.scheduler.start(Box::pin(carried(async move {
@@ -80,8 +80,8 @@ impl RevokeUnusedGrants {
         })));
     }
 
-    /// Tries up to `limit` unused grants after the place that the last round reached. It stops where the platform
-    /// fails, and the next round goes on behind that place.
+    /// Attempts up to `limit` unused grants after the position that the last round reached. Stops if the platform
+    /// fails; the next round continues after that position.
     pub async fn round(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Round, StoreError> {
         let users = self.grants.unused(after, limit).await?;
         let more = users.len() >= limit.get() as usize;
@@ -98,7 +98,7 @@ impl RevokeUnusedGrants {
         let Grant { version, content } = match self.grants.find(user).await {
             Ok(Some(grant)) => grant,
             Ok(None) => return Ok(Attempt::Settled),
-            // It has nothing that could be given back, and must not keep the others from their turn.
+            // An unreadable grant has nothing to revoke, and must not block the others.
             Err(error) if error.kind == StoreErrorKind::Corrupt => return Ok(Attempt::Settled),
             Err(error) => return Err(error),
         };
@@ -106,7 +106,7 @@ impl RevokeUnusedGrants {
         if in_use || self.claims.claim(user, version).await? != Claimed::Granted {
             return Ok(Attempt::Settled);
         }
-        // Tokens that cannot be opened cannot be given back; keeping them helps nobody.
+        // Tokens that cannot be opened cannot be revoked, and are useless.
         let tokens = content.tokens.and_then(|sealed| token_box::open(&*self.vault, user, &sealed).ok());
         let revoked = match &tokens {
             Some((tokens, _)) => self.revoke(tokens).await,

@@ -1,4 +1,4 @@
-//! Recognising sessions by their tokens, and listing and ending them.
+//! Authenticating session tokens, and listing and ending sessions.
 
 use super::{ChangeDispatcher, RevokeUnusedGrants};
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Why a token opens nothing.
+/// Why a token does not authenticate.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
     /// Malformed, unknown or revoked.
     #[error("the token was refused")]
     TokenRefused,
-    /// Its session was over, and has been removed by this very call.
+    /// Its session had expired, and was removed by this call.
     #[error("the session was over")]
     Over(Session),
     /// The store failed.
@@ -22,25 +22,25 @@ pub enum AuthenticateError {
     Store(#[from] StoreError),
 }
 
-/// Recognises sessions, and records that they were used.
+/// Authenticates tokens, and records uses of sessions.
 pub struct Authenticate {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// Gives the platform's grant back with the last session.
+    /// Revokes the grant after the user's last session.
     pub revoke_unused: Arc<RevokeUnusedGrants>,
-    /// Whoever keeps copies.
+    /// Dispatches changes to caches and projections.
     pub dispatcher: Arc<ChangeDispatcher>,
-    /// Decides which sessions are over.
+    /// Decides which sessions have expired.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
     pub tokens: TokenRing,
-    /// What ends sessions.
+    /// Limits of sessions.
     pub limits: SessionLimits,
 }
 
 impl Authenticate {
-    /// The live session behind a token. A token that this service never made is refused without a look-up. A session that
-    /// is over is removed, so that it stays ended whatever the clock says next.
+    /// Returns the valid session of a token. A token that this service never issued is rejected without a lookup. An
+    /// expired session is removed, so that it stays ended even if the clock is set back.
     pub async fn authenticate(&self, token: &str) -> Result<Session, AuthenticateError> {
         let id = self.tokens.verify(token).map_err(|_| AuthenticateError::TokenRefused)?;
         let mut session = self.find(&id).await?;
@@ -58,11 +58,12 @@ impl Authenticate {
         Ok(session)
     }
 
-    /// The live session behind a token, where it is in memory and there is nothing to record. Nothing says nothing.
+    /// Like [`authenticate`](Self::authenticate), but only from the cache, and only if no use has to be recorded.
+    /// `None` means not cached, not invalid.
     #[must_use]
     pub fn cached(&self, token: &str) -> Option<Session> {
-        // Only what was found is at hand, and only for tokens that were verified is anything looked for. So this is one of
-        // them, to the last bit, or it has another hash.
+        // No verification needed: only sessions that were found are cached, and only verified tokens are looked up.
+        // An altered token has another hash.
         let session = self.sessions.cached(&self.tokens.hash(token))?;
         let now = self.clock.now();
         let unremarkable = !self.limits.cutoffs(now).has_ended(&session)
@@ -74,7 +75,7 @@ impl Authenticate {
         self.sessions.find(id).await?.ok_or(AuthenticateError::TokenRefused)
     }
 
-    /// Ends a session that seems to be over. The store may know better: another node has seen it used.
+    /// Ends a session that seems to have expired. The store may be more recent: another node may have recorded a use.
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Session, AuthenticateError> {
         let Some(over) = self.sessions.expire(id, ended).await? else {
             return self.find(id).await;
@@ -85,31 +86,31 @@ impl Authenticate {
     }
 }
 
-/// Lists and ends sessions. With a user's last session the platform's grant ends too.
+/// Lists and ends sessions. The grant ends with a user's last session.
 pub struct ManageSessions {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// Gives the platform's grant back with the last session.
+    /// Revokes the grant after the user's last session.
     pub revoke_unused: Arc<RevokeUnusedGrants>,
-    /// Decides which sessions are over.
+    /// Decides which sessions have expired.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
     pub tokens: TokenRing,
-    /// What ends sessions.
+    /// Limits of sessions.
     pub limits: SessionLimits,
-    /// Whoever keeps copies.
+    /// Dispatches changes to caches and projections.
     pub dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl ManageSessions {
-    /// The live sessions of a user, the oldest first.
+    /// Returns the valid sessions of a user, oldest first.
     pub async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.limits.cutoffs(self.clock.now());
         let sessions = self.sessions.of_user(user).await?;
         Ok(sessions.into_iter().filter(|session| !ended.has_ended(session)).collect())
     }
 
-    /// Ends one session. Returns it, or nothing where there is none.
+    /// Ends a session and returns it. `None` if it does not exist.
     pub async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let ended = self.sessions.revoke(id).await?;
         let _ = self.dispatcher.catch_up().await;
@@ -119,7 +120,8 @@ impl ManageSessions {
         Ok(ended)
     }
 
-    /// Ends the session of a token. Nothing where the token is none of ours or its session is gone.
+    /// Ends the session of a token and returns it. `None` if the token was not issued by this service or its session
+    /// is gone.
     pub async fn sign_out(&self, token: &str) -> Result<Option<Session>, StoreError> {
         match self.tokens.verify(token) {
             Ok(id) => self.revoke(&id).await,
@@ -135,22 +137,21 @@ impl ManageSessions {
         Ok(ended)
     }
 
-    /// When a session ends if it is not used again.
+    /// Returns when a session ends if it is not used again.
     #[must_use]
     pub fn ends_at(&self, session: &Session) -> Timestamp {
         self.limits.ends_at(session, self.clock.now())
     }
 
-    /// Lets up to `limit` sessions age from now on that are dated ahead, from before the clock was set back, and returns
-    /// how many there were. To be done by a clock that can be believed: sessions that it takes back too far are over
-    /// once it is right again.
+    /// Resets up to `limit` sessions dated ahead, from before the clock was set back, to now. Returns how many there
+    /// were. The clock must be trustworthy: sessions that it sets back too far expire once it is right again.
     pub async fn rewind(&self, limit: NonZeroU32) -> Result<u64, StoreError> {
         let rewound = self.sessions.rewind(self.clock.now(), limit).await?;
         let _ = self.dispatcher.catch_up().await;
         Ok(rewound)
     }
 
-    /// Removes up to `limit` sessions that are over, and returns them. Their grants are given back in the next round.
+    /// Removes up to `limit` expired sessions and returns them. Their grants are revoked in the next round.
     pub async fn prune(&self, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         self.sessions.prune(self.limits.cutoffs(self.clock.now()), limit).await
     }

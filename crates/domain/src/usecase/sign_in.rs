@@ -1,4 +1,4 @@
-//! Signing a user in: a code becomes a session.
+//! Signing a user in: exchanging a code for a session.
 
 use super::{RevokeUnusedGrants, token_box};
 use crate::{
@@ -11,17 +11,17 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// What came of asking for the list; nothing where it was not asked for.
+/// The outcome of the request for the list. `None` if it was not requested.
 type AskedList = Option<Result<GuildList, IdentityError>>;
 
 /// How long a used code is remembered. The platform's codes live a fraction of that.
 const CODE_MEMORY: Span = Span::from_seconds(600);
 
-/// A whole sign-in may take seven seconds and a call to the platform five: a list that is asked for within this time
-/// cannot cost the session.
+/// How long a sign-in may have taken to request the list with the user. A whole sign-in may take seven seconds and a
+/// call to the platform five, so a list requested by then cannot cost the session.
 const LIST_ASKED_WITHIN: Span = Span::from_seconds(1);
 
-/// What a caller brings to sign in: what the platform is asked with, and nothing else.
+/// The input of a sign-in: exactly what is sent to the platform.
 pub type SignInRequest = CodeExchange;
 
 /// A new session.
@@ -29,20 +29,20 @@ pub type SignInRequest = CodeExchange;
 pub struct SignedIn {
     /// The token, shown this once.
     pub token: SessionToken,
-    /// As it is stored.
+    /// The session as stored.
     pub session: Session,
-    /// Who signed in, as the platform shows them.
+    /// The user, as the platform reports them.
     pub user: User,
-    /// Sessions of the user that made room for it.
+    /// Sessions of the user that were evicted.
     pub displaced: Displaced,
 }
 
-/// Sessions that a new one displaced.
+/// Sessions evicted by a new one.
 #[derive(Debug, Clone, Default)]
 pub struct Displaced {
-    /// Those that were over anyway.
+    /// Sessions that had expired already.
     pub over: Vec<Session>,
-    /// Those that were one too many.
+    /// Sessions evicted because the user exceeded `sessions.per_user`.
     pub capped: Vec<Session>,
 }
 
@@ -52,7 +52,7 @@ pub enum SignInError {
     /// The code is unknown, expired, or was used before.
     #[error("the code was refused")]
     CodeRefused,
-    /// The user did not grant what a sign-in needs.
+    /// The user did not grant the needed scopes.
     #[error("the user did not grant what is needed")]
     ScopeMissing,
     /// The user is blocked.
@@ -81,36 +81,36 @@ impl From<IdentityError> for SignInError {
 
 /// Signs users in.
 pub struct SignIn {
-    /// Exchanges the code, and tells whose it is.
+    /// Exchanges the code, and identifies the user.
     pub identity: Arc<dyn IdentityProvider>,
-    /// Codes that were used.
+    /// Used codes.
     pub codes: Arc<dyn SpentCodes>,
     /// Sessions together with their grants.
     pub sign_ins: Arc<dyn SignIns>,
     /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,
-    /// Users who may not sign in.
+    /// Blocked users.
     pub blocked: Arc<dyn BlockList>,
-    /// Gives back what the platform granted to someone who may not.
+    /// Revokes the tokens of a user who may not sign in.
     pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Seals the tokens.
     pub vault: Arc<dyn Vault>,
-    /// Dates sessions, and says how long the platform has taken.
+    /// Dates sessions, and measures how long the platform has taken.
     pub clock: Arc<dyn Clock>,
     /// Randomness for tokens.
     pub entropy: Arc<dyn Entropy>,
     /// Signs session tokens.
     pub tokens: TokenRing,
-    /// What ends sessions.
+    /// Limits of sessions.
     pub limits: SessionLimits,
-    /// Whether platform tokens are kept, so that the list can be refreshed.
+    /// Whether platform tokens are stored, so that the list can be refreshed.
     pub keep_tokens: bool,
 }
 
 impl SignIn {
-    /// Turns a code into a new session. The code is marked as used before it is sent, so a store that cannot write
-    /// costs nobody a code; and a code that would not be sent is not even marked, so that nobody can make the store
-    /// write while the platform is closed to us.
+    /// Exchanges a code for a new session. The code is marked as used before it is sent, so a store that cannot write
+    /// costs no code. A code that would not be sent is not marked, so that clients cannot cause writes while the
+    /// platform rejects us.
     pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
         self.identity.ready_to_exchange(request.standing)?;
         let fingerprint = request.code.fingerprint();
@@ -127,7 +127,7 @@ impl SignIn {
                 return Err(error.into());
             }
         };
-        // Until we know whose they are the tokens are not given back: with one token the platform ends all of its user's.
+        // Tokens of an unknown user are not revoked: revoking one token ends all of that user's.
         let (user, list) = self.ask(request, &tokens.access, begun).await.map_err(SignInError::Identity)?;
         let id = user.id;
         let signed_in = self.admit(user, &tokens, list, request.user_agent.clone()).await;
@@ -137,8 +137,8 @@ impl SignIn {
         signed_in
     }
 
-    /// Whose tokens these are, and the list that the session begins with, asked for at once. The list can come later; the
-    /// session cannot, so a platform that was slow since we have `begun` is not asked for more than it must.
+    /// Returns the user of the tokens and the first list, requested concurrently. The list can follow later, the
+    /// session cannot. So if the platform was slow since `begun`, only the user is requested.
     async fn ask(
         &self,
         request: &SignInRequest,
@@ -153,7 +153,7 @@ impl SignIn {
         Ok((user, Some(guilds.map(|memberships| list(memberships, asked_at)))))
     }
 
-    /// Makes a session for someone whom the platform knows.
+    /// Creates a session for an authenticated user, unless they are blocked.
     async fn admit(
         &self,
         user: User,
@@ -168,7 +168,7 @@ impl SignIn {
         self.open_session(user, tokens, list, user_agent).await
     }
 
-    /// The list that the session begins with. As long as tokens are kept it can come later.
+    /// Returns the first list of the session. It can follow later if tokens are stored.
     async fn first_list(
         &self,
         user: UserId,
@@ -216,7 +216,7 @@ impl SignIn {
     }
 }
 
-/// A list, dated by when it was asked for: what comes at once with something slower is no younger than that.
+/// Dates a list by its request: an answer that waited for a slower one is no younger than that.
 fn list(memberships: Vec<Membership>, asked_at: Timestamp) -> GuildList {
     GuildList { memberships: memberships.into(), fetched_at: asked_at }
 }

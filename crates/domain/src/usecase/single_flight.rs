@@ -1,4 +1,4 @@
-//! Single flight: work that several requests wait for, and that is done once.
+//! Single flight: concurrent requests share one execution of the same work.
 
 use crate::{
     port::{Scheduler, Work},
@@ -17,10 +17,10 @@ use std::{
     time::Duration,
 };
 
-/// What is in flight on this node, by what it is about.
+/// Work in flight on this node, by key.
 pub struct SingleFlight<K, T>(Arc<Mutex<HashMap<K, Outcome<T>>>>);
 
-/// What becomes of the work; nothing where it broke off.
+/// The outcome of the work. `Err` if it was aborted.
 type Outcome<T> = Shared<oneshot::Receiver<T>>;
 
 impl<K, T: Clone> Default for SingleFlight<K, T> {
@@ -34,7 +34,7 @@ where
     K: Eq + Hash + Copy + Send + 'static,
     T: Clone + Send + Sync + 'static,
 {
-    /// Waits for the work about `key`, which is started unless it is in flight already. Nothing where it broke off.
+    /// Waits for the work of `key`, which is started unless it is already in flight. `None` if it was aborted.
     pub async fn join(
         &self,
         scheduler: &dyn Scheduler,
@@ -77,12 +77,12 @@ where
         let done = work.await;
         // The entry is removed first, so that a later caller starts the work again.
         drop(entry);
-        // Fails only where nobody waits any more.
+        // Fails only if no caller is waiting any more.
         let _ = outcome.send(done);
     })
 }
 
-/// Removes the entry of one piece of work, however that ends.
+/// Removes the entry of the work, however it ends.
 struct EntryGuard<K: Eq + Hash, T: Clone> {
     in_flight: Arc<Mutex<HashMap<K, Outcome<T>>>>,
     key: K,
@@ -98,7 +98,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What comes of `work`, or nothing where it takes longer than `limit`.
+/// Returns the outcome of `work`, or `None` if it takes longer than `limit`.
 pub async fn timeout<T>(
     scheduler: &dyn Scheduler,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! Reporting how the bot is.
+//! Reporting the status of the bot.
 
 use super::Clusters;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// A moment, by both readings of the clock.
+/// A moment, by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The date.
@@ -18,36 +18,37 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This moment.
+    /// Returns the current moment.
     #[must_use]
     pub fn of(clock: &dyn Clock) -> Self {
         Self { now: clock.now(), monotonic: clock.monotonic() }
     }
 }
 
-/// The bot's clusters in numbers.
+/// The number of clusters by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClusterCount {
-    /// Those that count.
+    /// Live clusters.
     pub live: u32,
-    /// Those that were heard from once and are silent now.
+    /// Clusters that have reported once and are silent now.
     pub silent: u32,
-    /// How long ago any of them was heard from.
+    /// Time since the most recent report of any cluster.
     pub last_heard: Option<Duration>,
 }
 
-/// Reports how the bot is. What concerns one request alone, its latency, is known to whoever answers it.
+/// Reports the status of the bot. The latency of a request is not part of it; the request's handler measures that.
 pub struct ReportStatus {
-    /// What the bot reports.
+    /// The bot's reports.
     pub telemetry: Arc<dyn BotTelemetry>,
-    /// Counts uptimes and silence.
+    /// Measures uptime and silence.
     pub clock: Arc<dyn Clock>,
-    /// How long a cluster may say nothing and still count.
+    /// How long a cluster may be silent and still count as live.
     pub silent_after: Span,
 }
 
 impl ReportStatus {
-    /// What every cluster said last, as of these news. Whoever keeps it hands it in again with the next.
+    /// Returns the last report of every cluster after this batch of changes. The caller passes the result as
+    /// `earlier` next time.
     pub async fn clusters(
         &self,
         earlier: Option<&Clusters>,
@@ -56,7 +57,7 @@ impl ReportStatus {
         Ok(Clusters::after(earlier, self.telemetry.clusters().await?, batch, &*self.clock))
     }
 
-    /// How the bot is, and how long that holds while nobody reports.
+    /// Returns the status, and how long it stays valid without a new report.
     #[must_use]
     pub fn report(&self, clusters: &Clusters, moment: Moment) -> (BotStatus, Holds) {
         let Moment { now, monotonic } = moment;
@@ -65,7 +66,7 @@ impl ReportStatus {
         (status, holds)
     }
 
-    /// How many clusters count now, and how many no longer do because they are silent.
+    /// Returns the number of live and of silent clusters.
     #[must_use]
     pub fn count(&self, clusters: &Clusters) -> ClusterCount {
         let mut count = ClusterCount::default();
@@ -78,8 +79,8 @@ impl ReportStatus {
         count
     }
 
-    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One
-    /// that this process could not have heard of yet is none of them, however long ago its date is.
+    /// Returns the clusters that have been silent long enough to be removed, with the arrival time of their last
+    /// report. However old the report, this process itself must have seen at least `silent_after` of the silence.
     #[must_use]
     pub fn silent(&self, clusters: &Clusters, length: Duration) -> Vec<(ClusterId, Timestamp)> {
         clusters.silent(length, self.silent_after.get(), self.clock.monotonic())

@@ -1,4 +1,4 @@
-//! Platform tokens, sealed before a store sees them.
+//! Serialisation and sealing of platform tokens.
 
 use crate::{
     model::{PlatformTokens, Secret, Timestamp, UserId},
@@ -6,7 +6,7 @@ use crate::{
 };
 use zeroize::Zeroizing;
 
-/// The form of what is sealed. Another form gets another number, so that old grants stay readable.
+/// Version of the sealed format. A new format gets a new number, so that old grants stay readable.
 const FORM: u8 = 1;
 
 /// Seals tokens for a user.
@@ -22,7 +22,7 @@ pub(super) fn seal(vault: &dyn Vault, user: UserId, tokens: &PlatformTokens) -> 
     vault.seal(user, &bytes)
 }
 
-/// Opens a user's tokens; the flag says that they should be sealed again, with the newest key.
+/// Opens a user's tokens. The flag says that they should be sealed again with the newest key.
 pub(super) fn open(
     vault: &dyn Vault,
     user: UserId,
@@ -53,7 +53,7 @@ mod tests {
     use crate::port::Opened;
     use proptest::prelude::*;
 
-    /// Hides nothing: what is sealed can be looked at here.
+    /// A vault without encryption, so that tests see the sealed bytes.
     struct PlainVault;
 
     impl Vault for PlainVault {

@@ -1,4 +1,4 @@
-//! What is stored about a user: showing it and forgetting it.
+//! Data stored about a user: showing and forgetting it.
 
 use super::{RevokeUnusedGrants, token_box};
 use crate::{
@@ -11,38 +11,38 @@ use std::sync::Arc;
 
 /// Shows what is stored about a user.
 pub struct ShowUser {
-    /// Has everything of a user at once.
+    /// Reads everything about a user in one snapshot.
     pub records: Arc<dyn Records>,
 }
 
-/// Everything that is stored about a user, and that forgetting them would remove.
+/// Everything that is stored about a user and that forgetting them would remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredUser {
-    /// Their sessions, the oldest first.
+    /// Sessions, oldest first.
     pub sessions: Vec<Session>,
-    /// What the platform granted in their name.
+    /// The platform's grant.
     pub grant: Option<StoredGrant>,
-    /// Their roles, by guild.
+    /// Roles, by guild.
     pub members: Vec<Member>,
-    /// Their subscription.
+    /// The subscription.
     pub subscription: Option<Subscription>,
-    /// What they were granted by name.
+    /// Permissions granted by name.
     pub staff: Option<StaffPermissions>,
-    /// What they said, by id.
+    /// Feedback, by id.
     pub feedback: Vec<Feedback>,
 }
 
-/// What the platform granted, without the tokens: those are not for showing.
+/// A grant without its tokens, which are never shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredGrant {
-    /// Whether tokens are kept, sealed.
+    /// Whether sealed tokens are stored.
     pub tokens: bool,
     /// The platform's last list.
     pub list: Option<GuildList>,
 }
 
 impl ShowUser {
-    /// Everything that is stored about a user; nothing where there is nothing.
+    /// Returns everything that is stored about a user, or `None` if there is nothing.
     pub async fn show(&self, user: UserId) -> Result<Option<StoredUser>, StoreError> {
         let records = self.records.about(user).await?;
         if records.is_empty() {
@@ -60,7 +60,7 @@ impl ShowUser {
                 Record::Subscription(subscription) => stored.subscription = Some(subscription),
                 Record::Staff(_, grants) => stored.staff = Some(grants),
                 Record::Feedback(feedback) => stored.feedback.push(feedback),
-                // Not what the port tells of a user.
+                // Other kinds are not about a user.
                 _ => {}
             }
         }
@@ -71,12 +71,12 @@ impl ShowUser {
     }
 }
 
-/// What was forgotten.
+/// The outcome of forgetting a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// How much of it there was.
+    /// Number of removed records.
     pub tally: Tally,
-    /// The sessions that ended with it, as of the moment before.
+    /// The sessions that ended, as of the moment before.
     pub sessions: Vec<Session>,
 }
 
@@ -88,18 +88,18 @@ pub struct ForgetUser {
     pub grants: Arc<dyn GrantStore>,
     /// Opens the tokens.
     pub vault: Arc<dyn Vault>,
-    /// Gives the platform its grant back, of which nothing stays stored.
+    /// Revokes the grant, which is no longer stored.
     pub revoke_unused: Arc<RevokeUnusedGrants>,
-    /// Removes everything at once.
+    /// Removes everything in one step.
     pub records: Arc<dyn Records>,
 }
 
 impl ForgetUser {
-    /// Removes what is stored of a user, but for a block. Repeating it is harmless.
+    /// Removes everything that is stored about a user, except a block. Idempotent.
     pub async fn forget(&self, user: UserId) -> Result<Forgotten, StoreError> {
         let sessions = self.sessions.of_user(user).await?;
         let grant = match self.grants.find(user).await {
-            // What cannot be read cannot be given back, and is forgotten all the same.
+            // An unreadable grant cannot be revoked, and is removed all the same.
             Err(error) if error.kind == StoreErrorKind::Corrupt => None,
             found => found?,
         };

@@ -1,4 +1,4 @@
-//! Hearing of changes as they come.
+//! Streaming of changes.
 
 use super::ChangeDispatcher;
 use crate::{
@@ -8,10 +8,11 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::VecDeque, mem, sync::Arc};
 
-/// So many changes are handed over at once.
+/// Maximum number of changes per event.
 const AT_ONCE: usize = 256;
 
-/// Lets anyone hear of every change, once all copies of this process show it. Those who keep up share one look at the feed.
+/// Streams every change, once all subscribers of this process have received it. Watches that keep up share one read
+/// of the feed.
 pub struct WatchChanges {
     feed: Arc<dyn ChangeFeed>,
     dispatcher: Arc<ChangeDispatcher>,
@@ -23,14 +24,14 @@ impl WatchChanges {
         Self { feed, dispatcher }
     }
 
-    /// Goes on after this revision, or begins now.
+    /// Returns a watch that continues after this revision, or begins now.
     #[must_use]
     pub fn after(&self, position: Option<Revision>) -> Watch {
         Watch {
             feed: Arc::clone(&self.feed),
             dispatcher: Arc::clone(&self.dispatcher),
             position,
-            // Whether the feed knows it at all.
+            // A given revision may be unknown to the feed.
             is_known: position.is_none(),
             waiting: VecDeque::new(),
             has_begun: false,
@@ -38,7 +39,7 @@ impl WatchChanges {
     }
 }
 
-/// Follows although it keeps nothing, so that changes are told of where nobody keeps a copy, too.
+/// Subscribes although it holds no state, so that the dispatcher polls the feed even without other subscribers.
 struct WatchSubscriber;
 
 #[async_trait]
@@ -52,18 +53,18 @@ impl Subscriber for WatchSubscriber {
     }
 }
 
-/// What someone hears.
+/// An event of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// Changes after this revision will be told. It comes first, where no position was asked for.
+    /// Changes after this revision will follow. The first event if no position was requested.
     Beginning(Revision),
-    /// These changes, in order, each once.
+    /// Changes in order, each once.
     Changes(Vec<Change>),
-    /// Anything may be different: the history does not reach back. From this revision on everything will be told.
+    /// Anything may have changed: the history does not reach back. All changes after this revision will follow.
     Reset(Revision),
 }
 
-/// Someone who hears of changes.
+/// A stream of changes for one reader.
 pub struct Watch {
     feed: Arc<dyn ChangeFeed>,
     dispatcher: Arc<ChangeDispatcher>,
@@ -74,10 +75,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Waits for what comes next. Nothing is lost where that is broken off.
+    /// Waits for the next event. Cancel-safe: no event is lost.
     pub async fn next(&mut self) -> Result<WatchEvent, StoreError> {
         if !self.has_begun {
-            // While nobody heard of changes, nobody waited for them to be told. Without an answer it begins further back.
+            // Without a watch nothing may have polled the feed recently. If this fails, the watch begins further
+            // back.
             let _ = self.dispatcher.catch_up().await;
             self.has_begun = true;
         }
@@ -102,7 +104,8 @@ impl Watch {
         }
     }
 
-    /// Takes in what came after `position` and is shown. Returns where to begin anew, if nobody knows what that is.
+    /// Queues the changes after `position` up to `shown`. Returns where to begin anew if the history does not reach
+    /// back.
     async fn catch_up(
         &mut self,
         position: Revision,

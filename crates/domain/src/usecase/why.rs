@@ -7,44 +7,44 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Explains to an operator what a user is shown of a guild. It only looks: the platform is not asked.
+/// Explains to an operator what a user is shown of a guild. It only reads the store and does not call the platform.
 pub struct ExplainGuild {
-    /// What decides it.
+    /// The parts of listings.
     pub listings: Arc<dyn Listings>,
-    /// Tells how old the last list is.
+    /// Determines the age of the last list.
     pub clock: Arc<dyn Clock>,
 }
 
-/// What a user is shown of a guild, and everything that counts for or against it.
+/// What a user is shown of a guild, and all facts that decide it.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// Whether the guild is listed, and the permissions; the user is shown them only where it is.
+    /// Whether the guild is listed, and the permissions. The user sees them only if it is listed.
     pub verdict: Verdict,
     /// The platform's last list for the user.
     pub list: Option<LastList>,
-    /// What that list says about the guild.
+    /// The entry of that list for the guild.
     pub membership: Option<Membership>,
-    /// What the bot says about the guild, and about the user's roles in it.
+    /// What the bot reports about the guild, and the user's roles in it.
     pub seen: Option<GuildWithRoles>,
     /// The subscription that makes the guild premium.
     pub plus: Option<Arc<Subscription>>,
-    /// What counts about the user in every guild.
+    /// Facts about the user that count in every guild.
     pub user: UserFacts,
 }
 
 /// The platform's last list for a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastList {
-    /// How many guilds it has.
+    /// Number of guilds in it.
     pub guilds: usize,
-    /// How long ago the platform gave it.
+    /// Its age.
     pub age: Duration,
-    /// Whether the platform can be asked for a newer one without the user.
+    /// Whether a newer one can be fetched without the user.
     pub renewable: bool,
 }
 
 impl ExplainGuild {
-    /// Explains one guild to those who look after one user.
+    /// Explains one guild for one user.
     pub async fn explain(&self, user: UserId, guild: GuildId) -> Result<Explanation, StoreError> {
         let listing = self.listings.read(user, Asked::Guild(guild)).await?;
         let user = listing.user_facts();
