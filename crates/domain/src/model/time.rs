@@ -7,7 +7,7 @@ const MICROS: i64 = 1_000_000;
 
 /// Maximum difference between the clocks of two nodes. A stored time up to this far ahead was written by such a
 /// clock. A later one was written before a clock was set back.
-const SKEW: Duration = Duration::from_secs(5 * 60);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// A point in time: microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +64,7 @@ impl Timestamp {
     /// again. For a session it counts as now, since a wrong clock must sign no user out.
     #[must_use]
     pub fn horizon(self) -> Self {
-        self.after(SKEW)
+        self.after(MAX_CLOCK_SKEW)
     }
 
     /// Returns the age of data that was stored at `stored` and can be fetched again. Up to the
@@ -92,7 +92,7 @@ pub struct Span(Duration);
 /// Units by their length in milliseconds, longest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 /// A hundred years. A longer span is a typing error, and would overflow timestamps.
-const LONGEST_MILLIS: u64 = 36_500 * 86_400_000;
+const MAX_MILLIS: u64 = 36_500 * 86_400_000;
 
 impl Span {
     /// Creates a span of whole seconds. Zero becomes the shortest span, a millisecond.
@@ -117,7 +117,7 @@ impl FromStr for Span {
             let (number, unit) = text.split_at_checked(digits)?;
             let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
             let millis = number.parse::<u64>().ok()?.checked_mul(*length)?;
-            (1..=LONGEST_MILLIS).contains(&millis).then_some(millis)
+            (1..=MAX_MILLIS).contains(&millis).then_some(millis)
         };
         millis().map(|millis| Self(Duration::from_millis(millis))).ok_or(Invalid::new(
             "duration",
@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_span_is_read_back_from_its_text(millis in 1..=LONGEST_MILLIS) {
+        fn a_span_is_read_back_from_its_text(millis in 1..=MAX_MILLIS) {
             let span: Span = format!("{millis}ms").parse().unwrap();
             prop_assert_eq!(span.to_string().parse(), Ok(span));
         }

@@ -270,7 +270,8 @@ mod tests {
             judge(user, PlatformView::Listed(Some(membership)), Some(seen), false).decision.permissions()
         };
         let ordinary = UserFacts::default();
-        let grants = |membership: &Membership, seen: &GuildWithRoles| permissions(&ordinary, membership, seen);
+        let grants =
+            |membership: &Membership, seen: &GuildWithRoles| permissions(&ordinary, membership, seen);
         assert!(grants(&plain, &seen(guild(1, "A"), &[])).is_empty());
         assert!(
             grants(&membership(1, true, 0), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)

@@ -11,12 +11,12 @@ use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::Zeroizing;
 
 const PREFIX: &str = "cmp_";
-const RANDOM: usize = 32;
-const TAG: usize = 16;
-const LENGTH: usize = RANDOM + TAG;
-const PURPOSE: &str = "companion session token, version 1";
-const FINGERPRINTS: &str = "companion fingerprints of session tokens, version 1";
-const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
+const RANDOM_BYTES: usize = 32;
+const TAG_BYTES: usize = 16;
+const TOKEN_BYTES: usize = RANDOM_BYTES + TAG_BYTES;
+const TAG_PURPOSE: &str = "companion session token, version 1";
+const FINGERPRINT_PURPOSE: &str = "companion fingerprints of session tokens, version 1";
+const REJECTED: Invalid = Invalid::new("token", "one that this service has given out");
 
 /// A token issued by this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,16 +48,16 @@ impl TokenRing {
     /// Creates a ring of the current key and older ones.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
-        let keyed = |key: &SecretKey| KeyedDigest::new(&key.derive(PURPOSE));
+        let keyed = |key: &SecretKey| KeyedDigest::new(&key.derive(TAG_PURPOSE));
         let verifying = std::iter::once(first).chain(older).map(keyed).collect();
-        let fingerprints = first.derive(FINGERPRINTS);
+        let fingerprints = first.derive(FINGERPRINT_PURPOSE);
         let known = KnownTokens::new(fingerprints.first_chunk().unwrap_or(&[0; 16]));
         Self { signing: keyed(first), verifying, known }
     }
 
     /// Issues a token from unpredictable random bytes.
     #[must_use]
-    pub fn issue(&self, random: &[u8; RANDOM]) -> SessionToken {
+    pub fn issue(&self, random: &[u8; RANDOM_BYTES]) -> SessionToken {
         let mut bytes = Zeroizing::new(random.to_vec());
         bytes.extend_from_slice(&tag(&self.signing, random));
         SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
@@ -72,15 +72,15 @@ impl TokenRing {
     /// Verifies a token and returns its hash. Rejects what no key of the ring has signed. Whether its session is
     /// valid is decided by the store.
     pub fn verify(&self, text: &str) -> Result<TokenHash, Invalid> {
-        let encoded = text.strip_prefix(PREFIX).ok_or(REFUSED)?;
-        let mut bytes = Zeroizing::new([0; LENGTH]);
-        let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut *bytes).map_err(|_| REFUSED)?;
+        let encoded = text.strip_prefix(PREFIX).ok_or(REJECTED)?;
+        let mut bytes = Zeroizing::new([0; TOKEN_BYTES]);
+        let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut *bytes).map_err(|_| REJECTED)?;
         let (random, sent) =
-            bytes.get(..length).and_then(|bytes| bytes.split_at_checked(RANDOM)).ok_or(REFUSED)?;
+            bytes.get(..length).and_then(|bytes| bytes.split_at_checked(RANDOM_BYTES)).ok_or(REJECTED)?;
         // Every key is tried and every byte compared, so the timing reveals nothing about the tag.
         let matches = self.verifying.iter().map(|key| tag(key, random).ct_eq(sent));
         let genuine = matches.fold(Choice::from(0), |one, other| one | other);
-        if genuine.into() { Ok(TokenHash::of(text)) } else { Err(REFUSED) }
+        if genuine.into() { Ok(TokenHash::of(text)) } else { Err(REJECTED) }
     }
 }
 
@@ -90,9 +90,9 @@ impl fmt::Debug for TokenRing {
     }
 }
 
-fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG] {
+fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG_BYTES] {
     let digest = key.of(random);
-    let mut tag = [0; TAG];
+    let mut tag = [0; TAG_BYTES];
     for (kept, byte) in tag.iter_mut().zip(digest) {
         *kept = byte;
     }
@@ -124,7 +124,7 @@ mod tests {
     fn the_tag_is_the_first_half_of_an_hmac_under_a_derived_key() {
         let token = TokenRing::new(&key(1), &[]).issue(&[9; 32]);
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
-        let derived = KeyedDigest::new(&[1; 32]).of(PURPOSE.as_bytes());
+        let derived = KeyedDigest::new(&[1; 32]).of(TAG_PURPOSE.as_bytes());
         assert_eq!(bytes[32..], KeyedDigest::new(&derived).of(&[9; 32])[..16]);
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let twice = TokenRing::new(&key(2), &[key(1), key(1)]);
         assert!(twice.verify(old.expose()).is_ok(), "a key that is there twice");
         assert_eq!(TokenRing::new(&key(2), &[]).issue(&[1; 32]), new);
-        assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REFUSED));
+        assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REJECTED));
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         for index in 0..token.expose().len() {
             let mut altered = token.expose().as_bytes().to_vec();
             altered[index] = if altered[index] == b'A' { b'B' } else { b'A' };
-            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REFUSED), "at {index}");
+            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REJECTED), "at {index}");
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&[3; 32]).expose()[4..]).unwrap();
         bytes[40] ^= 1;
         bytes[41] ^= 1;
-        assert_eq!(ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))), Err(REFUSED));
+        assert_eq!(ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))), Err(REJECTED));
     }
 
     #[test]
@@ -179,12 +179,12 @@ mod tests {
         let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
         for length in 0..bytes.len() {
-            assert_eq!(ring.verify(&encode(&bytes[..length])), Err(REFUSED), "{length} bytes");
+            assert_eq!(ring.verify(&encode(&bytes[..length])), Err(REJECTED), "{length} bytes");
         }
-        assert_eq!(ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())), Err(REFUSED));
-        assert_eq!(ring.verify(&format!("{}=", token.expose())), Err(REFUSED));
-        assert_eq!(ring.verify(&token.expose()[4..]), Err(REFUSED));
-        assert_eq!(ring.verify(""), Err(REFUSED));
+        assert_eq!(ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())), Err(REJECTED));
+        assert_eq!(ring.verify(&format!("{}=", token.expose())), Err(REJECTED));
+        assert_eq!(ring.verify(&token.expose()[4..]), Err(REJECTED));
+        assert_eq!(ring.verify(""), Err(REJECTED));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use std::{
 /// How long a claim blocks other nodes: longer than all calls of an attempt together, so that no two nodes use one
 /// refresh token.
 pub(super) const CLAIM_LEASE: Span = Span::from_seconds(30);
-/// Number of claims of other nodes that are tracked.
-const MANY: usize = 10_000;
+/// Number of claims of other nodes that are tracked, at least.
+const TRACKED_CLAIMS: usize = 10_000;
 
 /// Claims grants, and distinguishes claims of dead nodes from those of live ones.
 ///
@@ -24,7 +24,7 @@ const MANY: usize = 10_000;
 pub(super) struct Claims {
     grants: Arc<dyn GrantStore>,
     clock: Arc<dyn Clock>,
-    known_claims: Mutex<Recent<UserId, KnownClaim, MANY>>,
+    known_claims: Mutex<Recent<UserId, KnownClaim, TRACKED_CLAIMS>>,
 }
 
 /// A claim of another node, and since when, in monotonic time, this node has known of it.
@@ -57,9 +57,9 @@ impl Claims {
 
     /// Returns whether the holder of the claim cannot be working on it any more.
     fn is_abandoned(&self, user: UserId, until: Timestamp, now: Timestamp) -> bool {
-        let no_clock_is_so_late = until.horizon() < now;
-        let no_clock_is_so_early = now.after(CLAIM_LEASE.get()).horizon() < until;
-        no_clock_is_so_late || no_clock_is_so_early || self.known_for(user, until) >= CLAIM_LEASE.get()
+        let is_far_past = until.horizon() < now;
+        let is_far_ahead = now.after(CLAIM_LEASE.get()).horizon() < until;
+        is_far_past || is_far_ahead || self.known_for(user, until) >= CLAIM_LEASE.get()
     }
 
     /// Returns how long this node has known of a claim, and tracks it from now on.

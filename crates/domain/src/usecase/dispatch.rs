@@ -58,7 +58,7 @@ pub struct Progress {
 }
 
 /// No pass has brought it up to date yet.
-const NEVER: u64 = u64::MAX;
+const NOT_YET: u64 = u64::MAX;
 
 impl Progress {
     /// Returns the minimum age of the subscriber's state: the time since the last pass that brought it up to date
@@ -67,11 +67,11 @@ impl Progress {
     pub fn age(&self) -> Option<Duration> {
         let began = self.up_to_date.load(SeqCst);
         let now = self.clock.monotonic();
-        (began != NEVER).then(|| now.saturating_sub(Duration::from_micros(began)))
+        (began != NOT_YET).then(|| now.saturating_sub(Duration::from_micros(began)))
     }
 
     fn reached(&self, began: Duration) {
-        self.up_to_date.store(u64::try_from(began.as_micros()).unwrap_or(NEVER), SeqCst);
+        self.up_to_date.store(u64::try_from(began.as_micros()).unwrap_or(NOT_YET), SeqCst);
     }
 }
 
@@ -97,7 +97,7 @@ impl Tracked {
     }
 
     /// Delivers a step to the subscriber.
-    async fn lead(&self, step: &Step) -> Result<(), StoreError> {
+    async fn deliver_step(&self, step: &Step) -> Result<(), StoreError> {
         self.subscriber.receive(&step.batch).await?;
         self.set_position(step.reached);
         Ok(())
@@ -164,7 +164,7 @@ impl ChangeDispatcher {
 
     /// Adds a subscriber. It loads with the next [`catch_up`](Self::catch_up).
     pub fn add(&self, subscriber: Arc<dyn Subscriber>) -> Arc<Progress> {
-        let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NEVER));
+        let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NOT_YET));
         let progress = Arc::new(Progress { clock, up_to_date });
         let tracked = Tracked { subscriber, position: RwLock::default(), progress: Arc::clone(&progress) };
         self.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(tracked));
@@ -196,7 +196,7 @@ impl ChangeDispatcher {
 
     async fn pass(&self, last: &mut Pass) -> Result<(), StoreError> {
         let number = self.begun.fetch_add(1, SeqCst) + 1;
-        let failure = self.lead_all().await.err().map(Arc::new);
+        let failure = self.deliver_all().await.err().map(Arc::new);
         *last = Pass { number, failure };
         self.ended.store(number, SeqCst);
         // Dropping a sender wakes its receiver.
@@ -205,7 +205,7 @@ impl ChangeDispatcher {
     }
 
     /// Delivers to all subscribers. Those at the same position share one read of the feed.
-    async fn lead_all(&self) -> Result<(), StoreError> {
+    async fn deliver_all(&self) -> Result<(), StoreError> {
         let began = self.clock.monotonic();
         let mut outcome = Ok(());
         let mut steps: Vec<(Option<Revision>, Option<Step>)> = Vec::new();
@@ -217,14 +217,14 @@ impl ChangeDispatcher {
                 steps.push((position, step));
             }
             let step = steps.iter().find(|(known, _)| *known == position);
-            let led = match step {
-                Some((_, Some(step))) => tracked.lead(step).await,
+            let delivered = match step {
+                Some((_, Some(step))) => tracked.deliver_step(step).await,
                 Some((_, None)) | None => Ok(()),
             };
-            if led.is_ok() {
+            if delivered.is_ok() {
                 tracked.progress.reached(began);
             }
-            outcome = outcome.and(led);
+            outcome = outcome.and(delivered);
         }
         outcome
     }
@@ -376,7 +376,7 @@ impl Records for DispatchedRecords {
 }
 
 /// Number of changes kept. A reader that is further behind reads the feed.
-const REMEMBERED: usize = 4096;
+const MAX_RECENT_CHANGES: usize = 4096;
 
 /// Every change after a revision.
 #[derive(Default)]
@@ -398,7 +398,7 @@ impl RecentChanges {
             self.after = Some(after);
         }
         self.changes.extend(changes.iter().cloned());
-        let surplus = self.changes.len().saturating_sub(REMEMBERED);
+        let surplus = self.changes.len().saturating_sub(MAX_RECENT_CHANGES);
         if let Some(last) = self.changes.drain(..surplus).next_back() {
             self.after = Some(last.revision);
         }
@@ -472,9 +472,9 @@ mod tests {
     #[test]
     fn the_oldest_go_first() {
         let mut recent = RecentChanges::default();
-        let many = REMEMBERED as u64 + 3;
+        let many = MAX_RECENT_CHANGES as u64 + 3;
         recent.note(Revision(0), &changes(1..=many));
         assert_eq!(between(&recent, 2, many), None);
-        assert_eq!(between(&recent, 3, many).unwrap().len(), REMEMBERED);
+        assert_eq!(between(&recent, 3, many).unwrap().len(), MAX_RECENT_CHANGES);
     }
 }

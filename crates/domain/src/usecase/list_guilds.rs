@@ -13,7 +13,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 /// When to retry for a list that could not be fetched.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Maximum age of guild lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl ListGuilds {
     /// Like [`list`](Self::list), but only from the store. `None` if the platform has to be called first.
     pub async fn current(&self, user: UserId) -> Result<Option<GuildListing>, ListGuildsError> {
         let listing = self.read(user).await?;
-        self.is_current(&listing).then(|| self.dated(listing)).transpose()
+        self.is_current(&listing).then(|| self.with_age(listing)).transpose()
     }
 
     /// Like [`list`](Self::list), but after a call to the platform. Waits briefly for it, and then falls back to the
@@ -125,10 +125,10 @@ impl ListGuilds {
         if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
             return Err(failure);
         }
-        self.dated(listing)
+        self.with_age(listing)
     }
 
-    fn dated(&self, listing: Arc<Listing>) -> Result<GuildListing, ListGuildsError> {
+    fn with_age(&self, listing: Arc<Listing>) -> Result<GuildListing, ListGuildsError> {
         let list = listing.list().ok_or_else(no_list_yet)?;
         Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
     }
@@ -147,7 +147,7 @@ impl ListGuilds {
     /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
     #[must_use]
     pub fn drain_unaudited_ends(&self) -> Vec<Session> {
-        self.refresh.unheard()
+        self.refresh.drain_unaudited()
     }
 
     /// Reads the listing. Ends the user's sessions if the grant is missing or empty.
@@ -173,7 +173,7 @@ impl ListGuilds {
     async fn renew(&self, user: UserId) -> Result<(), ListGuildsError> {
         loop {
             let Some(grant) = self.grants.find(user).await? else { return Ok(()) };
-            if self.needs_no_newer(grant.content.list.as_ref(), grant.content.tokens.is_some()) {
+            if self.is_fresh_enough(grant.content.list.as_ref(), grant.content.tokens.is_some()) {
                 return Ok(());
             }
             match self.refresh.refresh(user, grant).await {
@@ -191,11 +191,11 @@ impl ListGuilds {
 
     fn is_current(&self, listing: &Listing) -> bool {
         let renewable = listing.grant.as_ref().is_some_and(|grant| grant.renewable);
-        self.needs_no_newer(listing.list(), renewable)
+        self.is_fresh_enough(listing.list(), renewable)
     }
 
     /// Returns whether there is a list that needs no refresh, or no way to refresh it.
-    fn needs_no_newer(&self, list: Option<&GuildList>, renewable: bool) -> bool {
+    fn is_fresh_enough(&self, list: Option<&GuildList>, renewable: bool) -> bool {
         // Without tokens the list is as old as the sign-in, as configured.
         list.is_some_and(|list| !renewable || self.is_younger(list, self.freshness.refresh_after))
     }
@@ -206,7 +206,7 @@ impl ListGuilds {
 }
 
 fn no_list_yet() -> ListGuildsError {
-    ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the platform has not answered yet".into() }
+    ListGuildsError::NoList { retry_after: RETRY_AFTER, cause: "the platform has not answered yet".into() }
 }
 
 fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
@@ -217,7 +217,7 @@ fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
         | IdentityErrorKind::TokenRefused
         | IdentityErrorKind::Unreachable
         | IdentityErrorKind::TimedOut
-        | IdentityErrorKind::Failed => TRY_AGAIN,
+        | IdentityErrorKind::Failed => RETRY_AFTER,
     };
     ListGuildsError::NoList { retry_after, cause: Arc::clone(error).into() }
 }

@@ -25,7 +25,7 @@ impl ShowTeam {
 }
 
 /// Number of entries shown at once.
-const SHOWN: usize = 5;
+const FEEDBACK_COUNT: usize = 5;
 
 /// Picks feedback to show.
 pub struct PickFeedback {
@@ -38,13 +38,13 @@ pub struct PickFeedback {
 impl PickFeedback {
     /// Returns five positive entries at random, or all if there are fewer.
     pub async fn pick(&self) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        self.feedback.pick_positive(SHOWN, Seed::new(*self.entropy.draw())).await
+        self.feedback.pick_positive(FEEDBACK_COUNT, Seed::new(*self.entropy.draw())).await
     }
 
     /// Returns five random indices into `population` positive entries, for a caller that has all of them in memory.
     #[must_use]
-    pub fn places(&self, population: usize) -> [Option<usize>; SHOWN] {
-        let mut random = [[0; size_of::<u64>()]; SHOWN];
+    pub fn places(&self, population: usize) -> [Option<usize>; FEEDBACK_COUNT] {
+        let mut random = [[0; size_of::<u64>()]; FEEDBACK_COUNT];
         self.entropy.fill(random.as_flattened_mut());
         few(population, random.map(u64::from_le_bytes))
     }

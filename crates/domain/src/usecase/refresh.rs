@@ -34,7 +34,7 @@ const PEER_WAIT: Duration = Duration::from_millis(900);
 /// How often to check whether another node has finished.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of users whose back-off is remembered, at least.
-const MANY: usize = 10_000;
+const TRACKED_BACKOFFS: usize = 10_000;
 /// When to retry storing new tokens, which exist nowhere else.
 const STORE_RETRIES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
@@ -50,10 +50,10 @@ pub struct RefreshList {
     claims: Claims,
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// Users that this node backs off from. Other nodes may still succeed.
-    backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
+    backoffs: Mutex<Recent<UserId, Backoff, TRACKED_BACKOFFS>>,
     counter: RefreshCounter,
     /// Sessions that ended while no request was waiting, not yet in the audit log.
-    unheard: Arc<Mutex<Vec<Session>>>,
+    unaudited: Arc<Mutex<Vec<Session>>>,
 }
 
 /// A failed attempt, after which another with the same grant is pointless for a while.
@@ -109,7 +109,7 @@ impl RefreshList {
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (in_flight, backoffs, unheard) = (SingleFlight::default(), Mutex::default(), Arc::default());
+        let (in_flight, backoffs, unaudited) = (SingleFlight::default(), Mutex::default(), Arc::default());
         let counter = RefreshCounter::default();
         Self {
             identity,
@@ -122,7 +122,7 @@ impl RefreshList {
             in_flight,
             backoffs,
             counter,
-            unheard,
+            unaudited,
         }
     }
 
@@ -133,8 +133,8 @@ impl RefreshList {
     }
 
     /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
-    pub(super) fn unheard(&self) -> Vec<Session> {
-        take(&self.unheard)
+    pub(super) fn drain_unaudited(&self) -> Vec<Session> {
+        take(&self.unaudited)
     }
 
     /// Returns the outcome of `work`, or `None` after the second that a request waits.
@@ -311,7 +311,7 @@ impl RefreshList {
     /// Ends the sessions of a grant that the platform rejected. If a newer sign-in has replaced the grant, they stay.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
         match self.sign_ins.end(user, version).await {
-            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unheard)),
+            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unaudited)),
             Ok(None) => Refreshed::Replaced,
             Err(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
@@ -343,12 +343,12 @@ pub(super) struct Ended(Arc<Unaudited>);
 #[derive(Debug)]
 struct Unaudited {
     sessions: Mutex<Vec<Session>>,
-    unheard: Arc<Mutex<Vec<Session>>>,
+    unaudited: Arc<Mutex<Vec<Session>>>,
 }
 
 impl Ended {
-    pub(super) fn of(sessions: Vec<Session>, unheard: &Arc<Mutex<Vec<Session>>>) -> Self {
-        Self(Arc::new(Unaudited { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
+    pub(super) fn of(sessions: Vec<Session>, unaudited: &Arc<Mutex<Vec<Session>>>) -> Self {
+        Self(Arc::new(Unaudited { sessions: Mutex::new(sessions), unaudited: Arc::clone(unaudited) }))
     }
 
     pub(super) fn take(&self) -> Vec<Session> {
@@ -358,8 +358,8 @@ impl Ended {
 
 impl Drop for Unaudited {
     fn drop(&mut self) {
-        let mut untold = take(&self.sessions);
-        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).append(&mut untold);
+        let mut remaining = take(&self.sessions);
+        self.unaudited.lock().unwrap_or_else(PoisonError::into_inner).append(&mut remaining);
     }
 }
 

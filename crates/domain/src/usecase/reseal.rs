@@ -8,7 +8,7 @@ use crate::{
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Number of grants between two progress reports.
-const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
+const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(200).unwrap();
 
 /// Seals grants again.
 pub struct ResealGrants {
@@ -57,7 +57,7 @@ impl ResealGrants {
         let mut sum = Resealed::default();
         let mut after = None;
         loop {
-            let users = self.grants.holders(after, PAGE).await?;
+            let users = self.grants.holders(after, PAGE_SIZE).await?;
             for user in &users {
                 let count = match self.reseal_one(*user).await? {
                     Outcome::Resealed => &mut sum.resealed,
@@ -69,7 +69,7 @@ impl ResealGrants {
             }
             progress(&sum);
             after = users.last().copied();
-            if users.len() < PAGE.get() as usize {
+            if users.len() < PAGE_SIZE.get() as usize {
                 return Ok(sum);
             }
         }

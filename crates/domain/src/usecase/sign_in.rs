@@ -12,14 +12,14 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 /// The outcome of the request for the list. `None` if it was not requested.
-type AskedList = Option<Result<GuildList, IdentityError>>;
+type RequestedList = Option<Result<GuildList, IdentityError>>;
 
 /// How long a used code is remembered. The platform's codes live a fraction of that.
-const CODE_MEMORY: Span = Span::from_seconds(600);
+const SPENT_CODE_TTL: Span = Span::from_seconds(600);
 
 /// How long a sign-in may have taken to request the list with the user. A whole sign-in may take seven seconds and a
 /// call to the platform five, so a list requested by then cannot cost the session.
-const LIST_ASKED_WITHIN: Span = Span::from_seconds(1);
+const LIST_REQUEST_DEADLINE: Span = Span::from_seconds(1);
 
 /// The input of a sign-in: exactly what is sent to the platform.
 pub type SignInRequest = CodeExchange;
@@ -115,7 +115,7 @@ impl SignIn {
         self.identity.ready_to_exchange(request.standing)?;
         let fingerprint = request.code.fingerprint();
         let (begun, now) = (self.clock.monotonic(), self.clock.now());
-        if !self.codes.spend(&fingerprint, now, now.after(CODE_MEMORY.get())).await? {
+        if !self.codes.spend(&fingerprint, now, now.after(SPENT_CODE_TTL.get())).await? {
             return Err(SignInError::CodeRefused);
         }
         let tokens = match self.identity.exchange(request).await {
@@ -144,13 +144,13 @@ impl SignIn {
         request: &SignInRequest,
         access: &Secret,
         begun: Duration,
-    ) -> Result<(User, AskedList), IdentityError> {
-        let asked_at = self.clock.now();
-        if self.clock.monotonic().saturating_sub(begun) >= LIST_ASKED_WITHIN.get() {
+    ) -> Result<(User, RequestedList), IdentityError> {
+        let requested_at = self.clock.now();
+        if self.clock.monotonic().saturating_sub(begun) >= LIST_REQUEST_DEADLINE.get() {
             return Ok((self.identity.user(request.client, access).await?, None));
         }
         let UserWithGuilds { user, guilds } = self.identity.user_with_guilds(request.client, access).await?;
-        Ok((user, Some(guilds.map(|memberships| list(memberships, asked_at)))))
+        Ok((user, Some(guilds.map(|memberships| list(memberships, requested_at)))))
     }
 
     /// Creates a session for an authenticated user, unless they are blocked.
@@ -158,7 +158,7 @@ impl SignIn {
         &self,
         user: User,
         tokens: &PlatformTokens,
-        asked: AskedList,
+        asked: RequestedList,
         user_agent: Option<UserAgent>,
     ) -> Result<SignedIn, SignInError> {
         if self.blocked.is_blocked(user.id).await? {
@@ -173,7 +173,7 @@ impl SignIn {
         &self,
         user: UserId,
         access: &Secret,
-        asked: AskedList,
+        asked: RequestedList,
     ) -> Result<Option<GuildList>, SignInError> {
         if let Some(Ok(list)) = asked {
             return Ok(Some(list));
@@ -186,9 +186,9 @@ impl SignIn {
         let needed = match asked {
             Some(failed) => failed,
             None => {
-                let asked_at = self.clock.now();
+                let requested_at = self.clock.now();
                 let memberships = self.identity.guilds(user, access).await;
-                memberships.map(|memberships| list(memberships, asked_at))
+                memberships.map(|memberships| list(memberships, requested_at))
             }
         };
         needed.map(Some).map_err(SignInError::Identity)
@@ -217,6 +217,6 @@ impl SignIn {
 }
 
 /// Dates a list by its request: an answer that waited for a slower one is no younger than that.
-fn list(memberships: Vec<Membership>, asked_at: Timestamp) -> GuildList {
-    GuildList { memberships: memberships.into(), fetched_at: asked_at }
+fn list(memberships: Vec<Membership>, requested_at: Timestamp) -> GuildList {
+    GuildList { memberships: memberships.into(), fetched_at: requested_at }
 }

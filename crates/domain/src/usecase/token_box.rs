@@ -7,12 +7,12 @@ use crate::{
 use zeroize::Zeroizing;
 
 /// Version of the sealed format. A new format gets a new number, so that old grants stay readable.
-const FORM: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 
 /// Seals tokens for a user.
 pub(super) fn seal(vault: &dyn Vault, user: UserId, tokens: &PlatformTokens) -> Sealed {
     let access = tokens.access.expose().as_bytes();
-    let mut bytes = Zeroizing::new(vec![FORM]);
+    let mut bytes = Zeroizing::new(vec![FORMAT_VERSION]);
     bytes.extend_from_slice(&tokens.expires_at.micros().to_le_bytes());
     bytes.extend_from_slice(&(access.len() as u64).to_le_bytes());
     bytes.extend_from_slice(access);
@@ -34,12 +34,12 @@ pub(super) fn open(
 }
 
 fn read(bytes: &[u8]) -> Option<PlatformTokens> {
-    let (form, rest) = bytes.split_first()?;
+    let (version, rest) = bytes.split_first()?;
     let (expires, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
     let (access, refresh) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
     let secret = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(|text| Secret::new(text.to_owned()));
-    (*form == FORM).then_some(())?;
+    (*version == FORMAT_VERSION).then_some(())?;
     Some(PlatformTokens {
         access: secret(access)?,
         refresh: if refresh.is_empty() { None } else { Some(secret(refresh)?) },

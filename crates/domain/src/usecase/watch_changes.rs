@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use std::{collections::VecDeque, mem, sync::Arc};
 
 /// Maximum number of changes per event.
-const AT_ONCE: usize = 256;
+const MAX_CHANGES_PER_EVENT: usize = 256;
 
 /// Streams every change, once all subscribers of this process have received it. Watches that keep up share one read
 /// of the feed.
@@ -33,7 +33,7 @@ impl WatchChanges {
             position,
             // A given revision may be unknown to the feed.
             is_known: position.is_none(),
-            waiting: VecDeque::new(),
+            queued: VecDeque::new(),
             has_begun: false,
         }
     }
@@ -70,7 +70,7 @@ pub struct Watch {
     dispatcher: Arc<ChangeDispatcher>,
     position: Option<Revision>,
     is_known: bool,
-    waiting: VecDeque<Change>,
+    queued: VecDeque<Change>,
     has_begun: bool,
 }
 
@@ -84,9 +84,9 @@ impl Watch {
             self.has_begun = true;
         }
         loop {
-            if !self.waiting.is_empty() {
-                let rest = self.waiting.split_off(AT_ONCE.min(self.waiting.len()));
-                return Ok(WatchEvent::Changes(mem::replace(&mut self.waiting, rest).into()));
+            if !self.queued.is_empty() {
+                let rest = self.queued.split_off(MAX_CHANGES_PER_EVENT.min(self.queued.len()));
+                return Ok(WatchEvent::Changes(mem::replace(&mut self.queued, rest).into()));
             }
             let shown = self.dispatcher.shown();
             match (shown, self.position) {
@@ -125,7 +125,7 @@ impl Watch {
             Changes::Listed(mut changes) => {
                 changes.retain(|change| change.revision <= shown);
                 self.position = Some(position.max(shown));
-                self.waiting = changes.into();
+                self.queued = changes.into();
                 Ok(None)
             }
         }
