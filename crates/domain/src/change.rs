@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn tallies_add_up() {
+    fn tallies_are_summed() {
         let mut tally = Tally::NOTHING;
         for one in [Tally::ADDED, Tally::ADDED, Tally::CHANGED, Tally::REMOVED] {
             tally += one;

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_current_while_it_is_worked_for_and_not_after() {
+    fn restores_the_previous_context_also_after_a_panic() {
         let (one, other) = (RequestContext::new("one"), RequestContext::new("other"));
         assert_eq!(current(), None);
         one.within(|| {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_to_the_part_and_the_request_that_spent_it() {
+    fn adds_time_to_the_current_request_by_part() {
         let context = RequestContext::new("one");
         let second = Duration::from_secs(1);
         note(Part::Storage, second);
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn carried_work_is_of_the_request_that_began_it_wherever_it_is_polled() {
+    fn carried_work_keeps_the_context_of_its_origin() {
         let context = RequestContext::new("one");
         let work = context.within(|| carried(async { current() }));
         assert_eq!(work.now_or_never().flatten().as_deref(), Some("one"));
         let unfinished = context.within(|| carried(pending::<()>()));
         assert_eq!(unfinished.now_or_never(), None);
-        assert_eq!(current(), None, "also while it waits");
+        assert_eq!(current(), None, "the context is not left behind");
         assert_eq!(carried(async { current() }).now_or_never(), Some(None));
     }
 }

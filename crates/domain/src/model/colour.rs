@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_colour_is_a_hash_and_six_hexadecimal_digits_in_any_case() {
+    fn parses_a_hash_and_six_hexadecimal_digits() {
         for text in ["#1ABC9C", "#ffffff", "#00aAfF"] {
             let colour: Colour = text.parse().unwrap();
             assert_eq!([colour.as_str(), &colour.to_string(), &format!("{colour:?}")], [text; 3]);

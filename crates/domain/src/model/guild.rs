@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_set_is_sorted_without_repetition_and_bounded() {
+    fn role_sets_are_sorted_deduplicated_and_bounded() {
         let set = roles([3, 1, 3, 2]);
         assert_eq!(set.as_slice().iter().map(|role| role.get()).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(!set.is_empty() && RoleSet::default().is_empty());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_held_by_anyone_with_a_role_that_is_bound_to_it() {
+    fn members_hold_the_keys_bound_to_their_roles() {
         let bindings = RoleBindings::new([
             (RoleKey::Mod, roles([5, 6])),
             (RoleKey::Admin, roles([7])),
@@ -159,11 +159,11 @@ mod tests {
         assert_eq!(held(&[1, 5, 7]), [RoleKey::Mod, RoleKey::Admin]);
         assert_eq!(held(&[8]), []);
         assert_eq!(held(&[]), []);
-        assert_eq!(bindings.iter().count(), 2, "a key without roles is the same as an absent key");
+        assert_eq!(bindings.iter().count(), 2, "a key without roles is dropped");
     }
 
     #[test]
-    fn a_member_count_is_a_non_negative_32_bit_number() {
+    fn member_counts_fit_31_bits() {
         assert_eq!(MemberCount::new(2_147_483_647).map(MemberCount::get), Ok(MemberCount::MAX));
         for count in [2_147_483_648, u64::MAX] {
             assert_eq!(MemberCount::new(count).unwrap_err().field, "members");

@@ -170,7 +170,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     #[test]
-    fn only_the_canonical_spelling_of_a_snowflake_is_read() {
+    fn parses_only_canonical_snowflakes() {
         for (text, number) in
             [("1", 1), ("80351110224678912", 80_351_110_224_678_912), ("18446744073709551615", u64::MAX)]
         {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_show_what_they_are_only_when_debugged() {
+    fn names_the_type_in_debug_output_only() {
         let (user, cluster) = (UserId::new(7).unwrap(), "east-1".parse::<ClusterId>().unwrap());
         assert_eq!(format!("{user} {user:?}"), "7 UserId(7)");
         assert_eq!(format!("{cluster} {cluster:?}"), "east-1 ClusterId(east-1)");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_id_is_up_to_64_plain_characters() {
+    fn text_ids_have_up_to_64_plain_characters() {
         for text in ["a", "A-z_09", &"x".repeat(64)] {
             assert_eq!(text.parse::<FeedbackId>().unwrap().as_str(), text);
         }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guild_belongs_to_the_shard_that_the_platform_gives_it_to() {
+    fn computes_shards_by_the_platforms_formula() {
         let shards = NonZeroU32::new(16).unwrap();
         assert_eq!(GuildId::new(197_038_439_483_310_086).unwrap().shard(shards), 2);
         assert_eq!(GuildId::new((5 << 22) + 3).unwrap().shard(shards), 5);
@@ -227,14 +227,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_snowflake_is_read_back_from_its_text(number in 1..=u64::MAX) {
+        fn snowflakes_round_trip_through_text(number in 1..=u64::MAX) {
             let id = GuildId::new(number).unwrap();
             prop_assert_eq!(id.to_string().parse(), Ok(id));
             prop_assert_eq!(id.get(), number);
         }
 
         #[test]
-        fn no_text_but_digits_is_a_snowflake(text in "\\PC*") {
+        fn accepted_snowflakes_are_canonical(text in "\\PC*") {
             prop_assert_eq!(text.parse::<UserId>().is_ok_and(|id| id.to_string() != text), false);
         }
     }

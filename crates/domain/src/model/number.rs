@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_finite_and_whole_ones_stay_whole() {
+    fn numbers_are_finite_and_integers_stay_integers() {
         assert_eq!(Number::Integer(3).as_f64(), 3.0);
         assert_eq!(Number::fraction(0.5).map(Number::as_f64), Ok(0.5));
         assert_eq!(Finite::new(2.5).map(Finite::get), Ok(2.5));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_neither_negative_nor_absurd() {
+    fn memory_is_non_negative_and_bounded() {
         for value in [0.0, 512.25, Megabytes::MAX] {
             assert_eq!(Megabytes::new(value).map(Megabytes::get), Ok(value));
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_adds_up_to_a_plain_zero() {
+    fn an_empty_sum_is_positive_zero() {
         for amounts in [&[][..], &[-0.0]] {
             let sum: Megabytes = amounts.iter().map(|amount| Megabytes::new(*amount).unwrap()).sum();
             assert_eq!(format!("{:?}", sum.rounded().get()), "0.0");

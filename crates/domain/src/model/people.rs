@@ -119,7 +119,7 @@ mod tests {
     use crate::model::UserId;
 
     #[test]
-    fn ratings_go_from_one_to_five_and_the_upper_two_are_positive() {
+    fn ratings_are_1_to_5_and_positive_from_4() {
         let positive: Vec<_> = (1..=5).map(|stars| Rating::new(stars).unwrap().is_positive()).collect();
         assert_eq!(positive, [false, false, false, true, true]);
         assert_eq!(Rating::new(3).unwrap().stars(), 3);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn someone_may_be_in_two_categories_but_not_twice_in_one() {
+    fn rejects_a_user_twice_in_one_category() {
         let team = vec![member(1, "A"), member(1, "B"), member(2, "A")];
         let roster = Roster::new(team.clone()).unwrap();
         assert_eq!(roster.as_slice(), team);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_team_has_a_bounded_number_of_places() {
+    fn rejects_more_than_250_members() {
         let team = |count| Roster::new((1..=count).map(|id| member(id, "A")).collect());
         assert_eq!(team(250).unwrap().as_slice().len(), Roster::MAX);
         let (index, error) = team(251).unwrap_err();

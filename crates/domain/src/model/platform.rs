@@ -188,7 +188,7 @@ mod tests {
     use crate::model::UserId;
 
     #[test]
-    fn permissions_are_read_as_the_lowest_64_bits_and_two_of_them_count() {
+    fn permissions_are_the_lowest_64_bits() {
         let bits = |text: &str| text.parse::<PlatformPermissions>();
         assert_eq!(bits("18446744073709551615").map(PlatformPermissions::bits), Ok(u64::MAX));
         // 2^64, 2^70 and 2^200, plus a small number.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_printable_ascii_of_at_most_a_kibibyte_and_never_shown() {
+    fn codes_are_bounded_printable_ascii_and_redacted() {
         let longest = "x".repeat(1024);
         assert_eq!(longest.parse::<IdpCode>().unwrap().expose(), longest);
         for text in ["", "a b", "a\n", "ä", &"x".repeat(1025)] {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_known_again_by_its_fingerprint() {
+    fn fingerprints_of_codes_are_their_sha_256() {
         let fingerprint = |text: &str| text.parse::<IdpCode>().unwrap().fingerprint();
         assert_eq!(fingerprint("a"), fingerprint("a"));
         assert_ne!(fingerprint("a"), fingerprint("b"));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_has_the_form_of_the_standard_and_is_never_shown() {
+    fn verifiers_follow_rfc_7636_and_are_redacted() {
         for text in ["a".repeat(43), "-._~".repeat(32)] {
             assert_eq!(text.parse::<CodeVerifier>().unwrap().expose(), text);
             assert_eq!(format!("{:?}", text.parse::<CodeVerifier>().unwrap()), "CodeVerifier(Secret(…))");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_have_the_platforms_addresses() {
+    fn builds_the_platforms_picture_urls() {
         let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
         let user = UserId::new(80_351_110_224_678_912).unwrap();
         assert_eq!(pictures.avatar(user, "8342"), "https://cdn.example/avatars/80351110224678912/8342.png");

@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_never_shown() {
+    fn debug_output_redacts_secrets() {
         let secret = Secret::new("canary".to_owned());
         assert_eq!(secret.expose(), "canary");
         assert_eq!(format!("{secret:?} {:?}", SecretKey::new([7; 32])), "Secret(…) SecretKey(…)");
     }
 
     #[test]
-    fn a_key_is_the_base64_of_32_bytes() {
+    fn parses_keys_as_base64_of_32_bytes() {
         let text = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
         assert_eq!(text.parse(), Ok(SecretKey::new([7; 32])));
         assert_eq!(format!(" {text}\n").parse(), Ok(SecretKey::new([7; 32])));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn each_purpose_and_each_key_has_a_key_of_its_own() {
+    fn derived_keys_differ_by_purpose_and_by_key() {
         let (one, other) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
         assert_eq!(one.derive("a"), one.derive("a"));
         assert_ne!(one.derive("a"), one.derive("b"));

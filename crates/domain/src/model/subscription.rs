@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn subscribed_guilds_keep_their_order_and_are_named_once() {
+    fn guilds_keep_their_order_and_are_deduplicated() {
         let ids: Vec<_> = guilds([9, 1, 9, 4]).unwrap().as_slice().iter().map(|id| id.get()).collect();
         assert_eq!(ids, [9, 1, 4]);
         assert_eq!(guilds(1..=1000).unwrap().as_slice().len(), SubscribedGuilds::MAX);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_a_non_negative_32_bit_number() {
+    fn slots_fit_31_bits() {
         assert_eq!(Slots::new(2_147_483_647).map(Slots::get), Ok(Slots::MAX));
         assert_eq!(Slots::new(2_147_483_648).unwrap_err().field, "slots");
     }

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_reports_a_bounded_number_of_shards_in_order() {
+    fn shards_are_bounded_and_ordered_by_id() {
         let zero = Number::Integer(0);
         let shard = Shard { heartbeat_sent: zero, heartbeat_acknowledged: zero, latency: zero };
         let shards = |count: u32| Shards::new((0..count).rev().map(|id| (ShardId::new(id), shard)).collect());

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn length_is_counted_in_characters_and_nul_is_refused() {
+    fn counts_characters_and_rejects_nul() {
         for text in ["x", "Zoë 🦊", &"é".repeat(256)] {
             assert_eq!(text.parse::<Name>().unwrap().as_str(), text);
         }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn text_shows_itself() {
+    fn displays_as_its_text() {
         let name: Name = "A \"name\"".parse().unwrap();
         assert_eq!(format!("{name} {name:?}"), r#"A "name" "A \"name\"""#);
     }

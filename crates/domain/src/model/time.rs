@@ -142,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn times_that_callers_name_lie_between_1970_and_9999() {
+    fn accepts_seconds_from_1970_to_9999() {
         assert_eq!(Timestamp::from_seconds(0), Ok(Timestamp::EPOCH));
         assert_eq!(
             Timestamp::from_seconds(Timestamp::MAX_SECONDS).map(Timestamp::seconds),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn time_moves_by_lengths_and_never_wraps() {
+    fn arithmetic_saturates() {
         let time = Timestamp::from_seconds(100).unwrap();
         assert_eq!(time.after(Duration::from_millis(1)).micros(), 100_001_000);
         assert_eq!(time.before(Duration::from_secs(101)).seconds(), -1);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_time_counts_as_now_up_to_five_minutes_ahead_and_then_as_long_ago() {
+    fn age_is_zero_up_to_the_horizon_and_long_ago_beyond() {
         let now = Timestamp::from_seconds(1000).unwrap();
         let age = |micros| now.age_of(Timestamp::from_micros(now.micros() + micros));
         assert_eq!(age(-7 * MICROS), Duration::from_secs(7));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_read_as_people_write_them() {
+    fn parses_spans_with_one_unit() {
         for (text, millis) in [
             ("1ms", 1),
             ("500ms", 500),
@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_span_is_read_back_from_its_text(millis in 1..=MAX_MILLIS) {
+        fn spans_round_trip_through_text(millis in 1..=MAX_MILLIS) {
             let span: Span = format!("{millis}ms").parse().unwrap();
             prop_assert_eq!(span.to_string().parse(), Ok(span));
         }

@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_web_address_is_kept_to_the_letter() {
+    fn keeps_urls_verbatim() {
         for text in [
             "https://cdn.example/a.png",
             "http://127.0.0.1:8080",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_could_not_load_as_it_stands_is_refused() {
+    fn rejects_urls_that_need_repair() {
         let long = format!("https://cdn.example/{}", "a".repeat(2048));
         for text in [
             "",
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_accepted_is_plain_and_is_what_was_given(text in "https?:/{0,3}[ -~]{0,30}") {
+        fn accepted_urls_are_verbatim_and_without_spaces(text in "https?:/{0,3}[ -~]{0,30}") {
             if let Ok(url) = text.parse::<WebUrl>() {
                 prop_assert_eq!(url.as_str(), &text);
                 prop_assert!(!text.contains(' '));

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_twenty_names_are_those_of_the_contract() {
+    fn names_match_the_contract() {
         let names: Vec<_> = Permission::ALL.iter().map(ToString::to_string).collect();
         let contract = "ERLC_STAFF SERVICE_PLUS_GUILD QUALITY_ASSURANCE ERLC_ADMIN DOCWRITER FOUNDER ERLC_MANAGER \
             MANAGE_SERVER EXECUTIVE BOT_DEVELOPER WEB_DEVELOPER SETUP SESSION_STARTER MOD SUPPORT MANAGEMENT ADMIN \
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_read_back_and_no_other() {
+    fn names_round_trip_and_others_are_rejected() {
         for permission in Permission::ALL {
             assert_eq!(permission.as_str().parse(), Ok(*permission));
         }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_bound_or_granted_by_name_is_a_permission() {
+    fn role_keys_and_staff_grants_are_permissions() {
         assert_eq!((RoleKey::ALL.len(), StaffPermission::ALL.len()), (6, 9));
         let names = RoleKey::ALL
             .iter()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_holds_what_was_put_in_and_nothing_else() {
+    fn sets_contain_exactly_what_was_inserted() {
         assert!(PermissionSet::EMPTY.is_empty());
         for one in Permission::ALL {
             let set: PermissionSet = [*one].into_iter().collect();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_role_that_fits_wins_for_every_set_of_permissions_that_counts() {
+    fn the_strongest_role_wins_for_every_set_of_permissions() {
         let counting = [
             (Permission::ManageServer, GuildRole::Manager),
             (Permission::ErlcManager, GuildRole::Manager),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_permission_makes_a_role() {
+    fn other_permissions_give_no_role() {
         let others = Permission::ALL.iter().copied().filter(|permission| {
             use Permission as P;
             !matches!(
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_are_ordered_from_the_strongest_and_named_as_in_the_contract() {
+    fn roles_are_sorted_by_strength_and_named_as_in_the_contract() {
         assert!(GuildRole::ALL.is_sorted());
         let names: Vec<_> = GuildRole::ALL.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["Owner", "Manager", "Administrator", "Moderator"]);

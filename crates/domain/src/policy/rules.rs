@@ -164,15 +164,15 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_of_facts_is_distinct_and_counted() {
+    fn facts_have_distinct_bits_and_all_sets_are_enumerated() {
         let facts = all_facts();
         assert_eq!(facts.len(), usize::try_from(FactSet::FACTS).unwrap());
         for fact in &facts {
             let alone = FactSet::default().with(*fact, true);
             let holding: Vec<_> = facts.iter().filter(|other| alone.holds(**other)).collect();
-            assert_eq!(holding, [fact], "a fact must not be mistaken for another");
+            assert_eq!(holding, [fact], "each fact has its own bit");
             assert_eq!(FactSet::default().with(*fact, false), FactSet::default());
-            assert_eq!(alone.with(*fact, true), alone, "a fact that is said twice still holds");
+            assert_eq!(alone.with(*fact, true), alone, "adding a fact twice has no effect");
         }
         assert_eq!(FactSet::every().count(), 1 << 22);
         let everything = facts.iter().fold(FactSet::default(), |set, fact| set.with(*fact, true));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_of_facts_gets_exactly_the_documented_permissions() {
+    fn decisions_equal_the_oracle_for_every_combination() {
         for facts in combinations() {
             let permissions = decide(facts).permissions();
             for permission in Permission::ALL {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn each_permission_is_ruled_once_and_below_those_that_imply_it() {
+    fn each_permission_has_one_rule_after_those_that_imply_it() {
         for permission in Permission::ALL {
             let ruled = RULES.iter().filter(|(ruled, _)| ruled == permission).count();
             assert_eq!(ruled, 1, "{permission}");
@@ -228,14 +228,14 @@ mod tests {
             for source in *sources {
                 if let Source::Implied(stronger) = source {
                     let above = RULES.iter().position(|(ruled, _)| ruled == stronger).unwrap();
-                    assert!(above < index, "{permission} stands above {stronger}");
+                    assert!(above < index, "{permission} comes before {stronger}");
                 }
             }
         }
     }
 
     #[test]
-    fn every_granted_permission_is_traced_to_a_fact_that_holds_and_no_other_is() {
+    fn traces_each_granted_permission_to_a_fact() {
         // Pairs of facts reach every chain; larger sets only repeat them.
         for one in all_facts() {
             for other in all_facts() {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_for_a_moderator_by_ownership_names_each_step() {
+    fn explains_moderation_by_ownership_step_by_step() {
         let decision = decide(FactSet::default().with(Fact::OwnsGuild, true));
         assert_eq!(
             decision.why(Permission::Mod),

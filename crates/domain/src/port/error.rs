@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_says_its_kind_and_keeps_its_cause() {
+    fn displays_the_kind_and_keeps_the_cause() {
         let errors =
             [StoreError::conflict("row"), StoreError::unavailable("row"), StoreError::corrupt("row")];
         let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();

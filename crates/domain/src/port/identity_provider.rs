@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_comes_back_to_life_only_when_it_was_certainly_not_sent() {
+    fn knows_which_failures_leave_a_code_unused() {
         use IdentityErrorKind as K;
         let wait = Duration::from_millis(1500);
         let kinds = [
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_a_set() {
+    fn scopes_are_compared_as_a_set() {
         for granted in ["identify guilds", "guilds identify", "email guilds  connections identify"] {
             assert!(suffices(granted.split(' ')), "{granted}");
         }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_is_left_until_it_is_over_and_a_clock_that_was_set_back_ends_it() {
+    fn a_pause_ends_in_time_or_when_the_clock_is_set_back() {
         let second = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
         let pause = PlatformPause { said_at: second(1000), wait: Duration::from_secs(10) };
         for (now, left) in

@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_slice_exists_only_within_its_count() {
+    fn rejects_shard_indices_out_of_range() {
         assert_eq!(ShardSlice::new(0, 0), None);
         assert_eq!(ShardSlice::new(2, 2), None);
         let slice = ShardSlice::new(1, 2).unwrap();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_covers_its_kinds_within_its_shard() {
+    fn covers_its_kinds_within_its_shard() {
         let (even, odd) = (GuildId::new(2 << 22).unwrap(), GuildId::new(3 << 22).unwrap());
         let all = Replace { kinds: [Kind::Guild].into(), shard: None };
         assert!(all.covers(Kind::Guild, even) && all.covers(Kind::Guild, odd));

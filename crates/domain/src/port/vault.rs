@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_what_is_sealed_nor_what_was_opened_is_shown() {
+    fn debug_output_redacts_sealed_and_opened_bytes() {
         let sealed = Sealed::from_bytes(b"canary".to_vec());
         let opened = Opened { secret: Zeroizing::new(b"canary".to_vec()), reseal: false };
         assert_eq!(sealed.as_bytes(), b"canary");

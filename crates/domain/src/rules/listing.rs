@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_members_and_guilds_that_the_platform_does_not_list_are_left_out() {
+    fn omits_ordinary_members_and_unlisted_guilds() {
         let memberships = [membership(1, false, 1 << 4), membership(7, true, 0)];
         let guilds = vec![seen(guild(1, "Plain"), &[51]), seen(guild(2, "Left"), &[50])];
         assert_eq!(list_guilds(&UserFacts::default(), &memberships, &guilds, &[]), []);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_keeps_a_guild_out_of_the_list_is_named_at_once() {
+    fn names_all_reasons_for_exclusion_at_once() {
         use NotListed as N;
         let (ordinary, blocked) = (UserFacts::default(), UserFacts { blocked: true, ..UserFacts::default() });
         let (plain, owner) = (membership(1, false, 0), membership(1, true, 0));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guild_is_premium_by_the_subscription_of_the_lowest_user_id_that_names_it() {
+    fn the_lowest_user_id_decides_which_subscription_counts() {
         let subscriptions =
             [subscription(30, &[1], 1), subscription(20, &[2, 1], 0), subscription(10, &[2], 5)];
         let user = |guild| plus_of(GuildId::new(guild).unwrap(), &subscriptions).map(|plus| plus.user.get());
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_icon_is_always_there() {
+    fn falls_back_to_the_platforms_default_icon() {
         let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
         let listed = |icon| ListedGuild {
             guild: Arc::new(Guild { icon, ..guild(7 << 22, "A") }),
@@ -354,7 +354,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_listed_is_known_to_both_sides_and_sorted(
+        fn lists_guilds_known_to_both_sides_in_order(
             entries in proptest::collection::hash_map(1..30_u64, (any::<bool>(), 0..64_u64, "[a-c]"), 0..20),
             present in proptest::collection::hash_set(1..30_u64, 0..20),
         ) {

@@ -70,7 +70,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn every_ordered_choice_of_two_out_of_four_is_equally_likely() {
+    fn positions_are_uniform() {
         let mut draw = Seed::new([42; 32]).draw();
         let draws = 120_000;
         let mut seen: HashMap<Vec<usize>, f64> = HashMap::new();
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_draws_the_same_again_and_another_differs() {
+    fn draws_depend_on_the_seed_alone() {
         let positions = |seed| Seed::new([seed; 32]).draw().positions(1_000_000, 5);
         assert_eq!(positions(1), positions(1));
         assert_ne!(positions(1), positions(2));
     }
 
     #[test]
-    fn every_ordered_choice_of_three_out_of_five_is_equally_likely_among_a_few() {
+    fn few_is_uniform() {
         let mut chance = StdRng::from_seed([7; 32]);
         let draws = 120_000;
         let mut seen: HashMap<[Option<usize>; 3], f64> = HashMap::new();
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_few_reach_the_first_and_the_last_position() {
+    fn few_reaches_the_first_and_the_last_position() {
         assert_eq!(few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 2].map(Some));
         assert_eq!(few(2, [u64::MAX; 3]), [Some(1), Some(0), None]);
     }
 
     proptest! {
         #[test]
-        fn a_few_are_distinct_in_range_and_as_many_as_there_can_be(
+        fn few_returns_distinct_positions_in_range(
             population in 0..12_usize, random in any::<[u64; 5]>(),
         ) {
             let mut positions: Vec<_> = few(population, random).into_iter().flatten().collect();
@@ -123,7 +123,7 @@ mod tests {
         }
 
         #[test]
-        fn positions_are_distinct_in_range_and_as_many_as_there_can_be(
+        fn positions_are_distinct_and_in_range(
             population in 0..40_usize, count in 0..10_usize, seed in any::<[u8; 32]>(),
         ) {
             let mut positions = Seed::new(seed).draw().positions(population, count);

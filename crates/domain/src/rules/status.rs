@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn live_clusters_add_up_and_the_earliest_start_counts() {
+    fn sums_live_clusters_and_takes_the_earliest_start() {
         let clusters = [
             cluster("a", 100.004, 5_000, at(10_000), &[(0, 10), (1, 11)]),
             cluster("b", 50.1, 4_000, at(10_001), &[(2, 12)]),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_counts_to_the_last_microsecond_before_it_is_silent() {
+    fn a_cluster_counts_until_it_is_silent() {
         let clusters = [cluster("a", 1.0, 0, at(1_000), &[(0, 1)])];
         let last = Timestamp::from_micros(at(1_090).micros() - 1);
         assert_eq!(status_of(&clusters, last).shards.len(), 1);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_report_of_a_shard_wins_whatever_the_order() {
+    fn the_later_report_of_a_shard_wins_in_any_order() {
         let (old, new) =
             (cluster("b", 1.0, 0, at(1_000), &[(7, 1)]), cluster("a", 1.0, 0, at(1_001), &[(7, 2)]));
         for clusters in [[old.clone(), new.clone()], [new, old]] {
@@ -196,31 +196,31 @@ mod tests {
     }
 
     #[test]
-    fn silence_counts_and_dates_do_not() {
+    fn silence_decides_and_dates_do_not() {
         let heard = |report, seconds| LastHeard { report, silent_for: Duration::from_secs(seconds) };
         let (future, past) =
             (cluster("a", 1.0, 0, at(9_000), &[(7, 1)]), cluster("b", 2.0, 0, at(1), &[(7, 2)]));
         let status = bot_status([heard(future.clone(), 2), heard(past.clone(), 1)], at(1_000), SILENT_AFTER);
         assert_eq!(status.memory.get(), 3.0);
-        assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2), "the one that came last");
+        assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2), "the latest report wins");
         let status = bot_status([heard(future, 90), heard(past, 89)], at(1_000), SILENT_AFTER);
         assert_eq!(status.memory.get(), 2.0);
     }
 
     #[test]
-    fn no_memory_at_all_is_zero_and_not_less() {
+    fn memory_without_clusters_is_positive_zero() {
         assert!(bot_status([], at(1), SILENT_AFTER).memory.get().is_sign_positive());
     }
 
     #[test]
-    fn a_bot_whose_clock_is_ahead_has_been_up_for_no_time() {
+    fn uptime_is_zero_if_the_bots_clock_is_ahead() {
         let clusters = [cluster("a", 1.0, 5_000, at(1_000), &[])];
         assert_eq!(status_of(&clusters, at(1_001)).uptime.readable, "0 seconds");
     }
 
     proptest! {
         #[test]
-        fn a_status_is_the_same_as_long_as_it_holds_and_no_longer(
+        fn status_changes_exactly_when_it_no_longer_holds(
             clusters in proptest::collection::vec((0..100_000_i64, 0..120_i64), 0..5),
             step in prop_oneof![0..200_000_i64, 0..200_000_000_i64],
         ) {
@@ -242,7 +242,7 @@ mod tests {
         }
 
         #[test]
-        fn memory_is_the_sum_to_two_decimals(amounts in proptest::collection::vec(0.0..1e6_f64, 0..20)) {
+        fn memory_is_the_rounded_sum(amounts in proptest::collection::vec(0.0..1e6_f64, 0..20)) {
             let clusters: Vec<_> =
                 amounts.iter().enumerate().map(|(n, mb)| cluster(&n.to_string(), *mb, 0, at(1), &[])).collect();
             let memory = status_of(&clusters, at(2)).memory.get();
@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lengths_read_alike_from_one_end_to_the_other_and_not_beyond(millis in 0..=400_000_000_u64) {
+        fn alike_is_the_exact_range_of_equal_wording(millis in 0..=400_000_000_u64) {
             let length = Duration::from_millis(millis);
             let Range { start, end } = alike(length);
             prop_assert!((start..end).contains(&length));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_read_as_a_person_would_say_them() {
+    fn durations_are_worded_in_days_hours_and_minutes() {
         for (seconds, words) in [
             (0, "0 seconds"),
             (1, "1 second"),

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_categories_come_first_then_the_others_by_name_then_position_then_name() {
+    fn sorts_by_category_position_and_name() {
         let mut team = vec![
             member(1, "Ada", "Writers", 0),
             member(2, "Bea", "Artists", 0),
@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_does_not_depend_on_the_order_given(
+        fn order_is_independent_of_the_input_order(
             entries in proptest::collection::vec((1..50_u64, "[a-c]", "[A-D]", -2..3_i32), 0..12)
         ) {
             let mut team: Vec<_> = entries.iter().map(|(id, n, c, p)| member(*id, n, c, *p)).collect();

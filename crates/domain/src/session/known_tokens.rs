@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_the_same_hash_the_second_time_and_another_has_another() {
+    fn cached_hashes_equal_computed_ones() {
         let known = KnownTokens::new(&[7; 16]);
         // More tokens than slots, so that most are replaced in between.
         let hashed = |token: String| (TokenHash::of(&token), token);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_hashed_a_moment_ago_is_not_hashed_again() {
+    fn hashes_recent_tokens_once() {
         let known = KnownTokens::new(&[7; 16]);
         let tokens: Vec<_> = (0..100).map(|number| format!("cmp_{number}")).collect();
         let mut hashed = 0;
@@ -96,7 +96,7 @@ mod tests {
             });
         }
         // Collisions of slots are rare.
-        assert!((100..=104).contains(&hashed), "{hashed} of a hundred that came twice");
+        assert!((100..=104).contains(&hashed), "{hashed} hashes for 100 tokens sent twice");
     }
 
     #[test]

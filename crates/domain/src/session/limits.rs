@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_lives_to_the_last_microsecond_and_not_longer() {
+    fn a_session_ends_exactly_at_its_limit() {
         let (created, seen) = (1_000_000_000, 1_050_000_000);
         for (lifetime, idle, end) in [(100, 80, 1_100_000_000), (200, 20, 1_070_000_000)] {
             let (limits, session) = (limits(lifetime, idle), session(created, seen));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_lies_ahead_ends_no_session_and_counts_as_now() {
+    fn a_time_ahead_counts_as_now_and_ends_no_session() {
         let (limits, now) = (limits(100, 80), Timestamp::from_micros(1_000_000_000));
         for ahead in [1, 240_000_000, 300_000_000, 300_000_001, 31_536_000_000_000] {
             let session = session(now.micros() + ahead, now.micros() + ahead);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_told_apart_to_a_hundredth_of_the_idle_limit_and_to_an_hour() {
+    fn grain_is_a_hundredth_of_the_idle_limit_up_to_an_hour() {
         for (idle, grain) in [(1, 10), (100, 1000), (360_000, 3_600_000), (604_800, 3_600_000)] {
             assert_eq!(limits(1, idle).grain(), Duration::from_millis(grain), "{idle}");
         }
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_cutoffs_end_exactly_what_is_past_its_end(
+        fn cutoffs_agree_with_ends_at(
             created in 0..2_000_000_000_000_i64, used in 0..2_000_000_000_000_i64,
             lifetime in 1..4_000_000_u32, idle in 1..4_000_000_u32, elapsed in 0..5_000_000_000_000_i64,
         ) {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_goes_first_then_what_lies_ahead_then_the_oldest() {
+    fn evicts_ended_then_dated_ahead_then_oldest() {
         let all = [(90, 95), (100, 100), (10, 99), (101, 101), (30, 20), (40, 99)];
         let order = [10, 30, 101, 40, 90, 100];
         for cap in 1..=7 {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_full_but_the_last_and_leave_nothing_out() {
+    fn splits_uses_into_full_batches() {
         let used: Vec<_> = (0..1001)
             .map(|number: i64| (TokenHash::from_bytes([7; 32]), Timestamp::from_micros(number)))
             .collect();

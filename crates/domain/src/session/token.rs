@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_the_documented_form_and_verifies() {
+    fn tokens_have_the_documented_format_and_verify() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&[9; 32]);
         let bytes = URL_SAFE_NO_PAD.decode(token.expose().strip_prefix("cmp_").unwrap()).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn hmac_is_the_published_function() {
+    fn hmac_matches_rfc_4231() {
         // RFC 4231, test case 2, with its key padded to 32 bytes: HMAC pads keys with zeros.
         let mut key = [0; 32];
         key[..4].copy_from_slice(b"Jefe");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn any_key_of_the_ring_verifies_and_the_first_one_signs() {
+    fn any_key_verifies_and_the_first_signs() {
         let old = TokenRing::new(&key(1), &[]).issue(&[1; 32]);
         let ring = TokenRing::new(&key(2), &[key(1)]);
         let new = ring.issue(&[1; 32]);
@@ -147,13 +147,13 @@ mod tests {
         assert!(ring.verify(new.expose()).is_ok());
         assert_ne!(old, new);
         let twice = TokenRing::new(&key(2), &[key(1), key(1)]);
-        assert!(twice.verify(old.expose()).is_ok(), "a key that is there twice");
+        assert!(twice.verify(old.expose()).is_ok(), "duplicate keys are harmless");
         assert_eq!(TokenRing::new(&key(2), &[]).issue(&[1; 32]), new);
         assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REJECTED));
     }
 
     #[test]
-    fn every_altered_character_is_refused() {
+    fn rejects_every_altered_character() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&[200; 32]);
         for index in 0..token.expose().len() {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn two_changes_to_the_tag_do_not_cancel_out() {
+    fn rejects_two_flipped_bits_in_the_tag() {
         let ring = TokenRing::new(&key(1), &[]);
         let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&[3; 32]).expose()[4..]).unwrap();
         bytes[40] ^= 1;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn shortened_lengthened_and_padded_tokens_are_refused() {
+    fn rejects_shortened_lengthened_and_padded_tokens() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&[3; 32]);
         let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn a_session_id_that_is_not_64_hexadecimal_digits_is_refused() {
+    fn rejects_ids_other_than_64_hexadecimal_digits() {
         for text in ["", "ab", &"0".repeat(63), &"0".repeat(65), &"g".repeat(64), &"é".repeat(32)] {
             assert_eq!(text.parse::<TokenHash>().unwrap_err().field, "session id", "{text}");
         }
     }
 
     #[test]
-    fn debug_output_never_shows_a_token_or_a_key() {
+    fn debug_output_redacts_tokens_and_keys() {
         let ring = TokenRing::new(&key(1), &[key(2)]);
         let token = ring.issue(&[9; 32]);
         assert_eq!(format!("{ring:?}"), "TokenRing(2 keys)");
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn made_up_text_is_refused(text in "\\PC{0,80}") {
+        fn rejects_forged_tokens(text in "\\PC{0,80}") {
             prop_assert!(TokenRing::new(&key(1), &[]).verify(&text).is_err());
         }
 

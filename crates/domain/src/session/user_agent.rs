@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_is_kept_up_to_its_limit_and_can_be_read_again() {
+    fn truncates_and_strips_control_characters() {
         let sent = |text: &str| UserAgent::sent(text).map(|agent| agent.to_string());
         assert_eq!(sent(" Mozilla/5.0 (X11)\t").as_deref(), Some("Mozilla/5.0 (X11)"));
         assert_eq!(sent("a\0b\x1b[0mc").as_deref(), Some("ab[0mc"));

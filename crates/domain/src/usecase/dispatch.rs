@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_after_the_first_revision_is_known() {
+    fn returns_changes_between_known_revisions() {
         let mut recent = RecentChanges::default();
         assert_eq!(between(&recent, 0, 0), None);
         recent.note(Revision(7), &changes([8, 10]));
@@ -451,13 +451,13 @@ mod tests {
         assert_eq!(between(&recent, 7, 11), Some(vec![8, 10, 11]));
         assert_eq!(between(&recent, 8, 10), Some(vec![10]));
         assert_eq!(between(&recent, 11, 11), Some(vec![]));
-        assert_eq!(between(&recent, 6, 11), None, "something may have come between");
-        assert_eq!(between(&recent, 7, 12), None, "it is not noted yet");
-        assert_eq!(between(&recent, 12, 11), None, "that is no revision that came from here");
+        assert_eq!(between(&recent, 6, 11), None, "older changes are unknown");
+        assert_eq!(between(&recent, 7, 12), None, "not recorded yet");
+        assert_eq!(between(&recent, 12, 11), None, "a revision of another feed");
     }
 
     #[test]
-    fn what_is_told_again_is_noted_once_and_a_gap_begins_anew() {
+    fn ignores_repeated_changes_and_restarts_after_a_gap() {
         let mut recent = RecentChanges::default();
         recent.note(Revision(7), &changes([8]));
         recent.note(Revision(8), &changes([9]));
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first() {
+    fn drops_the_oldest_changes_first() {
         let mut recent = RecentChanges::default();
         let many = MAX_RECENT_CHANGES as u64 + 3;
         recent.note(Revision(0), &changes(1..=many));

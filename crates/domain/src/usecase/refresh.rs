@@ -448,7 +448,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_are_remembered_and_there_are_never_more_than_twice_as_many() {
+    fn keeps_the_newest_entries_and_at_most_twice_as_many() {
         let mut recent = Recent::<u32, u32, 100>::default();
         for number in 0..10_000 {
             recent.insert(number, number * 2);
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_again_is_new_again_and_counts_once() {
+    fn reinserting_an_entry_renews_it() {
         let mut recent = Recent::<u32, char, 2>::default();
         for value in ['a', 'b', 'c', 'd', 'e'] {
             recent.insert(1, value);

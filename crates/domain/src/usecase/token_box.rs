@@ -68,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tokens_come_out_as_they_went_in(access in "\\PC{0,40}", refresh in "\\PC{0,40}", expires in any::<i64>()) {
+        fn tokens_round_trip(access in "\\PC{0,40}", refresh in "\\PC{0,40}", expires in any::<i64>()) {
             let tokens = PlatformTokens {
                 access: Secret::new(access),
                 refresh: Some(refresh).filter(|text| !text.is_empty()).map(Secret::new),
@@ -79,13 +79,13 @@ mod tests {
         }
 
         #[test]
-        fn nonsense_does_not_open(bytes in proptest::collection::vec(any::<u8>(), 0..17)) {
+        fn rejects_truncated_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..17)) {
             prop_assert_eq!(open(&PlainVault, UserId::new(1).unwrap(), &Sealed::from_bytes(bytes)), Err(VaultError));
         }
     }
 
     #[test]
-    fn another_form_does_not_open() {
+    fn rejects_another_format_version() {
         let user = UserId::new(1).unwrap();
         let tokens =
             PlatformTokens { access: Secret::new("a".into()), refresh: None, expires_at: Timestamp::EPOCH };
