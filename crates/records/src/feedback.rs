@@ -8,16 +8,16 @@ use crate::{
 use companion_domain::model::{Feedback, FeedbackId, Prose, Rating};
 
 record! {
-    /// An entry of feedback. Here it may have any rating.
+    /// An entry of feedback, with any rating.
     pub FeedbackRecord of Feedback {
         key {
-            /// The entry's id, which the bot chooses.
+            /// The entry's id. Chosen by the bot.
             id ["id"] in "id": FeedbackId = id;
         }
         fields {
-            /// The words; a rating may come without any.
+            /// The text. May be empty.
             text ["feedback"]: Prose = text;
-            /// The stars.
+            /// The number of stars.
             rating ["rating"]: Rating = rating;
             /// When it was submitted, in seconds since 1970; a fraction is dropped.
             submitted_at ["timestamp"]: Seconds = submitted_at;

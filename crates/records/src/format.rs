@@ -1,4 +1,4 @@
-//! How one value stands in JSON.
+//! The JSON format of a value.
 
 use crate::node::{Mistakes, Node};
 use serde::{Serialize, Serializer};
@@ -8,30 +8,30 @@ use utoipa::openapi::{
     schema::{AdditionalProperties, SchemaType},
 };
 
-/// How a value is read, written and described.
+/// How a value is read from JSON, written to it, and described by a schema.
 pub trait Format {
-    /// What it is in the domain.
+    /// The type in the domain.
     type Value;
 
-    /// What a field of this format is where it is absent; nothing where it must be there.
+    /// The value of an absent field. `None` if the field is required.
     const ABSENT: Option<Self::Value> = None;
 
-    /// Reads it, or notes what is wrong.
+    /// Reads the value. Records what is wrong, and then returns `None`.
     fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
 
-    /// Whether a field of this format is written: not where absence says the same.
+    /// Returns whether the field is written. It is omitted if absence has the same meaning.
     fn is_written(_: &Self::Value) -> bool {
         true
     }
 
-    /// Writes it.
+    /// Writes the value.
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Describes it.
+    /// Returns the schema.
     fn schema() -> RefOr<Schema>;
 }
 
-/// A field that older versions did not write: where it is absent, there is nothing.
+/// A field that older versions did not write. If it is absent, the value is `None`.
 pub(crate) struct AddedLater<F>(PhantomData<F>);
 
 impl<F: Format> Format for AddedLater<F> {
@@ -56,7 +56,7 @@ impl<F: Format> Format for AddedLater<F> {
     }
 }
 
-/// A value that is written in its format.
+/// Serializes a value in its format.
 pub(crate) struct Written<'a, F: Format>(pub(crate) &'a F::Value);
 
 impl<F: Format> Serialize for Written<'_, F> {
@@ -65,7 +65,7 @@ impl<F: Format> Serialize for Written<'_, F> {
     }
 }
 
-/// Null stands for nothing.
+/// `None` is written as null.
 impl<F: Format> Format for Option<F> {
     type Value = Option<F::Value>;
 
@@ -93,14 +93,14 @@ impl<F: Format> Format for Option<F> {
     }
 }
 
-/// An object that has no fields but those described.
+/// Returns a builder for an object without additional fields.
 pub(crate) fn closed_object() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }
 
-/// The schema with this description, where there is one.
+/// Adds a description to the schema, unless it is empty.
 pub(crate) fn described(schema: RefOr<Schema>, description: &str) -> RefOr<Schema> {
     if description.is_empty() {
         return schema;

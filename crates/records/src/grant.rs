@@ -1,4 +1,4 @@
-//! Grants, as only an export of this service holds them. Their tokens stay sealed.
+//! Grants, which only an export of this service contains. Their tokens stay sealed.
 
 use crate::{
     format::{Format, Written},
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
 
 record! {
-    /// What the platform granted us to do in a user's name.
+    /// The platform's grant for a user.
     pub GrantRecord of (UserId, Grant) {
         key {
             /// The user's id.
@@ -23,9 +23,9 @@ record! {
         }
         fields {
             version ["version"]: GrantVersion = 1.version;
-            /// Sealed; null where they are not kept.
+            /// Sealed; null if they are not stored.
             tokens ["tokens"]: Option<Sealed> = 1.content.tokens;
-            /// The platform's last list of the user's guilds; null where there is none.
+            /// The platform's last list of the user's guilds; null if there is none.
             list ["list"]: Option<Nested<ListRecord>> = 1.content.list;
         }
         example {"version": 1, "tokens": null, "list": null}
@@ -48,7 +48,7 @@ record! {
 }
 
 record! {
-    /// What the platform says about a user in a guild.
+    /// What the platform reports about a user in a guild.
     pub(crate) MembershipRecord of Membership {
         key {}
         fields {

@@ -15,9 +15,9 @@ record! {
         }
         fields {
             name ["name"]: Name = name;
-            /// The address of the icon; null for the platform's default picture.
+            /// The URL of the icon; null for the platform's default picture.
             icon ["icon"]: Option<WebUrl> = icon;
-            /// How many members the guild has.
+            /// Number of members.
             members ["members"]: MemberCount = members;
             /// The owner that is shown.
             owner ["owner"]: UserId = owner;
@@ -62,9 +62,9 @@ record! {
             user ["user"] in "user": UserId = user;
         }
         fields {
-            /// The guilds that are premium by it.
+            /// The guilds that the subscription makes premium.
             guilds ["guilds"]: SubscribedGuilds = guilds;
-            /// How many guilds it could be spent on.
+            /// Number of guilds that the subscription may name.
             slots ["slots"]: Slots = slots;
         }
         example {"guilds": ["190000000000000001"], "slots": 3}

@@ -1,22 +1,23 @@
-//! What the bot feeds and what an export holds, as JSON.
+//! JSON records that the bot feeds and an export contains.
 //!
-//! Each record is described once, in a file of its own: its key, its fields with their formats, and how it becomes a value
-//! of the domain. From that follow reading, with every mistake named by its place; writing; lines of newline-delimited
-//! JSON both ways; and the schemas of the OpenAPI document. This crate knows no HTTP and no storage.
+//! Each record is described once, in a file of its own: its key, its fields with their formats, and how it becomes a
+//! value of the domain. From that follow parsing, with every invalid field named by its path; serialization;
+//! newline-delimited JSON both ways; and the schemas of the OpenAPI document. This crate knows no HTTP and no
+//! storage.
 //!
-//! | module | what lives there, the deepest first |
+//! | module | contents, lowest layer first |
 //! |---|---|
-//! | `node` | a place in a JSON document, and the mistakes found so far |
-//! | `pattern` | what text looks like, as regular expressions |
-//! | [`Format`] | how one value stands in JSON |
+//! | `node` | a value in a JSON document with its path, and the errors found so far |
+//! | `pattern` | regular expressions for text |
+//! | [`Format`] | the JSON format of a value |
 //! | `values` | the formats of the domain's values |
 //! | [`Record`] | a JSON object with a key; the macro that describes one |
 //! | `guild`, `team`, … | the records |
 //! | `line` | the kinds of lines, each with its record |
 //! | [`Lines`], [`write_line`] | newline-delimited JSON |
 //!
-//! To add a field: give it a line in its record's file. To add a record: describe it in a file of its own, and name its
-//! kind in `line`.
+//! To add a field, add a line to its record. To add a record, describe it in a file of its own and add its kind to
+//! `line`.
 #![warn(missing_docs)]
 
 mod feedback;

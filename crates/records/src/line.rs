@@ -1,4 +1,4 @@
-//! One line of a sync, an import or an export: a JSON object with a `kind`. This is the list of the kinds.
+//! A line of a sync, an import or an export: a JSON object with a `kind`. Lists the kinds.
 
 use crate::{
     feedback::FeedbackRecord,
@@ -23,12 +23,12 @@ use utoipa::{
     openapi::{ObjectBuilder, OneOfBuilder, Ref, RefOr, Schema, schema::Type},
 };
 
-/// Which kinds of lines are taken.
+/// Which kinds of lines are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// What the bot feeds.
+    /// Kinds that the bot feeds.
     World,
-    /// That, and sessions and grants, as only an export of this service has them.
+    /// Also sessions and grants, which only an export of this service contains.
     Archive,
 }
 
@@ -38,21 +38,21 @@ impl Accepted {
     }
 }
 
-/// A record that a line may carry, and what it is in the domain.
+/// A record that a line may contain.
 pub trait LineRecord: Record {
-    /// The kind of thing it is.
+    /// The kind of the record.
     const KIND: Kind;
 
-    /// The record in the domain.
+    /// Converts a value to the domain's record.
     fn into_record(value: Self::Value) -> port::Record;
 
-    /// The value of a record of this kind. `None` if the record is of another kind.
+    /// Returns the value of a record of this kind. `None` if the record is of another kind.
     fn from_record(record: port::Record) -> Option<Self::Value>;
 }
 
 /// A record that is put, found and removed by its key.
 pub trait KeyedRecord: LineRecord {
-    /// The key in the domain.
+    /// Converts a key to the domain's key.
     fn into_key(key: Self::Key) -> Key;
 }
 
@@ -92,7 +92,7 @@ macro_rules! line_records {
             }
         }
 
-        /// Writes a record as one line, newline included. Reading it back gives the same record.
+        /// Writes a record as one line, including the newline. Reading it returns the same record.
         #[must_use]
         pub fn write_line(record: port::Record) -> String {
             match record {
@@ -100,7 +100,7 @@ macro_rules! line_records {
             }
         }
 
-        /// The schema of each kind of line that a sync takes, by name.
+        /// Returns the schema of each kind of line that a sync accepts, by name.
         pub(crate) fn lines() -> Vec<(String, RefOr<Schema>)> {
             let all = [$((Kind::$kind, line::<$record> as fn() -> (String, RefOr<Schema>))),+];
             all.into_iter().filter(|(kind, _)| Accepted::World.has(*kind)).map(|(_, line)| line()).collect()
@@ -143,7 +143,7 @@ fn read(node: Node<'_, '_>, accepted: Accepted, mistakes: &mut Mistakes) -> Opti
 
 fn written<R: LineRecord>(value: &R::Value) -> String {
     let mut line = Vec::new();
-    // Every format writes numbers, text, lists and maps by text, all of which JSON has.
+    // Infallible: every format writes numbers, text, lists and maps with text keys, all of which JSON has.
     let _ = Line::<R>(value).serialize(&mut serde_json::Serializer::new(&mut line));
     line.push(b'\n');
     String::from_utf8(line).unwrap_or_default()
@@ -162,12 +162,12 @@ impl<R: LineRecord> Serialize for Line<'_, R> {
     }
 }
 
-/// A line that a sync takes: one record of any kind that the bot feeds.
+/// A line of a sync: a record of any kind that the bot feeds.
 #[derive(Debug)]
 pub enum SyncLine {}
 
 impl SyncLine {
-    /// A line as someone could send it.
+    /// Returns an example of a line.
     #[must_use]
     pub fn example() -> serde_json::Value {
         json!({"kind": BlockedRecord::KIND.event(), "user": "190000000000000005"})

@@ -1,34 +1,34 @@
-//! Cutting a stream of bytes into lines, and lines into records.
+//! Splitting a stream of bytes into lines, and parsing the lines.
 
 use crate::line::{Accepted, read_line};
 use companion_domain::port::{Numbered, RefusedLine};
 
-/// The longest line that is taken, in bytes. A guild with every role bound to every key stays below it.
+/// Maximum length of a line, in bytes. A guild with every role bound to every key stays below it.
 const LONGEST_LINE: usize = 256 * 1024;
 
-/// Takes a stream of bytes in pieces of any size and gives out the records of its whole lines. Empty lines are passed
-/// over; the last line needs no newline.
+/// Parses a stream of bytes in chunks of any size into the records of its lines. Empty lines are skipped; the last
+/// line needs no newline.
 #[derive(Debug)]
 pub struct Lines {
     accepted: Accepted,
-    /// The line that has not ended yet.
+    /// The beginning of a line whose end has not arrived yet.
     unfinished: Vec<u8>,
-    /// How many lines have ended.
+    /// Number of complete lines.
     ended: u64,
 }
 
 impl Lines {
-    /// Reads a stream of these kinds of lines.
+    /// Creates a parser for these kinds of lines.
     #[must_use]
     pub fn new(accepted: Accepted) -> Self {
         Self { accepted, unfinished: Vec::new(), ended: 0 }
     }
 
-    /// Takes the next bytes. Returns the records of the lines that they end.
+    /// Takes the next chunk. Returns the records of the lines that it completes.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, RefusedLine> {
         let mut records = Vec::new();
         let mut parts = bytes.split(|byte| *byte == b'\n');
-        // The last piece has no newline yet; all before it end a line.
+        // The last piece has no newline yet; all before it complete a line.
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
             if self.unfinished.is_empty() {

@@ -1,25 +1,25 @@
-//! A place in a JSON document, and the mistakes found while reading it.
+//! A value in a JSON document with its path, and the errors found while reading.
 
 use companion_domain::model::{Invalid, Mistake, Timestamp};
 use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
 
-/// How much of a name a mistake repeats, in characters.
+/// Maximum length of a name in an error, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// The mistakes found so far.
+/// The invalid fields found so far.
 #[derive(Debug, Default)]
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// Notes a mistake.
+    /// Records an invalid field, up to [`Mistake::MOST`].
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         if self.0.len() < Mistake::MOST {
             self.0.push(Mistake { path: path.to_string(), message: message.into() });
         }
     }
 
-    /// The whole of a document, unless it is no JSON.
+    /// Returns the root of a document. Records an error if it is not JSON.
     pub fn document<'v>(
         &mut self,
         document: &'v Result<Value, serde_json::Error>,
@@ -28,7 +28,7 @@ impl Mistakes {
         document.as_ref().map_err(not_json).ok().map(Node::root)
     }
 
-    /// What was read, unless there were mistakes.
+    /// Returns what was read, unless an error was recorded.
     pub fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<Mistake>> {
         match read {
             Some(value) if self.0.is_empty() => Ok(value),
@@ -37,19 +37,19 @@ impl Mistakes {
     }
 }
 
-/// Why something is not JSON. In the first line the column says where, as a line of many is a document of its own.
+/// Describes why the input is not JSON. Omits line 1, since each line of a stream is a document of its own.
 fn not_json(error: &serde_json::Error) -> String {
     format!("is not JSON: {}", error.to_string().replace(" at line 1 column ", " at column "))
 }
 
-/// Where something stands: `roles.MOD[2]`. Built on the stack while reading, written out only for a mistake.
+/// The path of a value: `roles.MOD[2]`. Built on the stack while reading, and formatted only for an error.
 #[derive(Debug, Clone, Copy)]
 pub enum Path<'p> {
     /// The whole document.
     Root,
     /// A field of an object.
     Field(&'p Path<'p>, &'p str),
-    /// An entry of a list.
+    /// An item of a list.
     Item(&'p Path<'p>, usize),
 }
 
@@ -64,33 +64,33 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The beginning of a name: what callers make up can be as long as a body.
+/// Truncates a name: a caller can send one as long as a body.
 fn shortened(name: &str) -> &str {
     name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
 }
 
-/// A value and where it stands.
+/// A value and its path.
 #[derive(Clone, Copy)]
 pub struct Node<'v, 'p> {
-    /// What stands there.
+    /// The value.
     pub value: &'v Value,
-    /// Where.
+    /// Its path.
     pub path: Path<'p>,
 }
 
 impl<'v, 'p> Node<'v, 'p> {
-    /// The whole document.
+    /// Creates the root of a document.
     pub fn root(value: &'v Value) -> Self {
         Self { value, path: Path::Root }
     }
 
-    /// Text that parses as `T`.
+    /// Reads text that parses as `T`.
     pub fn text<T: FromStr<Err = Invalid>>(self, mistakes: &mut Mistakes) -> Option<T> {
         let Some(text) = self.value.as_str() else { return self.refuse(mistakes, "must be text") };
         self.accept(text.parse(), mistakes)
     }
 
-    /// A whole number, made into a `T`. A number like `3.0` is whole too: JSON knows one kind of number.
+    /// Reads an integer as a `T`. `3.0` is an integer too, since JSON has a single number type.
     pub fn integer<T>(
         self,
         make: impl FnOnce(i64) -> Result<T, Invalid>,
@@ -101,7 +101,7 @@ impl<'v, 'p> Node<'v, 'p> {
         self.accept(make(number), mistakes)
     }
 
-    /// A number, made into a `T`.
+    /// Reads a number as a `T`.
     pub fn number<T>(
         self,
         make: impl FnOnce(f64) -> Result<T, Invalid>,
@@ -111,24 +111,24 @@ impl<'v, 'p> Node<'v, 'p> {
         self.accept(make(number), mistakes)
     }
 
-    /// Seconds since 1970; a fraction is dropped.
+    /// Reads seconds since 1970; a fraction is dropped.
     pub fn seconds(self, mistakes: &mut Mistakes) -> Option<Timestamp> {
         self.number(|seconds| Timestamp::from_seconds(seconds.floor() as i64), mistakes)
     }
 
-    /// True or false.
+    /// Reads a boolean.
     pub fn boolean(self, mistakes: &mut Mistakes) -> Option<bool> {
         self.value.as_bool().or_else(|| self.refuse(mistakes, "must be true or false"))
     }
 
-    /// A list, each entry read by `read`.
+    /// Reads a list, each item with `read`.
     pub fn list<T>(
         self,
         mistakes: &mut Mistakes,
         mut read: impl FnMut(Node<'v, '_>, &mut Mistakes) -> Option<T>,
     ) -> Option<Vec<T>> {
         let Some(items) = self.value.as_array() else { return self.refuse(mistakes, "must be a list") };
-        // Every entry is read, so that every mistake is noted.
+        // Every item is read, so that every error is recorded.
         let mut read_items = Vec::with_capacity(items.len());
         for (index, value) in items.iter().enumerate() {
             read_items.push(read(Node { value, path: Path::Item(&self.path, index) }, mistakes));
@@ -136,7 +136,7 @@ impl<'v, 'p> Node<'v, 'p> {
         read_items.into_iter().collect()
     }
 
-    /// A map, each entry read by `read` with its key.
+    /// Reads a map, each entry with `read` and its key.
     pub fn map<T>(
         self,
         mistakes: &mut Mistakes,
@@ -150,12 +150,12 @@ impl<'v, 'p> Node<'v, 'p> {
         entries.into_iter().collect()
     }
 
-    /// The fields of an object.
+    /// Returns the fields of an object.
     pub fn fields<'n>(&'n self, mistakes: &mut Mistakes) -> Option<Fields<'v, 'n>> {
         Some(Fields { map: self.object(mistakes)?, path: &self.path, known: Vec::new() })
     }
 
-    /// Notes a mistake here.
+    /// Records an error at this path.
     pub fn refuse<T>(self, mistakes: &mut Mistakes, message: impl Into<String>) -> Option<T> {
         mistakes.add(&self.path, message);
         None
@@ -165,18 +165,18 @@ impl<'v, 'p> Node<'v, 'p> {
         self.value.as_object().or_else(|| self.refuse(mistakes, "must be an object"))
     }
 
-    /// What was parsed, or a note of what must be here.
+    /// Returns the parsed value, or records what is expected here.
     pub fn accept<T>(self, parsed: Result<T, Invalid>, mistakes: &mut Mistakes) -> Option<T> {
         parsed.map_err(|invalid| mistakes.add(&self.path, format!("must be {}", invalid.expected))).ok()
     }
 }
 
-/// A whole number in another spelling. One that is too large becomes the largest, which nothing here accepts.
+/// Converts a float without a fraction. One that is too large saturates at a value that is rejected everywhere.
 fn near_whole_number(number: f64) -> Option<i64> {
     (number.fract() == 0.0).then_some(number as i64)
 }
 
-/// The fields of an object, ticked off as they are read.
+/// The fields of an object. Tracks which were read.
 pub struct Fields<'v, 'p> {
     map: &'v Map<String, Value>,
     path: &'p Path<'p>,
@@ -184,24 +184,24 @@ pub struct Fields<'v, 'p> {
 }
 
 impl<'v, 'p> Fields<'v, 'p> {
-    /// A field that may be absent.
+    /// Returns a field that may be absent.
     pub fn optional(&mut self, name: &'static str) -> Option<Node<'v, 'p>> {
         self.known.push(name);
         self.map.get(name).map(|value| Node { value, path: Path::Field(self.path, name) })
     }
 
-    /// A field that must be there.
+    /// Returns a field, or records that it is missing.
     pub fn required(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Node<'v, 'p>> {
         self.optional(name).or_else(|| self.missing(name, mistakes))
     }
 
-    /// Notes that a field is not there.
+    /// Records that a field is missing.
     pub(crate) fn missing<T>(&self, name: &'static str, mistakes: &mut Mistakes) -> Option<T> {
         mistakes.add(&Path::Field(self.path, name), "is missing");
         None
     }
 
-    /// Refuses whatever was not asked for.
+    /// Records an error for every field that was not requested.
     pub fn finish(self, mistakes: &mut Mistakes) {
         for unknown in self.map.keys().filter(|key| !self.known.contains(&key.as_str())) {
             let known = self.known.join(", ");

@@ -1,6 +1,6 @@
-//! Regular expressions that accept exactly what the domain accepts, in the dialect that JSON Schema asks for.
+//! Regular expressions that accept exactly what the domain accepts, in the dialect of JSON Schema.
 
-/// Ids that the bot chooses.
+/// Ids chosen by the bot.
 pub(crate) const SLUG: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// Hashes, in either letter case.
 pub(crate) const HASH: &str = "^[0-9A-Fa-f]{64}$";
@@ -9,18 +9,18 @@ pub(crate) const WITHOUT_NUL: &str = "^[^\\u0000]*$";
 /// Colours of roles.
 pub(crate) const COLOUR: &str = "^#[0-9A-Fa-f]{6}$";
 
-/// The decimal numbers from 1 to `largest`, without leading zeros.
+/// Returns a pattern for the decimal numbers from 1 to `largest`, without leading zeros.
 pub(crate) fn from_one_to(largest: u64) -> String {
     format!("^({})$", alternatives(largest).join("|"))
 }
 
-/// The decimal numbers from 0 to `largest`, without leading zeros.
+/// Returns a pattern for the decimal numbers from 0 to `largest`, without leading zeros.
 pub(crate) fn from_zero_to(largest: u64) -> String {
     format!("^(0|{})$", alternatives(largest).join("|"))
 }
 
-/// Addresses that a browser can load: a name or an IP address, perhaps a port, and anything after that. It is exactly what
-/// is accepted, but for IPv6 addresses that end in an IPv4 one and for names in other scripts that are encoded wrongly.
+/// Returns a pattern for URLs that a browser can load: a name or an IP address, an optional port, and any path. It is
+/// exact except for IPv6 addresses that end in an IPv4 one and for wrongly encoded internationalised names.
 pub(crate) fn web_url() -> String {
     let byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
     let name = r"([A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9_-]*";
@@ -29,7 +29,7 @@ pub(crate) fn web_url() -> String {
     format!(r"^[Hh][Tt][Tt][Pp][Ss]?://({name}|{address})(:({port}))?([/?#][!-~]*)?$")
 }
 
-/// Eight groups, or fewer with one gap: at the end, in the middle, or at the beginning.
+/// Eight groups, or fewer with one `::` at the end, in the middle, or at the beginning.
 fn ipv6() -> String {
     let group = "[0-9A-Fa-f]{1,4}";
     let mut forms = vec![format!("({group}:){{7}}{group}"), format!("({group}:){{1,7}}:")];
@@ -38,7 +38,8 @@ fn ipv6() -> String {
     forms.join("|")
 }
 
-/// Shorter numbers; then, for each digit, the numbers that agree up to it and have a smaller one there; then the largest.
+/// Shorter numbers; then, for each digit, the numbers with the same prefix and a smaller digit there; then `largest`
+/// itself.
 fn alternatives(largest: u64) -> Vec<String> {
     let digits = largest.to_string();
     let mut alternatives = vec![match digits.len() {

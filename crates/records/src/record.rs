@@ -10,66 +10,66 @@ use serde_json::Value;
 use std::{fmt::Display, marker::PhantomData, str::FromStr};
 use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
 
-/// A record: what identifies it, and what it says. The macro `record!` describes one.
+/// A record: its key and its fields. Described by the macro `record!`.
 pub trait Record {
-    /// What it is in the domain.
+    /// The type in the domain.
     type Value;
-    /// What identifies it.
+    /// The type of the key.
     type Key;
 
-    /// Its name among the schemas of a document.
+    /// The name of its schema.
     const NAME: &'static str;
-    /// Whether it says anything beside its key.
+    /// Whether it has fields besides its key.
     const HAS_FIELDS: bool;
 
-    /// What identifies it, part by part.
+    /// Returns the parts of the key.
     fn key_parts() -> Vec<KeyPart>;
 
-    /// Reads the key out of a path.
+    /// Reads the key from a path.
     fn key(path: PathParts<'_>, mistakes: &mut Mistakes) -> Option<Self::Key>;
 
-    /// Reads the record, every field of it, so that every mistake is noted.
+    /// Reads every field of the record, so that every error is recorded.
     fn read(keys: Keys<'_>, fields: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
 
-    /// Writes the key's fields.
+    /// Writes the fields of the key.
     fn write_key<M: SerializeMap>(value: &Self::Value, map: &mut M) -> Result<(), M::Error>;
 
     /// Writes all other fields.
     fn write_fields<M: SerializeMap>(value: &Self::Value, map: &mut M) -> Result<(), M::Error>;
 
-    /// Describes all fields but those of the key.
+    /// Adds the schemas of all fields except the key.
     fn describe(object: ObjectBuilder) -> ObjectBuilder;
 
-    /// A record without its key, as someone could send it.
+    /// Returns an example without the key.
     fn example() -> Value;
 }
 
 /// A part of a key.
 pub struct KeyPart {
-    /// What the record calls it.
+    /// The name of the field.
     pub field: &'static str,
-    /// What paths call it.
+    /// The name of the path parameter.
     pub parameter: &'static str,
-    /// What it is.
+    /// The description.
     pub description: &'static str,
-    /// What it looks like.
+    /// The schema.
     pub schema: RefOr<Schema>,
 }
 
-/// Gives the text that stands in a path in place of a parameter.
+/// Returns the text of a path parameter.
 pub type PathParts<'a> = &'a dyn Fn(&str) -> &'a str;
 
 /// Where the key of a record comes from.
 #[derive(Clone, Copy)]
 pub enum Keys<'a> {
-    /// The path has it; the record may repeat it.
+    /// From the path; the record may repeat it.
     InPath(PathParts<'a>),
-    /// The record has to say it.
+    /// From the record, which must contain it.
     InRecord,
 }
 
 impl Keys<'_> {
-    /// Reads a part of the key, which the record has under any of these names.
+    /// Reads a part of the key, which the record may contain under any of these names.
     pub(crate) fn read<T: FromStr<Err = Invalid> + PartialEq + Display>(
         self,
         parameter: &str,
@@ -80,7 +80,7 @@ impl Keys<'_> {
         let Self::InPath(path) = self else {
             return fields.required(names.first()?, mistakes)?.text(mistakes);
         };
-        // Where the path has something else, that is noted already, and what the record says of it does not matter.
+        // An invalid path parameter is recorded already, so the record's value does not matter then.
         let key = path(parameter).parse::<T>().ok();
         let mut agreed = true;
         for name in names {
@@ -97,7 +97,7 @@ impl Keys<'_> {
     }
 }
 
-/// A part of a path as a part of a key.
+/// Parses a path parameter as a part of a key.
 pub(crate) fn part<T: FromStr<Err = Invalid>>(
     path: PathParts<'_>,
     parameter: &str,
@@ -109,14 +109,14 @@ pub(crate) fn part<T: FromStr<Err = Invalid>>(
     path(parameter).parse().map_err(refused).ok()
 }
 
-/// Reads a record from a body, which may be no JSON at all, and its key from a path. All mistakes are told at once. Where
-/// the key says everything, the body does not matter.
+/// Reads a record from a body, which may not be JSON, and its key from a path. Returns all errors at once. The body
+/// of a record without fields is ignored.
 pub fn read_body<R: Record>(
     path: PathParts<'_>,
     body: &Result<Value, serde_json::Error>,
 ) -> Result<R::Value, Vec<Mistake>> {
     let mut mistakes = Mistakes::default();
-    // What the path should have and has not is told first.
+    // Errors in the path are reported first.
     R::key(path, &mut mistakes);
     let nothing = Ok(Value::Object(serde_json::Map::new()));
     let body = if R::HAS_FIELDS { body } else { &nothing };
@@ -124,7 +124,7 @@ pub fn read_body<R: Record>(
     mistakes.unless_any(read)
 }
 
-/// Reads a record and nothing else.
+/// Reads a record. Records an error for every unknown field.
 pub(crate) fn object<R: Record>(
     keys: Keys<'_>,
     node: Node<'_, '_>,
@@ -136,11 +136,11 @@ pub(crate) fn object<R: Record>(
     read
 }
 
-/// A record without its key, as a look-up answers and a PUT takes it.
+/// A record without its key, as returned by a lookup and accepted by a PUT.
 pub struct Body<'a, R: Record>(&'a R::Value);
 
 impl<'a, R: Record> Body<'a, R> {
-    /// The body of this record.
+    /// Wraps a record.
     pub fn of(value: &'a R::Value) -> Self {
         Self(value)
     }
@@ -154,7 +154,7 @@ impl<R: Record> Serialize for Body<'_, R> {
     }
 }
 
-/// A record as a part of another, without a key of its own.
+/// A record nested in another, without a key of its own.
 pub(crate) struct Nested<R>(PhantomData<R>);
 
 impl<R: Record> Format for Nested<R> {
@@ -173,14 +173,18 @@ impl<R: Record> Format for Nested<R> {
     }
 }
 
-/// The schema of a record without its key.
+/// Returns the schema of a record without its key.
 pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
     R::describe(closed_object()).into()
 }
 
-/// Describes a record: a name and what it is in the domain; its key, with the names that the record has for each part and
-/// the one that paths have; its fields, each with its name, its format and where it is in the domain's value; an example;
-/// and how the parts make that value.
+/// Describes a record by:
+///
+/// - its name and its type in the domain;
+/// - its key: each part with its field names and its path parameter;
+/// - its fields: each with its name, its format and its place in the domain's value;
+/// - an example;
+/// - an expression that builds the value.
 macro_rules! record {
     (
         $(#[doc = $about:literal])+

@@ -1,4 +1,4 @@
-//! What a cluster of the bot reports about itself.
+//! The report of a cluster of the bot.
 
 use crate::{
     format::{Format, Written},
@@ -14,7 +14,7 @@ use utoipa::openapi::{
     schema::{AdditionalProperties, Type},
 };
 
-/// A report that nobody has dated yet.
+/// A report without its time of arrival.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     cluster: ClusterId,
@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report, received at this time.
+    /// Adds the time of arrival.
     #[must_use]
     pub fn received(self, received_at: Timestamp) -> Heartbeat {
         let Self { cluster, memory, started_at, shards } = self;
@@ -33,11 +33,11 @@ impl Report {
 }
 
 record! {
-    /// How a cluster of the bot is.
-    // What reports and where it reports are the same here, so the cluster goes by either name.
+    /// The status of a cluster of the bot.
+    // The reporter is the resource itself, so a report may call its cluster `cluster` or `id`.
     pub ClusterReport of Report {
         key {
-            /// The cluster's id, which the bot chooses.
+            /// The cluster's id. Chosen by the bot.
             cluster ["cluster", "id"] in "cluster": ClusterId = cluster;
         }
         fields {
@@ -45,7 +45,7 @@ record! {
             memory ["memory"]: Megabytes = memory;
             /// When the cluster started, in seconds since 1970; a fraction is dropped.
             started_at ["started_at"]: Seconds = started_at;
-            /// Each shard by its id.
+            /// The shards by their ids.
             shards ["shards"]: Shards = shards;
         }
         example {
@@ -57,13 +57,12 @@ record! {
 }
 
 impl ClusterReport {
-    /// The largest report that is valid, in bytes, as programs write it: each shard has its id and three numbers at their
-    /// longest.
+    /// Size of the largest valid report, in bytes: each shard has an id and three numbers of maximum length.
     pub const LARGEST: usize = Shards::MAX * 256 + 1024;
 }
 
 record! {
-    /// A shard, in the bot's own numbers.
+    /// A shard, in the bot's own units.
     pub(crate) ShardReport of Shard {
         key {}
         fields {
@@ -71,7 +70,7 @@ record! {
             heartbeat_sent ["heartbeatSent"]: Number = heartbeat_sent;
             /// When the platform last acknowledged one, in seconds since 1970.
             heartbeat_acknowledged ["heartbeatAcknowledged"]: Number = heartbeat_acknowledged;
-            /// How long that took, in milliseconds.
+            /// The round trip of that heartbeat, in milliseconds.
             latency ["latency"]: Number = latency;
         }
         example {"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48}

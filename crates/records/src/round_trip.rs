@@ -1,4 +1,4 @@
-//! What is written is read back, whatever it is.
+//! Property tests: every record that is written can be read again.
 
 use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
@@ -28,7 +28,7 @@ fn roles() -> impl Strategy<Value = RoleSet> {
         .prop_map(|ids| RoleSet::new(ids.into_iter().map(|id| RoleId::new(id).unwrap()).collect()).unwrap())
 }
 
-/// Text with everything that JSON has to escape, and line ends of all kinds.
+/// Text with all characters that JSON escapes, and all kinds of line ends.
 fn any_text(length: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = String> {
     let odd = select(vec!['\n', '\r', '"', '\\', '\u{1}', '\u{7f}', '\u{2028}', '\u{feff}', '🦉', '/']);
     let not_nul = any::<char>().prop_filter("NUL is refused", |character| *character != '\0');
@@ -152,7 +152,7 @@ fn record() -> impl Strategy<Value = Record> {
     ]
 }
 
-/// What the document says of a line of a sync.
+/// The schema of a line of a sync, from the OpenAPI document.
 static LINE: LazyLock<Validator> = LazyLock::new(|| {
     let schemas: BTreeMap<_, _> = schemas().into_iter().collect();
     let document = json!({"$ref": "#/components/schemas/SyncLine", "components": {"schemas": schemas}});

@@ -1,4 +1,4 @@
-//! Everything that the schemas of records refer to.
+//! The schemas of records and of everything they refer to.
 
 use crate::{
     line::{SyncLine, lines},
@@ -13,8 +13,7 @@ use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-/// The schemas, by their names among the components of a document. Those of records that are kept under a key are named by
-/// whoever serves them.
+/// Returns the schemas by component name. The schemas of records with a key are added by the crate that serves them.
 #[must_use]
 pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = lines();

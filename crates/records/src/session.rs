@@ -1,4 +1,4 @@
-//! Sessions, as only an export of this service holds them.
+//! Sessions, which only an export of this service contains.
 
 use crate::{format::AddedLater, record::record, values::Micros};
 use companion_domain::{
@@ -19,7 +19,7 @@ record! {
             created_at ["created_at"]: Micros = created_at;
             /// In microseconds since 1970.
             last_seen_at ["last_seen_at"]: Micros = last_seen_at;
-            /// What its device called itself; absent in files of versions that did not know.
+            /// The user agent at the sign-in. Absent in files of older versions.
             user_agent ["user_agent"]: AddedLater<UserAgent> = user_agent;
         }
         example {

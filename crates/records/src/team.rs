@@ -18,9 +18,9 @@ record! {
         fields {
             /// The unique name.
             username ["username"]: Name = user.username;
-            /// The name that others see.
+            /// The display name.
             name ["name"]: Name = user.name;
-            /// The address of a picture.
+            /// The URL of a picture.
             avatar ["avatar"]: WebUrl = user.avatar;
             /// The identity provider's id of the user.
             id ["discord_id"]: UserId = user.id;
@@ -28,9 +28,9 @@ record! {
             role ["role"]: Name = role;
             /// The colour of the role.
             color ["color"]: Colour = color;
-            /// The part of the team.
+            /// The category.
             category ["category"]: Name = category;
-            /// The place in the category; lower comes first.
+            /// The order within the category, ascending.
             position ["position"]: i32 = position;
         }
         example {
@@ -42,20 +42,20 @@ record! {
     TeamMember { user: User { id, username, name, avatar }, role, color, category, position }
 }
 
-/// The longest way to write a character of a name: an escaped pair, as of an emoji.
+/// Length of the longest escape of a character: a surrogate pair, as of an emoji.
 const ESCAPED: usize = "\\uD83E\\uDD89".len();
-/// The four names and the address of an entry at their longest, and enough for all the rest.
+/// Maximum size of an entry in bytes: four names and a URL of maximum length, and room for the rest.
 const LARGEST_MEMBER: usize = 4 * ESCAPED * *Name::LENGTH.end() + 2 * WebUrl::MAX_LENGTH + 512;
 
-/// The whole team: a bare list of its members.
+/// The whole team: a list of its members.
 #[derive(Debug)]
 pub enum Team {}
 
 impl Team {
-    /// The largest team that is valid, in bytes, as programs write it.
+    /// Size of the largest valid team, in bytes.
     pub const LARGEST: usize = Roster::MAX * LARGEST_MEMBER;
 
-    /// Reads a team from a body, which may be no JSON at all. All mistakes are told at once.
+    /// Reads a team from a body, which may not be JSON. Returns all errors at once.
     pub fn read_body(body: &Result<Value, serde_json::Error>) -> Result<Roster, Vec<Mistake>> {
         let mut mistakes = Mistakes::default();
         let read = mistakes.document(body).and_then(|node| Self::read(node, &mut mistakes));
@@ -72,7 +72,7 @@ impl Team {
             .ok()
     }
 
-    /// A team as someone could send it.
+    /// Returns an example of a team.
     #[must_use]
     pub fn example() -> Value {
         Value::Array(vec![TeamMemberRecord::example()])
@@ -86,8 +86,8 @@ impl PartialSchema for Team {
             .max_items(Some(Roster::MAX))
             .unique_items(true)
             .description(Some(
-                "The whole team. Nobody stands twice in one category: entries with the same `discord_id` and `category` \
-                 are refused with 422.",
+                "The whole team. A user is listed at most once per category: entries with the same `discord_id` and \
+                 `category` are rejected with 422.",
             ))
             .into()
     }

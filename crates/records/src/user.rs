@@ -10,11 +10,11 @@ record! {
         fields {
             /// The unique name.
             username ["username"]: Name = username;
-            /// The name that others see.
+            /// The display name.
             name ["name"]: Name = name;
             /// The identity provider's id of the user.
             id ["id"]: UserId = id;
-            /// The address of a picture.
+            /// The URL of a picture.
             avatar ["avatar"]: WebUrl = avatar;
         }
         example {
@@ -25,11 +25,11 @@ record! {
     User { id, username, name, avatar }
 }
 
-/// A blocked user, of whom nothing more is said.
+/// A blocked user, without further fields.
 type Blocked = (UserId,);
 
 record! {
-    /// A user who may not use the service.
+    /// A blocked user.
     pub BlockedRecord of Blocked {
         key {
             /// The user's id.
@@ -42,14 +42,14 @@ record! {
 }
 
 record! {
-    /// What a user is granted by name.
+    /// Permissions granted to a user by name.
     pub StaffRecord of (UserId, StaffPermissions) {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = 0;
         }
         fields {
-            /// The names of permissions.
+            /// Names of permissions.
             grants ["permissions"]: StaffPermissions = 1;
         }
         example {"permissions": ["SUPPORT", "DOCWRITER"]}

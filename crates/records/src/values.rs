@@ -1,4 +1,4 @@
-//! The formats of the domain's values. Their limits are those of the domain.
+//! The JSON formats of the domain's values. The limits are those of the domain.
 
 use crate::{
     format::{Format, Written, closed_object},
@@ -40,7 +40,7 @@ fn bounded(length: &std::ops::RangeInclusive<usize>) -> ObjectBuilder {
         .max_length(Some(*length.end()))
 }
 
-/// Values that are text, and show themselves as what they are read from.
+/// Values that are text, with `Display` as the inverse of `FromStr`.
 macro_rules! texts {
     ($($type:ty: $schema:expr;)+) => {
         $(impl Format for $type {
@@ -75,7 +75,7 @@ texts! {
     RoleId: Ref::from_schema_name(Snowflake::name());
 }
 
-/// An id of the platform: a number too large for JavaScript, so it travels as text.
+/// An id of the platform. Sent as text, since the number is too large for JavaScript.
 #[derive(Debug)]
 pub enum Snowflake {}
 
@@ -91,7 +91,7 @@ impl PartialSchema for Snowflake {
 
 impl ToSchema for Snowflake {}
 
-/// Values that are made of one JSON value by one rule, and are written as one.
+/// Values with their own conversion from and to a single JSON value.
 macro_rules! values {
     ($($(#[$doc:meta])* $type:ty as $value:ty {
         read |$node:ident, $mistakes:ident| $read:expr;
@@ -120,7 +120,7 @@ macro_rules! values {
 /// Seconds since 1970. A fraction is dropped.
 pub(crate) enum Seconds {}
 
-/// Microseconds since 1970, as only this service writes them.
+/// Microseconds since 1970. Only written by this service.
 pub(crate) enum Micros {}
 
 values! {
@@ -154,7 +154,7 @@ values! {
         write |it, serializer| serializer.serialize_f64(it.get());
         schema number().minimum(Some(0)).maximum(Some(Megabytes::MAX));
     }
-    // A number of the bot's own: a whole one stays whole.
+    // A number that the service does not interpret: an integer stays an integer.
     Number as Number {
         read |node, mistakes| match node.value.as_i64() {
             Some(whole) => Some(Number::Integer(whole)),
@@ -171,7 +171,7 @@ values! {
         write |it, serializer| serializer.serialize_i64(it.seconds());
         schema number().minimum(Some(0)).exclusive_maximum(Some(Timestamp::MAX_SECONDS + 1));
     }
-    // No spelling with a fraction or an exponent here: it might not say exactly which number was meant.
+    // Fractions and exponents are rejected, since the parsed number might not be exact.
     Micros as Timestamp {
         read |node, mistakes| {
             let micros = node.value.as_i64().map(Timestamp::from_micros);
@@ -230,7 +230,7 @@ fn count<T>(
     node.integer(|number| make(u64::try_from(number).unwrap_or(u64::MAX)), mistakes)
 }
 
-/// Values that are lists of a bounded length.
+/// Lists of bounded length.
 macro_rules! lists {
     ($($list:ident of $item:ident),+) => {
         $(impl Format for $list {
