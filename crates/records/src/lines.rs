@@ -4,7 +4,7 @@ use crate::line::{Accepted, read_line};
 use companion_domain::port::{Numbered, RefusedLine};
 
 /// Maximum length of a line, in bytes. A guild with every role bound to every key stays below it.
-const LONGEST_LINE: usize = 256 * 1024;
+const MAX_LINE_LENGTH: usize = 256 * 1024;
 
 /// Parses a stream of bytes in chunks of any size into the records of its lines. Empty lines are skipped; the last
 /// line needs no newline.
@@ -12,16 +12,16 @@ const LONGEST_LINE: usize = 256 * 1024;
 pub struct Lines {
     accepted: Accepted,
     /// The beginning of a line whose end has not arrived yet.
-    unfinished: Vec<u8>,
+    partial_line: Vec<u8>,
     /// Number of complete lines.
-    ended: u64,
+    completed_lines: u64,
 }
 
 impl Lines {
     /// Creates a parser for these kinds of lines.
     #[must_use]
     pub fn new(accepted: Accepted) -> Self {
-        Self { accepted, unfinished: Vec::new(), ended: 0 }
+        Self { accepted, partial_line: Vec::new(), completed_lines: 0 }
     }
 
     /// Takes the next chunk. Returns the records of the lines that it completes.
@@ -31,33 +31,37 @@ impl Lines {
         // The last piece has no newline yet; all before it complete a line.
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
-            if self.unfinished.is_empty() {
+            if self.partial_line.is_empty() {
                 records.extend(self.line(part)?);
             } else {
-                self.keep(part)?;
-                let line = std::mem::take(&mut self.unfinished);
+                self.buffer(part)?;
+                let line = std::mem::take(&mut self.partial_line);
                 records.extend(self.line(&line)?);
             }
         }
-        self.keep(last)?;
+        self.buffer(last)?;
         Ok(records)
     }
 
     /// Ends the stream. Returns the record of a last line without a newline.
     pub fn finish(mut self) -> Result<Option<Numbered>, RefusedLine> {
-        let line = std::mem::take(&mut self.unfinished);
+        let line = std::mem::take(&mut self.partial_line);
         self.line(&line)
     }
 
-    fn keep(&mut self, part: &[u8]) -> Result<(), RefusedLine> {
-        self.unfinished.extend_from_slice(part);
-        if self.unfinished.len() > LONGEST_LINE { Err(too_long(self.ended + 1)) } else { Ok(()) }
+    fn buffer(&mut self, part: &[u8]) -> Result<(), RefusedLine> {
+        self.partial_line.extend_from_slice(part);
+        if self.partial_line.len() > MAX_LINE_LENGTH {
+            Err(too_long(self.completed_lines + 1))
+        } else {
+            Ok(())
+        }
     }
 
     fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, RefusedLine> {
-        self.ended += 1;
-        let line = self.ended;
-        if bytes.len() > LONGEST_LINE {
+        self.completed_lines += 1;
+        let line = self.completed_lines;
+        if bytes.len() > MAX_LINE_LENGTH {
             return Err(too_long(line));
         }
         let bytes = bytes.trim_ascii();
@@ -87,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn records_do_not_depend_on_how_the_stream_is_cut() {
+    fn parses_records_in_chunks_of_any_size() {
         for size in 1..=STREAM.len() {
             let mut lines = Lines::new(Accepted::World);
             let mut records = Vec::new();
@@ -95,12 +99,12 @@ mod tests {
                 records.extend(lines.take(chunk).unwrap());
             }
             records.extend(lines.finish().unwrap());
-            assert_eq!(records, [blocked(1, 1), blocked(3, 2), blocked(4, 3)], "in pieces of {size}");
+            assert_eq!(records, [blocked(1, 1), blocked(3, 2), blocked(4, 3)], "in chunks of {size}");
         }
     }
 
     #[test]
-    fn a_bad_line_is_named_by_its_number_with_all_its_mistakes() {
+    fn reports_all_errors_of_a_line_with_its_number() {
         let text = b"{\"kind\":\"blocked\",\"user\":\"1\"}\n{\"kind\":\"member\",\"user\":1,\"rolls\":[]}\n";
         let error = Lines::new(Accepted::World).take(text).unwrap_err();
         assert_eq!(error.line, 2);
@@ -114,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_and_endless_lines_are_refused() {
+    fn rejects_invalid_json_and_overlong_lines() {
         let mut lines = Lines::new(Accepted::World);
         let refused = lines.take(b"{\"kind\":}\n").unwrap_err();
         assert_eq!(refused.to_string(), "line 1: is not JSON: expected value at column 9");
@@ -122,13 +126,13 @@ mod tests {
         let endless = vec![b' '; 64 * 1024];
         let refused = (0..8).find_map(|_| lines.take(&endless).err());
         assert_eq!(refused.unwrap().to_string(), "line 1: is longer than 256 KiB");
-        let whole = [vec![b' '; LONGEST_LINE + 1], vec![b'\n']].concat();
+        let whole = [vec![b' '; MAX_LINE_LENGTH + 1], vec![b'\n']].concat();
         let refused = Lines::new(Accepted::World).take(&whole).unwrap_err();
-        assert_eq!(refused.to_string(), "line 1: is longer than 256 KiB", "however the stream is cut");
+        assert_eq!(refused.to_string(), "line 1: is longer than 256 KiB", "in one chunk");
     }
 
     #[test]
-    fn sessions_and_grants_come_only_with_an_archive() {
+    fn accepts_sessions_and_grants_only_in_archives() {
         let id = "0".repeat(64);
         let line = format!(r#"{{"kind":"session","id":"{id}","user":"1","created_at":1,"last_seen_at":2}}"#);
         assert!(matches!(read_line(line.as_bytes(), Accepted::Archive), Ok(Record::Session(_))));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
 
 /// Maximum length of a name in an error, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// The invalid fields found so far.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl fmt::Display for Path<'_> {
 
 /// Truncates a name: a caller can send one as long as a body.
 fn shortened(name: &str) -> &str {
-    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
+    name.char_indices().nth(MAX_NAME_LENGTH).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
 }
 
 /// A value and its path.
@@ -96,7 +96,7 @@ impl<'v, 'p> Node<'v, 'p> {
         make: impl FnOnce(i64) -> Result<T, Invalid>,
         mistakes: &mut Mistakes,
     ) -> Option<T> {
-        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(near_whole_number));
+        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(integral_float));
         let Some(number) = whole else { return self.refuse(mistakes, "must be a whole number") };
         self.accept(make(number), mistakes)
     }
@@ -172,7 +172,7 @@ impl<'v, 'p> Node<'v, 'p> {
 }
 
 /// Converts a float without a fraction. One that is too large saturates at a value that is rejected everywhere.
-fn near_whole_number(number: f64) -> Option<i64> {
+fn integral_float(number: f64) -> Option<i64> {
     (number.fract() == 0.0).then_some(number as i64)
 }
 

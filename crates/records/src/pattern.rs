@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_accepted_exactly_up_to_the_largest() {
+    fn matches_exactly_the_numbers_up_to_the_largest() {
         for largest in [1, 5, 9, 10, 42, 99, 100, 1090, 2000] {
             let [from_one, from_zero] = [from_one_to(largest), from_zero_to(largest)]
                 .map(|pattern| jsonschema::validator_for(&json!({"pattern": pattern})).unwrap());
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_what_the_domain_reads_as_ids() {
+    fn id_patterns_agree_with_the_domain() {
         let (users, shards) = (from_one_to(u64::MAX), from_zero_to(u32::MAX.into()));
         for text in [
             "",
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_what_the_domain_reads_as_addresses() {
+    fn url_pattern_agrees_with_the_domain() {
         let pattern = web_url();
         for (text, expected) in [
             ("https://cdn.example/icons/1.png", true),

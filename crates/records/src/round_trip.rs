@@ -161,7 +161,7 @@ static LINE: LazyLock<Validator> = LazyLock::new(|| {
 
 proptest! {
     #[test]
-    fn records_come_back_as_they_were_written_however_the_stream_is_cut(
+    fn records_round_trip_in_chunks_of_any_size(
         records in vec(record(), 0..8),
         size in 1..500_usize,
     ) {
@@ -180,14 +180,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_as_it_is_described(record in record()) {
+    fn written_lines_match_their_schema(record in record()) {
         let line: Value = serde_json::from_str(&write_line(record.clone())).unwrap();
         let described = !matches!(record, Record::Session(_) | Record::Grant(..));
         prop_assert_eq!(LINE.is_valid(&line), described, "{}", line);
     }
 
     #[test]
-    fn no_bytes_make_the_reader_stumble(bytes in vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..200)) {
         let mut lines = Lines::new(Accepted::World);
         if lines.take(&bytes).is_ok() {
             let _ = lines.finish();
