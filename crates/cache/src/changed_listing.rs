@@ -10,8 +10,7 @@ pub(crate) struct ChangedListing {
 }
 
 impl ChangedListing {
-    /// Returns the listing with the stored state of the guild. Returns `None` if the user's own part has changed as
-    /// well.
+    /// Returns the listing with the stored state of the guild. Returns `None` if the user's own part has changed as well.
     pub(crate) fn with(&self, stored: &Listing) -> Option<Listing> {
         let Self { listing, guild } = self;
         let Listing { blocked, grant, subscription, staff, guilds, guild_subscriptions } = stored;

@@ -1,4 +1,4 @@
-//! All entries of one process. Readers take no lock; writers are serialised by one mutex.
+//! All entries of one process. Readers never wait for the mutex that serialises writers.
 
 use crate::{
     change_log::ChangeLog,
@@ -149,16 +149,14 @@ impl Entries {
 
     /// Invalidates every session.
     pub(crate) fn invalidate_all_sessions(&self) {
-        // Held until the tables are empty; otherwise `touch_session` could insert a session again that it read
-        // before.
+        // Held until the tables are empty; otherwise `touch_session` could insert a session again that it read before.
         let mut state = self.state();
         state.change_log.record_kind(Kind::Session);
         self.sessions.clear();
         self.absent.clear();
     }
 
-    /// Invalidates loads in flight that depend on this kind. Existing entries stay valid until they are reloaded or
-    /// dropped.
+    /// Invalidates loads in flight that depend on this kind. Existing entries stay valid until they are reloaded or dropped.
     pub(crate) fn invalidate_kind(&self, kind: Kind) {
         let mut state = self.state();
         state.change_log.record_kind(kind);
@@ -252,8 +250,7 @@ impl Entries {
         listing: &Listing,
         position: u64,
     ) -> Option<Arc<Listing>> {
-        // Not cached without a grant or a list: the user is about to be signed out, or the list is about to be
-        // fetched.
+        // Not cached without a grant or a list: the user is about to be signed out, or the list is about to be fetched.
         listing.list()?;
         let mut state = self.state();
         let parts = Parts::of(listing);
@@ -329,8 +326,7 @@ impl Weighter<UserId, Arc<ListingEntry>> for Weight {
     }
 }
 
-/// Marks evicted listings stale: once out of the table they are no longer invalidated, but readers may still hold
-/// them.
+/// Marks evicted listings stale: once out of the table they are no longer invalidated, but readers may still hold them.
 #[derive(Clone)]
 struct MarkStale;
 

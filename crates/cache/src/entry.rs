@@ -143,8 +143,7 @@ impl ListingEntry {
     }
 }
 
-/// The share of a guild's weight that is charged to one listing. At least a quarter, since the other listings may be
-/// evicted.
+/// The share of a guild's weight that is charged to one listing. At least a quarter, since the other listings may be evicted.
 fn share_of(guild: &Arc<GuildEntry>) -> usize {
     guild.weight() / Arc::strong_count(guild).clamp(1, 4)
 }

@@ -21,8 +21,7 @@ pub(crate) struct SharedGuilds {
 }
 
 impl SharedGuilds {
-    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`, after calling `note` with
-    /// it.
+    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`, after calling `note` with it.
     pub(crate) fn share(
         &mut self,
         id: GuildId,

@@ -68,8 +68,7 @@ impl CachedListings {
             }
             Ok(reader.read(user).await?)
         };
-        // The position in the key keeps a request that begins after a change from joining a load that began before
-        // it.
+        // The position in the key keeps a request that begins after a change from joining a load that began before it.
         let loaded = self.loads.join(&*self.reader.trust.scheduler, (user, position), load).await;
         loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
     }

@@ -63,8 +63,7 @@ impl Subscriber for CacheSubscriber {
 }
 
 impl CacheSubscriber {
-    /// Invalidates the guilds that changed subscriptions name now. The guilds they named before are known to the
-    /// entries.
+    /// Invalidates the guilds that changed subscriptions name now. The guilds they named before are known to the entries.
     async fn invalidate_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
         for user in subscribers {
             match self.records.find(&RecordKey::Subscription(*user)).await {
@@ -82,8 +81,7 @@ impl CacheSubscriber {
         Ok(())
     }
 
-    /// Invalidates everything of these kinds. Sessions and blocks take effect at once; other listings are reloaded
-    /// first.
+    /// Invalidates everything of these kinds. Sessions and blocks take effect at once; other listings are reloaded first.
     async fn invalidate_kinds(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
         if kinds.contains(&Kind::Session) {
             self.entries.invalidate_all_sessions();

@@ -223,8 +223,7 @@ pub struct Tally {
     pub added: u64,
     /// Records that are different now.
     pub changed: u64,
-    /// Records that are gone. Records removed along with another one, such as members with their guild, are not
-    /// counted.
+    /// Records that are gone. Records removed along with another one, such as members with their guild, are not counted.
     pub removed: u64,
 }
 

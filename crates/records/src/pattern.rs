@@ -38,8 +38,7 @@ fn ipv6() -> String {
     forms.join("|")
 }
 
-/// Shorter numbers; then, for each digit, the numbers with the same prefix and a smaller digit there; then `largest`
-/// itself.
+/// Shorter numbers; then, for each digit, the numbers with the same prefix and a smaller digit there; then `largest` itself.
 fn alternatives(largest: u64) -> Vec<String> {
     let digits = largest.to_string();
     let mut alternatives = vec![match digits.len() {

@@ -95,8 +95,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Adds two equal tasks, the second when the first begins. Every other order is one of these with the two
-    /// exchanged.
+    /// Adds two equal tasks, the second when the first begins. Every other order is one of these with the two exchanged.
     fn alike(&self, first: impl Future<Output = ()> + 'static, second: impl Future<Output = ()> + 'static) {
         let tasks = self.tasks.clone();
         self.tasks.add(async move {

@@ -63,8 +63,7 @@ impl RoleSet {
     /// The platform allows 250 roles in a guild; twice that leaves room for growth.
     pub const MAX: usize = 500;
 
-    /// Sorts and deduplicates the roles. Duplicates count towards the limit: a list that long is an error of its
-    /// sender.
+    /// Sorts and deduplicates the roles. Duplicates count towards the limit: a list that long is an error of its sender.
     pub fn new(mut roles: Vec<RoleId>) -> Result<Self, Invalid> {
         if roles.len() > Self::MAX {
             return Err(Invalid::new("roles", "a list of at most 500 role ids"));

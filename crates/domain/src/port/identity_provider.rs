@@ -47,8 +47,7 @@ pub trait IdentityProvider: Send + Sync {
         Ok(UserWithGuilds { user, guilds })
     }
 
-    /// Exchanges this user's refresh token for new tokens. The old ones may be invalid afterwards, whatever the
-    /// outcome.
+    /// Exchanges this user's refresh token for new tokens. The old ones may be invalid afterwards, whatever the outcome.
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError>;
 
     /// Ends the whole authorisation that the token belongs to. Succeeds if the token is already invalid.

@@ -38,8 +38,7 @@ pub trait FeedbackStore: Send + Sync {
 /// Reads the guilds that the bot reports.
 #[async_trait]
 pub trait GuildDirectory: Send + Sync {
-    /// Returns those of `guilds` that have the bot, each once, in any order, with the user's roles in them, as one
-    /// snapshot.
+    /// Returns those of `guilds` that have the bot, each once, in any order, with the user's roles in them, as one snapshot.
     async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
 }
 

@@ -252,8 +252,7 @@ impl Mutation {
     }
 
     /// Checks what needs no store: that every kind can be written alone, and that no member belongs to a guild that
-    /// the batch itself has removed. Returns the guilds that must be stored already, because the batch names members
-    /// of them.
+    /// the batch itself has removed. Returns the guilds that must be stored already, because the batch names members of them.
     pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
         let mut there = BTreeMap::new();
         let mut needed = BTreeSet::new();

@@ -12,8 +12,7 @@ use std::num::NonZeroU32;
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Adds a session, and in the same step evicts what exceeds `cap` for its user, as decided by
-    /// [`exceeding`](crate::session::exceeding). Returns the evicted sessions, in any order. An existing id is a
-    /// conflict.
+    /// [`exceeding`](crate::session::exceeding). Returns the evicted sessions, in any order. An existing id is a conflict.
     ///
     /// The new session is never evicted, whatever its date: room is made before it is added. Ended sessions stay
     /// while there is room. Unreadable sessions take no room.
@@ -49,8 +48,7 @@ pub trait SessionStore: Send + Sync {
     /// Ends a session and returns it. `None` if it does not exist or is unreadable; an unreadable one is removed too.
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
-    /// Ends a session that is over according to `ended`, and returns it. `None` if it does not exist or is still
-    /// valid.
+    /// Ends a session that is over according to `ended`, and returns it. `None` if it does not exist or is still valid.
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
 
     /// Ends all sessions of a user, including unreadable ones. Returns the readable ones, in the order of

@@ -1,5 +1,4 @@
-//! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the
-//! store.
+//! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the store.
 
 use super::{
     ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
@@ -159,8 +158,7 @@ impl Stores {
     }
 }
 
-/// Records of a store while some kinds are external. Writes of those would have no visible effect, so they are
-/// rejected.
+/// Records of a store while some kinds are external. Writes of those would have no visible effect, so they are rejected.
 pub(super) struct RecordsKeptElsewhere {
     pub(super) stored: Arc<dyn Records>,
     pub(super) elsewhere: BTreeSet<Kind>,
@@ -217,8 +215,7 @@ impl RecordSource for StoredOnlySource<'_> {
     }
 }
 
-/// Listings with blocks and guilds from external ports, which are called each time. They are neither cached nor one
-/// snapshot.
+/// Listings with blocks and guilds from external ports, which are called each time. They are neither cached nor one snapshot.
 pub(super) struct ListingsFromElsewhere {
     pub(super) stored: Arc<dyn Listings>,
     pub(super) blocked: Arc<dyn BlockList>,

@@ -40,8 +40,7 @@ pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 #[async_trait]
 pub trait Scheduler: Send + Sync {
     /// Starts the work and returns at once. The work runs to its end even if the caller is cancelled, and waits for
-    /// no other work; only the end of the process aborts it. The order in which units of work are polled is
-    /// unspecified.
+    /// no other work; only the end of the process aborts it. The order in which units of work are polled is unspecified.
     fn start(&self, work: Work);
 
     /// Returns after this delay.

@@ -141,8 +141,7 @@ fn known_facts(
 }
 
 /// Returns the guilds that both the platform and the bot report, except those where the user is an ordinary member.
-/// They are ordered by role, then name, then id. A guild is premium if a subscription of `guild_subscriptions` names
-/// it.
+/// They are ordered by role, then name, then id. A guild is premium if a subscription of `guild_subscriptions` names it.
 #[must_use]
 pub fn list_guilds(
     user: &UserFacts,

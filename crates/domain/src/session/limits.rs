@@ -59,8 +59,7 @@ impl SessionLimits {
     }
 }
 
-/// Limits in absolute time: a session has ended if it was created at or before `created`, or last used at or before
-/// `seen`.
+/// Limits in absolute time: a session has ended if it was created at or before `created`, or last used at or before `seen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutoffs {
     /// Sessions created at or before this are too old.

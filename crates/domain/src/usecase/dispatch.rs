@@ -281,8 +281,7 @@ impl ChangeDispatcher {
         self.recent.read().unwrap_or_else(PoisonError::into_inner).between(after, until)
     }
 
-    /// Returns the revision up to which every subscriber shows every change. `None` until each of them has loaded
-    /// once.
+    /// Returns the revision up to which every subscriber shows every change. `None` until each of them has loaded once.
     #[must_use]
     pub fn shown(&self) -> Option<Revision> {
         self.subscribers().iter().map(|tracked| tracked.position()).min().flatten()

@@ -28,8 +28,7 @@ const BACKOFF: Span = Span::from_seconds(5);
 const MAX_REFUSALS: u32 = 2;
 /// How long a request waits for an attempt before it falls back to the last list.
 const REQUEST_WAIT: Duration = Duration::from_secs(1);
-/// How long an attempt waits for another node: slightly less than a request, so that the next request starts a new
-/// one.
+/// How long an attempt waits for another node: slightly less than a request, so that the next request starts a new one.
 const PEER_WAIT: Duration = Duration::from_millis(900);
 /// How often to check whether another node has finished.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -367,8 +366,7 @@ pub(super) fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
     mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Number of attempts by outcome since the process started. An attempt counts once, however many requests wait for
-/// it.
+/// Number of attempts by outcome since the process started. An attempt counts once, however many requests wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RefreshCounts {
     /// A newer list was stored.

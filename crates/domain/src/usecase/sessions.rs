@@ -120,8 +120,7 @@ impl ManageSessions {
         Ok(ended)
     }
 
-    /// Ends the session of a token and returns it. `None` if the token was not issued by this service or its session
-    /// is gone.
+    /// Ends the session of a token and returns it. `None` if the token was not issued by this service or its session is gone.
     pub async fn sign_out(&self, token: &str) -> Result<Option<Session>, StoreError> {
         match self.tokens.verify(token) {
             Ok(id) => self.revoke(&id).await,

@@ -78,8 +78,7 @@ impl Watch {
     /// Waits for the next event. Cancel-safe: no event is lost.
     pub async fn next(&mut self) -> Result<WatchEvent, StoreError> {
         if !self.has_begun {
-            // Without a watch nothing may have polled the feed recently. If this fails, the watch begins further
-            // back.
+            // Without a watch nothing may have polled the feed recently. If this fails, the watch begins further back.
             let _ = self.dispatcher.catch_up().await;
             self.has_begun = true;
         }
@@ -104,8 +103,7 @@ impl Watch {
         }
     }
 
-    /// Queues the changes after `position` up to `shown`. Returns where to begin anew if the history does not reach
-    /// back.
+    /// Queues the changes after `position` up to `shown`. Returns where to begin anew if the history does not reach back.
     async fn catch_up(
         &mut self,
         position: Revision,
