@@ -137,7 +137,7 @@ macro_rules! define_kinds {
 
             /// Returns whether a single record of this kind can be put and removed.
             #[must_use]
-            pub const fn is_alone(self) -> bool {
+            pub const fn is_writable_alone(self) -> bool {
                 match self { $(Self::$kind => $alone,)+ }
             }
 

@@ -96,7 +96,11 @@ impl<'a> Scene<'a> {
     }
 
     /// Adds two equal tasks, the second when the first begins. Every other order is one of these with the two exchanged.
-    fn alike(&self, first: impl Future<Output = ()> + 'static, second: impl Future<Output = ()> + 'static) {
+    fn add_symmetric(
+        &self,
+        first: impl Future<Output = ()> + 'static,
+        second: impl Future<Output = ()> + 'static,
+    ) {
         let tasks = self.tasks.clone();
         self.tasks.add(async move {
             tasks.add(second);
@@ -195,7 +199,7 @@ fn check(scenario: impl Fn(&Scene<'_>, bool)) {
 #[test]
 fn guild_write_during_two_reads() {
     check(|scene, here| {
-        scene.alike(scene.reading(1), scene.reading(1));
+        scene.add_symmetric(scene.reading(1), scene.reading(1));
         scene.changes(here, put_guild);
     });
 }
@@ -211,7 +215,7 @@ fn subscription_write_during_a_read_of_its_guild() {
 #[test]
 fn session_end_during_two_lookups() {
     check(|scene, here| {
-        scene.alike(scene.reading_session(), scene.reading_session());
+        scene.add_symmetric(scene.reading_session(), scene.reading_session());
         scene.changes(here, end_session);
     });
 }

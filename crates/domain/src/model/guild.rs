@@ -87,7 +87,7 @@ impl RoleSet {
 
     /// Returns whether the sets have a role in common.
     #[must_use]
-    pub fn meets(&self, other: &Self) -> bool {
+    pub fn intersects(&self, other: &Self) -> bool {
         self.0.iter().any(|role| other.0.binary_search(role).is_ok())
     }
 }
@@ -110,7 +110,7 @@ impl RoleBindings {
 
     /// Iterates over the keys that a member with these roles holds.
     pub fn held_by<'a>(&'a self, roles: &'a RoleSet) -> impl Iterator<Item = RoleKey> + 'a {
-        self.iter().filter(|(_, bound)| bound.meets(roles)).map(|(key, _)| key)
+        self.iter().filter(|(_, bound)| bound.intersects(roles)).map(|(key, _)| key)
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Subscription {
 impl Subscription {
     /// Returns whether the subscription makes its user a premium member: it has slots, or names a guild.
     #[must_use]
-    pub fn makes_member(&self) -> bool {
+    pub fn grants_membership(&self) -> bool {
         self.slots.get() > 0 || !self.guilds.as_slice().is_empty()
     }
 }

@@ -223,7 +223,7 @@ pub enum SyncError {
 /// One write of data that the bot feeds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mutation {
-    /// Adds a record, or replaces the one with its key. Its kind must be writable alone ([`Kind::is_alone`]), and the
+    /// Adds a record, or replaces the one with its key. Its kind must be writable alone ([`Kind::is_writable_alone`]), and the
     /// guild of a member must be known.
     Put(Record),
     /// Removes the record with this key. The guild of a member must be known. Removing a guild removes its members,
@@ -258,7 +258,7 @@ impl Mutation {
         let mut needed = BTreeSet::new();
         for mutation in batch {
             if let Self::Put(_) | Self::Remove(_) = mutation
-                && !mutation.kind().is_alone()
+                && !mutation.kind().is_writable_alone()
             {
                 return Err(ApplyError::NotAlone(mutation.kind()));
             }

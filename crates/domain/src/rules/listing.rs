@@ -120,7 +120,7 @@ fn known_facts(
     seen: Option<&GuildWithRoles>,
     premium: bool,
 ) -> FactSet {
-    let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.makes_member());
+    let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.grants_membership());
     let mut set = FactSet::default().with(Fact::GuildHasPlus, premium).with(Fact::UserHasPlus, subscribed);
     if let Some(membership) = membership {
         set = set

@@ -85,7 +85,7 @@ impl Holds {
             None => first..last,
             Some(_) => {
                 let since = status.uptime.since;
-                let Range { start, end } = alike(now.since(since));
+                let Range { start, end } = equal_wording(now.since(since));
                 // Before the start the uptime reads as zero, too.
                 (if start.is_zero() { first } else { since.after(start) })..since.after(end)
             }
@@ -109,7 +109,7 @@ pub fn in_words(length: Duration) -> String {
 }
 
 /// Returns the durations with the same wording as this one.
-pub(super) fn alike(length: Duration) -> Range<Duration> {
+pub(super) fn equal_wording(length: Duration) -> Range<Duration> {
     let seconds = length.as_secs();
     let grain = if seconds < 60 { 1 } else { 60 };
     let begin = seconds / grain * grain;
@@ -253,9 +253,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn alike_is_the_exact_range_of_equal_wording(millis in 0..=400_000_000_u64) {
+        fn equal_wording_is_an_exact_range(millis in 0..=400_000_000_u64) {
             let length = Duration::from_millis(millis);
-            let Range { start, end } = alike(length);
+            let Range { start, end } = equal_wording(length);
             prop_assert!((start..end).contains(&length));
             let (words, nanosecond) = (in_words(length), Duration::from_nanos(1));
             prop_assert_eq!(&in_words(start), &words);
