@@ -10,7 +10,7 @@ use std::fmt;
 ///
 /// - `event`: the kind's name in lines of a sync, in the change stream and in the audit log;
 /// - `stored`: its name in the history of a database, which must never change;
-/// - `replaced`: the word that replaces it in a sync, if a sync of the bot may contain it;
+/// - `replaced`: the word that selects it for replacement in a sync, if a sync of the bot may contain it;
 /// - `personal`: whether its changes reveal who uses the service, and when;
 /// - `listed`: whether the guild lists of users depend on it;
 /// - `alone`: whether a single record of it can be put and removed;
@@ -123,7 +123,7 @@ macro_rules! define_kinds {
                 match self { $(Self::$kind => $stored,)+ }
             }
 
-            /// Returns the word that replaces this kind in a sync. `None` if no sync of the bot may contain it.
+            /// Returns the word that selects this kind for replacement in a sync. `None` if no sync of the bot may contain it.
             #[must_use]
             pub const fn replaced(self) -> Option<&'static str> {
                 match self { $(Self::$kind => $replaced,)+ }

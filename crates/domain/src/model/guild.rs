@@ -25,12 +25,12 @@ pub struct Guild {
     pub bindings: RoleBindings,
 }
 
-/// A guild, and the roles of one user in it. Empty if the bot reported none.
+/// A guild, and the roles of one user in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildWithRoles {
     /// The guild, shared between listings.
     pub guild: Arc<Guild>,
-    /// The user's roles in the guild.
+    /// The user's roles in the guild. Empty if the bot reported none.
     pub roles: Arc<RoleSet>,
 }
 

@@ -119,12 +119,12 @@ macro_rules! slug {
 }
 
 slug!(
-    /// An entry of feedback. Chosen by the bot.
+    /// The id of an entry of feedback, chosen by the bot.
     FeedbackId,
     "feedback id"
 );
 slug!(
-    /// A process of the bot that reports its own status. Chosen by the bot.
+    /// The id of a process of the bot that reports its own status, chosen by the bot.
     ClusterId,
     "cluster id"
 );

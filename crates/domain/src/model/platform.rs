@@ -66,7 +66,7 @@ impl FromStr for PlatformPermissions {
 pub struct GuildList {
     /// The guilds.
     pub memberships: Arc<[Membership]>,
-    /// When the platform returned this list.
+    /// When it was fetched.
     pub fetched_at: Timestamp,
 }
 
@@ -157,7 +157,7 @@ impl FromStr for CodeVerifier {
     }
 }
 
-/// The platform's picture server, for users and guilds without a picture of their own.
+/// Builds URLs of the platform's picture server: avatars, and default pictures for users and guilds without one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PictureServer(super::WebUrl);
 
