@@ -61,8 +61,8 @@ pub struct Progress {
 const NOT_YET: u64 = u64::MAX;
 
 impl Progress {
-    /// Returns the minimum age of the subscriber's state: the time since the last pass that brought it up to date
-    /// began. `None` before the first one.
+    /// Returns an upper bound on the age of the subscriber's state: the time since the last pass that brought it up to
+    /// date began. `None` before the first one.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
         let began = self.up_to_date.load(SeqCst);
@@ -299,7 +299,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Returns the minimum age of each subscriber's state, by its name. `None` for one that has not loaded yet.
+    /// Returns the [`Progress::age`] of each subscriber, by its name. `None` for one that has not loaded yet.
     #[must_use]
     pub fn ages(&self) -> Vec<(&'static str, Option<Duration>)> {
         let age = |tracked: Arc<Tracked>| (tracked.subscriber.name(), tracked.progress.age());

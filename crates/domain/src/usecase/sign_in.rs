@@ -21,7 +21,7 @@ const SPENT_CODE_TTL: Span = Span::from_seconds(600);
 /// call to the platform five, so a list requested by then cannot cost the session.
 const LIST_REQUEST_DEADLINE: Span = Span::from_seconds(1);
 
-/// The input of a sign-in: exactly what is sent to the platform.
+/// The input of a sign-in, which is that of the code exchange.
 pub type SignInRequest = CodeExchange;
 
 /// A new session.
