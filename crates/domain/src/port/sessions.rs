@@ -65,7 +65,7 @@ pub trait SessionStore: Send + Sync {
 
     /// Sets each `created_at` and `last_seen_at` beyond the [horizon](Timestamp::horizon) of `now` to `now`, in up to
     /// `limit` sessions. Returns how many it changed; fewer than `limit` means that there are no others. Which go
-    /// first is unspecified. Otherwise a session from before a clock was set back would live until the clock has
+    /// first is unspecified. Without this, a session from before a clock was set back would live until the clock has
     /// caught up with it.
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
 }
