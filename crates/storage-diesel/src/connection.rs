@@ -1,4 +1,4 @@
-//! A connection to any of the databases, and the places where they differ.
+//! A connection to either database, and the operations in which they differ.
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{self, notification, transaction};
@@ -17,7 +17,7 @@ use diesel::{PgConnection, connection::SimpleConnection};
 
 #[derive(diesel::MultiConnection)]
 pub(crate) enum AnyConnection {
-    /// The embedded one.
+    /// The embedded database.
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteConnection),
     /// A server that several nodes share.
@@ -27,21 +27,21 @@ pub(crate) enum AnyConnection {
 
 pub(crate) type AnyBackend = <AnyConnection as Connection>::Backend;
 
-/// What a transaction may write, and so whom it waits for.
+/// What a transaction may write, which decides what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     All,
-    /// What nobody should have to wait for, and no bulk write of the world brings: sessions, grants, used codes and
-    /// clusters.
+    /// Sessions, grants, used codes and clusters. These writes must not wait, and no bulk write of the world contains
+    /// them.
     Urgent,
-    /// The world that the bot feeds, and at the very end the history.
+    /// The world that the bot feeds, and the history just before the commit.
     World,
 }
 
 impl AnyConnection {
-    /// Opens a transaction that will write: it has the right to from the start, so it cannot lose it halfway, and of what
-    /// it may write it sees everything that was committed before. Writers of the same pass one after another, over all
-    /// nodes; an embedded database has one right for all.
+    /// Begins a writing transaction. It takes the write lock up front, so it cannot fail to upgrade later, and it sees
+    /// every earlier commit to what it may write. Writers with the same access are serialised across nodes. An embedded
+    /// database has a single write lock.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "there is only one right to write")
@@ -64,7 +64,7 @@ impl AnyConnection {
         }
     }
 
-    /// Runs reads that all see the same moment.
+    /// Runs reads on one snapshot.
     pub(crate) fn snapshot<T, E: From<DatabaseError>>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -83,18 +83,18 @@ impl AnyConnection {
                 Ok(value)
             }
             Err(error) => {
-                // Where this fails the connection is broken, and whoever owns it will notice.
+                // If this fails the connection is broken, and its owner will notice.
                 let _ = self.roll_back();
                 Err(error)
             }
         }
     }
 
-    /// Lets the rest of the open transaction find rows by their keys where it wants few of a table, since their pages were
-    /// touched just before. A server would rather read the whole table, as if each page had to come from the disk.
+    /// Makes the planner prefer index scans for the rest of the transaction, because the pages of the rows it writes
+    /// were read just before. Without it PostgreSQL scans the whole table, assuming that pages come from disk.
     pub(crate) fn assume_cached(&mut self) -> QueryResult<()> {
         match self {
-            // It finds them by their keys anyway.
+            // SQLite uses the index anyway.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -106,21 +106,19 @@ impl AnyConnection {
         <Self as Connection>::TransactionManager::begin_transaction(self)
     }
 
-    /// Commits the innermost transaction or savepoint.
     pub(crate) fn commit(&mut self) -> QueryResult<()> {
         <Self as Connection>::TransactionManager::commit_transaction(self)
     }
 
-    /// Rolls the innermost transaction or savepoint back.
     pub(crate) fn roll_back(&mut self) -> QueryResult<()> {
         <Self as Connection>::TransactionManager::rollback_transaction(self)
     }
 
-    /// Tells other nodes of the newest revision, once the open transaction is committed.
+    /// Notifies other nodes of the newest revision when the open transaction commits.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there are no other nodes"))]
     pub(crate) fn notify(&mut self, latest: Revision) -> QueryResult<()> {
         match self {
-            // Another process finds out when it asks.
+            // Another process finds the change by polling.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -128,7 +126,7 @@ impl AnyConnection {
         }
     }
 
-    /// Whether the schema is the one that this version works with.
+    /// Returns whether the schema is the one that this version works with.
     pub(crate) fn has_complete_schema(&mut self) -> QueryResult<bool> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -138,8 +136,8 @@ impl AnyConnection {
         }
     }
 
-    /// Whether a transaction that could not begin says nothing against the connection. What SQLite has staged hangs on it;
-    /// a server may have changed its part since, so the next transaction looks for it anew.
+    /// Returns whether a connection stays usable after a failed begin. The temporary tables of a SQLite connection
+    /// depend on it. A server may have switched roles, so the next transaction reconnects.
     pub(crate) const fn survives_failed_begin(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -149,7 +147,7 @@ impl AnyConnection {
         }
     }
 
-    /// Sets whether commits make checkpoints, or leave them to someone else.
+    /// Sets whether commits on this connection run checkpoints.
     #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "a server does it by itself"))]
     pub(crate) fn set_auto_checkpoint(&mut self, on: bool) -> QueryResult<()> {
         match self {
@@ -160,7 +158,8 @@ impl AnyConnection {
         }
     }
 
-    /// Moves what was written from the log to where it belongs, while others go on. A server does it by itself.
+    /// Copies committed pages from the write-ahead log into the database, without blocking others. A server does this
+    /// by itself.
     pub(crate) fn checkpoint(&mut self) {
         match self {
             #[cfg(feature = "sqlite")]
@@ -170,7 +169,7 @@ impl AnyConnection {
         }
     }
 
-    /// Does what is due before the connection that writes is closed.
+    /// Runs the work that is due before a writing connection is closed.
     pub(crate) fn finish(&mut self) {
         match self {
             #[cfg(feature = "sqlite")]

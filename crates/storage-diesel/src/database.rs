@@ -1,4 +1,4 @@
-//! Which database it is, how it is reached, and how much of it may be used.
+//! The database in use: how to connect to it, and its limits.
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{self, PostgresOptions};
@@ -8,7 +8,6 @@ use crate::{connection::AnyConnection, error::OpenError, limits::Limits, purpose
 use companion_domain::port::Cause;
 use std::fmt;
 
-/// One of the databases, with its options.
 pub(crate) enum Database {
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteDatabase),
@@ -17,7 +16,7 @@ pub(crate) enum Database {
 }
 
 impl Database {
-    /// Brings the schema up to date. Returns the names of the steps applied.
+    /// Applies pending migrations. Returns their names.
     pub(crate) fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -45,19 +44,19 @@ impl Database {
         }
     }
 
-    /// Fails where what is written would not be found again: the database's file is no longer at its path. Such a
-    /// failure stays.
+    /// Returns an error if the database file is no longer at its path, because a write would then be lost. Once
+    /// returned, the error is permanent.
     pub(crate) fn check_file(&self) -> Result<(), String> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.identity.check(),
-            // The server's files are the server's affair.
+            // A server manages its own files.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
         }
     }
 
-    /// Whether the database's file was found not to be at its path any more.
+    /// Returns whether the database file is known to be gone from its path.
     pub(crate) fn has_lost_file(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -67,7 +66,7 @@ impl Database {
         }
     }
 
-    /// Notes a failure that may mean that the database is damaged. Returns whether it does.
+    /// Records a failure that may indicate a damaged database. Returns whether it does.
     pub(crate) fn note_failure(&self, message: &str) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -80,7 +79,7 @@ impl Database {
         }
     }
 
-    /// Why nothing may be written, if the database was found damaged.
+    /// Returns why writes are rejected, or `None` if no damage was found.
     pub(crate) fn damage(&self) -> Option<String> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -90,7 +89,8 @@ impl Database {
         }
     }
 
-    /// Looks at all of a database that was found damaged. Returns whether there was a doubt; an error means that it stays.
+    /// Checks every page of a database that was found damaged. Returns whether a check was necessary; `Err` means that
+    /// the damage remains.
     pub(crate) fn prove(&self) -> Result<bool, String> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -100,12 +100,12 @@ impl Database {
         }
     }
 
-    /// Whether a commit that failed like this may not be on disk, whatever later ones say.
+    /// Returns whether a commit that failed with this message may be missing on disk, even if later commits succeed.
     pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => sqlite::fault::means_failed_sync(message),
-            // The server stops by itself when its disk fails, and finds out what it has when it starts again.
+            // The server stops by itself when its disk fails, and recovers when it starts again.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
                 let _ = message;
@@ -114,7 +114,7 @@ impl Database {
         }
     }
 
-    /// What to tell of a failure to put the database to use.
+    /// Converts a failure to open the database to the error shown to the operator.
     pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
         match self {
             #[cfg(feature = "sqlite")]
@@ -125,7 +125,7 @@ impl Database {
     }
 }
 
-/// Says where the database is, and no more.
+/// Prints the location of the database only.
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,36 +1,36 @@
-//! Why a database could not be put to use, or copied: what whoever opens it is told.
+//! Errors of opening or copying a database, as shown to the operator.
 
 use companion_domain::port::{Cause, StoreError};
 use std::path::PathBuf;
 
-/// Why a database could not be put to use. Each says what to do about it.
+/// Why a database could not be opened. Each message says how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no file, or an empty one, and none was to be made.
+    /// The file is missing or empty, and must not be created.
     #[error("there is no database at {}", std::path::absolute(path).as_ref().unwrap_or(path).display())]
     Missing {
-        /// Where there is none.
+        /// Path of the missing file.
         path: PathBuf,
     },
     /// The file cannot be opened, read or written.
     #[error("cannot open the database {}: check that the folder exists and that this user may write there", path.display())]
     Unusable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         cause: Cause,
     },
-    /// Someone else keeps the database locked.
+    /// Another process holds a lock on the database.
     #[error("the database {} is locked by another process: stop it, or wait until it is done, and start again", path.display())]
     Locked {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the database says.
+        /// Error of the database.
         #[source]
         cause: Cause,
     },
-    /// The write-ahead log beside the file is of the database that was there before. It is left as it is, and so is the file.
+    /// The write-ahead log beside the file belongs to the database that was there before. Neither file was changed.
     #[error(
         "{} is a backup that nobody has used yet, and {} belongs to the database that was there before: move that \
          file away, and the one that ends in -shm, and start again",
@@ -38,140 +38,140 @@ pub enum OpenError {
         log.display()
     )]
     OthersLog {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The log beside it.
+        /// Path of the log beside it.
         log: PathBuf,
     },
-    /// The file is damaged, or no database at all. It is left as it is.
+    /// The file is damaged, or not a database. It was not changed.
     #[error("{} is damaged or not a SQLite database: it was left as it is; restore a backup, or name another file", path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the database says.
+        /// Error of the database.
         #[source]
         cause: Cause,
     },
-    /// The file is a database of another program. It is left as it is.
+    /// The file is a database of another program. It was not changed.
     #[error("{} is a SQLite database of another program, and was left as it is: name another file", path.display())]
     Foreign {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A newer version has been here.
+    /// The schema was migrated by a newer version.
     #[error(
         "the database {database} was made by a newer version (it has step {step}, which this one does not know): \
          upgrade this program, or restore a backup from before"
     )]
     Newer {
-        /// Which database: a file, or a place on a server.
+        /// The database: a file, or its location on a server.
         database: String,
-        /// The first unknown step.
+        /// The first unknown migration.
         step: String,
     },
-    /// The tables are not those that the recorded steps make.
+    /// The tables differ from those that the recorded migrations create.
     #[error(
         "the schema of the database {database} is half-applied or was altered by hand ({difference}): \
          restore a backup, or undo the alteration"
     )]
     Altered {
-        /// Which database: a file, or a place on a server.
+        /// The database: a file, or its location on a server.
         database: String,
         /// The first difference.
         difference: String,
     },
-    /// The server's address makes no sense. It is not shown, for it may hold a password.
+    /// The address of the server is invalid. It is not shown, because it may contain a password.
     #[error(
         "the address of the database is not valid: write it as postgres://user:password@host:port/database, \
          with %-escapes for what is neither a letter nor a digit in the password"
     )]
     Address,
-    /// The server does not answer.
+    /// The server cannot be reached.
     #[error(
         "cannot reach {database}: check that the server runs, that host and port are right, and that a firewall \
          lets this machine through"
     )]
     Unreachable {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What the server or the system says.
+        /// Error of the server or the operating system.
         #[source]
         cause: Cause,
     },
-    /// The server does not let us in.
+    /// The server rejected the login.
     #[error("{database} refuses the login: check the user, its password and the server's pg_hba.conf")]
     LoginRefused {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What the server says.
+        /// Error of the server.
         #[source]
         cause: Cause,
     },
     /// The server has no such database.
     #[error("there is no {database}: create it with CREATE DATABASE, or name another one")]
     NoDatabase {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What the server says.
+        /// Error of the server.
         #[source]
         cause: Cause,
     },
-    /// The user may not do what has to be done.
+    /// The user lacks a privilege.
     #[error(
         "the user may not create tables in {database}: make it the owner of the database, \
          or GRANT it USAGE and CREATE on the schema"
     )]
     Forbidden {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What the server says.
+        /// Error of the server.
         #[source]
         cause: Cause,
     },
-    /// Another node has been at work on the schema for too long.
+    /// Another node held the migration lock for too long.
     #[error("another node is changing the schema of {database}: wait until it is done, and start again")]
     Migrating {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What the server says.
+        /// Error of the server.
         #[source]
         cause: Cause,
     },
-    /// The database cannot hold our text.
+    /// The encoding of the database is not UTF-8.
     #[error("{database} holds text as {encoding}: create it anew with ENCODING 'UTF8'")]
     Encoding {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
-        /// What it has instead.
+        /// The encoding of the database.
         encoding: String,
     },
-    /// The address asks for TLS, and there is none in this program.
+    /// The address requires TLS, and this build has none.
     #[error(
         "the address of {database} asks for TLS, which this build does not have: use a release, \
          build with the feature `postgres-tls`, or set sslmode=disable where the network is yours alone"
     )]
     TlsMissing {
-        /// Which database, on which server.
+        /// The database and its server.
         database: String,
     },
 }
 
-/// Why a backup was not made. Nothing is left behind.
+/// Why a backup failed. No partial file is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is a file of that name.
+    /// A file of that name exists.
     #[error("{} exists already and was left as it is: choose another name", .0.display())]
     Exists(PathBuf),
     /// The copy could not be written.
     #[error("cannot write the backup {}", path.display())]
     Unwritable {
-        /// Where to.
+        /// Path of the copy.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system or the database.
         #[source]
         cause: Cause,
     },
-    /// The database is on a server, which has its own ways.
+    /// The database is on a server, which has its own backup tools.
     #[error("a PostgreSQL database is not backed up by this program: use pg_dump, or `companion export`")]
     OnServer,
     /// The database could not be read.

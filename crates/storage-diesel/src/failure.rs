@@ -1,4 +1,4 @@
-//! How a piece of work on the database fails, and what callers are told of it.
+//! Errors of a piece of work on the database, and how callers see them.
 
 use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
@@ -11,16 +11,15 @@ pub(crate) enum Failure {
     Row(#[from] RowError),
     #[error("{0}")]
     Conflict(&'static str),
-    /// It may lack what was committed elsewhere, and nobody here can tell how much.
+    /// A standby may lack commits of the primary, and cannot tell how many.
     #[cfg(feature = "postgres")]
     #[error("the server is a standby, which may lag behind")]
     Standby,
-    /// The work has a mistake in it.
     #[error("a write panicked")]
     Panicked,
 }
 
-/// A row that does not make sense. What it holds is not shown.
+/// A row that cannot be converted to a domain value. The invalid value is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("table {table}, column {column} holds something that makes no sense")]
 pub(crate) struct RowError {
@@ -29,13 +28,13 @@ pub(crate) struct RowError {
 }
 
 impl Failure {
-    /// Whether it is over as soon as others have done what they are at.
+    /// Returns whether a retry may succeed once other writers are done.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Database(error) if means_busy(&error.to_string()))
     }
 
-    /// Whether the database failed, and not just because others were busy: its disk is full, it may only be read, or it
-    /// has gone.
+    /// Returns whether the database itself failed, for a reason other than contention: the disk is full, the database
+    /// is read-only, or it is gone.
     pub(crate) fn is_lasting(&self) -> bool {
         matches!(self, Self::Database(_)) && self.kind() == StoreErrorKind::Unavailable && !self.is_passing()
     }
@@ -57,7 +56,7 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// The one place that decides what a failure of the database means to callers.
+/// Maps a database error to the error kind that callers see. No other place does.
 fn kind_of(error: &DatabaseError) -> StoreErrorKind {
     use StoreErrorKind::{Conflict, Corrupt, Unavailable};
     match error {
@@ -71,7 +70,7 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
             | DatabaseErrorKind::SerializationFailure
             | DatabaseErrorKind::ReadOnlyTransaction
             | DatabaseErrorKind::ClosedConnection => Unavailable,
-            // Diesel may add kinds, and has none for what databases say in words.
+            // Diesel may add kinds, and has none for errors that databases report only as text.
             _ if means_damage(information.message()) => Corrupt,
             _ => Unavailable,
         },
@@ -80,7 +79,7 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
         | DatabaseError::BrokenTransactionManager
         | DatabaseError::RollbackTransaction
         | DatabaseError::RollbackErrorOnCommit { .. } => Unavailable,
-        // A row that must be there is not, or something that must fit does not: asking again will not help.
+        // A row that must exist is missing, or a value does not fit: a retry does not help.
         DatabaseError::NotFound
         | DatabaseError::InvalidCString(_)
         | DatabaseError::QueryBuilderError(_)
@@ -92,7 +91,7 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
     }
 }
 
-/// Whether others were busy for too long, by what any of the databases says.
+/// Returns whether the message of any database reports contention that lasted too long.
 fn means_busy(message: &str) -> bool {
     let databases: &[fn(&str) -> bool] = &[
         #[cfg(feature = "sqlite")]
@@ -103,7 +102,7 @@ fn means_busy(message: &str) -> bool {
     databases.iter().any(|means_busy| means_busy(message))
 }
 
-/// Whether trying again cannot help, by what any of the databases says.
+/// Returns whether the message of any database reports an error that a retry cannot fix.
 fn means_damage(message: &str) -> bool {
     let databases: &[fn(&str) -> bool] = &[
         #[cfg(feature = "sqlite")]

@@ -1,4 +1,4 @@
-//! What can be told of a database without changing anything: neither its tables, nor the files around it.
+//! The result of inspecting a database read-only: neither its tables nor its files change.
 
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -10,25 +10,26 @@ use diesel::{
 };
 use std::time::Duration;
 
-/// What was found.
+/// What an inspection found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// The names of the steps that the schema still lacks.
+    /// Names of the migrations that are not applied yet.
     pub pending: Vec<String>,
-    /// How many steps it has.
+    /// Number of applied migrations.
     pub applied: usize,
-    /// When a cluster of the bot reported last, where one did and the schema is complete.
+    /// Time of the last cluster report. `None` if there is none or the schema is incomplete.
     pub last_report: Option<Timestamp>,
-    /// How long a write took that was taken back; nothing where none can be tried without leaving a trace.
+    /// Duration of a write that was rolled back. `None` if a write cannot be tried without leaving a trace.
     pub write: Option<Duration>,
-    /// The sealed tokens of users who signed in last, if the schema is complete.
+    /// Sealed tokens of the users who signed in last. Empty if the schema is incomplete.
     pub sealed: Vec<(UserId, Sealed)>,
 }
 
-/// When a cluster reported last, in every database's words.
+/// Time of the last cluster report, in SQL that all databases share.
 pub(crate) const LAST_REPORT: &str = "SELECT max(received_at) FROM clusters";
 
-/// The sealed tokens of users who signed in last, in every database's words. They show whether a key is the right one.
+/// Sealed tokens of the users who signed in last, in SQL that all databases share. They show whether a key is the right
+/// one.
 pub(crate) const NEWEST_SEALED: &str = "SELECT grants.user_id, grants.tokens
     FROM (SELECT user_id, created_at FROM sessions ORDER BY created_at DESC LIMIT 1000) AS newest
     JOIN grants ON grants.user_id = newest.user_id WHERE grants.tokens IS NOT NULL
@@ -43,7 +44,7 @@ pub(crate) struct SealedRow {
 }
 
 impl SealedRow {
-    /// The tokens of those rows that name a user.
+    /// Converts the rows that hold a valid user id, and skips the others.
     pub(crate) fn values(rows: Vec<Self>) -> Vec<(UserId, Sealed)> {
         let user = |row: &Self| UserId::new(row.user_id.cast_unsigned()).ok();
         let value = |row: Self| Some((user(&row)?, Sealed::from_bytes(row.tokens)));

@@ -1,9 +1,9 @@
-//! The newest revision that this node knows of.
+//! The newest revision known to this node.
 
 use companion_domain::change::Revision;
 use tokio::sync::watch;
 
-/// The newest revision that was committed here, or that another node has told of. Clones share it.
+/// The newest revision committed by this node or notified by another. Clones share it.
 #[derive(Clone)]
 pub(crate) struct LatestRevision(watch::Sender<Revision>);
 
@@ -12,7 +12,7 @@ impl LatestRevision {
         Self(watch::Sender::new(Revision::default()))
     }
 
-    /// Wakes whoever waits for a revision as new as this.
+    /// Raises the newest revision, and wakes the tasks that wait for it.
     pub(crate) fn advance(&self, latest: Revision) {
         self.0.send_if_modified(|known| {
             let newer = latest > *known;
@@ -21,13 +21,13 @@ impl LatestRevision {
         });
     }
 
-    /// Says which revision is the newest, even where a newer one was known: a server may have been set back.
+    /// Sets the newest revision, even if a newer one was known: a server may have been restored to an earlier state.
     #[cfg(feature = "postgres")]
     pub(crate) fn reset(&self, latest: Revision) {
         self.0.send_if_modified(|known| std::mem::replace(known, latest) != latest);
     }
 
-    /// Returns when a newer revision than this is known.
+    /// Waits until a revision newer than this one is known.
     pub(crate) async fn newer_than(&self, revision: Revision) {
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(|latest| *latest > revision).await;

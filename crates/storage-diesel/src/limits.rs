@@ -1,4 +1,4 @@
-//! What every database limits alike. The options of each say what these mean.
+//! Limits that all databases share. The options of each database document them.
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
@@ -11,11 +11,11 @@ pub(crate) struct Limits {
     pub(crate) read_patience: Duration,
     pub(crate) write_patience: Duration,
     pub(crate) queue: NonZeroUsize,
-    /// How many writes share a commit at most.
+    /// Maximum number of writes per commit.
     pub(crate) batch: NonZeroUsize,
     pub(crate) history: u64,
     pub(crate) syncs: NonZeroUsize,
     pub(crate) sync_patience: Duration,
-    /// After how long a read or a write that has begun is given up; nothing where it cannot hang.
+    /// Time after which a started read or write is abandoned. `None` if it cannot hang.
     pub(crate) deadline: Option<Duration>,
 }

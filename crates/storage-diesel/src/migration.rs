@@ -1,5 +1,5 @@
-//! What migrations have in common, whatever the database: the steps by name, and how the schema that they make is compared
-//! with the one that is found. Every database has the same steps.
+//! What the migrations of all databases share: their names, and the comparison of the expected schema with the actual
+//! one. Every database has the same migrations.
 
 use crate::error::OpenError;
 use diesel::{
@@ -11,7 +11,7 @@ use diesel::{
 use diesel_migrations::EmbeddedMigrations;
 use std::fmt::Display;
 
-/// The steps of one database, in order.
+/// The migrations of one database, in order.
 pub(crate) struct Steps(Vec<Step>);
 
 struct Step {
@@ -20,7 +20,7 @@ struct Step {
 }
 
 impl Steps {
-    /// The steps that were compiled in.
+    /// Returns the embedded migrations.
     pub(crate) fn of<DB: Backend>(source: &EmbeddedMigrations) -> Self {
         // They are part of the program, so listing them cannot fail.
         let found: Vec<Box<dyn Migration<DB>>> = source.migrations().unwrap_or_default();
@@ -33,13 +33,13 @@ impl Steps {
         Self(steps)
     }
 
-    /// The names of all steps but those applied.
+    /// Returns the names of the migrations that are not in `applied`.
     pub(crate) fn lacking(&self, applied: &[String]) -> Vec<String> {
         let lacking = self.0.iter().filter(|step| !applied.contains(&step.version));
         lacking.map(|step| step.name.clone()).collect()
     }
 
-    /// Fails where a step was applied that only a newer version can have made.
+    /// Returns an error if `applied` contains a migration of a newer version.
     pub(crate) fn refuse_newer(&self, applied: &[String], database: &dyn Display) -> Result<(), OpenError> {
         match applied.iter().find(|version| !self.0.iter().any(|step| step.version == **version)) {
             Some(step) => Err(OpenError::Newer { database: database.to_string(), step: step.clone() }),
@@ -47,13 +47,13 @@ impl Steps {
         }
     }
 
-    /// Whether the first step is among those applied, as it is in every database of this program or a newer one.
+    /// Returns whether the first migration was applied. It was in every database of this program, of any version.
     #[cfg(feature = "sqlite")]
     pub(crate) fn have_begun(&self, applied: &[String]) -> bool {
         self.0.first().is_some_and(|first| applied.contains(&first.version))
     }
 
-    /// Whether exactly these steps were applied.
+    /// Returns whether exactly these migrations were applied.
     pub(crate) fn are(&self, applied: &[String]) -> bool {
         applied.len() == self.0.len() && self.lacking(applied).is_empty()
     }
@@ -73,7 +73,7 @@ pub(crate) struct Object {
     pub(crate) definition: String,
 }
 
-/// The first thing that is missing, different, or too much.
+/// Describes the first object that is missing, different or unexpected. Returns `None` if there is none.
 pub(crate) fn difference(found: &[Object], expected: &[Object]) -> Option<String> {
     let missing = expected.iter().find(|object| !found.contains(object));
     let foreign = found.iter().find(|object| !expected.contains(object));

@@ -1,12 +1,12 @@
-//! What a connection is for, which decides its settings.
+//! The purpose of a connection, which decides its settings.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Short reads, or listening.
+    /// Short reads, or listening for notifications.
     Read,
     /// One long read.
     Export,
-    /// Writes as they come, in batches.
+    /// Batches of writes.
     Write,
     /// One sync, or a migration.
     Bulk,

@@ -1,4 +1,4 @@
-//! Reads: a pool of connections, and a short wait for one.
+//! Reads: a connection pool, and a bounded wait for a connection.
 
 use crate::{
     connection::AnyConnection, database::Database, failure::Failure, limits::Limits, purpose::Purpose,
@@ -20,22 +20,22 @@ use tokio::{
     time::timeout,
 };
 
-/// Twice the time that the pool waits at most before it tries again to reach a server that it could not.
+/// Connection timeout of the pool. The pool retries an unreachable server after at most half of it.
 #[cfg(feature = "postgres")]
 const RECONNECT: Duration = Duration::from_millis(500);
-/// A connection that was used as recently as this is not tested first.
+/// A connection used within this time is not tested on check-out.
 const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
-/// How soon at the earliest another outage is logged, should connections come and go.
+/// Minimum time between two log entries about outages, in case connections flap.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long anyone waits for a connection, however quickly others get theirs.
+/// Upper bound on the wait for a connection, even while other reads make progress.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
 pub(crate) struct Readers {
     pool: Pool<Manager>,
-    /// One for each connection, so that waiting for one holds no thread.
+    /// One permit per connection, so that waiting for a connection blocks no thread.
     permits: Arc<Semaphore>,
-    /// How many reads went well so far.
+    /// Number of successful reads.
     finished: Arc<AtomicU64>,
     limits: Limits,
     database: Arc<Database>,
@@ -51,13 +51,13 @@ impl Readers {
             .error_handler(Box::new(NopErrorHandler));
         let manager = Manager { database: Arc::clone(database), outage: Mutex::default() };
         let pool = match &**database {
-            // A local file does not go away under an idle connection, so there is nothing to test and to renew.
+            // A local file does not go away under an idle connection, so connections are neither tested nor renewed.
             #[cfg(feature = "sqlite")]
             Database::Sqlite(options) => {
                 let builder = builder.test_on_check_out(false);
                 builder.connection_timeout(options.write_patience).build(manager)?
             }
-            // A server does. It has just been reached, so the pool may fill while the service starts.
+            // A server may. It was reachable a moment ago, so the pool may fill while the service starts.
             #[cfg(feature = "postgres")]
             Database::Postgres(_) => {
                 builder.test_on_check_out(true).connection_timeout(RECONNECT).build_unchecked(manager)
@@ -77,7 +77,7 @@ impl Readers {
         let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
         let database = Arc::clone(&self.database);
         let reading = spawn_blocking(move || {
-            // Declared before the connection, so given back after it.
+            // Declared before the connection, so it is released after it.
             let _permit = permit;
             let mut connection = pool.get_timeout(patience).map_err(StoreError::unavailable)?;
             let result = work(&mut connection.db).inspect_err(|failure| {
@@ -92,7 +92,7 @@ impl Readers {
         });
         let read = match self.limits.deadline {
             None => reading.await,
-            // The thread and its connection stay behind until the server lets go of them.
+            // The thread and its connection remain in use until the server releases them.
             Some(deadline) => match timeout(deadline, reading).await {
                 Ok(read) => read,
                 Err(_) => return Err(StoreError::unavailable("the database did not answer in time")),
@@ -101,8 +101,8 @@ impl Readers {
         read.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
     }
 
-    /// Waits for a connection. Where many come at once, as after a restart, everyone gets one in turn; what nobody waits for
-    /// is a database that has not finished a single read for as long as anyone is patient.
+    /// Waits for a connection. During a burst, such as after a restart, every caller gets one in turn. Returns `Err` if
+    /// no read finished within `patience`, or after [`LONGEST_TURN`].
     async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
         let busy = || StoreError::unavailable("every connection that reads is busy");
         let begun = Instant::now();
@@ -119,7 +119,7 @@ impl Readers {
         }
     }
 
-    /// Runs a read of several statements, which all see the same moment.
+    /// Runs a read of several statements on one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
@@ -127,7 +127,7 @@ impl Readers {
         self.read(move |connection| connection.snapshot(work)).await
     }
 
-    /// Connections there are, and how many of them nobody uses.
+    /// Returns the number of connections, and how many of them are idle.
     pub(crate) fn counts(&self) -> (u32, u32) {
         let idle = u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX);
         (self.pool.state().connections, idle)
@@ -142,11 +142,11 @@ struct Manager {
 struct PooledConnection {
     db: AnyConnection,
     used: Instant,
-    /// Whether it may have a damaged page in its cache, and would go on to see it once the file is sound again.
+    /// Whether its cache may hold a damaged page. It would keep serving that page after the file is repaired.
     has_damage: bool,
 }
 
-/// What the pool is told when a connection cannot be made. It needs an error type of its own.
+/// The error type that the pool requires for a failed connection.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct NoConnection(Cause);
@@ -173,11 +173,11 @@ impl ManageConnection for Manager {
     }
 }
 
-/// Connections that could not be opened: the first is logged, the others are counted until one can be opened again.
+/// Failures to connect. The first is logged; the others are counted until a connection succeeds.
 #[derive(Default)]
 struct Outage {
     failures: u64,
-    /// Whether its beginning was logged, and its end has not been.
+    /// Whether the start of the outage was logged and its end was not.
     logged: bool,
     last_logged: Option<Instant>,
 }

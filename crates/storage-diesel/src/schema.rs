@@ -1,10 +1,10 @@
 //! Every table and every column, named once.
 //!
-//! Migrations make the tables; a test compares the two. What Diesel has to know of them, the rows, and the tables that rows
-//! are staged in are all made from this one list.
+//! Migrations create the tables; a test compares the two. Diesel's table definitions, the row types and the staging
+//! tables are all generated from this list.
 
-/// Hands the list of tables to another macro. In brackets are the name of its row, where rows become values, and of the
-/// table that rows are staged in, where a sync brings them. Columns after a plus belong to the table but not to its row.
+/// Passes the list of tables to another macro. The brackets hold the name of the row type, if rows become values, and
+/// of the staging table, if a sync carries them. Columns after a plus belong to the table but not to the row type.
 macro_rules! tables {
     ($with:ident) => {
         $with! {
@@ -105,7 +105,7 @@ macro_rules! tables {
     };
 }
 
-/// The columns in braces, as values.
+/// Expands to the columns in braces, as values.
 macro_rules! columns {
     ({ $($column:ident -> $sql:ident $(<$inner:ident>)?,)* }) => {
         &[$($crate::schema::Column {
@@ -147,10 +147,10 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
 }
 
-/// What a column holds. There is nothing else, so that every database can hold it.
+/// The type of a column. The set is limited to what every database supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnType {
-    /// A number of 64 bits.
+    /// A signed 64-bit integer.
     Integer,
     Boolean,
     Text,

@@ -1,25 +1,25 @@
-//! Figures about the storage, for whoever watches it.
+//! Load and activity figures of the storage, for monitoring.
 
-/// How busy the storage is, and what it has done since it was opened.
+/// Load and activity of the storage since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statistics {
     /// Transactions committed by the writer.
     pub commits: u64,
-    /// Writes in them. Several share a commit when they come at the same time.
+    /// Writes in those transactions. Concurrent writes share a commit.
     pub writes: u64,
-    /// Transactions that could not be committed, with everything in them.
+    /// Transactions that failed to commit, with all their writes.
     pub failed_commits: u64,
-    /// Writes that were refused because too many were waiting, or one for too long.
+    /// Writes rejected because the queue was full or their wait timed out.
     pub refused_writes: u64,
-    /// Writes that are waiting now.
+    /// Writes in the queue.
     pub queue_length: usize,
-    /// How many could.
+    /// Capacity of the queue.
     pub queue_capacity: usize,
-    /// Whether the writer has given up until the next start, because the disk did not keep what it was given, or the
-    /// file is no longer at its path.
+    /// Whether the writer rejects all writes until a restart, because a commit did not reach the disk or the file is no
+    /// longer at its path.
     pub given_up: bool,
-    /// Connections that read.
+    /// Connections of the read pool.
     pub readers: u32,
-    /// Those of them that nobody uses now.
+    /// Idle connections of the read pool.
     pub readers_idle: u32,
 }

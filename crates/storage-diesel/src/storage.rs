@@ -1,4 +1,4 @@
-//! The storage: its readers, its writer, and its life from opening to closing.
+//! The storage: its readers, its writer, and its lifecycle from opening to closing.
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{PostgresOptions, notification::Listener};
@@ -32,10 +32,10 @@ use tokio::{
     time::timeout,
 };
 
-/// The step that only a new database lacks.
+/// The migration that only a new database lacks.
 const FIRST_STEP: &str = "0001_history";
 
-/// Every storage port over a database. Clones share what they hold.
+/// Implements every storage port over a database. Clones share their state.
 #[derive(Clone)]
 pub struct DieselStorage {
     inner: Arc<Inner>,
@@ -45,22 +45,22 @@ struct Inner {
     database: Arc<Database>,
     readers: Readers,
     writer: Writer,
-    /// Lets a few syncs at a time have a connection.
+    /// Limits the number of syncs that hold a connection.
     sync_permits: Arc<Semaphore>,
     unreadable: Arc<Unreadable>,
-    /// Hears of changes on other nodes, where there are any.
+    /// Receives notifications about changes of other nodes. `None` for SQLite.
     #[cfg(feature = "postgres")]
     _listener: Option<Listener>,
 }
 
 impl DieselStorage {
-    /// Opens a SQLite file, after creating it where there is none, if that is wanted, and bringing its schema up to date.
+    /// Opens a SQLite file and applies pending migrations. Creates the file if it is missing and the options allow it.
     #[cfg(feature = "sqlite")]
     pub async fn open(options: SqliteOptions) -> Result<Self, OpenError> {
         Self::open_database(Database::Sqlite(SqliteDatabase::new(options))).await
     }
 
-    /// Opens a database on a PostgreSQL server, after bringing its schema up to date.
+    /// Opens a database on a PostgreSQL server and applies pending migrations.
     #[cfg(feature = "postgres")]
     pub async fn open_postgres(options: PostgresOptions) -> Result<Self, OpenError> {
         Self::open_database(Database::Postgres(options)).await
@@ -79,7 +79,7 @@ impl DieselStorage {
         let steps = database.migrate()?;
         match steps.first().map(String::as_str) {
             None => {}
-            // Whoever makes a new database knows that it is up to date.
+            // An operator who creates a database knows that it is up to date.
             Some(FIRST_STEP) => tracing::debug!("created the tables of a new database"),
             Some(_) => tracing::info!(steps = steps.join(", "), "migrated the database"),
         }
@@ -104,7 +104,8 @@ impl DieselStorage {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Writes a copy of a SQLite database as of one moment to a file that must not exist yet. Reads and writes go on.
+    /// Writes a consistent copy of a SQLite database to a file that must not exist yet. Reads and writes continue
+    /// meanwhile.
     pub async fn backup(&self, target: impl Into<PathBuf>) -> Result<(), BackupError> {
         let (database, target) = (Arc::clone(&self.inner.database), target.into());
         let copying = spawn_blocking(move || match &*database {
@@ -119,17 +120,18 @@ impl DieselStorage {
         copying.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped).into()))
     }
 
-    /// Finishes the writes that are waiting, and refuses later ones. A SQLite file is whole by itself then.
+    /// Completes queued writes and rejects later ones. Afterwards a SQLite file is complete without its write-ahead
+    /// log.
     pub async fn close(&self) {
         let closing = self.inner.writer.close();
         match self.inner.database.limits().deadline {
             None => closing.await,
-            // A server that has gone silent must not keep this program from ending.
+            // An unresponsive server must not prevent shutdown.
             Some(deadline) => timeout(deadline, closing).await.unwrap_or_default(),
         }
     }
 
-    /// How busy the storage is, and what it has done.
+    /// Returns load and activity figures.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let status = self.inner.writer.status();
@@ -148,13 +150,13 @@ impl DieselStorage {
         }
     }
 
-    /// How often a row of each table could not be read and was left out.
+    /// Returns how often an unreadable row of each table was skipped.
     #[must_use]
     pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
         self.inner.unreadable.counts()
     }
 
-    /// The sealed tokens of users who signed in last, by which the right key is known.
+    /// Returns the sealed tokens of the users who signed in last, to verify a key with.
     pub async fn newest_sealed(&self) -> Result<Vec<(UserId, Sealed)>, StoreError> {
         self.read(|db| Ok(SealedRow::values(sql_query(NEWEST_SEALED).load(db)?))).await
     }
@@ -167,7 +169,7 @@ impl DieselStorage {
         timed(self.inner.readers.read(work)).await
     }
 
-    /// Runs a read of several statements, which all see the same moment.
+    /// Runs a read of several statements on one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
@@ -175,7 +177,7 @@ impl DieselStorage {
         timed(self.inner.readers.snapshot(work)).await
     }
 
-    /// Runs a write, and returns when it is on disk.
+    /// Runs a write, and returns once it is durable.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
@@ -183,8 +185,8 @@ impl DieselStorage {
         timed(self.write_with(Access::All, work)).await
     }
 
-    /// Runs a write of nothing but sessions, grants, used codes and clusters, which waits for no sync where the database
-    /// allows that.
+    /// Runs a write that touches only sessions, grants, used codes and clusters. Where the database allows it, such a
+    /// write does not wait for a sync.
     pub(crate) async fn write_urgently<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
@@ -222,7 +224,7 @@ impl DieselStorage {
         &self.inner.writer
     }
 
-    /// Waits until a sync may have a connection of its own.
+    /// Waits for the permit that lets a sync open its own connection.
     pub(crate) async fn sync_permit(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let permit = Arc::clone(&self.inner.sync_permits).acquire_owned();
         match timeout(self.inner.database.limits().sync_patience, permit).await {
@@ -240,7 +242,7 @@ impl DieselStorage {
     }
 }
 
-/// Tells the request that waits for this how long it took.
+/// Runs work and adds its duration to the storage time of the current request.
 async fn timed<T>(work: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let done = work.await;
@@ -300,11 +302,11 @@ mod tests {
         assert_eq!(refused.kind, StoreErrorKind::Unavailable);
         assert!(refused.cause.to_string().contains("nothing was written"), "{}", refused.cause);
         assert_eq!(storage.statistics().refused_writes, 1);
-        // Whoever is busy is not unfit.
+        // A busy storage is still healthy.
         storage.check().await.unwrap();
         drop(release);
         long.await.unwrap().unwrap();
-        // What was refused would have come before this, however long this takes.
+        // The rejected write would have run before this one, however long this one takes.
         while storage.put(Record::Blocked(user(2))).await.is_err() {}
         assert!(!storage.is_blocked(user(1)).await.unwrap());
     }
@@ -324,14 +326,14 @@ mod tests {
                 let storage = storage.clone();
                 let (release, held) = std::sync::mpsc::channel::<()>();
                 let work = move |_: &mut _| {
-                    // Closed means that the read may end.
+                    // `recv` fails once the channel is closed, which ends the read.
                     let _ = held.recv();
                     Ok(())
                 };
                 (release, tokio::spawn(async move { storage.read(work).await }))
             })
             .collect();
-        // Each read takes half of the patience, so the last one waits 25 times as long as anyone is patient.
+        // Each read takes half of the patience, so the last one waits 25 times the patience.
         for (release, read) in reads {
             tokio::time::advance(patience / 2).await;
             drop(release);
@@ -343,7 +345,7 @@ mod tests {
     async fn a_write_or_read_that_panics_fails_alone_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions {
-            // Telling of a panic takes its time.
+            // Printing a panic takes a while.
             write_patience: Duration::from_secs(60),
             ..SqliteOptions::new(folder.path().join("companion.db"))
         };
@@ -400,7 +402,7 @@ mod reading_tests {
             async move {
                 let wait = move |_: &mut _| {
                     begun.send(()).unwrap();
-                    // Closed means that nobody holds it up any more.
+                    // `recv` fails once the channel is closed, which ends the read.
                     let _ = held.recv();
                     Ok(())
                 };
@@ -434,7 +436,7 @@ mod statement_tests {
         sync::{Arc, Mutex},
     };
 
-    /// What begins and ends transactions is too short to matter.
+    /// Transaction control statements, which are too cheap to matter.
     const FRAME: [&str; 4] = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
 
     #[derive(Default)]

@@ -1,40 +1,40 @@
-//! The numbers that readers know changes by. They say on which of the server's timelines a change was made.
+//! Revisions, and the server timeline that each of them belongs to.
 //!
-//! A server that takes over from another may lack the last commits of that one, and gives their numbers to other changes.
-//! It also begins a new timeline. So that nobody takes one change for the other, revisions of the second timeline are
-//! higher than all of the first, and so on. The history itself, and an embedded database, count from one.
+//! A server that takes over from another may lack its last commits, and reuses their numbers for other changes. It also
+//! starts a new timeline. To keep the two apart, every revision of a later timeline is higher than all revisions of an
+//! earlier one. The history table itself, and an embedded database, count from one.
 
 use companion_domain::change::Revision;
 
-/// So many changes fit into a timeline: a million a second, for nine years.
+/// Bits for the changes of one timeline: a million changes per second for nine years.
 #[cfg(feature = "postgres")]
 const BITS: u32 = 48;
-/// Then they start over. With these a revision is still a positive number in a column.
+/// Number of timelines before they wrap around. With it, a revision still fits a signed 64-bit column.
 #[cfg(feature = "postgres")]
 const TIMELINES: i64 = 1 << 15;
 
-/// By how much revisions are ahead of what the history counts.
+/// Offset of revisions from the numbers in the history table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeline(u64);
 
 impl Timeline {
-    /// That of a database which nobody takes over from.
+    /// The timeline of a database without failover.
     #[cfg(feature = "sqlite")]
     pub(crate) const ONLY: Self = Self(0);
 
-    /// A server's, as it numbers them: from one on.
+    /// Returns the timeline for a server's timeline number. Servers count from one.
     #[cfg(feature = "postgres")]
     pub(crate) const fn of_server(number: i64) -> Self {
         Self(number.saturating_sub(1).rem_euclid(TIMELINES).cast_unsigned() << BITS)
     }
 
-    /// The revision of a change. Before the first all timelines are the same.
+    /// Returns the revision of a change number. Number 0, before the first change, is the same on all timelines.
     pub(crate) const fn revision(self, number: u64) -> Revision {
         Revision(if number == 0 { 0 } else { self.0.saturating_add(number) })
     }
 
-    /// What the history counts a revision as; nothing where it was made on an earlier timeline. One of a later timeline is
-    /// higher than any.
+    /// Returns the change number of a revision, or `None` if the revision is of an earlier timeline. A revision of a
+    /// later timeline yields a number higher than any in use.
     pub(crate) const fn number(self, revision: Revision) -> Option<u64> {
         if revision.0 == 0 { Some(0) } else { revision.0.checked_sub(self.0) }
     }

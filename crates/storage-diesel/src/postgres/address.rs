@@ -1,17 +1,17 @@
-//! The address of a database: what it says, and what of it may be shown.
+//! Parses the address of a database, and redacts it for display.
 
 use companion_domain::{model::Secret, port::Cause};
 use std::fmt;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Stands in for a message that repeats the address.
+/// Replaces a message that repeats the address.
 pub(super) const INVALID_ADDRESS: &str = "the address of the database makes no sense";
-/// Stands in for any other message that has the password in it, if only because the password is a word of everyday use.
+/// Replaces a message that contains the password, even if only because the password is a common word.
 const WITHHELD: &str = "what the server or the system says is not shown, since the password occurs in it";
 
-/// What every connection asks for, unless the address says otherwise: a server that cannot be reached, or has gone without
-/// a word, is noticed within seconds; and of several servers the one that takes writes is found, since all others lag.
+/// Connection options added unless the address sets them. An unreachable or unresponsive server is noticed within
+/// seconds. Of several servers the primary is chosen, because standbys lag behind.
 const NETWORK: [(&str, &str); 7] = [
     ("connect_timeout", "2"),
     ("keepalives_idle", "5"),
@@ -22,7 +22,7 @@ const NETWORK: [(&str, &str); 7] = [
     ("target_session_attrs", "primary"),
 ];
 
-/// What PostgreSQL's client knows beyond the place of the database. It refuses an address that asks for anything else.
+/// Connection options that libpq knows. It rejects an address with any other option.
 const OPTIONS: [&str; 49] = [
     "application_name",
     "channel_binding",
@@ -75,19 +75,19 @@ const OPTIONS: [&str; 49] = [
     "user",
 ];
 
-/// What is wrong with an address, as far as that can be told without asking anyone. It repeats nothing of it.
+/// Why an address is invalid, as far as that can be checked offline. The message repeats no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressFlaw {
-    /// It cannot be taken apart.
+    /// It cannot be parsed.
     #[error("is not valid; characters such as / ? # @ in a password are written as %2F %3F %23 %40")]
     Form,
-    /// A port is not one.
+    /// A port is invalid.
     #[error("has a port that is no number from 1 to 65535")]
     Port,
-    /// It asks for something that the client does not know.
+    /// It contains an option that libpq does not know.
     #[error("has an option that PostgreSQL's client does not know")]
     Option,
-    /// It insists on TLS.
+    /// It requires TLS, and this build has none.
     #[error(
         "asks for TLS, which this build does not have: use a release, build with the feature `postgres-tls`, or set \
          sslmode=disable where the network is yours alone"
@@ -95,25 +95,25 @@ pub enum AddressFlaw {
     Tls,
 }
 
-/// An address taken apart. Shown, it names the database and the server, and nothing else.
+/// A parsed address. `Display` shows only the database and the server.
 pub(crate) struct Address {
     understood: bool,
-    /// The hosts and ports as they stand in the address.
+    /// Hosts and ports as written in the address.
     authority: String,
-    /// The same for people, with what the options say.
+    /// Hosts and ports for display, including those given as options.
     hosts: String,
     database: String,
     options: Vec<(String, String)>,
-    /// Spellings of the password, none of which may be shown.
+    /// Encodings of the password, none of which may be shown.
     secrets: Vec<Secret>,
 }
 
 impl Address {
-    /// Takes an address apart. Where it is odd, rather too little of it is shown than too much.
+    /// Parses an address. If it is malformed, it shows too little rather than too much.
     pub(crate) fn of(url: &Secret) -> Self {
         let after_scheme = SCHEMES.iter().find_map(|scheme| url.expose().strip_prefix(scheme));
         let rest = after_scheme.unwrap_or_default();
-        // The last `@` ends the password, whatever unescaped signs it has in it.
+        // The password ends at the last `@`, even if it contains unescaped special characters.
         let (login, location) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (location, options) = location.split_once('?').unwrap_or((location, ""));
@@ -129,7 +129,7 @@ impl Address {
         let host = option("host").cloned().unwrap_or_else(|| hosts.to_owned());
         let database = if database.is_empty() { user } else { database };
         Self {
-            // The client library would take the rest of such a password for a host, and tell everyone.
+            // libpq would take the rest of such a password for a host name, and print it.
             understood: after_scheme.is_some() && !login.contains(['/', '?', '#', '@', '[', ']', ' ']),
             authority: hosts.to_owned(),
             hosts: with_port(host, option("port")),
@@ -139,7 +139,7 @@ impl Address {
         }
     }
 
-    /// What is wrong with it; nothing where the client library reads it as we do.
+    /// Returns why the address is invalid, or `None` if libpq parses it the same way.
     pub(crate) fn flaw(&self) -> Option<AddressFlaw> {
         if !self.understood {
             Some(AddressFlaw::Form)
@@ -154,7 +154,7 @@ impl Address {
         }
     }
 
-    /// Every port that is named: behind a host, or as an option.
+    /// Returns every port, whether it follows a host or is an option.
     fn ports(&self) -> impl Iterator<Item = &str> {
         let hosts = self.authority.split(',').map(|host| host.rsplit(']').next().unwrap_or_default());
         let behind_hosts = hosts.filter_map(|host| host.split_once(':').map(|(_, port)| port));
@@ -162,7 +162,7 @@ impl Address {
         behind_hosts.chain(options.flat_map(|(_, ports)| ports.split(',')))
     }
 
-    /// Whether it insists on TLS.
+    /// Returns whether the address requires TLS.
     fn wants_tls(&self) -> bool {
         self.options.iter().any(|(name, value)| match name.as_str() {
             "sslmode" => ["require", "verify-ca", "verify-full"].contains(&value.as_str()),
@@ -172,7 +172,7 @@ impl Address {
         })
     }
 
-    /// The address with what it does not say about the network.
+    /// Returns the address with the default network options that it lacks.
     pub(crate) fn completed(&self, url: &Secret) -> Secret {
         let mut completed = url.expose().to_owned();
         for (name, value) in NETWORK {
@@ -184,10 +184,10 @@ impl Address {
         Secret::new(completed)
     }
 
-    /// A failure to connect, without anything secret.
+    /// Returns a connection error without secrets.
     pub(crate) fn redacted(&self, cause: &dyn fmt::Display) -> Cause {
         let message = cause.to_string();
-        // The client library repeats an address that it cannot read.
+        // libpq repeats an address that it cannot parse.
         if message.contains("://") {
             return INVALID_ADDRESS.into();
         }
@@ -198,7 +198,7 @@ impl Address {
     }
 }
 
-/// The client library breaks lines and indents them.
+/// Joins the lines of a message, because libpq breaks and indents them.
 pub(super) fn on_one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -209,7 +209,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The host with its port, where it is one host and names none itself.
+/// Appends the port to a single host that has none.
 fn with_port(host: String, port: Option<&String>) -> String {
     match host.as_str() {
         "" => "the local socket".to_owned(),
@@ -220,12 +220,12 @@ fn with_port(host: String, port: Option<&String>) -> String {
     }
 }
 
-/// An empty one is the usual one.
+/// An empty port means the default.
 fn is_port(text: &str) -> bool {
     text.is_empty() || (!text.starts_with('+') && text.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// Text without its %-escapes. What is no escape stays as it is.
+/// Decodes %-escapes. Malformed escapes are kept.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -282,7 +282,7 @@ mod tests {
                 address.redacted(&format!("invalid: \"{url}\"")).to_string(),
                 address.redacted(&"cannot find canary").to_string(),
             ];
-            // What is not understood gets no further than this.
+            // A malformed address is rejected before any message could contain it.
             let redacted = if understood { &redacted[..] } else { &redacted[..1] };
             assert!(!redacted.iter().any(|redacted| redacted.contains("canary")), "{redacted:?}");
         }

@@ -1,4 +1,4 @@
-//! Connecting to the server, with the settings of each use.
+//! Connects to the server, with settings by purpose.
 
 use super::{address::AddressFlaw, fault::told_by, options::PostgresOptions};
 use crate::{error::OpenError, purpose::Purpose};
@@ -6,9 +6,9 @@ use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
 use std::time::Duration;
 
-/// How long a transaction may stay open without anything being done: its node has died, or it never should.
+/// Maximum idle time within a transaction. A longer pause means that the node has died or is at fault.
 const IDLE: Duration = Duration::from_secs(5);
-/// How long an export may wait for whoever takes it. It holds nobody up.
+/// The same bound while an export waits for its receiver. An export blocks no writer.
 const IDLE_WHILE_EXPORTING: Duration = Duration::from_secs(600);
 
 impl PostgresOptions {
@@ -16,7 +16,7 @@ impl PostgresOptions {
         self.establish(purpose).map_err(|cause| self.address().redacted(&cause))
     }
 
-    /// A connection, or why there is none in words that may hold the password.
+    /// Connects. The error may contain the password.
     fn establish(&self, purpose: Purpose) -> Result<PgConnection, Cause> {
         let url = self.address().completed(&self.url);
         let mut connection = PgConnection::establish(url.expose())?;
@@ -24,12 +24,12 @@ impl PostgresOptions {
         Ok(connection)
     }
 
-    /// A connection that changes the schema.
+    /// Connects to change the schema.
     pub(super) fn connect_migration(&self) -> Result<PgConnection, OpenError> {
         self.connect_checked(Purpose::Bulk)
     }
 
-    /// A connection, or why there is none in words for whoever configured it.
+    /// Connects. The error is fit to be shown to the operator.
     pub(super) fn connect_checked(&self, purpose: Purpose) -> Result<PgConnection, OpenError> {
         let address = self.address();
         match address.flaw() {
@@ -43,21 +43,21 @@ impl PostgresOptions {
         self.establish(purpose).map_err(failed)
     }
 
-    /// How long the session may keep the server busy, and what its commits are worth.
+    /// Returns the timeouts of the session, and the durability of its commits.
     fn settings(&self, purpose: Purpose) -> String {
         let (statement, lock, idle) = match purpose {
             Purpose::Read => (self.statement_timeout, self.statement_timeout, IDLE),
             Purpose::Export => (self.bulk_timeout, self.statement_timeout, IDLE_WHILE_EXPORTING),
-            // Waiting for the lock is part of a statement.
+            // The statement timeout includes the wait for the lock.
             Purpose::Write => {
                 (self.write_patience.saturating_add(self.statement_timeout), self.write_patience, IDLE)
             }
-            // Other syncs and migrations are as long as this one.
+            // Other syncs and migrations may take as long as this one.
             Purpose::Bulk => (self.bulk_timeout, self.bulk_timeout, IDLE),
         };
         let durability = match purpose {
             Purpose::Read | Purpose::Export => "SET default_transaction_read_only = on",
-            // An answer says that the change is on disk, whatever the server does by default.
+            // `Ok` promises that a change is durable, whatever the server's default is.
             Purpose::Write | Purpose::Bulk => {
                 "SELECT set_config('synchronous_commit', 'on', false) \
                  WHERE current_setting('synchronous_commit') = 'off'"

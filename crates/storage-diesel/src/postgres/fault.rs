@@ -1,29 +1,29 @@
-//! What PostgreSQL's words mean. Diesel hands on neither the codes of failed connections nor most others.
+//! Classifies PostgreSQL's error messages. Diesel exposes neither the codes of failed connections nor most others.
 
 use super::address::{Address, INVALID_ADDRESS, on_one_line};
 use crate::error::OpenError;
 use companion_domain::port::Cause;
 
-/// Whether trying again cannot help: the tables are not ours.
+/// Returns whether a retry cannot help: the tables are not those of this program.
 pub(crate) fn means_damage(message: &str) -> bool {
     ["relation ", "column "].iter().any(|start| message.starts_with(start))
         && message.ends_with("does not exist")
 }
 
-/// Whether others were busy for too long.
+/// Returns whether the message reports contention that lasted too long.
 pub(crate) fn means_busy(message: &str) -> bool {
     ["due to lock timeout", "due to statement timeout", "deadlock detected"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Why a database could not be put to use, told by what the server says.
+/// Classifies an error of opening a database by its message.
 pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
     let cause = cause.into();
     told_by(&cause.to_string(), address, cause)
 }
 
-/// The same where the message must not be shown as it is.
+/// Like [`open_error`], but for a `cause` whose message was redacted: `message` is the original one.
 pub(crate) fn told_by(message: &str, address: &Address, cause: Cause) -> OpenError {
     let message = on_one_line(message);
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));

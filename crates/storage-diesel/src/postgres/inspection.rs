@@ -1,4 +1,4 @@
-//! Looking at a database on a server, and leaving it as it was.
+//! Inspects a database on a server without changing it.
 
 use super::{
     migration::{applied, steps},
@@ -19,12 +19,13 @@ use diesel::{
 };
 use std::time::{Duration, Instant};
 
-/// A table that nobody ever sees: whether one can be made says whether this user and this server take writes.
+/// Creates a table in a transaction that is rolled back. It succeeds if the user may create tables and the server
+/// accepts writes.
 const WRITE: &str =
     "BEGIN; CREATE TABLE companion_doctor (n bigint); INSERT INTO companion_doctor VALUES (1)";
 
 impl PostgresOptions {
-    /// Looks at the database without leaving a trace in it. Blocks until it is done.
+    /// Inspects the database without leaving a trace in it. Blocks the thread.
     pub fn inspect(&self) -> Result<Inspection, OpenError> {
         let mut connection = self.connect_checked(Purpose::Write)?;
         self.refuse_encoding(&mut connection)?;

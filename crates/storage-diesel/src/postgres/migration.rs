@@ -1,4 +1,4 @@
-//! Bringing the schema up to date, and refusing what is not ours.
+//! Applies migrations, and rejects databases that are not of this program.
 
 use super::{fault::open_error, options::PostgresOptions};
 use crate::{
@@ -16,21 +16,20 @@ use diesel::{
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-/// Every step there is, in order.
+/// All migrations, in order.
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 
-/// Lets one node at a time look at and change the schema. Databases with several schemas have a lock for each.
+/// Serialises nodes that check and migrate the schema. Each schema of a database has its own lock.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1129270093, hashtext(current_schema()))";
 
 pub(super) const CURRENT: &str = "current_schema()::text";
 
-/// The [`digest`] of what the steps create, so that an unaltered database need not be compared with tables made for that. A
-/// server that describes tables in other words costs the comparison, nothing more.
+/// The [`digest`] of the migrated schema. It spares an unaltered database the comparison with temporary tables. A
+/// server that describes tables differently only costs that comparison.
 pub(super) const DIGEST: u64 = 0x85e5_9ee5_f5f5_7f7b;
 
 impl PostgresOptions {
-    /// The names of the steps that the database still lacks, without touching it. Blocks until it is done, like the
-    /// next.
+    /// Returns the names of pending migrations without changing the database. Blocks the thread.
     pub fn pending(&self) -> Result<Vec<String>, OpenError> {
         let mut connection = self.connect_migration()?;
         let applied = applied(&mut connection).map_err(|error| self.fail(error))?;
@@ -38,8 +37,8 @@ impl PostgresOptions {
         Ok(steps().lacking(&applied))
     }
 
-    /// Applies the steps that the database lacks: all of them or none. Others that want the same meanwhile wait.
-    /// Returns the names of the steps applied.
+    /// Applies pending migrations atomically, and returns their names. Blocks the thread; concurrent calls of other
+    /// nodes wait.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         type Transaction = <PgConnection as Connection>::TransactionManager;
         let mut connection = self.connect_migration()?;
@@ -49,11 +48,11 @@ impl PostgresOptions {
             .map_err(|error| self.fail(error))?;
         let done = applied(&mut connection).map_err(|error| self.fail(error))?;
         steps().refuse_newer(&done, &self.address())?;
-        // Leaving early drops the connection, and the open transaction with it.
+        // An early return drops the connection, which rolls the transaction back.
         if !steps().are(&done) {
             connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
         }
-        // Tables that were just created are as the steps create them.
+        // Tables that were created just now need no comparison.
         let difference = if done.is_empty() {
             None
         } else {
@@ -71,7 +70,8 @@ impl PostgresOptions {
         open_error(&self.address(), cause)
     }
 
-    /// A step fails where its tables exist already; anything else is the server's doing.
+    /// Maps the error of a migration. Tables that exist already or are missing mean an altered schema; anything else is
+    /// an error of the server.
     fn failed_step(&self, cause: Cause) -> OpenError {
         let message = cause.to_string();
         if message.contains("already exists") || message.contains("does not exist") {
@@ -99,7 +99,7 @@ pub(super) fn steps() -> Steps {
     Steps::of::<Pg>(&STEPS)
 }
 
-/// The versions of the steps that the database says it has.
+/// Returns the versions of the migrations recorded in the database.
 pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>> {
     if !sql::<Bool>("SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL").get_result(connection)? {
         return Ok(Vec::new());
@@ -107,14 +107,14 @@ pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>>
     sql::<Text>("SELECT version::text FROM __diesel_schema_migrations ORDER BY version").load(connection)
 }
 
-/// Whether the database has exactly the steps that there are.
+/// Returns whether exactly the known migrations are applied.
 pub(crate) fn is_complete(connection: &mut PgConnection) -> QueryResult<bool> {
     Ok(steps().are(&applied(connection)?))
 }
 
-/// Leaves a tenth of each page of the tables that syncs change rows of for newer versions of these rows. A version that
-/// is on the same page as the one before needs no new entry in any index. It is no step of the schema, since nodes of
-/// every version work with it; a value that an operator has chosen stays.
+/// Sets a fill factor of 90 % on the tables whose rows syncs update. A new row version on the same page needs no new
+/// index entry (a HOT update). This is not a migration, because nodes of every version can work with it. A value chosen
+/// by the operator is kept.
 fn leave_room(connection: &mut PgConnection) -> QueryResult<()> {
     let full: Vec<String> = sql::<Text>(
         "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace
@@ -125,8 +125,8 @@ fn leave_room(connection: &mut PgConnection) -> QueryResult<()> {
         .try_for_each(|table| connection.batch_execute(&format!("ALTER TABLE {table} SET (fillfactor = 90)")))
 }
 
-/// The first thing in which the tables differ from those that the steps make. The steps are made once more, as
-/// temporary tables that nobody else sees and that go away again. Tables of others are none of our business.
+/// Returns the first difference between the tables and those that the migrations create. The migrations are run again
+/// in a temporary schema and rolled back. Tables of other programs are ignored.
 fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
     let mut found = objects(connection, CURRENT)?;
     if digest(&found) == DIGEST {
@@ -140,14 +140,14 @@ fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
     Ok(migration::difference(&found, &expected))
 }
 
-/// FNV-1a: a fingerprint against accidents, not against attacks.
+/// Returns the FNV-1a hash, which detects accidental changes but not deliberate ones.
 pub(super) fn digest(objects: &[Object]) -> u64 {
     let text = format!("{objects:?}");
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The tables of a schema with their columns and constraints, and the indexes on them.
+/// Returns the tables of a schema with their columns, constraints and indexes.
 pub(super) fn objects(connection: &mut PgConnection, schema: &str) -> QueryResult<Vec<Object>> {
     sql_query(format!(
         "WITH tables AS (
@@ -181,7 +181,7 @@ mod tests {
     fn the_digest_is_that_of_what_the_steps_create() {
         let mut connection =
             PgConnection::establish(&std::env::var(xtask::postgres::VARIABLE).unwrap()).unwrap();
-        // Gone with the connection.
+        // Rolled back when the connection closes.
         connection.batch_execute("BEGIN; CREATE SCHEMA digested; SET search_path = digested").unwrap();
         connection.run_pending_migrations(STEPS).unwrap();
         let digest = digest(&objects(&mut connection, CURRENT).unwrap());

@@ -1,5 +1,4 @@
-//! What is particular to PostgreSQL: the server, its sessions, its migrations, its notifications and its way of saying what
-//! is wrong.
+//! What is specific to PostgreSQL: the server, its sessions, migrations, notifications and error messages.
 
 mod address;
 mod connect;

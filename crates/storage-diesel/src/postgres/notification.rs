@@ -1,8 +1,7 @@
-//! Telling other nodes of changes, and hearing of theirs: LISTEN and NOTIFY.
+//! Notifies other nodes of changes, and receives their notifications: LISTEN and NOTIFY.
 //!
-//! A writer notifies of its revision in the transaction of its change, so that nobody hears of what was not committed. A
-//! notification may be lost with the connection that would have brought it; whoever follows the changes also asks from
-//! time to time.
+//! A writer notifies in the transaction of its change, so only committed changes are announced. A notification may be
+//! lost with its connection, so subscribers of the change feed also poll.
 
 use super::{options::PostgresOptions, timeline};
 use crate::{latest::LatestRevision, purpose::Purpose, timeline::Timeline};
@@ -19,21 +18,21 @@ use std::{
     time::Duration,
 };
 
-/// How long a notification lies unread at most.
+/// Poll interval for notifications, and so their maximum delay.
 const POLL: Duration = Duration::from_millis(20);
-/// How long to wait before connecting again, at first and at most.
+/// Initial and maximum delay before reconnecting.
 const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
-/// The channel of this schema: others in the same database count their revisions by themselves.
+/// The channel of this schema. Other schemas in the same database count revisions independently.
 const CHANNEL: &str = "'companion_' || (quote_ident(current_schema())::regnamespace::oid)::text";
 
-/// Tells all listeners of a revision, once the open transaction is committed.
+/// Notifies all listeners of a revision when the open transaction commits.
 pub(crate) fn notify(connection: &mut PgConnection, latest: Revision) -> QueryResult<()> {
     let Revision(latest) = latest;
     connection.batch_execute(&format!("SELECT pg_notify({CHANNEL}, '{latest}')"))
 }
 
-/// A thread that listens until this is dropped. Every revision that it hears of becomes the latest.
+/// A thread that listens until this handle is dropped. It advances the latest revision with each notification.
 pub(crate) struct Listener {
     _stop: mpsc::Sender<()>,
 }
@@ -64,14 +63,14 @@ fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgCon
     let mut connection = options.connect(Purpose::Read)?;
     let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
     connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
-    // What was notified while nobody listened. A server that was set back may even be behind.
+    // Covers notifications missed before LISTEN. A server restored to an earlier state may even be behind.
     let position = format!("SELECT revision AS latest, {} FROM history", timeline::NUMBER);
     let (newest, number): (i64, i64) = sql::<(BigInt, BigInt)>(&position).get_result(&mut connection)?;
     latest.reset(Timeline::of_server(number).revision(newest.cast_unsigned()));
     Ok(connection)
 }
 
-/// Listens until told to stop, or until the connection is lost.
+/// Listens until told to stop (`Break`), or until the connection is lost (`Continue`).
 fn listen(
     mut connection: PgConnection,
     latest: &LatestRevision,
@@ -81,7 +80,7 @@ fn listen(
         for notification in connection.notifications_iter() {
             match notification.map(|notification| notification.payload.parse()) {
                 Ok(Ok(revision)) => latest.advance(Revision(revision)),
-                // Not one of ours.
+                // Not a notification of this program.
                 Ok(Err(_)) => {}
                 Err(_) => return ControlFlow::Continue(()),
             }

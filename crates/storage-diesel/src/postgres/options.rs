@@ -1,4 +1,4 @@
-//! Where the server is, and how much of it may be used.
+//! Location of the server, and limits on its use.
 
 use super::address::{Address, AddressFlaw};
 use crate::limits::Limits;
@@ -8,37 +8,37 @@ use std::{
     time::Duration,
 };
 
-/// Where the server is, and how much of it may be used. Start from [`PostgresOptions::new`] and change what has to
-/// differ. A node takes two connections more than it has readers to write with, one to listen with, and one for each
-/// export and for each of the few syncs that are staged or merged.
+/// Location of the server, and limits on its use. Start from [`PostgresOptions::new`] and change individual fields.
+/// Besides `readers`, a node opens two connections to write, one to listen, and one per export and per active sync.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// The address, as `postgres://user:password@host:port/database`. What it says of time limits wins.
+    /// The address, as `postgres://user:password@host:port/database`. Timeouts in it take precedence.
     pub url: Secret,
-    /// How many reads can run at once.
+    /// Maximum number of concurrent reads.
     pub readers: NonZeroU32,
-    /// How long a read waits for a connection before it is refused.
+    /// Time that a read waits for a connection before it is rejected.
     pub read_patience: Duration,
-    /// How long a write waits in the queue before it is refused, and the writer for other nodes that are writing.
+    /// Time that a write waits in the queue before it is rejected, and that the writer waits for writers of other
+    /// nodes.
     pub write_patience: Duration,
-    /// How long the server may work on one statement.
+    /// Statement timeout of the server.
     pub statement_timeout: Duration,
-    /// The same for a statement of a sync, an export or a migration.
+    /// Statement timeout for syncs, exports and migrations.
     pub bulk_timeout: Duration,
-    /// How many writes can wait; more are refused.
+    /// Capacity of the write queue. Further writes are rejected.
     pub queue: NonZeroUsize,
-    /// How many writes share a commit at most.
+    /// Maximum number of writes per commit.
     pub gather: NonZeroUsize,
-    /// How many changes are remembered at least.
+    /// Minimum number of changes kept in the history.
     pub history: u64,
-    /// How many syncs can be staged and merged at once.
+    /// Maximum number of syncs that are staged and merged at once.
     pub syncs: NonZeroUsize,
-    /// How long a sync waits until it may begin, before it is refused.
+    /// Time that a sync waits to start before it is rejected.
     pub sync_patience: Duration,
 }
 
 impl PostgresOptions {
-    /// The database at this address, with the settings that fit a service of any size.
+    /// Returns options for this address, with defaults for a service of any size.
     #[must_use]
     pub const fn new(url: Secret) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl PostgresOptions {
         }
     }
 
-    /// What is wrong with the address, as far as that can be told without asking anyone.
+    /// Returns why the address is invalid, as far as that can be checked offline.
     #[must_use]
     pub fn flaw(&self) -> Option<AddressFlaw> {
         self.address().flaw()
@@ -72,12 +72,12 @@ impl PostgresOptions {
             history: self.history,
             syncs: self.syncs,
             sync_patience: self.sync_patience,
-            // A server that hangs keeps its connections open, so the server's own limits are not enough.
+            // A hung server keeps its connections open, so its own timeouts are not enough.
             deadline: Some(self.write_patience.saturating_add(self.statement_timeout)),
         }
     }
 
-    /// Where the database is, as may be shown to anyone.
+    /// Returns the parsed address, whose `Display` is safe to show.
     pub(crate) fn address(&self) -> Address {
         Address::of(&self.url)
     }

@@ -1,9 +1,9 @@
 //! How transactions begin.
 //!
-//! Each that writes takes the locks that let writers pass one after another, over all nodes; each statement after it sees
-//! what the writer before committed. The one row of the history is a lock that every writer holds when it commits, so
-//! revisions have no holes and are committed in their order. Whoever changes the world holds another one too, and took it
-//! first. A bulk write of the world holds only that while it writes, and meets the others at the history when it is done.
+//! Every writing transaction takes locks that serialise writers across nodes. Each later statement sees what the
+//! previous writer committed. The single row of the history is locked by every writer when it commits, so revisions are
+//! gap-free and committed in order. A transaction that changes the world takes the world lock first. A bulk write of
+//! the world holds only the world lock while it writes, and locks the history just before it commits.
 
 macro_rules! begin {
     ($($lock:literal),+) => { concat!("BEGIN ISOLATION LEVEL READ COMMITTED", $("; SELECT ", $lock),+) };
@@ -13,11 +13,11 @@ macro_rules! begin {
 }
 
 pub(crate) const BEGIN_ALL: &str = begin!(world "id FROM history FOR UPDATE");
-/// Writes what waits for no bulk write of the world.
+/// For writes that do not wait for a bulk write of the world.
 pub(crate) const BEGIN_URGENT: &str = begin!("id FROM history FOR UPDATE");
-/// Writes the world, and at the very end the history.
+/// For a write of the world. It locks the history just before the commit.
 pub(crate) const BEGIN_WORLD: &str = begin!(world);
-/// What is read at random comes from memory, so that it costs less than reading on.
+/// Random reads are served from memory, so they cost less than a sequential scan.
 pub(crate) const ASSUME_CACHED: &str = "SET LOCAL random_page_cost = 0.1";
-/// Reads, all as of the same moment.
+/// For reads on one snapshot.
 pub(crate) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

@@ -1,4 +1,4 @@
-//! A copy of the database, made while it is in use.
+//! Copies a database while it is in use.
 
 use super::{connect, options::SqliteOptions};
 use crate::error::BackupError;
@@ -11,8 +11,8 @@ use std::{
 };
 
 impl SqliteOptions {
-    /// Writes a copy of the database as of one moment to a file that must not exist yet; it has another name until it
-    /// is whole and on disk. Reads and writes of other processes go on. Blocks until it is done.
+    /// Writes a consistent copy of the database to a file that must not exist yet. The copy has a temporary name until
+    /// it is complete and durable. Reads and writes of other processes continue. Blocks the thread.
     pub fn backup(&self, target: &Path) -> Result<(), BackupError> {
         let refuse_existing = || match target.symlink_metadata() {
             Ok(_) => Err(BackupError::Exists(target.to_owned())),
@@ -38,7 +38,7 @@ fn unwritable(path: &Path, error: io::Error) -> BackupError {
     BackupError::Unwritable { path: path.to_owned(), cause: error.into() }
 }
 
-/// Creates a file that its owner alone can read: what it will hold concerns nobody else. An empty one may exist.
+/// Creates a file that only its owner can read, because the data is private. An existing empty file is kept.
 pub(super) fn create_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -47,7 +47,7 @@ pub(super) fn create_private(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// A copy that is not finished, and goes away if it never is.
+/// An unfinished copy. It is removed on drop.
 struct Partial(PathBuf);
 
 impl Partial {
@@ -55,7 +55,7 @@ impl Partial {
         let mut name = target.as_os_str().to_owned();
         name.push(format!(".{}.partial", std::process::id()));
         let partial = Self(name.into());
-        // What an earlier process of the same number left behind.
+        // Left behind by an earlier process with the same id.
         let _ = fs::remove_file(&partial.0);
         create_private(&partial.0)?;
         Ok(partial)
@@ -71,7 +71,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // After a rename there is nothing to remove.
+        // Fails after the rename, when there is nothing to remove.
         let _ = fs::remove_file(&self.0);
     }
 }

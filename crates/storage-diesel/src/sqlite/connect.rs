@@ -1,4 +1,4 @@
-//! Opening the file, with the settings of each use.
+//! Opens the file, with settings by purpose.
 
 use super::{fault::means_busy, identity::FileIdentity, options::SqliteOptions, soundness::Soundness};
 use crate::purpose::Purpose;
@@ -15,21 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The size of a page of a new database, in bytes; an old one keeps its own. Whoever changes a row logs its page, so the
-/// smaller the pages, the sooner a sync has changed rows all over a table; but the longer a first load takes.
+/// Page size of a new database, in bytes; an existing one keeps its own. A changed row logs its whole page. Smaller
+/// pages make a sync that updates scattered rows faster, and a first load slower.
 const PAGE: u32 = 1024;
-/// How long to wait for another connection that chooses the log.
+/// Delay between attempts to enable the write-ahead log while another connection does the same.
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// How many pages the write-ahead log has when a commit makes a checkpoint.
+/// Number of pages in the write-ahead log after which a commit runs a checkpoint.
 const CHECKPOINT_AFTER: u32 = 4000;
-/// Room that the write-ahead log keeps between checkpoints, in bytes.
+/// Size that the write-ahead log keeps between checkpoints, in bytes.
 const LOG_KEPT: u32 = 64 << 20;
 
-/// What a connection that reads keeps of the file, in kilobytes. After each commit of anyone else it forgets all of it, which takes
-/// the longer the more room there is; and what is read often is in memory anyway.
+/// Page cache of a reading connection, in kilobytes. A commit of any other connection invalidates all of it, which
+/// takes longer the larger it is. Hot pages are in the operating system's cache anyway.
 const READER_CACHE: u32 = 256;
 
-/// A database that is in use: its options, and the file that all of its connections are to.
+/// An open database: its options, and the identity of the file that all connections use.
 #[derive(Debug)]
 pub(crate) struct SqliteDatabase {
     options: SqliteOptions,
@@ -42,8 +42,8 @@ impl SqliteDatabase {
         Self { identity: FileIdentity::new(options.path.clone()), soundness: Soundness::default(), options }
     }
 
-    /// Reads every page of a database that was found damaged, on a connection that has none of them cached. Returns whether
-    /// there was a doubt; an error means that it stays.
+    /// Reads every page of a database that was found damaged, on a connection with an empty cache. Returns whether a
+    /// check was necessary; `Err` means that the damage remains.
     pub(crate) fn prove(&self) -> Result<bool, String> {
         let Some(reason) = self.soundness.reason() else { return Ok(false) };
         let proven = self.connect(Purpose::Read).and_then(|mut connection| check_pages(&mut connection));
@@ -56,7 +56,7 @@ impl SqliteDatabase {
         let connected = self.identity.connect(|| {
             if matches!(purpose, Purpose::Read | Purpose::Export) {
                 let mut connection = open(&self.path, self.read_patience)?;
-                // Having read, it keeps the log open, and with it the log's identity.
+                // A connection that has read keeps the log open, and thereby the identity of the log.
                 connection.batch_execute(&format!(
                     "PRAGMA cache_size = -{READER_CACHE}; PRAGMA query_only = ON; PRAGMA schema_version"
                 ))?;
@@ -64,7 +64,7 @@ impl SqliteDatabase {
             }
             let mut connection = self.connect_durable()?;
             if purpose == Purpose::Bulk {
-                // Its temporary tables are in a file of their own, so that filling them keeps nobody from writing.
+                // Temporary tables go to a separate file, so filling them does not block writers.
                 connection.batch_execute("PRAGMA temp_store = FILE")?;
                 set_auto_checkpoint(&mut connection, false)?;
             }
@@ -86,7 +86,7 @@ impl Deref for SqliteDatabase {
 }
 
 impl SqliteOptions {
-    /// A connection that may write, and whose commits are on disk when they return.
+    /// Opens a connection for writing, whose commits are durable when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;
         connection.batch_execute(&choose_pages())?;
@@ -101,8 +101,8 @@ impl SqliteOptions {
         Ok(connection)
     }
 
-    /// Chooses the write-ahead log, and returns what the file has then. SQLite does not wait for another connection that
-    /// chooses it at the same moment, as when several processes open a new file.
+    /// Enables the write-ahead log, and returns the resulting journal mode. Retries, because SQLite does not wait for
+    /// another connection that does the same, for example when several processes open a new file.
     fn choose_log(&self, connection: &mut SqliteConnection) -> QueryResult<String> {
         let begun = Instant::now();
         loop {
@@ -116,29 +116,29 @@ impl SqliteOptions {
     }
 }
 
-/// The statement that gives a database, or a copy that is about to be made of one, pages of our size.
+/// Returns the statement that sets the page size of a new database or copy.
 pub(super) fn choose_pages() -> String {
     format!("PRAGMA page_size = {PAGE}")
 }
 
-/// Sets whether commits on this connection make checkpoints.
+/// Sets whether commits on this connection run checkpoints.
 pub(crate) fn set_auto_checkpoint(connection: &mut SqliteConnection, on: bool) -> QueryResult<()> {
     let after = if on { CHECKPOINT_AFTER } else { 0 };
     connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {after}"))
 }
 
-/// Moves what was written from the log into the database, while others go on. What this one cannot move the next one does.
+/// Copies committed pages from the log into the database, without blocking others. The next checkpoint copies what this
+/// one cannot.
 pub(crate) fn checkpoint(connection: &mut SqliteConnection) {
     let _ = connection.batch_execute("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-/// The same for all of the log, which is then emptied. One that stays is replayed by the next start, so a failure costs
-/// nothing.
+/// Copies the whole log into the database and truncates it. A failure is harmless: the next start replays the log.
 pub(crate) fn empty_log(connection: &mut SqliteConnection) {
     let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-/// Reads every page once.
+/// Reads and checks every page.
 pub(super) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
     let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
     match found.first() {
@@ -147,14 +147,14 @@ pub(super) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause
     }
 }
 
-/// How a file is opened. Whoever may create it does so beforehand.
+/// The mode to open a file in. No mode creates the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Opening {
-    /// To read and write.
+    /// Read and write.
     Usual,
-    /// Only to read, while others have it open: their log and its index are read, and not written.
+    /// Read only, while other processes have the file open. Their log and its index are read, not written.
     BesideOthers,
-    /// Only to read, while nobody has it open. No log is looked for, or made.
+    /// Read only, while no other process has the file open. No log is read or created.
     Unchanging,
 }
 
@@ -168,7 +168,7 @@ impl Opening {
     }
 }
 
-/// Opens a file that exists already, to read and write.
+/// Opens an existing file for reading and writing.
 pub(crate) fn open(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
     open_as(path, patience, Opening::Usual)
 }
@@ -182,7 +182,7 @@ pub(super) fn open_as(path: &Path, patience: Duration, opening: Opening) -> Resu
     Ok(connection)
 }
 
-/// The file as a URI, which is how SQLite is told not to create it.
+/// Returns the path as a URI, because only a URI can tell SQLite not to create the file.
 fn address(path: &Path) -> String {
     let mut address = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {

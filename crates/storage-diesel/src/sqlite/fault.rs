@@ -1,40 +1,40 @@
-//! What SQLite's words mean. Diesel hands on no codes, and these texts have not changed in twenty years.
+//! Classifies SQLite's error messages. Diesel exposes no codes, and these texts have not changed in twenty years.
 
 use crate::error::OpenError;
 use companion_domain::port::Cause;
 use std::path::Path;
 
-/// Whether trying again cannot help: the file is no database, or its tables are not ours.
+/// Returns whether a retry cannot help: the file is not a database, or its tables are not those of this program.
 pub(crate) fn means_damage(message: &str) -> bool {
     ["not a database", "no such table", "no such column", "already exists"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Whether a page makes no sense. SQLite also says so of a page that the disk failed to read, so while the database is in use
-/// trying again may help.
+/// Returns whether a page is malformed. SQLite also reports this for a page that the disk failed to read, so a retry
+/// may help while the database is in use.
 fn means_malformed(message: &str) -> bool {
     message.contains("malformed")
 }
 
-/// Whether the file cannot be trusted until it was looked at as a whole.
+/// Returns whether the file must be checked completely before it is trusted again.
 pub(super) fn means_damaged_file(message: &str) -> bool {
     ["disk image is malformed", "malformed database schema", "not a database"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Whether others were busy for too long.
+/// Returns whether the message reports contention that lasted too long.
 pub(crate) fn means_busy(message: &str) -> bool {
     message.contains("is locked")
 }
 
-/// Whether what was written may not be on disk, whatever later syncs say.
+/// Returns whether a write may be missing on disk, even if later syncs succeed.
 pub(crate) fn means_failed_sync(message: &str) -> bool {
     message.contains("disk I/O error")
 }
 
-/// Why a database could not be put to use, told by what it says.
+/// Classifies an error of opening a database by its message.
 pub(crate) fn open_error(path: &Path, cause: impl Into<Cause>) -> OpenError {
     let (path, cause) = (path.to_owned(), cause.into());
     let message = cause.to_string();

@@ -1,8 +1,8 @@
-//! Whether the paths still lead to the files that were opened.
+//! Detects that a path no longer leads to the file that was opened.
 //!
-//! A database can be deleted or replaced under a running service. SQLite goes on with the files it has open, and what
-//! it writes there is gone with the process. So the files are known by what the system tells them apart by, and looked
-//! at around every commit.
+//! A database can be deleted or replaced under a running service. SQLite continues with the open files, and writes to
+//! them are lost when the process ends. The files are therefore identified by device and inode, and checked around
+//! every commit.
 
 use companion_domain::port::Cause;
 use std::{
@@ -11,23 +11,23 @@ use std::{
     sync::OnceLock,
 };
 
-/// How often a file that is replaced in the very moment of opening it is opened again.
+/// Attempts to open a file that is replaced while it is being opened.
 const ATTEMPTS: usize = 3;
 
-/// The database file and its write-ahead log, as they were when the first connection was opened. A connection that has
-/// read once keeps the log, so as long as one is open nobody but an intruder replaces either.
+/// The database file and its write-ahead log, as of the first connection. A connection that has read once keeps the log
+/// open. As long as one is open, only an outside process replaces either file.
 #[derive(Debug)]
 pub(crate) struct FileIdentity {
     path: PathBuf,
     opened: OnceLock<OpenedFile>,
-    /// Why nothing is written any more.
+    /// Why writes are rejected, once a file is lost.
     lost: OnceLock<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OpenedFile {
     file: FileId,
-    /// SQLite follows links, and keeps the log beside the file they lead to.
+    /// SQLite follows symbolic links, and creates the log beside their target.
     log_path: PathBuf,
     log: FileId,
 }
@@ -37,8 +37,7 @@ impl FileIdentity {
         Self { path, opened: OnceLock::new(), lost: OnceLock::new() }
     }
 
-    /// Opens a connection that has read from the file when it is returned, and proves that it is to the same file as
-    /// every other.
+    /// Opens a connection that has read from the file, and verifies that it uses the same file as all others.
     pub(crate) fn connect<T>(&self, open: impl Fn() -> Result<T, Cause>) -> Result<T, Cause> {
         for _ in 0..ATTEMPTS {
             let before = FileId::of(&self.path)?;
@@ -54,7 +53,7 @@ impl FileIdentity {
         Err(format!("{} is replaced again and again while it is opened", self.path.display()).into())
     }
 
-    /// Fails where a path does not lead to its file any more, and from then on always.
+    /// Returns an error if a path no longer leads to its file. The error is permanent.
     pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(reason) = self.lost.get() {
             return Err(reason.clone());
@@ -74,7 +73,7 @@ impl FileIdentity {
         Ok(())
     }
 
-    /// Whether a path was found not to lead to its file any more.
+    /// Returns whether a file was lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
@@ -106,21 +105,20 @@ fn means_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What tells a file from every other that there is at the same time. An open file keeps it, whatever becomes of its
-/// name.
+/// Identifies a file among all existing files. An open file keeps its identity when it is renamed or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId {
     #[cfg(unix)]
     device: u64,
     #[cfg(unix)]
     inode: u64,
-    /// Elsewhere the system itself refuses to delete or rename an open database; this is a second line of defence.
+    /// Other systems refuse to delete or rename an open database; this is a second line of defence.
     #[cfg(not(unix))]
     created: Option<std::time::SystemTime>,
 }
 
 impl FileId {
-    /// Looks at the file without opening it: closing it again would end the locks that SQLite has on it.
+    /// Reads the identity without opening the file. Closing it would release the locks that SQLite holds on it.
     fn of(path: &Path) -> io::Result<Self> {
         let data = fs::metadata(path)?;
         #[cfg(unix)]

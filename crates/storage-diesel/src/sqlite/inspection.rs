@@ -1,4 +1,4 @@
-//! Looking at a file that may be in use, and leaving everything as it was.
+//! Inspects a file that may be in use, without changing anything.
 
 use super::{
     fault::open_error,
@@ -18,7 +18,7 @@ use diesel::{
 };
 
 impl SqliteOptions {
-    /// Looks at the database without changing a byte of it or of its folder. Blocks until it is done.
+    /// Inspects the database without changing it or its folder. Blocks the thread.
     pub fn inspect(&self) -> Result<Inspection, OpenError> {
         if !has_content(&self.path)? {
             return Err(OpenError::Missing { path: self.path.clone() });

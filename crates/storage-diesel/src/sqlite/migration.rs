@@ -1,4 +1,4 @@
-//! Bringing the schema up to date, and refusing what is not ours.
+//! Applies migrations, and rejects databases that are not of this program.
 
 use super::{
     backup::create_private,
@@ -28,12 +28,12 @@ use std::{
     time::Duration,
 };
 
-/// Every step there is, in order.
+/// All migrations, in order.
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 impl SqliteOptions {
-    /// The names of the steps that the database still lacks, without touching it. All of them where there is none.
-    /// Blocks until it is done, like the next.
+    /// Returns the names of pending migrations without changing the database: all of them if there is none. Blocks the
+    /// thread.
     pub fn pending(&self) -> Result<Vec<String>, OpenError> {
         if !has_content(&self.path)? {
             return Ok(steps().lacking(&[]));
@@ -46,8 +46,8 @@ impl SqliteOptions {
         Ok(steps().lacking(&applied))
     }
 
-    /// Creates the database where there is none and that is wanted, and applies the steps that it lacks: all of them or none. Others
-    /// that want the same meanwhile wait. Returns the names of the steps applied.
+    /// Applies pending migrations atomically, and returns their names. Creates the database if it is missing and the
+    /// options allow it. Blocks the thread; concurrent calls of other processes wait.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         let fail = |cause: Cause| open_error(&self.path, cause);
         let has_content = has_content(&self.path)?;
@@ -57,23 +57,23 @@ impl SqliteOptions {
             }
             create_private(&self.path).map_err(|error| fail(error.into()))?;
         } else {
-            // Before anything is set: to choose the write-ahead log writes to the file.
+            // This comes first, because enabling the write-ahead log writes to the file.
             self.refuse_foreign()?;
         }
         let mut connection = self.connect_durable().map_err(fail)?;
         if has_content {
-            // Better to refuse here than to find out in the middle of an answer.
+            // Finding damage now is better than failing a request later.
             connect::check_pages(&mut connection).map_err(fail)?;
         }
         AnsiTransactionManager::begin_transaction_sql(&mut connection, "BEGIN IMMEDIATE")
             .map_err(|error| fail(error.into()))?;
         let done = applied(&mut connection).map_err(|error| fail(error.into()))?;
         steps().refuse_newer(&done, &self.path.display())?;
-        // Leaving early drops the connection, and the open transaction with it.
+        // An early return drops the connection, which rolls the transaction back.
         if let Err(cause) = connection.run_pending_migrations(STEPS) {
             return Err(self.altered(cause.to_string()));
         }
-        // Tables that were just created are as the steps create them.
+        // Tables that were created just now need no comparison.
         let difference = if done.is_empty() { None } else { difference(&mut connection).map_err(fail)? };
         if let Some(difference) = difference {
             return Err(self.altered(difference));
@@ -83,8 +83,8 @@ impl SqliteOptions {
         Ok(steps().lacking(&done))
     }
 
-    /// Fails if the file is a database of another program, and leaves it as it is. What cannot be told without writing is left
-    /// to those who may write.
+    /// Returns an error if the file is a database of another program, and leaves it unchanged. If a read-only
+    /// connection cannot tell, the later steps, which may write, decide.
     fn refuse_foreign(&self) -> Result<(), OpenError> {
         let is_foreign = open_to_look(&self.path, self.read_patience)
             .and_then(|mut connection| Ok(is_foreign(&mut connection)?));
@@ -99,8 +99,8 @@ impl SqliteOptions {
     }
 }
 
-/// Whether there is a database. An empty file is none yet, unless its log says that it had been one; and a log is not read into a
-/// copy that it does not belong to.
+/// Returns whether there is a database. An empty file is none, unless it has a log, which means that it was one. A log
+/// that belongs to another database is not replayed into a backup.
 pub(super) fn has_content(path: &Path) -> Result<bool, OpenError> {
     let length = |path: &Path| match fs::metadata(path) {
         Ok(data) => Ok(Some(data.len())),
@@ -121,9 +121,9 @@ pub(super) fn has_content(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-/// Whether nobody has used this file as a database yet: a backup says of itself that it has no write-ahead log, until it is opened.
+/// Returns whether the file is a backup that was never opened: its header declares no write-ahead log until then.
 fn is_unused_copy(path: &Path) -> io::Result<bool> {
-    /// Where the head of a file says how it is written, and what it says where that is without such a log.
+    /// Offset of the write version in the header, and its value for a file without a write-ahead log.
     const WRITTEN: usize = 18;
     const WITHOUT_LOG: u8 = 1;
     let mut head = [0; WRITTEN + 1];
@@ -135,7 +135,7 @@ pub(super) fn steps() -> Steps {
     Steps::of::<Sqlite>(&STEPS)
 }
 
-/// The versions of the steps that the database says it has.
+/// Returns the versions of the migrations recorded in the database.
 pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<String>> {
     let table = "SELECT count(*) FROM sqlite_schema WHERE name = '__diesel_schema_migrations'";
     if sql::<BigInt>(table).get_result::<i64>(connection)? == 0 {
@@ -144,26 +144,26 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
     sql::<Text>("SELECT version FROM __diesel_schema_migrations ORDER BY version").load(connection)
 }
 
-/// Opens a database without changing a byte of it or of its folder.
+/// Opens a database without changing it or its folder.
 ///
-/// If another process has the file open, there is a log beside it; both are read on the index of that process. Without a log
-/// the file is read as one that does not change: to read it in any other way would make a log.
+/// If another process has the file open, it has a log, which is read through the index of that process. Without a log
+/// the file is opened as immutable, because any other mode would create a log.
 pub(super) fn open_to_look(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
     let opening = if log_of(path).exists() { Opening::BesideOthers } else { Opening::Unchanging };
     connect::open_as(path, patience, opening)
 }
 
-/// Whether it has tables, and not the first step of our schema.
+/// Returns whether the database has tables but not the first migration.
 pub(super) fn is_foreign(connection: &mut SqliteConnection) -> QueryResult<bool> {
     Ok(!objects(connection)?.is_empty() && !steps().have_begun(&applied(connection)?))
 }
 
-/// Whether the database has exactly the steps that there are.
+/// Returns whether exactly the known migrations are applied.
 pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool> {
     Ok(steps().are(&applied(connection)?))
 }
 
-/// The first thing in which the database differs from one that the steps just made.
+/// Returns the first difference from a freshly migrated database.
 pub(super) fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause> {
     let mut fresh = SqliteConnection::establish(":memory:")?;
     fresh.run_pending_migrations(STEPS)?;

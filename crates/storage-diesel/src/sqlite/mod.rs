@@ -1,4 +1,4 @@
-//! What is particular to SQLite: the file, its settings, its migrations and its way of saying what is wrong.
+//! What is specific to SQLite: the file, its settings, migrations and error messages.
 
 mod backup;
 pub(crate) mod connect;

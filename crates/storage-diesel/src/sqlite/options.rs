@@ -1,4 +1,4 @@
-//! Where the database is, and how much it may take.
+//! Location of the database, and limits on its use.
 
 use crate::limits::Limits;
 use std::{
@@ -7,36 +7,37 @@ use std::{
     time::Duration,
 };
 
-/// Where the database is, and how much it may take. Start from [`SqliteOptions::new`] and change what has to differ.
+/// Location of the database, and limits on its use. Start from [`SqliteOptions::new`] and change individual fields.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// The file. Two more beside it belong to it while it is in use.
+    /// The file. While it is in use, two more files beside it belong to it.
     pub path: PathBuf,
-    /// Whether the file is made where there is none.
+    /// Whether to create the file if it is missing.
     pub create: bool,
-    /// How many reads can run at once.
+    /// Maximum number of concurrent reads.
     pub readers: NonZeroU32,
-    /// How long a read waits for a connection before it is refused.
+    /// Time that a read waits for a connection before it is rejected.
     pub read_patience: Duration,
-    /// How long a write waits in the queue before it is refused, and the writer for another process that is writing.
+    /// Time that a write waits in the queue before it is rejected, and that the writer waits for writers of other
+    /// processes.
     pub write_patience: Duration,
-    /// How many writes can wait; more are refused.
+    /// Capacity of the write queue. Further writes are rejected.
     pub queue: NonZeroUsize,
-    /// How many writes share a commit at most.
+    /// Maximum number of writes per commit.
     pub gather: NonZeroUsize,
-    /// How many changes are remembered at least.
+    /// Minimum number of changes kept in the history.
     pub history: u64,
-    /// How many syncs can be staged and merged at once.
+    /// Maximum number of syncs that are staged and merged at once.
     pub syncs: NonZeroUsize,
-    /// How long a sync waits until it may begin, before it is refused.
+    /// Time that a sync waits to start before it is rejected.
     pub sync_patience: Duration,
-    /// Statements that a connection that writes starts with, by which tests bring faults about.
+    /// Statements that a writing connection runs first, for fault injection in tests.
     #[doc(hidden)]
     pub writer_setup: String,
 }
 
 impl SqliteOptions {
-    /// The database in this file, with the settings that fit a service of any size.
+    /// Returns options for this file, with defaults for a service of any size.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {

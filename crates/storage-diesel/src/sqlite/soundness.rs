@@ -1,24 +1,24 @@
-//! Whether the file was found damaged while in use.
+//! Detects damage to a file that is in use.
 //!
-//! A file can be overwritten in place: its identity stays, and connections go on with the pages they have cached. A commit
-//! then succeeds, and is lost with the process, because the next start refuses the file. So the first read or write that
-//! meets a damaged page ends all writing, until every page was read again and found sound.
+//! A file can be overwritten in place: its identity stays the same, and connections continue with their cached pages. A
+//! commit then succeeds, but is lost with the process, because the next start rejects the file. The first read or write
+//! that meets a damaged page therefore stops all writes, until every page was read again and found intact.
 
 use super::fault::means_damaged_file;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 pub(crate) struct Soundness {
-    /// What a connection said of the damaged file.
+    /// The error that reported the damage.
     doubt: Mutex<Option<String>>,
 }
 
 impl Soundness {
-    /// Notes a failure if it means that the file is damaged. Returns whether it does.
+    /// Records a failure if it means that the file is damaged. Returns whether it does.
     pub(crate) fn note_failure(&self, message: &str) -> bool {
         let is_damaged = means_damaged_file(message);
         if is_damaged {
-            // The first message stays: writes that are refused because of it repeat it.
+            // The first message is kept: writes rejected because of it repeat it.
             self.doubt().get_or_insert_with(|| {
                 tracing::error!(
                     error = message,
@@ -30,12 +30,12 @@ impl Soundness {
         is_damaged
     }
 
-    /// Why nothing may be written, if the file was found damaged.
+    /// Returns why writes are rejected, or `None` if no damage was found.
     pub(crate) fn reason(&self) -> Option<String> {
         self.doubt().as_ref().map(|message| format!("the database is damaged: {message}"))
     }
 
-    /// Notes that every page was found sound.
+    /// Records that every page was found intact.
     pub(super) fn restore(&self) {
         *self.doubt() = None;
         tracing::info!("the database was found sound again");

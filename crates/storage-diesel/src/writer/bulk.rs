@@ -1,4 +1,4 @@
-//! Transactions on another connection than the writer's own.
+//! Transactions on connections other than the writer's own.
 
 use super::{
     status::WriterStatus,
@@ -16,21 +16,21 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-/// What becomes of a transaction.
+/// How a transaction ends.
 pub(crate) enum End<T> {
     Commit(T),
-    /// It leaves nothing behind.
+    /// Discards all of its writes.
     RollBack(T),
 }
 
-/// The right to write on a connection of one's own.
+/// The right to write on a separate connection.
 pub(crate) struct BulkWrite {
     pub(super) database: Arc<Database>,
     pub(super) status: Arc<WriterStatus>,
 }
 
-/// A checkpoint that a bulk write makes when it is done. Until then the writer makes none, and nobody who waits for the
-/// writer waits for it.
+/// A checkpoint that a bulk write runs when it is done. Until then the writer runs none, so no queued write waits for
+/// it.
 pub(crate) struct DeferredCheckpoint(Arc<WriterStatus>);
 
 impl DeferredCheckpoint {
@@ -46,13 +46,13 @@ impl Drop for DeferredCheckpoint {
 }
 
 impl BulkWrite {
-    /// Takes the checkpoint after what is written here over from the writer.
+    /// Takes over the next checkpoint from the writer.
     pub(crate) fn defer_checkpoint(&self) -> DeferredCheckpoint {
         self.status.deferred_checkpoints.fetch_add(1, Relaxed);
         DeferredCheckpoint(Arc::clone(&self.status))
     }
 
-    /// Runs a transaction. After an error the connection is of no more use.
+    /// Runs a transaction. The connection must not be used again after an error.
     pub(crate) fn transaction<T>(
         &self,
         db: &mut AnyConnection,
@@ -65,7 +65,7 @@ impl BulkWrite {
         check_file(&self.database, true)?;
         db.begin_writing(access).map_err(|error| self.interrupted(error.into()))?;
         let mut write = Write::new(db, self.database.limits().history);
-        // What a panic leaves behind is rolled back with the transaction.
+        // The rollback discards what a panic leaves behind.
         let done = catch_unwind(AssertUnwindSafe(|| {
             let end = work(&mut write)?;
             write.record_noted()?;

@@ -1,4 +1,4 @@
-//! A piece of work, and whoever waits for it.
+//! A queued write, and the caller that waits for it.
 
 use super::thread::Interruption;
 use crate::{failure::Failure, table::history::Write};
@@ -15,31 +15,31 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Something to do in a transaction that it shares with others.
+/// A write that shares its transaction with others.
 pub(super) trait Job: Send {
-    /// Whether anyone still waits for it.
+    /// Returns whether a caller still waits for it.
     fn is_wanted(&self) -> bool;
 
-    /// Begins it, unless nobody waits for it any more. From then on it cannot be withdrawn.
+    /// Marks the job as started, and returns whether it may run. It cannot be withdrawn afterwards.
     fn begin(&self) -> bool;
 
     fn run(&mut self, write: &mut Write<'_>) -> Ran;
 
-    /// Tells whoever waits. An interruption undid it, whatever it says itself.
+    /// Answers the caller. An interruption overrides the outcome of a successful job, because it undid its writes.
     fn answer(self: Box<Self>, interruption: Option<&Interruption>);
 }
 
-/// What becomes of what a job did.
+/// The outcome of running a job.
 pub(super) enum Ran {
     Kept,
     Undone,
-    /// Undone because the database failed, and for good as far as one can tell.
+    /// Rolled back because the database failed, for a reason other than contention.
     Failed(String),
 }
 
-/// The one kind of job: a closure.
+/// The only kind of job: a closure.
 pub(super) struct Task<T, F> {
-    /// Set by whoever is first: the thread that begins it, or the caller who withdraws it.
+    /// Set once, by the thread that starts the job or by the caller that withdraws it.
     settled: Arc<AtomicBool>,
     work: Option<F>,
     outcome: Option<Result<T, StoreError>>,
@@ -55,20 +55,20 @@ impl<T, F> Task<T, F> {
     }
 }
 
-/// The answer to a job that is waiting or being done.
+/// The pending answer to a queued or running job.
 pub(crate) struct Answer<T> {
     settled: Arc<AtomicBool>,
     answer: oneshot::Receiver<Result<T, StoreError>>,
 }
 
 impl<T> Answer<T> {
-    /// Waits until the job is committed, or has failed.
+    /// Waits until the job is committed or has failed.
     pub(crate) async fn wait(&mut self) -> Result<T, StoreError> {
         let answer = (&mut self.answer).await;
         answer.unwrap_or_else(|_| Err(StoreError::unavailable("the storage was closed")))
     }
 
-    /// Takes the job back where it has not begun. Then it never will.
+    /// Withdraws the job. Returns `false` if it has started; otherwise it will never run.
     pub(crate) fn withdraw(&self) -> bool {
         !self.settled.swap(true, AcqRel)
     }
@@ -91,7 +91,7 @@ where
         let Some(work) = self.work.take() else {
             return Ran::Undone;
         };
-        // What a panic leaves behind is rolled back.
+        // The rollback discards what a panic leaves behind.
         let done = catch_unwind(AssertUnwindSafe(|| {
             let value = work(write)?;
             write.record_noted()?;
@@ -114,7 +114,7 @@ where
             (Some(Ok(value)), None) => Ok(value),
             (None, None) => Err(StoreError::unavailable("the write was not wanted any more")),
         };
-        // Whoever left does not want to know.
+        // The receiver is gone if the caller was cancelled.
         let _ = self.reply.send(result);
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a thread that writes: a queue, and a lane around it.
+//! A queue of writes, and the thread that serves it.
 
 use super::{job::Job, status::WriterStatus, thread::WriterThread};
 use crate::{connection::Access, database::Database, purpose::Purpose};
@@ -21,7 +21,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Starts the thread, with its connection open.
+    /// Opens the connection and starts the thread.
     pub(super) fn start(
         database: &Arc<Database>,
         status: &Arc<WriterStatus>,
@@ -45,16 +45,16 @@ impl Lane {
         })
     }
 
-    /// Queues work that writes on another connection; it runs between two batches.
+    /// Queues work that writes on another connection. It runs between two batches.
     #[cfg(feature = "sqlite")]
     pub(super) async fn submit_bulk(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
         let sent = self.sender.send(Message::Bulk(work)).await;
         sent.map_err(|_| StoreError::unavailable("the storage was closed"))
     }
 
-    /// Lets another thread take over from one whose transaction has been in flight for so long that its server must have
-    /// gone silent. Should that thread ever come back, it finishes what it has in hand and leaves; where several nodes
-    /// may write, two threads may as well.
+    /// Starts another thread if the transaction of the current one has been in flight past the deadline, because its
+    /// server no longer responds. If the old thread resumes, it finishes its batch and ends. Two threads may write
+    /// meanwhile, as several nodes may.
     pub(super) fn replace_silent_thread(&self) {
         let start = |term| WriterThread::start(&self.queue, &self.status, term, None).is_ok();
         if let Some(deadline) = self.queue.database.limits().deadline
@@ -64,14 +64,14 @@ impl Lane {
         }
     }
 
-    /// Finishes what is waiting, refuses what comes later, and returns when the thread has ended.
+    /// Completes queued writes, rejects later ones, and returns when the thread has ended.
     pub(super) async fn close(&self) {
         let _ = self.sender.send(Message::Close).await;
         let mut running = self.running.clone();
         while running.changed().await.is_ok() {}
     }
 
-    /// How many writes are waiting, and how many could.
+    /// Returns the number of queued writes and the capacity of the queue.
     pub(super) fn waiting(&self) -> (usize, usize) {
         let capacity = self.sender.max_capacity();
         (capacity - self.sender.capacity(), capacity)
@@ -80,20 +80,20 @@ impl Lane {
 
 pub(super) enum Message {
     Job(Box<dyn Job>),
-    /// Something that writes on another connection, and must not do so while this thread does.
+    /// Work that writes on another connection, and must not run while this thread writes.
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a server has a lock of its own"))]
     Bulk(Box<dyn FnOnce() + Send>),
-    /// Finish what is waiting, then end.
+    /// Complete queued writes, then end.
     Close,
 }
 
-/// What is done next: jobs that share a transaction, and then work on another connection.
+/// The next unit of work: jobs that share a transaction, then work on another connection.
 pub(super) struct Batch {
     pub(super) jobs: Vec<Box<dyn Job>>,
     pub(super) bulk: Option<Box<dyn FnOnce() + Send>>,
 }
 
-/// What a thread that writes works off, and leaves to the next should a server keep it for ever.
+/// The queue that writer threads serve. Another thread takes it over if a server never answers the current one.
 pub(super) struct WriteQueue {
     pub(super) database: Arc<Database>,
     pub(super) access: Access,
@@ -101,9 +101,9 @@ pub(super) struct WriteQueue {
     leader: Mutex<Leader>,
 }
 
-/// Which thread works the queue off, and since when it has been at its transaction.
+/// The thread that serves the queue, and the start of its transaction.
 struct Leader {
-    /// Counts the threads that have led.
+    /// Incremented with each thread that takes over.
     term: u64,
     in_flight_since: Option<Instant>,
     /// Dropped when the last thread ends.
@@ -111,7 +111,7 @@ struct Leader {
 }
 
 impl WriteQueue {
-    /// The queue, and what closes when nobody works it off any more.
+    /// Returns the queue, and a receiver that closes when no thread serves it any more.
     pub(super) fn new(
         database: Arc<Database>,
         access: Access,
@@ -122,7 +122,7 @@ impl WriteQueue {
         (Self { database, access, messages: Mutex::new(messages), leader }, running)
     }
 
-    /// Waits for a job, and takes all that are waiting, up to a limit; nothing at the end.
+    /// Waits for a job, and takes all queued jobs up to `limit`. Returns `None` once the queue is closed and empty.
     pub(super) fn next_batch(&self, limit: usize) -> Option<Batch> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let mut jobs = Vec::new();
@@ -139,7 +139,7 @@ impl WriteQueue {
         Some(Batch { jobs, bulk: None })
     }
 
-    /// Notes since when a transaction has been in flight. False where another thread has taken over.
+    /// Records the start of the transaction in flight. Returns `false` if another thread has taken over.
     pub(super) fn note_in_flight(&self, term: u64, since: Option<Instant>) -> bool {
         let mut leader = self.leader();
         let leads = leader.term == term;
@@ -149,8 +149,8 @@ impl WriteQueue {
         leads
     }
 
-    /// Lets another thread take over where one transaction has been in flight for as long as this, if it can be started
-    /// for the new term. Returns whether it was.
+    /// Replaces the current thread if its transaction has been in flight for `deadline`. Returns whether `start`
+    /// succeeded for the new term.
     pub(super) fn replace_leader(&self, deadline: Duration, start: impl FnOnce(u64) -> bool) -> bool {
         let mut leader = self.leader();
         let silent = leader.in_flight_since.is_some_and(|since| since.elapsed() >= deadline);
@@ -162,7 +162,7 @@ impl WriteQueue {
         replaced
     }
 
-    /// Notes that the last thread has ended.
+    /// Records that the last thread has ended.
     pub(super) fn note_end(&self) {
         self.leader().alive = None;
     }

@@ -1,11 +1,11 @@
-//! Writes: jobs for a thread, which commits what is waiting in one transaction.
+//! Writes: jobs for a thread that commits all queued jobs in one transaction.
 //!
-//! While one commit is on its way to the disk, the next jobs queue up; so the busier the store, the more writes share a
-//! disk sync. Each job has a savepoint of its own, or the transaction where it is the only one, and fails alone. A job is
-//! answered after the commit that holds it.
+//! Jobs queue up while a commit is being synced to disk, so the more load there is, the more writes share a disk sync.
+//! Each job runs in its own savepoint, or directly in the transaction if it is the only one, and fails alone. A job is
+//! answered after its commit.
 //!
-//! An embedded database has one such thread. On a server there are two: one for all that a bulk write of the world may hold
-//! up, and one for what it must not.
+//! An embedded database has one such thread. A server has two: one for writes that may wait for a bulk write of the
+//! world, and one for writes that must not.
 
 mod bulk;
 mod job;
@@ -28,18 +28,18 @@ use tokio::sync::oneshot;
 #[cfg(feature = "postgres")]
 use tokio::task::spawn_blocking;
 
-/// The way to the threads that write.
+/// Submits work to the writer threads.
 pub(crate) struct Writer {
     database: Arc<Database>,
     status: Arc<WriterStatus>,
-    /// Writes everything.
+    /// Runs all writes.
     all: Lane,
-    /// Writes what is urgent, where that need not wait for the rest.
+    /// Runs urgent writes. `None` if they share the thread of all others.
     urgent: Option<Lane>,
 }
 
 impl Writer {
-    /// Starts the threads, with their connections open.
+    /// Opens the connections and starts the threads.
     pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
         let status = Arc::new(WriterStatus::new(Arc::clone(database)));
         let all = Lane::start(database, &status, Access::All)?;
@@ -59,7 +59,7 @@ impl Writer {
         }
     }
 
-    /// Hands a job over. It is done whole or not at all, whether or not anyone waits for the answer.
+    /// Queues a job. It runs atomically, even if the caller stops waiting for the answer.
     pub(crate) fn submit<T, F>(&self, access: Access, work: F) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
@@ -69,9 +69,9 @@ impl Writer {
         self.lane(access).submit(Box::new(task)).map(|()| answer)
     }
 
-    /// Runs work that may write on a connection of its own. In an embedded database it runs between two batches of the
-    /// writer, which would otherwise have to fight it for the one right to write; a server has a lock that all of its
-    /// clients line up for. Work that has begun ends, whether or not anyone waits for it.
+    /// Runs work that may write on its own connection. In an embedded database it runs between two batches of the
+    /// writer, because both would compete for the single write lock; a server queues its clients at a lock. Work that
+    /// has started completes, even if the caller stops waiting.
     pub(crate) async fn bulk<T: Send + 'static>(
         &self,
         work: impl FnOnce(&BulkWrite) -> T + Send + 'static,
@@ -82,7 +82,7 @@ impl Writer {
             Database::Sqlite(_) => {
                 let (reply, answer) = oneshot::channel();
                 let work = move || {
-                    // Whoever left does not want to know.
+                    // The receiver is gone if the caller was cancelled.
                     let _ = reply.send(work(&bulk));
                 };
                 self.all.submit_bulk(Box::new(work)).await?;
@@ -95,12 +95,12 @@ impl Writer {
         }
     }
 
-    /// Lets another thread take over from one whose server has gone silent.
+    /// Starts another thread if the server of the current one no longer responds.
     pub(crate) fn replace_silent_thread(&self, access: Access) {
         self.lane(access).replace_silent_thread();
     }
 
-    /// Finishes what is waiting, refuses what comes later, and returns when the threads have ended.
+    /// Completes queued writes, rejects later ones, and returns when the threads have ended.
     pub(crate) async fn close(&self) {
         for lane in self.lanes() {
             lane.close().await;
@@ -111,7 +111,7 @@ impl Writer {
         &self.status
     }
 
-    /// How many writes are waiting, and how many could.
+    /// Returns the number of queued writes and the capacity of the queues.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let waiting = self.lanes().map(Lane::waiting);
         waiting.fold((0, 0), |(waiting, capacity), (more, room)| (waiting + more, capacity + room))

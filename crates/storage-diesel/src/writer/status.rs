@@ -1,4 +1,4 @@
-//! What the threads that write share with everyone else: what they have done, and whether the last write worked.
+//! State that writer threads share: counters, and the outcome of the last write.
 
 use super::thread::Interruption;
 use crate::{database::Database, latest::LatestRevision};
@@ -15,10 +15,10 @@ pub(crate) struct WriterStatus {
     pub(crate) failed_commits: AtomicU64,
     pub(crate) refused_writes: AtomicU64,
     pub(crate) given_up: AtomicBool,
-    /// How many bulk writes will make a checkpoint of their own, so that the log does not grow.
+    /// Number of bulk writes that will run a checkpoint themselves and so bound the log.
     pub(super) deferred_checkpoints: AtomicUsize,
     pub(crate) latest: LatestRevision,
-    /// Why the last write failed for good, where it did.
+    /// Why the last write failed, if it did.
     failure: Mutex<Option<String>>,
 }
 
@@ -37,13 +37,13 @@ impl WriterStatus {
         }
     }
 
-    /// Why the last write failed for good, where it did: not because others were busy, but because the disk is full, the
-    /// database may only be read, or a commit did not come to its end.
+    /// Returns why the last write failed, for a reason other than contention: the disk is full, the database is
+    /// read-only, or a commit did not complete. Returns `None` if it succeeded.
     pub(crate) fn last_failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what the last write came to.
+    /// Records the outcome of the last write.
     pub(super) fn note_outcome(&self, outcome: Result<(), String>) {
         if let Err(reason) = &outcome {
             self.database.note_failure(reason);
@@ -51,7 +51,7 @@ impl WriterStatus {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     }
 
-    /// Notes a transaction with so many writes in it, and the newest revision that it made.
+    /// Records a committed transaction: its number of writes, and its newest revision.
     pub(super) fn note_commit(&self, writes: u64, latest: Option<Revision>) {
         self.commits.fetch_add(u64::from(writes > 0), Relaxed);
         self.writes.fetch_add(writes, Relaxed);
@@ -60,7 +60,7 @@ impl WriterStatus {
         }
     }
 
-    /// Notes that a transaction came to nothing.
+    /// Records a failed transaction.
     pub(super) fn note_interruption(&self, interruption: &Interruption) {
         self.failed_commits.fetch_add(1, Relaxed);
         if !interruption.passing {
@@ -68,7 +68,7 @@ impl WriterStatus {
         }
     }
 
-    /// Why nothing may be written, whatever it is.
+    /// Returns why all writes are rejected, or `None` if they are accepted.
     pub(super) fn refusal(&self) -> Option<Interruption> {
         self.given_up.load(Relaxed).then(|| {
             let reason = "an earlier commit did not reach the disk, so nothing is written until a restart";

@@ -1,4 +1,4 @@
-//! The thread that writes, and the end of every writing transaction.
+//! The writer thread, and the commit of every writing transaction.
 
 use super::{
     job::{Job, Ran},
@@ -24,19 +24,19 @@ pub(super) struct WriterThread {
     queue: Arc<WriteQueue>,
     limits: Limits,
     status: Arc<WriterStatus>,
-    /// Which of the threads that have led the queue it is.
+    /// The term in which this thread serves the queue.
     term: u64,
-    /// Nothing after a transaction went wrong; the next one opens it anew.
+    /// `None` after a failed transaction; the next one reconnects.
     connection: Option<AnyConnection>,
-    /// Whether commits on that connection make checkpoints.
+    /// Whether commits on that connection run checkpoints.
     auto_checkpoint: bool,
 }
 
-/// What the jobs of a transaction have done.
+/// Summary of the jobs of a transaction.
 struct Done {
     latest: Option<Revision>,
     writes: u64,
-    /// What the last of them came to that says anything about the database.
+    /// The last outcome that says something about the state of the database.
     outcome: Option<Result<(), String>>,
 }
 
@@ -54,7 +54,7 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Works until the queue is closed and empty, or another thread has taken over.
+    /// Runs until the queue is closed and empty, or another thread has taken over.
     fn run(mut self) {
         while let Some(Batch { jobs, bulk }) = self.queue.next_batch(self.limits.batch.get()) {
             self.queue.note_in_flight(self.term, Some(Instant::now()));
@@ -85,13 +85,13 @@ impl WriterThread {
         }
     }
 
-    /// Runs all jobs in one transaction, and commits it.
+    /// Runs all jobs in one transaction and commits it.
     fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Interruption> {
         if let Some(refusal) = self.status.refusal() {
             return Err(refusal);
         }
         if self.queue.database.prove().map_err(Interruption::unavailable)? {
-            // Its cache may be older than what the file holds by now.
+            // Its page cache may be older than the file.
             self.connection = None;
         }
         check_file(&self.queue.database, true)?;
@@ -99,7 +99,7 @@ impl WriterThread {
         self.leave_checkpoints_to_others(&mut connection)?;
         let Done { latest, writes, outcome } = self.run_all(&mut connection, jobs)?;
         let committed = commit(&mut connection, latest, &self.queue.database, &self.status);
-        // The connection to a file that is not at its path any more is the last way to what it holds.
+        // If the file was unlinked, this connection is the only remaining access to its content.
         if committed.is_ok() || self.queue.database.has_lost_file() {
             self.connection = Some(connection);
         }
@@ -111,15 +111,15 @@ impl WriterThread {
         Ok(())
     }
 
-    /// A connection with an open transaction. One that was lost since it was last used is replaced, which nobody
-    /// notices: nothing has been done yet.
+    /// Returns a connection with an open transaction. Replaces a connection that was lost while idle, which is safe
+    /// because nothing has been written yet.
     fn begin(&mut self) -> Result<AnyConnection, Interruption> {
         if let Some(mut connection) = self.connection.take() {
             match connection.begin_writing(self.queue.access) {
                 Ok(()) => return Ok(connection),
                 Err(error) => {
                     if connection.survives_failed_begin() {
-                        // Most likely another process writes.
+                        // Most likely another process is writing.
                         self.connection = Some(connection);
                         return Err(error.into());
                     }
@@ -136,7 +136,7 @@ impl WriterThread {
         Ok(connection)
     }
 
-    /// While a bulk write has taken the checkpoint over, this thread makes none.
+    /// Disables automatic checkpoints while a bulk write has taken them over.
     fn leave_checkpoints_to_others(&mut self, connection: &mut AnyConnection) -> Result<(), DatabaseError> {
         let auto_checkpoint = self.status.deferred_checkpoints.load(Relaxed) == 0;
         if auto_checkpoint != self.auto_checkpoint {
@@ -146,8 +146,8 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Runs the jobs one after the other, each in a savepoint of its own; one that is alone has the transaction. An error means that
-    /// the transaction itself is gone.
+    /// Runs the jobs in sequence, each in its own savepoint; a single job runs directly in the transaction. Returns
+    /// `Err` if the transaction itself is lost.
     fn run_all(
         &self,
         connection: &mut AnyConnection,
@@ -177,7 +177,7 @@ impl WriterThread {
                 }
                 Ran::Undone => undo(connection)?,
                 Ran::Failed(reason) => {
-                    // On a full disk there may be nothing left to roll back to. That is not what went wrong first.
+                    // On a full disk the rollback may fail too. Report the first failure, not that one.
                     let told = |error| Interruption { reason: reason.clone(), ..Interruption::from(error) };
                     undo(connection).map_err(told)?;
                     outcome = Some(Err(reason));
@@ -188,8 +188,8 @@ impl WriterThread {
     }
 }
 
-/// Commits, and tells other nodes of the newest revision with it. What was committed to a file that is not at its path any
-/// more counts as lost.
+/// Commits, and notifies other nodes of the newest revision with it. A commit to a file that is no longer at its path
+/// counts as lost.
 pub(super) fn commit(
     connection: &mut AnyConnection,
     latest: Option<Revision>,
@@ -204,21 +204,22 @@ pub(super) fn commit(
         return Err(lost);
     }
     connection.commit().map_err(|error| {
-        // Neither a server that is gone nor a disk that failed says what it has kept.
+        // After a lost server or a failed disk it is unknown whether the commit is durable.
         let certain = !gives_up(&error, database, status) && connection.survives_failed_begin();
         Interruption { certain, ..Interruption::from(error) }
     })?;
     check_file(database, false)
 }
 
-/// What is written to a file that is damaged, or not at its path any more, is not found again.
+/// Returns an error if the file is damaged or no longer at its path, because a write to it would be lost.
 pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
     let lost = |reason| Interruption { certain, ..Interruption::unavailable(reason) };
     database.check_file().map_err(lost)?;
     database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
 }
 
-/// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.
+/// Rejects all further writes after a failed disk sync, and returns whether this was one. What is on disk is then
+/// unknown, and a later sync that succeeds proves nothing.
 fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -> bool {
     let message = match error {
         DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
@@ -238,15 +239,15 @@ fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -
 #[derive(Debug, Clone)]
 pub(super) struct Interruption {
     pub(super) kind: StoreErrorKind,
-    /// Whether it is over as soon as others have done what they are at.
+    /// Whether a retry may succeed once other writers are done.
     pub(super) passing: bool,
     pub(super) reason: String,
-    /// Whether it is known that nothing was written.
+    /// Whether it is certain that nothing was written.
     pub(super) certain: bool,
 }
 
 impl Interruption {
-    /// Nothing was written, and nothing will be for now.
+    /// An error after which nothing was written and writes are unavailable for now.
     pub(super) const fn unavailable(reason: String) -> Self {
         Self { kind: StoreErrorKind::Unavailable, passing: false, reason, certain: true }
     }
@@ -257,7 +258,7 @@ impl From<DatabaseError> for Interruption {
         let (reason, failure) = (error.to_string(), Failure::from(error));
         let passing = failure.is_passing();
         let kind = match StoreError::from(failure).kind {
-            // A conflict would be some job's own, and that fails alone.
+            // A conflict is specific to one job, which fails alone.
             StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
             StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
         };
