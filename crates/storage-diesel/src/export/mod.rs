@@ -1,4 +1,4 @@
-//! The export: everything, as of one moment and a page at a time.
+//! The export: all records of one snapshot, page by page.
 
 mod pages;
 
@@ -8,10 +8,10 @@ use companion_domain::port::{RecordSink, StoreError, SyncError};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
-/// How many pages may wait for the sink.
+/// Number of pages buffered for the sink.
 const PAGES_AHEAD: usize = 2;
 
-/// Reads on a connection of its own, however long the sink takes, so that no other read waits for it.
+/// Exports all records to the sink. Reads on its own connection, so a slow sink delays no other read.
 pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
     let database = Arc::clone(storage.database());
     let (sender, mut pages) = mpsc::channel(PAGES_AHEAD);
@@ -29,7 +29,7 @@ pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> R
     while let Some(records) = pages.recv().await {
         sink.take(records).await.map_err(SyncError::Sink)?;
     }
-    // The channel closes when the reader is done, whether it got to the end or not.
+    // The channel closes when the reader ends, whether it succeeded or failed.
     reading.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))?;
     Ok(())
 }

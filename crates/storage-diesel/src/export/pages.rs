@@ -1,4 +1,4 @@
-//! Everything, kind by kind and in the order of the keys, a page at a time.
+//! Reads all records page by page, ordered by kind and key.
 
 use crate::{
     connection::AnyConnection,
@@ -18,8 +18,8 @@ use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHe
 use std::{collections::VecDeque, sync::Arc};
 use tokio::sync::mpsc;
 
-/// Platform ids in ascending order, as columns with a sign hold them: from, and up to. There is no id 0, but there may be a
-/// row that says so, and it is counted.
+/// Ranges of signed columns, in the order of the unsigned platform ids that they hold. No id is 0, but a row may have
+/// it; that row is counted as unreadable.
 const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
 
 pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
@@ -81,8 +81,8 @@ where
     sender.unreadable.all(page).into_iter().map(record).collect()
 }
 
-/// Each guild right before its members. Those of a guild that cannot be read would come without it, so they are left out
-/// too.
+/// Sends each guild before its members. Members of an unreadable guild are skipped too, because they would arrive
+/// without their guild.
 fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
     by_id!(db, sender, guilds::id, GuildRow, |page| {
         let mut members = Members::of(&page);
@@ -111,7 +111,7 @@ fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<()
 /// The members of a page of guilds, in the order of the guilds.
 struct Members {
     queue: VecDeque<MemberRow>,
-    /// After which guild and user to go on; only the guild where all its members have been read.
+    /// The guild and user to continue after. The user is `None` if all members of the guild have been read.
     after: Option<(i64, Option<i64>)>,
     /// The last guild of the page.
     to: i64,
@@ -122,7 +122,7 @@ impl Members {
         let before_first = guilds.first().and_then(|first| first.id.checked_sub(1));
         Self {
             queue: VecDeque::new(),
-            // Before the lowest number there is none; then the first guild's own members are asked for.
+            // No id precedes `i64::MIN`, so reading starts with the first guild's own members.
             after: match (before_first, guilds.first()) {
                 (Some(before), _) => Some((before, None)),
                 (None, Some(first)) => Some((first.id, Some(i64::MIN))),
@@ -132,7 +132,7 @@ impl Members {
         }
     }
 
-    /// The next member, where it is of this guild.
+    /// Returns the next member if it belongs to this guild.
     fn next_in(&mut self, db: &mut AnyConnection, guild: i64) -> QueryResult<Option<MemberRow>> {
         while self.queue.is_empty()
             && let Some(after) = self.after
@@ -164,7 +164,7 @@ impl Members {
         };
         self.after = match (page.last(), after) {
             (Some(last), _) => Some((last.guild, Some(last.user_id))),
-            // The guild has no more members; those after it may.
+            // The guild has no more members; later guilds may.
             (None, (guild, Some(_))) => Some((guild, None)),
             (None, (_, None)) => None,
         };
@@ -213,12 +213,12 @@ fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped
     Ok(())
 }
 
-/// How many records are read and handed over at once.
+/// Number of records read and sent at once.
 pub(super) const PAGE: i64 = 500;
 
-/// Why an export ends early.
+/// Why an export ended early.
 pub(super) enum Stopped {
-    /// Nobody takes the records any more.
+    /// The receiver was dropped.
     Abandoned,
     Failed(Failure),
 }
@@ -229,7 +229,7 @@ impl<E: Into<Failure>> From<E> for Stopped {
     }
 }
 
-/// Sends pages to the sink, and counts what cannot be read.
+/// Sends pages to the sink, and counts unreadable rows.
 pub(super) struct PageSender {
     pub(super) pages: mpsc::Sender<Vec<Record>>,
     pub(super) unreadable: Arc<Unreadable>,

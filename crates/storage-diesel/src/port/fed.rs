@@ -1,4 +1,4 @@
-//! What the bot feeds.
+//! Ports over the records that the bot feeds.
 
 use crate::{
     connection::AnyConnection,
@@ -94,7 +94,7 @@ fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, Failure> {
         Record::Staff(user, grants) => staff::put(write, *user, *grants),
         Record::Blocked(user) => blocked::put(write, *user),
         Record::Feedback(entry) => feedback::put(write, entry),
-        // They are not put by themselves, so the batch was refused.
+        // `Mutation::check` has rejected a batch that contains them.
         Record::Team(_) | Record::Session(_) | Record::Grant(..) => Ok(Tally::NOTHING),
     }
 }
@@ -134,7 +134,7 @@ fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Op
     })
 }
 
-/// What forgetting a user would remove.
+/// Returns the records that `forget` would remove.
 fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, Failure> {
     let sessions = unreadable.all(sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
@@ -150,7 +150,7 @@ fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Resul
     Ok(records)
 }
 
-/// Removes what is kept of a user, but for a block and a place in the team.
+/// Removes all records of a user, except a block and a place in the team.
 fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let mut tally = sessions::forget(write, user)?;
     tally += grants::remove(write, user)?;

@@ -1,4 +1,4 @@
-//! The ports, one thin implementation each: which statements run, in which kind of transaction.
+//! A thin implementation of each port: it chooses the statements and the kind of transaction.
 
 mod fed;
 mod people;

@@ -1,4 +1,4 @@
-//! Sessions, grants, used codes and pauses of the platform.
+//! Ports over sessions, grants, used codes and pauses of the platform.
 
 use crate::{
     storage::DieselStorage,
@@ -102,13 +102,13 @@ impl SessionStore for DieselStorage {
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
-        // Each session once, and its latest use: a statement may not meet a row twice.
+        // Keep the latest use of each session, because one statement must not update a row twice.
         let mut latest = BTreeMap::new();
         for (id, time) in seen.as_slice() {
             let known = latest.entry(*id).or_insert(*time);
             *known = (*known).max(*time);
         }
-        // Use is no news: a session that is seen again has neither begun nor ended.
+        // Not recorded as a change: a session that is used again has neither begun nor ended.
         self.write_urgently(move |write| Ok(sessions::touch(write.db, &latest)?)).await
     }
 
@@ -148,7 +148,7 @@ impl SessionStore for DieselStorage {
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        // Each write stays as short as `limit` says, however many rows cannot be read.
+        // Each write stays bounded by `limit`, however many rows are unreadable.
         loop {
             let unreadable = self.unreadable();
             let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit, &unreadable)?);

@@ -1,4 +1,4 @@
-//! The change feed, listings, and how the store is.
+//! Ports over the change feed, listings and health.
 
 use crate::{
     connection::AnyConnection,
@@ -26,7 +26,7 @@ impl ChangeFeed for DieselStorage {
     }
 
     async fn wait_for_change(&self, revision: Revision) {
-        // What another process writes to the same file wakes nobody here; readers find it when they ask.
+        // Writes of another process to the same file wake no waiter here; readers find them by polling.
         self.writer().status().latest.newer_than(revision).await;
     }
 }
@@ -80,7 +80,7 @@ impl Health for DieselStorage {
         let failure = self.database().damage().or_else(|| self.writer().status().last_failure());
         match failure {
             None => Ok(()),
-            // Whatever it was may be over.
+            // The cause may be gone by now.
             Some(reason) => self
                 .write_urgently(|write| Ok(platform::write_probe(write.db)?))
                 .await

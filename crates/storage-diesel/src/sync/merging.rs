@@ -1,4 +1,4 @@
-//! A sync's own connection, and the merge on its way from one thread to another.
+//! The connection of a sync, and the merge that moves between threads.
 
 use super::plan::{Compared, Merged, Plan};
 use crate::{
@@ -23,19 +23,19 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-/// What becomes of a merge.
+/// Whether a merge is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Kept,
     RolledBack,
 }
 
-/// What was staged, and what is to be done with it. Each step takes it along to where it may block, and hands it back.
+/// A staged sync and its plan. Each step moves it to a thread that may block, and returns it.
 pub(super) struct Merging {
     workspace: Workspace,
     plan: Plan,
     fate: Fate,
-    /// Something was written, and has to be moved from the log to where it belongs.
+    /// Set after a write: the checkpoint that is still due.
     checkpoint: Option<DeferredCheckpoint>,
 }
 
@@ -52,7 +52,7 @@ impl Merging {
         .await
     }
 
-    /// Compares with what is stored now. Nobody waits for it.
+    /// Compares staged rows with a snapshot of the stored ones. Blocks no writer.
     pub(super) async fn compare(mut self) -> Result<(Self, Compared), StoreError> {
         blocking(move || {
             let compared = self.workspace.compare(&self.plan)?;
@@ -61,7 +61,8 @@ impl Merging {
         .await
     }
 
-    /// Writes what differs, as soon as it may. Once it has begun it ends, whether or not anyone waits for it.
+    /// Writes the differing rows once it holds the write lock. A write that has started completes, even if the caller
+    /// stops waiting.
     pub(super) async fn write(
         self,
         storage: &DieselStorage,
@@ -88,7 +89,7 @@ impl Merging {
         Ok((self, merged))
     }
 
-    /// Ends with this. What is left to be done is done where nobody waits for it.
+    /// Returns `result`, and runs the due checkpoint in the background.
     pub(super) fn end<T>(mut self, result: T) -> T {
         drop(spawn_blocking(move || {
             if let Some(checkpoint) = self.checkpoint.take() {
@@ -99,7 +100,7 @@ impl Merging {
     }
 }
 
-/// Runs work where it may block.
+/// Runs work on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -109,11 +110,11 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// A connection whose temporary tables live as long as it does. Whatever ends a sync early drops it, and nothing is left.
+/// A connection and its temporary tables. Dropping it, as any early end of a sync does, removes them.
 pub(super) struct Workspace {
     pub(super) db: AnyConnection,
     kinds: BTreeSet<Kind>,
-    /// Declared after the connection, so given back after it.
+    /// Declared after the connection, so it is released after it.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -124,7 +125,7 @@ impl Workspace {
         batch.stage(&mut self.db)
     }
 
-    /// Says what is to be merged, once all records are staged.
+    /// Returns what to merge, once all records are staged.
     pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, Failure> {
         let plan = Plan::new(&self.kinds, replace);
         self.make_tables(replace.kinds.clone())?;
@@ -133,7 +134,8 @@ impl Workspace {
         Ok(plan)
     }
 
-    /// Compares with what is stored at this moment, and gets what differs ready to be written. Nobody waits for it.
+    /// Compares staged rows with a snapshot of the stored ones, and prepares the differing ones for writing. Blocks no
+    /// writer.
     pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, Failure> {
         let compared = self.db.snapshot(|db| plan.compare(db))?;
         staging::analyse(&mut self.db, &plan.differing())?;
@@ -145,7 +147,7 @@ impl Workspace {
 
     fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {
         if kinds.contains(&Kind::Member) {
-            // Whether a member's guild is known also depends on the guilds that were staged.
+            // Whether a member's guild is known also depends on the staged guilds.
             kinds.insert(Kind::Guild);
         }
         for kind in kinds.difference(&self.kinds.clone()) {
@@ -156,11 +158,11 @@ impl Workspace {
     }
 }
 
-/// A workspace that a blocking thread is at work with.
+/// A workspace that is in use by a blocking thread.
 pub(super) struct InFlight(JoinHandle<Result<Workspace, StoreError>>);
 
 impl InFlight {
-    /// Begins to open a connection, once this sync may have one.
+    /// Starts to open a connection, once the sync has a permit.
     pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
         let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
         Ok(Self(spawn_blocking(move || {
@@ -169,7 +171,7 @@ impl InFlight {
         })))
     }
 
-    /// Begins to stage these records, once those before are. While it is done, the next are read.
+    /// Starts to stage these records, once the previous ones are staged. The next records are read meanwhile.
     pub(super) async fn take(self, records: Vec<Numbered>) -> Result<Self, StoreError> {
         let mut workspace = self.done().await?;
         Ok(Self(spawn_blocking(move || {
@@ -178,7 +180,7 @@ impl InFlight {
         })))
     }
 
-    /// The workspace, once everything is staged.
+    /// Returns the workspace, once everything is staged.
     pub(super) async fn done(self) -> Result<Workspace, StoreError> {
         self.0.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
     }

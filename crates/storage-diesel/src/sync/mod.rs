@@ -1,9 +1,9 @@
-//! A sync: records are staged beside the data as they come, and then merged in one transaction.
+//! A sync: records are staged as they arrive, and then merged in one transaction.
 //!
-//! Each sync stages in temporary tables of a connection of its own, so it may be longer than memory, and neither a slow
-//! sender nor a long staging holds anyone up. It opens the connection when there is something to stage, and only a few
-//! syncs have one at a time. The merge compares as a whole in a snapshot, while others go on writing. With the right to
-//! write it then looks up what they have changed meanwhile, compares that anew, and writes only what differs.
+//! Each sync stages into temporary tables of its own connection. It may be larger than memory, and neither a slow
+//! sender nor a long staging blocks other writers. The connection is opened with the first batch, and the number of
+//! syncs that hold one is limited. The merge first compares all rows in a snapshot, while others write. Once it holds
+//! the write lock, it compares again only the rows that changed meanwhile, and writes only what differs.
 
 mod merging;
 mod plan;
@@ -20,16 +20,16 @@ use companion_domain::{
     port::{Numbered, RecordSource, Replace, StoreError, SyncError},
 };
 
-/// How many records are staged at once: enough to be quick, few enough to hold in memory.
+/// Number of records staged at once: enough to be fast, few enough to fit in memory.
 const BATCH: usize = 1000;
 
-/// How often a sync compares while others write. Where they change too much each time, it then compares once more while
-/// they wait.
+/// Number of comparisons while others write. If they change too much each time, the last comparison runs while they
+/// wait.
 const ATTEMPTS: u32 = 3;
 
 impl DieselStorage {
-    /// What a sync of these records would change, without changing anything: the whole of it is done, and rolled back before
-    /// anyone sees it. Others wait for it as for a sync.
+    /// Returns what a sync of these records would change, without changing anything. The sync is run completely and
+    /// rolled back. Writers wait for it as for a sync.
     pub async fn preview(
         &self,
         replace: &Replace,
@@ -39,7 +39,7 @@ impl DieselStorage {
     }
 }
 
-/// Takes in all records of the source, and merges them for good or for show.
+/// Stages all records of the source, and merges them. Commits or rolls back according to `fate`.
 pub(crate) async fn run(
     storage: &DieselStorage,
     replace: &Replace,
@@ -55,7 +55,7 @@ pub(crate) async fn run(
     merge(storage, staging.finish().await?, replace.clone(), fate).await
 }
 
-/// Merges what was staged: compares it while others write, and then writes what differs while nobody else does.
+/// Merges the staged rows: compares them while others write, then writes the differing ones under the write lock.
 async fn merge(
     storage: &DieselStorage,
     workspace: Workspace,
@@ -81,10 +81,10 @@ async fn merge(
     }
 }
 
-/// The records of a sync on their way into its workspace.
+/// The records of a sync that are being staged.
 struct Staging<'a> {
     storage: &'a DieselStorage,
-    /// Nothing before there is something to stage.
+    /// `None` before the first batch.
     in_flight: Option<InFlight>,
     pending: Vec<Numbered>,
 }
@@ -137,14 +137,14 @@ mod tests {
     };
     use std::collections::BTreeSet;
 
-    /// What others do.
+    /// A concurrent write.
     #[derive(Debug, Clone)]
     enum Other {
         Write(Mutation),
         Forget(UserId),
     }
 
-    /// Small numbers, so that everything meets everything.
+    /// Draws small numbers, so that records collide often.
     struct Chance(SeededEntropy);
 
     impl Chance {
@@ -187,7 +187,7 @@ mod tests {
             (1..=self.below(4)).map(place).collect()
         }
 
-        /// Records of which each member has its guild, mostly.
+        /// Draws records, mostly with the guild of each member.
         fn records(&self) -> Vec<Record> {
             let mut records: Vec<_> = (0..self.below(12)).map(|_| self.record()).collect();
             if self.below(4) > 0 {
@@ -264,7 +264,7 @@ mod tests {
         storage.sync(replace, &mut All(Some(numbered(records)))).await.map(|applied| applied.tally)
     }
 
-    /// A sync, and what others do after it has compared and before it merges. Whether it came after them.
+    /// Runs a sync, and `others` between its comparison and its merge. Returns whether the sync took effect after them.
     async fn raced(
         storage: &DieselStorage,
         replace: &Replace,
@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Everything that is stored, which also says which entries of feedback can be picked and which guilds are subscribed.
+    /// Everything that is stored, including the feedback entries that can be picked and the subscribers of guilds.
     async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, BTreeSet<UserId>) {
         let mut kept = Kept::default();
         storage.export(&mut kept).await.unwrap();
@@ -322,7 +322,7 @@ mod tests {
         (kept.0, picked, subscribers)
     }
 
-    /// Races so many syncs, each with others that write meanwhile.
+    /// Races this many syncs, each with concurrent writes, against a reference without concurrency.
     async fn rounds(one: &DieselStorage, reference: &DieselStorage, rounds: usize) {
         let (mut after, mut refused) = (0, 0);
         let drawn = (0..).map(|round| {
@@ -360,7 +360,7 @@ mod tests {
         assert!(after > 0 && refused > 0, "{after} came after others, {refused} were refused");
     }
 
-    /// What changes too much for a look at each row.
+    /// Concurrent writes that change too many rows to compare them one by one.
     async fn upheaval(storage: &DieselStorage) {
         let before: Vec<_> = (1..=300).map(|number| Record::Guild(a_guild(number << 22))).collect();
         sync(storage, &Replace::default(), &before).await.unwrap();
@@ -428,7 +428,7 @@ mod tests {
             PgConnection::establish(&url(schema)).unwrap()
         }
 
-        /// An empty schema, dropped at the end.
+        /// A schema that is created empty, and dropped at the end.
         struct Schema(&'static str);
 
         impl Schema {
@@ -482,7 +482,7 @@ mod tests {
 
         #[tokio::test(flavor = "multi_thread")]
         async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
-            // SQLite takes many more; here it is about the few statements that differ.
+            // SQLite runs more rounds; this covers the few statements that differ.
             let (one, reference) = (Schema("race_one"), Schema("race_reference"));
             rounds(&one.open().await, &reference.open().await, 12).await;
         }

@@ -1,4 +1,4 @@
-//! Merging everything that a sync has staged.
+//! Merges everything that a sync has staged.
 
 use crate::{
     connection::{Access, AnyConnection},
@@ -36,32 +36,32 @@ impl From<UnknownGuild> for SyncError {
 }
 
 pub(super) enum Compared {
-    /// Nothing differs from what was stored at that moment, so nothing is left to do.
+    /// The staged rows equal the stored ones, so there is nothing to write.
     Same,
-    /// Something differs, as of this change.
+    /// The staged rows differ, as of this change.
     Differing(ChangeNumber),
     Unknown(UnknownGuild),
 }
 
 pub(super) enum Merged {
     Done(Applied),
-    /// Too much has changed since the comparison, so nothing was written.
+    /// Too much changed since the comparison; nothing was written.
     Overtaken,
     Unknown(UnknownGuild),
 }
 
-/// What is merged, in this order: a guild before its members.
+/// What to merge, in order: a guild before its members.
 pub(super) struct Plan {
-    /// Compared while others write. What is changed meanwhile is in the history.
+    /// Compared while others write. Their changes are in the history.
     early: Vec<Merge>,
-    /// Compared when nobody else writes. Not all that happens to these is in the history: the use of a session and the
-    /// claim on a grant are no news.
+    /// Compared under the write lock, because the history omits some of their updates: the use of a session and the
+    /// claim on a grant.
     late: Vec<Merge>,
     clusters_go: bool,
 }
 
 impl Plan {
-    /// Merges these kinds, which were staged, and those that are replaced.
+    /// Returns the plan for the staged kinds and the replaced ones.
     pub(super) fn new(staged: &BTreeSet<Kind>, replace: &Replace) -> Self {
         let concerned =
             Kind::ALL.into_iter().filter(|kind| staged.contains(kind) || replace.kinds.contains(kind));
@@ -71,17 +71,17 @@ impl Plan {
         Self { early, late, clusters_go: replace.kinds.contains(&Kind::Cluster) }
     }
 
-    /// What the merge has to write.
+    /// Returns what the merge writes.
     pub(super) fn access(&self) -> Access {
         if self.late.is_empty() && !self.clusters_go { Access::World } else { Access::All }
     }
 
-    /// The tables that hold what differs.
+    /// Returns the tables of differing rows.
     pub(super) fn differing(&self) -> Vec<String> {
         self.early.iter().map(|merge| merge.table.differing()).collect()
     }
 
-    /// Compares what was staged with what is stored, and keeps what differs. All of it must see the same moment.
+    /// Compares staged rows with stored ones, and keeps the differing ones. Must run in one snapshot.
     pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, Failure> {
         let change = history::newest(db)?;
         if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
@@ -95,13 +95,13 @@ impl Plan {
         Ok(if is_same { Compared::Same } else { Compared::Differing(change) })
     }
 
-    /// Gets what differs ready to be written, as far as that can be done while others write.
+    /// Prepares the differing rows for writing, as far as possible while others write.
     pub(super) fn touch(&self, db: &mut AnyConnection) -> QueryResult<()> {
         self.early.iter().try_for_each(|merge| merge.touch(db))
     }
 
-    /// Writes what differs, after comparing anew what has changed since that change. Where that is too much, the
-    /// caller should compare again, but for the `last` time.
+    /// Writes the differing rows, after comparing again those changed since `change`. If too many changed, the caller
+    /// should compare again, unless this is the `last` attempt.
     pub(super) fn merge(
         &self,
         write: &mut Write<'_>,
@@ -126,11 +126,11 @@ impl Plan {
         Ok(End::Commit(Merged::Done(Applied { tally, changes: write.record_noted()? })))
     }
 
-    /// The kinds whose changes overtake a comparison.
+    /// Returns the kinds whose changes invalidate a comparison.
     fn watched(&self) -> BTreeSet<Kind> {
         let mut kinds: BTreeSet<_> = self.early.iter().map(|merge| merge.kind).collect();
         if kinds.contains(&Kind::Member) {
-            // Nobody can be a member of a guild that has gone meanwhile.
+            // A removed guild invalidates its staged members.
             kinds.insert(Kind::Guild);
         }
         kinds
@@ -162,7 +162,7 @@ impl Plan {
             tally += staging::write(write, merge)?;
         }
         if self.clusters_go {
-            // No record brings a cluster, so where they are replaced all are left out.
+            // No record carries a cluster, so replacing clusters removes all of them.
             tally += clusters::forget_all(write)?;
         }
         Ok(tally)
@@ -184,17 +184,17 @@ impl Plan {
     }
 }
 
-/// More rows than this are not compared one by one.
+/// Maximum number of changed rows that are compared one by one.
 const FEW: usize = 200;
 
 pub(super) enum Overtaken {
-    /// These rows and no others, each by its keys as they are written in a statement.
+    /// The changed rows, each by its key as SQL literals.
     Slightly(BTreeMap<Kind, Vec<Vec<String>>>),
-    /// Too much to say what.
+    /// More rows than can be named.
     Largely,
 }
 
-/// What of these kinds has changed after that change.
+/// Returns what changed of these kinds since `change`.
 fn changed_since(
     db: &mut AnyConnection,
     change: ChangeNumber,
@@ -213,8 +213,8 @@ fn changed_since(
     Ok(Overtaken::Slightly(rows))
 }
 
-/// The keys of what a change was about, as a statement has them. `None` if it names none. A team is small, so its every row
-/// counts.
+/// Returns the key of a subject as SQL literals, or `None` if it names no row. The empty key of the team matches all
+/// rows, because a team is small.
 fn keys(subject: &Subject) -> Option<Vec<String>> {
     if *subject == Subject::Many(Kind::Team) {
         return Some(Vec::new());
@@ -222,7 +222,7 @@ fn keys(subject: &Subject) -> Option<Vec<String>> {
     let (table, parts) = (staging::table_of(subject.kind())?, subject.parts());
     let key = |((_, part), column): (&(&str, &dyn Display), &&str)| match table.type_of(column)? {
         ColumnType::Integer => Some(part.to_string().parse::<u64>().ok()?.cast_signed().to_string()),
-        // An id has no character that would have to be escaped.
+        // An id contains no character that needs escaping.
         ColumnType::Text => Some(format!("'{part}'")),
         ColumnType::Boolean | ColumnType::Bytes => None,
     };

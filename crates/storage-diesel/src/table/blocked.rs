@@ -1,4 +1,4 @@
-//! Blocked users. A row says nothing but that it is there.
+//! Blocked users. A user is blocked if there is a row.
 
 use super::{
     column::{from_column, to_column},

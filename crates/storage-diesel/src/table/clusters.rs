@@ -1,4 +1,4 @@
-//! Clusters' last reports: what is only ever read whole is kept as JSON.
+//! The last report of each cluster, stored as JSON because it is only read as a whole.
 
 use super::{
     history::{Write, removed},
@@ -25,7 +25,7 @@ struct Report {
     shards: BTreeMap<u32, [StoredNumber; 3]>,
 }
 
-/// A number that comes back as it was: a whole number without, any other with a fraction or an exponent.
+/// A number that round-trips: integers are written without a fraction, others with a fraction or exponent.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum StoredNumber {
@@ -99,7 +99,7 @@ impl TryFrom<ClusterRow> for Heartbeat {
     }
 }
 
-/// What a change of this row is about. A key that makes no sense may be anyone's.
+/// Returns the subject of a change to this row. An invalid key may be any cluster's.
 fn subject(id: &str) -> Subject {
     id.parse().map_or(Subject::Many(Kind::Cluster), Subject::Cluster)
 }
@@ -117,7 +117,7 @@ pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally,
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
 }
 
-/// Reports that cannot be read. Nobody learns that these clusters are silent, so they would stay for ever.
+/// Returns unreadable reports. They are never reported as silent, so they would stay forever.
 fn unreadable_rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
     let mut rows = rows(db)?;
     rows.retain(|row| Heartbeat::try_from(row.clone()).is_err());
@@ -128,7 +128,7 @@ pub(crate) fn has_unreadable(db: &mut AnyConnection) -> QueryResult<bool> {
     Ok(!unreadable_rows(db)?.is_empty())
 }
 
-/// Forgets clusters that have not reported again, and those whose reports cannot be read.
+/// Removes clusters that have not reported again, and those with unreadable reports.
 pub(crate) fn forget_silent(
     write: &mut Write<'_>,
     silent: &[(ClusterId, Timestamp)],

@@ -1,4 +1,4 @@
-//! Values as columns have them.
+//! Conversions between values and columns.
 
 use companion_domain::model::{GuildId, Invalid, RoleId, UserId};
 use diesel::{
@@ -11,7 +11,7 @@ use diesel::{
 };
 use std::{fmt::Display, str::FromStr};
 
-/// How many values one statement compares with. Databases limit it, and a longer list gains nothing.
+/// Maximum number of values in one statement. Databases limit it, and a longer list is not faster.
 pub(crate) const AT_ONCE: usize = 500;
 
 /// A platform id of any resource.
@@ -36,36 +36,36 @@ macro_rules! snowflake {
 
 snowflake!(GuildId, RoleId, UserId);
 
-/// The id as a column holds it.
+/// Returns the id as stored in a column.
 pub(crate) fn to_column(id: impl Snowflake) -> i64 {
     id.number().cast_signed()
 }
 
-/// The id that a column holds.
+/// Parses the id stored in a column.
 pub(crate) fn from_column<I: Snowflake>(column: &i64) -> Result<I, Invalid> {
     I::of(column.cast_unsigned())
 }
 
-/// Several ids in one column, in their order.
+/// Joins several ids into one column, in order.
 pub(crate) fn to_text(ids: &[impl Snowflake]) -> String {
     let words: Vec<_> = ids.iter().map(ToString::to_string).collect();
     words.join(" ")
 }
 
-/// The ids that a column of several holds.
+/// Parses a column of several ids.
 pub(crate) fn from_text<I: Snowflake>(text: &str) -> Result<Vec<I>, Invalid> {
     text.split_terminator(' ').map(str::parse).collect()
 }
 
-/// Whether a column has one of these values, of which there is at least one.
+/// The expression `column IN (values)`.
 pub(crate) struct AnyOf<C> {
     column: C,
     values: Vec<i64>,
 }
 
-/// Whether `column` has one of these values.
+/// Returns an expression that is true if `column` is one of these values, of which there must be at least one.
 pub(crate) fn any_of<C: Expression<SqlType = BigInt>>(column: C, values: &[i64]) -> AnyOf<C> {
-    // The last one again and again changes nothing but the length, which is a power of two then.
+    // Repeats the last value up to a power of two, so that there are few distinct statements to prepare.
     let again = values.last().map_or(0, |_| values.len().next_power_of_two() - values.len());
     let padding = values.last().into_iter().cycle().take(again);
     AnyOf { column, values: values.iter().chain(padding).copied().collect() }
@@ -91,7 +91,7 @@ where
     }
 }
 
-/// It is known by its text, which says how long the list is.
+/// Cached by its SQL text, which contains the length of the list.
 impl<C> QueryId for AnyOf<C> {
     type QueryId = ();
 

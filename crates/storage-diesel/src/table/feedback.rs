@@ -1,5 +1,5 @@
-//! Feedback. The positive entries have slots, numbered from 0 without holes, so that picking some costs the same however many
-//! there are. The slot is no part of the row: it belongs to the table, not to the entry.
+//! Feedback. Positive entries have slots, numbered from 0 without gaps, so that a random pick costs the same however
+//! many there are. The slot belongs to the table and is not part of the row type.
 
 use super::{
     column::{from_column, to_column},
@@ -24,9 +24,9 @@ use diesel::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// How many times as many entries are drawn where some of the first cannot be read.
+/// Factor by which more entries are drawn if some of the first are unreadable.
 const MORE: usize = 8;
-/// How many entries are looked at in one go where hardly any can be read.
+/// Number of entries read at once if hardly any are readable.
 const PAGE: i64 = 500;
 
 impl From<&Feedback> for FeedbackRow {
@@ -63,7 +63,7 @@ impl TryFrom<FeedbackRow> for Feedback {
     }
 }
 
-/// What a change of this row is about. A key that makes no sense may be anything's.
+/// Returns the subject of a change to this row. An invalid key may be any entry's.
 pub(super) fn subject(id: &str) -> Subject {
     id.parse().map_or(Subject::Many(Kind::Feedback), Subject::Feedback)
 }
@@ -77,7 +77,7 @@ pub(crate) fn find(
     Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
-/// What a user has said, whatever its rating, as far as it can be read.
+/// Returns the readable feedback of a user, whatever its rating.
 pub(crate) fn of_submitter(
     db: &mut AnyConnection,
     user: UserId,
@@ -87,7 +87,7 @@ pub(crate) fn of_submitter(
     Ok(unreadable.all(said.select(FeedbackRow::as_select()).load(db)?))
 }
 
-/// How many slots there are: one more than the last.
+/// Returns the number of slots: one more than the last.
 pub(super) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
     let last: Option<i64> = feedback::table.select(max(feedback::slot)).get_result(db)?;
     Ok(last.map_or(0, |last| last + 1))
@@ -97,7 +97,7 @@ fn slot_of(db: &mut AnyConnection, id: &str) -> QueryResult<Option<i64>> {
     Ok(feedback::table.find(id).select(feedback::slot).get_result(db).optional()?.flatten())
 }
 
-/// Gives a slot up. The entry in the last one moves into it.
+/// Frees a slot by moving the entry of the last slot into it.
 fn vacate(db: &mut AnyConnection, slot: i64) -> QueryResult<()> {
     let last = slots(db)?;
     if last > slot {
@@ -165,7 +165,7 @@ fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryR
     Ok(entry.map(Arc::new))
 }
 
-/// The first so many entries in these slots that can be read.
+/// Returns the first `count` readable entries of these slots.
 fn in_slots(
     db: &mut AnyConnection,
     chosen: impl IntoIterator<Item = i64>,
@@ -182,7 +182,7 @@ fn in_slots(
     Ok(found)
 }
 
-/// All slots whose entries can be read.
+/// Returns all slots with a readable entry.
 fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
     let mut readable = Vec::new();
     let mut after = -1;
@@ -200,7 +200,7 @@ fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
     }
 }
 
-/// A page of positive entries, by their ids. Rows that cannot be read make no page short.
+/// Returns a page of positive entries, ordered by id. Unreadable rows do not shorten the page.
 pub(crate) fn positive_after(
     db: &mut AnyConnection,
     after: Option<&FeedbackId>,
@@ -208,7 +208,7 @@ pub(crate) fn positive_after(
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Arc<Feedback>>> {
     let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
-    // Every id is after the empty text.
+    // Every id is greater than the empty string.
     let mut reached = after.map_or_else(String::new, ToString::to_string);
     let mut found = Vec::new();
     while found.len() < most {
@@ -226,7 +226,7 @@ pub(crate) fn positive_after(
     Ok(found)
 }
 
-/// Picks entries at random. Those that can be read have the same chance in each step, so they have it in all.
+/// Picks entries at random. Readable entries are equally likely in each step, and so overall.
 pub(crate) fn pick(
     db: &mut AnyConnection,
     count: usize,

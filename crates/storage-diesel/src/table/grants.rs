@@ -1,5 +1,5 @@
-//! What the platform granted us to do in users' names. Its list of guilds is packed: it can be long, is read with every
-//! request and never searched.
+//! Grants: what the platform lets this service do on behalf of users. The list of guilds is packed, because it can be
+//! long, is read with every request and is never searched.
 
 use super::{
     column::{from_column, to_column},
@@ -24,7 +24,7 @@ use diesel::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// The form of the packed list: guild and permissions in eight bytes each, and a byte that says whether it is owned.
+/// Version byte of the packed list. An item has guild and permissions of eight bytes each, and a byte for ownership.
 const FORM: u8 = 1;
 const MEMBERSHIP: usize = 17;
 
@@ -55,7 +55,7 @@ fn version_from_column(column: i64) -> GrantVersion {
 }
 
 impl GrantRow {
-    /// The grant. A list that cannot be read counts as none where there are tokens to get a new one with.
+    /// Converts the row. An unreadable list counts as absent if there are tokens to fetch a new one with.
     pub(crate) fn read(self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
         let user = read!(self.user_id, from_column);
         let list = match self.read_list() {
@@ -136,8 +136,8 @@ pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> 
     Ok(version.is_some())
 }
 
-/// Records the change, and makes a version out of its revision. Revisions only grow, so a grant that is removed and
-/// made anew never repeats a version that a slow refresh still has in hand.
+/// Records the change, and derives a version from its revision. Revisions only grow, so a grant that is removed and
+/// created again never repeats a version that a slow refresh still holds.
 fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, Failure> {
     let revision = write.record(&Subject::Grant(user))?;
     Ok(revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?))
@@ -164,7 +164,7 @@ pub(crate) fn claim(
     until: Timestamp,
     dead: Option<Timestamp>,
 ) -> QueryResult<Claimed> {
-    // A comparison with nothing is never true.
+    // In SQL, a comparison with NULL is never true.
     let free = grants::claim_until.is_null().or(grants::claim_until.eq(dead.map(Timestamp::micros)));
     let claimed = diesel::update(grants::table)
         .filter(grants::user_id.eq(to_column(user)))
@@ -220,7 +220,7 @@ pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
     Ok(write.noted(removed(gone), || Subject::Grant(user)))
 }
 
-/// The next users who have a grant.
+/// Returns the next users with a grant.
 pub(crate) fn holders(
     db: &mut AnyConnection,
     after: Option<UserId>,
@@ -229,7 +229,7 @@ pub(crate) fn holders(
     behind(after).map_or(Ok(Vec::new()), |from| Ok(users_of(&page(from, limit).load(db)?)))
 }
 
-/// The next users who have a grant and no session.
+/// Returns the next users with a grant and no session.
 pub(crate) fn unused(
     db: &mut AnyConnection,
     after: Option<UserId>,
@@ -241,16 +241,16 @@ pub(crate) fn unused(
     })
 }
 
-/// The first column behind that of a user, or nothing behind the last possible one.
+/// Returns the lowest column after that of a user, or `None` after the highest possible one.
 fn behind(after: Option<UserId>) -> Option<i64> {
     after.map_or(Some(i64::MIN), |user| to_column(user).checked_add(1))
 }
 
-/// The next users by their column, whatever order that is of their numbers.
+/// Selects the next users in the order of the signed column, which differs from that of the ids.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn page(from: i64, limit: NonZeroU32) -> _ {
     let limit: i64 = limit.get() as i64;
-    // No user has the number 0, and a page must not come out shorter for it.
+    // No user has the id 0, and such a row must not shorten the page.
     let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0_i64));
     users.filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
 }

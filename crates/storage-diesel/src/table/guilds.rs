@@ -58,7 +58,7 @@ impl TryFrom<GuildRow> for Guild {
     }
 }
 
-/// Bindings as JSON with sorted keys, and the ids as text, which is how platform ids are written in JSON.
+/// Returns bindings as JSON with sorted keys. Ids are strings, as usual for platform ids in JSON.
 fn bindings_to_text(bindings: &RoleBindings) -> String {
     let map: BTreeMap<_, Vec<_>> = bindings
         .iter()
@@ -94,8 +94,8 @@ pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bo
     Ok(found.is_some())
 }
 
-/// Those of the guilds that are known, with a user's roles there. Roles that cannot be read are none, which is what fewest
-/// follows from.
+/// Returns the known guilds among `asked`, with the roles of a user. Unreadable roles count as none, which grants
+/// least.
 pub(crate) fn with_roles(
     db: &mut AnyConnection,
     user: UserId,
@@ -123,7 +123,7 @@ pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, Failure
     Ok(write.noted(tally, || Subject::Guild(guild.id)))
 }
 
-/// Removes a guild. Its members go along: they are noted, and not counted.
+/// Removes a guild and its members. The members are noted as changes, but not counted.
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, Failure> {
     members::remove_all_of(write, guild)?;
     let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;

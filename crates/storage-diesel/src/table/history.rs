@@ -1,4 +1,4 @@
-//! The history of changes, and what a job works with to make it.
+//! The history of changes, and the write handle that records them.
 
 use super::{
     column::AT_ONCE,
@@ -26,8 +26,7 @@ use std::{
 
 const ALL_OF_KIND: &str = "*";
 
-/// Gives each change its revision. Every writer passes here, and passes one after the other, so that revisions have no
-/// holes and are committed in their order.
+/// Assigns revisions to changes. All writers are serialised here, so revisions are gap-free and committed in order.
 pub(crate) fn append(
     db: &mut AnyConnection,
     subjects: &[Subject],
@@ -47,11 +46,11 @@ pub(crate) fn append(
 fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
     let into = diesel::insert_into(changes::table);
     if let [only] = rows {
-        // Unlike that of several, this statement is prepared once.
+        // Unlike an insert of several rows, this statement is prepared once.
         into.values(only).execute(db)?;
         return Ok(());
     }
-    // Many at a time: everyone else who writes waits meanwhile, and a server is a round trip away.
+    // Insert in chunks, because all other writers wait meanwhile and each statement is a round trip to the server.
     for some in rows.chunks(AT_ONCE) {
         match db {
             #[cfg(feature = "sqlite")]
@@ -63,7 +62,7 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
     Ok(())
 }
 
-/// Makes room for so many changes. Returns the number of the last, and on which timeline they are.
+/// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failure> {
     match db {
         #[cfg(feature = "sqlite")]
@@ -79,7 +78,7 @@ fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failur
     }
 }
 
-/// Now and then forgets what is older than what has to be remembered.
+/// Removes changes beyond the number to keep, once per 64th of that number.
 fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Result<(), Failure> {
     let remembered = i64::try_from(remembered).unwrap_or(i64::MAX);
     let stride = (remembered / 64).max(1);
@@ -90,13 +89,13 @@ fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Res
     Ok(())
 }
 
-/// The revision of the newest change. A standby does not know it.
+/// Returns the newest revision. Returns an error on a standby.
 pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, Failure> {
     let (latest, timeline) = position(db)?;
     Ok(timeline.revision(latest))
 }
 
-/// The number of the newest change, and the timeline that it is on, both in one statement.
+/// Returns the newest change number and its timeline, read by one statement.
 fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
     match db {
         #[cfg(feature = "sqlite")]
@@ -112,7 +111,7 @@ fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
     }
 }
 
-/// What tells where a server's history is.
+/// Columns for the newest change number and the timeline of a server.
 #[cfg(feature = "postgres")]
 const POSITION: &[&str] = &["revision", crate::postgres::timeline::NUMBER];
 
@@ -122,21 +121,21 @@ fn server_timeline() -> diesel::expression::SqlLiteral<diesel::sql_types::Nullab
     diesel::dsl::sql(crate::postgres::timeline::NUMBER)
 }
 
-/// A change as the history numbers it. It says nothing of the timeline, which a connection that has written never leaves.
+/// The number of a change in the history. It carries no timeline, because a connection that has written stays on one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChangeNumber(i64);
 
-/// The number of the newest change, for whoever goes on with the same connection.
+/// Returns the newest change number. It is only comparable on the same connection.
 pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
     history::table.select(history::revision).get_result(db).map(ChangeNumber)
 }
 
-/// How far the versions of grants are ahead of revisions.
+/// Returns the offset of grant versions from revisions.
 pub(super) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
     history::table.select(history::grant_offset).get_result(db)
 }
 
-/// Sees to it that versions made from now on are higher than this one.
+/// Ensures that later versions are higher than this one.
 pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> QueryResult<()> {
     let (revision, offset): (i64, i64) =
         history::table.select((history::revision, history::grant_offset)).get_result(db)?;
@@ -146,7 +145,7 @@ pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> QueryR
     Ok(())
 }
 
-/// The changes after a revision. Both statements must see the same moment.
+/// Returns the changes after a revision. Must run in one snapshot.
 pub(crate) fn since(
     db: &mut AnyConnection,
     revision: Revision,
@@ -161,7 +160,7 @@ pub(crate) fn since(
     let after = i64::try_from(number).unwrap_or(i64::MAX);
     let rows: Vec<ChangeRow> =
         changes::table.filter(changes::revision.gt(after)).order(changes::revision).load(db)?;
-    // Revisions have no holes, so fewer rows than that means that some are forgotten.
+    // Revisions are gap-free, so fewer rows mean that some were trimmed.
     if rows.len() as u64 != wanted {
         return Ok(Changes::Gap(latest));
     }
@@ -171,15 +170,15 @@ pub(crate) fn since(
             Some(subject) => {
                 listed.push(Change { revision: timeline.revision(to_number(row.revision)?), subject });
             }
-            // It may have been about anything.
+            // An unreadable change may concern anything.
             None => return Ok(Changes::Gap(latest)),
         }
     }
     Ok(Changes::Listed(listed))
 }
 
-/// What changes of these kinds after that one were about, or nothing where the history does not reach back that far.
-/// Others may go on to record changes of other kinds.
+/// Returns the subjects of changes of these kinds after `after`, or `None` if the history was trimmed since. Other
+/// writers may record changes of other kinds meanwhile.
 pub(crate) fn concerning(
     db: &mut AnyConnection,
     ChangeNumber(after): ChangeNumber,
@@ -187,7 +186,7 @@ pub(crate) fn concerning(
 ) -> Result<Option<Vec<Subject>>, Failure> {
     let next = after.saturating_add(1);
     let names: Vec<_> = kinds.iter().copied().map(Kind::stored).collect();
-    // The oldest are forgotten first, so as long as the next one is there all after it are.
+    // The oldest changes are trimmed first, so if the next one exists, all later ones do.
     let rows: Vec<ChangeRow> = changes::table
         .filter(changes::revision.gt(after))
         .filter(changes::kind.eq_any(names).or(changes::revision.eq(next)))
@@ -203,7 +202,7 @@ pub(crate) fn concerning(
         match from_text(&row.kind, &row.subject).or_else(|| from_text(&row.kind, ALL_OF_KIND)) {
             Some(subject) if kinds.contains(&subject.kind()) => subjects.push(subject),
             Some(_) => {}
-            // It may have been about anything.
+            // An unreadable change may concern anything.
             None => return Ok(None),
         }
     }
@@ -211,7 +210,7 @@ pub(crate) fn concerning(
 }
 
 impl ChangeRow {
-    /// What the change was about: all of its kind where only that can be read, nothing where not even that.
+    /// Returns the subject of the change: the whole kind if only that is readable, `None` if not even that is.
     fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
         let read = from_text(&self.kind, &self.subject)
             .ok_or(RowError { table: ChangeRow::TABLE.name, column: "subject" });
@@ -234,7 +233,7 @@ fn from_text(kind: &str, text: &str) -> Option<Subject> {
     if text == ALL_OF_KIND { Some(Subject::Many(kind)) } else { Subject::parse(kind, text.split(' ')) }
 }
 
-/// Makes room for so many changes, and returns what is asked of the history then, which has the type `T`.
+/// Reserves numbers for `count` changes, and returns the given columns, which have the SQL type `T`.
 pub(super) struct Advance<T> {
     count: i64,
     returning: &'static [&'static str],
@@ -263,7 +262,7 @@ where
     }
 }
 
-/// It is known by its text.
+/// Cached by its SQL text.
 impl<T> QueryId for Advance<T> {
     type QueryId = ();
 
@@ -276,30 +275,30 @@ impl<T> Query for Advance<T> {
 
 impl<T, C> RunQueryDsl<C> for Advance<T> {}
 
-/// More changes of one kind in one write than this are summed up as [`Subject::Many`].
+/// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
 pub(crate) const NAMED: usize = 100;
-/// The same for sessions and grants. Each copy of one that is forgotten costs a signed-in user a look-up, so they are
-/// named as long as that does not flood the history.
+/// The same limit for sessions and grants. Each invalidated copy costs a signed-in user a lookup, so they are named
+/// unless that floods the history.
 const NAMED_SESSIONS: usize = 10_000;
 
 #[derive(Default)]
 pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
 
 impl Journal {
-    /// Notes that this may be different now.
+    /// Notes that the subject may have changed.
     pub(crate) fn note(&mut self, subject: Subject) {
         let kind = subject.kind();
         let subjects = self.0.entry(kind).or_default();
         if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
             return;
         }
-        // One more than the limit is enough to know that it was passed.
+        // One more than the limit shows that it was exceeded.
         if subjects.len() <= named(kind) {
             subjects.push(subject);
         }
     }
 
-    /// What was noted, kind by kind.
+    /// Returns the noted subjects, grouped by kind.
     pub(crate) fn into_subjects(self) -> Vec<Subject> {
         let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
             if subjects.len() <= named(kind) { subjects } else { vec![Subject::Many(kind)] }
@@ -308,7 +307,7 @@ impl Journal {
     }
 }
 
-/// How many changes of a kind are named in one write.
+/// Returns how many changes of a kind a write names.
 pub(crate) const fn named(kind: Kind) -> usize {
     match kind {
         Kind::Session | Kind::Grant => NAMED_SESSIONS,
@@ -316,9 +315,9 @@ pub(crate) const fn named(kind: Kind) -> usize {
     }
 }
 
-/// The database in the hands of one job, and what the job notes as changed.
+/// The database as seen by one job, and the changes that the job notes.
 pub(crate) struct Write<'a> {
-    /// The connection, in a transaction or a savepoint that is the job's own.
+    /// The connection, in a transaction or savepoint of this job.
     pub(crate) db: &'a mut AnyConnection,
     journal: Journal,
     latest: Option<Revision>,
@@ -330,12 +329,12 @@ impl<'a> Write<'a> {
         Self { db, journal: Journal::default(), latest: None, remembered }
     }
 
-    /// Notes that this may be different now.
+    /// Notes that the subject may have changed.
     pub(crate) fn note(&mut self, subject: Subject) {
         self.journal.note(subject);
     }
 
-    /// Notes a change, where it was one.
+    /// Notes a change, unless the tally is empty. Returns the tally.
     pub(crate) fn noted(&mut self, tally: Tally, subject: impl FnOnce() -> Subject) -> Tally {
         if tally != Tally::NOTHING {
             self.journal.note(subject());
@@ -343,13 +342,13 @@ impl<'a> Write<'a> {
         tally
     }
 
-    /// Records a change at once, for a job that needs to know its revision.
+    /// Records a change immediately, for a job that needs its revision.
     pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, Failure> {
         let (revision, _) = self.append(vec![subject.clone()])?;
         Ok(revision)
     }
 
-    /// Records everything that was noted, and returns it.
+    /// Records all noted changes, and returns them.
     pub(crate) fn record_noted(&mut self) -> Result<Vec<Change>, Failure> {
         let subjects = std::mem::take(&mut self.journal).into_subjects();
         if subjects.is_empty() {
@@ -366,13 +365,13 @@ impl<'a> Write<'a> {
         Ok((latest, changes.map(|(revision, subject)| Change { revision, subject }).collect()))
     }
 
-    /// The newest revision that the job has made.
+    /// Returns the newest revision that the job has recorded.
     pub(crate) const fn latest(&self) -> Option<Revision> {
         self.latest
     }
 }
 
-/// What removing so many rows of one thing each did.
+/// Returns the tally of this many removed rows.
 pub(crate) const fn removed(rows: usize) -> Tally {
     Tally { removed: rows as u64, ..Tally::NOTHING }
 }

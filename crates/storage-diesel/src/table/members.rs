@@ -42,7 +42,7 @@ impl TryFrom<MemberRow> for Member {
     }
 }
 
-/// What a change of this row is about. A key that makes no sense may be anyone's.
+/// Returns the subject of a change to this row. An invalid key may be any member's.
 pub(super) fn subject(guild: i64, user: i64) -> Subject {
     match (from_column(&guild), from_column(&user)) {
         (Ok(guild), Ok(user)) => Subject::Member(guild, user),
@@ -50,7 +50,7 @@ pub(super) fn subject(guild: i64, user: i64) -> Subject {
     }
 }
 
-/// A user's roles in these guilds, as far as they are known and can be read.
+/// Returns the roles of a user in these guilds, as far as they are known and readable.
 pub(super) fn roles_in(
     db: &mut AnyConnection,
     user: UserId,
@@ -66,7 +66,7 @@ pub(super) fn roles_in(
     Ok(members.map(|member: Member| (to_column(member.guild), member.roles)).collect())
 }
 
-/// A user's roles everywhere, as far as they can be read.
+/// Returns the readable roles of a user in all guilds.
 pub(crate) fn of_user(
     db: &mut AnyConnection,
     user: UserId,
@@ -100,7 +100,7 @@ pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(),
     Ok(())
 }
 
-/// Forgets a user's roles everywhere.
+/// Removes the roles of a user in all guilds.
 pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let of_user = members::user_id.eq(to_column(user));
     let guilds: Vec<i64> =

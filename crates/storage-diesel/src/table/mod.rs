@@ -1,11 +1,11 @@
-//! The tables: how their rows become values of the domain, and every statement on them.
+//! The tables: conversions between rows and domain values, and every statement.
 //!
-//! Statements are plain functions over a connection, or over a [`history::Write`] where they note what they change. A port
-//! puts them together.
+//! Statements are plain functions over a connection, or over a [`history::Write`] if they note changes. Ports combine
+//! them.
 //!
-//! What is found by its key is asked for with `get_result`, never with `first`: that adds a limit as a parameter, and SQLite
-//! plans a statement anew whenever such a parameter is set. For lists of ids there is [`column::any_of`]; what every
-//! write does is in [`row`] and [`history`].
+//! Rows are looked up by key with `get_result`, never with `first`: that binds a limit, and SQLite plans a statement
+//! again whenever such a parameter is bound. [`column::any_of`] compares with a list of ids. Shared parts of all writes
+//! are in [`row`] and [`history`].
 
 pub(crate) mod blocked;
 pub(crate) mod clusters;

@@ -1,4 +1,5 @@
-//! What all nodes have to know about the platform: used codes, and the pause it asked for. And a write that proves a disk.
+//! State about the platform that all nodes share: used codes, and the requested pause. Also a write that probes the
+//! disk.
 
 use crate::{
     connection::AnyConnection,
@@ -16,15 +17,15 @@ use std::{
     time::Duration,
 };
 
-/// How many marks are kept, give or take those of one interval. Past that the ones that would run out first go early;
-/// the platform refuses a used code anyway, and codes live a fraction of the time that marks do.
+/// Approximate maximum number of marks; it may be exceeded by one interval. Beyond it, the marks that expire first are
+/// dropped early. The platform rejects a used code anyway, and codes live much shorter than marks.
 const MARKS: i64 = 262_144;
-/// How many marks are made between two looks at their number.
+/// Number of marks between two checks of the maximum.
 const INTERVAL: u64 = 4096;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Drops the marks that run out first, but for so many.
+/// Drops the marks that expire first, down to `marks`.
 pub(crate) fn bound(db: &mut AnyConnection, marks: i64) -> QueryResult<()> {
     let excess: Option<i64> = spent_codes::table
         .select(spent_codes::spent_until)
@@ -39,14 +40,14 @@ pub(crate) fn bound(db: &mut AnyConnection, marks: i64) -> QueryResult<()> {
     Ok(())
 }
 
-/// Marks a code. False where it was marked before.
+/// Marks a code as used. Returns `false` if it was already marked.
 pub(crate) fn spend(
     db: &mut AnyConnection,
     code: &CodeFingerprint,
     now: Timestamp,
     until: Timestamp,
 ) -> QueryResult<bool> {
-    // Marks that no longer count go by the way, so they never pile up.
+    // Each call removes expired marks, so they never accumulate.
     let over =
         spent_codes::spent_until.le(now.micros()).or(spent_codes::spent_until.gt(until.horizon().micros()));
     diesel::delete(spent_codes::table.filter(over)).execute(db)?;
@@ -77,12 +78,12 @@ pub(crate) fn current(db: &mut AnyConnection) -> QueryResult<Option<PlatformPaus
         platform_pause::table.find(ROW).select(columns).get_result(db).optional()?;
     Ok(row.map(|(said_at, wait)| PlatformPause {
         said_at: Timestamp::from_micros(said_at),
-        // What makes no sense is no pause.
+        // An invalid wait counts as no pause.
         wait: Duration::from_micros(u64::try_from(wait).unwrap_or_default()),
     }))
 }
 
-/// Remembers a pause, unless more is left of the one before.
+/// Stores a pause, unless the stored one lasts longer.
 pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> QueryResult<()> {
     let known = current(db)?.and_then(|known| known.left(pause.said_at));
     if known >= Some(pause.wait) {
@@ -99,12 +100,12 @@ pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> QueryResult<
     Ok(())
 }
 
-/// How much room there must be for a write to count as one that works, in bytes.
+/// Size of the probe, in bytes: the free space that a working database must have.
 const ROOM: usize = 64 * 1024;
-/// No change has this revision, and nobody asks for it.
+/// No change has this revision, and no query asks for it.
 const NO_REVISION: i64 = -1;
 
-/// Writes something as large as that, and takes it away again. Nobody ever sees it, but it goes to the disk.
+/// Writes a row of that size and deletes it again. Other transactions never see it, but it reaches the disk.
 pub(crate) fn write_probe(db: &mut AnyConnection) -> QueryResult<()> {
     diesel::insert_into(changes::table)
         .values((
@@ -117,7 +118,7 @@ pub(crate) fn write_probe(db: &mut AnyConnection) -> QueryResult<()> {
     Ok(())
 }
 
-/// Letters in no order, so that no database stores fewer.
+/// Returns pseudo-random letters, so that no database can compress them.
 fn incompressible() -> String {
     let mut state = 1_u64;
     let letters = std::iter::repeat_with(|| {

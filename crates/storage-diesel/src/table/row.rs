@@ -1,4 +1,4 @@
-//! How rows are described, found, read and written.
+//! Row types, and how they are found, read and written.
 
 use crate::{
     connection::{AnyBackend, AnyConnection},
@@ -18,10 +18,10 @@ pub(crate) trait Row: Sized {
 
     fn key(&self) -> RowKey;
 
-    /// The row that has this key.
+    /// Returns the row with this key.
     fn stored(db: &mut AnyConnection, key: impl Into<RowKey>) -> QueryResult<Option<Self>>;
 
-    /// Writes the row, unless it is there already, and says what that did.
+    /// Writes the row unless an equal one is stored, and returns what changed.
     fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
 }
 
@@ -88,7 +88,7 @@ macro_rules! rows {
 
 tables!(rows);
 
-/// The types of columns, as Rust has them.
+/// Rust types of the SQL types.
 mod value {
     pub(super) type BigInt = i64;
     pub(super) type Bool = bool;
@@ -97,7 +97,7 @@ mod value {
     pub(super) type Nullable<T> = Option<T>;
 }
 
-/// Reads a column of a row, or returns early with the name of the one that makes no sense.
+/// Reads a column of a row, or returns early with an error that names the invalid column.
 macro_rules! read {
     ($row:ident.$column:ident, $read:expr) => {
         $crate::table::row::read_column(&$row, &$row.$column, stringify!($column), $read)?
@@ -106,7 +106,7 @@ macro_rules! read {
 
 pub(crate) use read;
 
-/// Says which column could not be read, and nothing of what it holds.
+/// Maps an error to the name of the column, without its content.
 pub(crate) fn read_column<R: Row, C, T, E>(
     _: &R,
     column: &C,
@@ -116,10 +116,10 @@ pub(crate) fn read_column<R: Row, C, T, E>(
     read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
 }
 
-/// How long a part of a key is when it is shown, should it be what makes no sense.
+/// Maximum length of a displayed key part, because an invalid key may be long.
 const MAX_SHOWN: usize = 100;
 
-/// What names a row within its table.
+/// The primary key of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowKey(KeyPart, Option<KeyPart>);
 
@@ -138,7 +138,7 @@ impl RowKey {
 }
 
 impl KeyPart {
-    /// Adds it to a statement.
+    /// Binds the part to a statement.
     pub(super) fn bind<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
         match self {
             Self::Id(id) => out.push_bind_param::<BigInt, _>(id),
@@ -217,47 +217,47 @@ impl fmt::Display for RowKey {
     }
 }
 
-/// A table as SQL names it. The columns are those of its row, the keys among them.
+/// A table as named in SQL. The columns are those of the row type, including the keys.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) keys: &'static [&'static str],
     pub(crate) columns: &'static [Column],
-    /// The table that its rows are staged in; empty where no sync brings them.
+    /// The staging table of its rows. Empty if no sync carries them.
     pub(crate) staged: &'static str,
 }
 
 impl Table {
-    /// The names of the columns of its row.
+    /// Returns the column names of the row type.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.columns.iter().map(|column| column.name)
     }
 
-    /// What a column of its row holds.
+    /// Returns the type of a column of the row type.
     pub(crate) fn type_of(&self, column: &str) -> Option<ColumnType> {
         self.columns.iter().find(|known| known.name == column).map(|known| known.holds)
     }
 
-    /// The same without the keys.
+    /// Returns the column names of the row type, without the keys.
     pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
         let keys = self.keys;
         self.names().filter(move |name| !keys.contains(name))
     }
 
-    /// The table of the staged rows that differ from what is stored, each with what has to be done.
+    /// Returns the name of the table of staged rows that differ from the stored ones, each with its operation.
     pub(crate) fn differing(&self) -> String {
         format!("{}_differing", self.staged)
     }
 }
 
-/// Adds a name of ours to a statement. There is no quote in any of them, so nothing has to be escaped.
+/// Adds a quoted identifier. Identifiers of this crate contain no quotes, so there is nothing to escape.
 pub(super) fn push_name(out: &mut AstPass<'_, '_, AnyBackend>, name: &str) {
     out.push_sql("\"");
     out.push_sql(name);
     out.push_sql("\"");
 }
 
-/// The columns of that row, which have the type `T`.
+/// Selects the columns of the row with this key, which have the SQL type `T`.
 pub(super) struct Stored<'a, T> {
     table: &'static Table,
     key: &'a RowKey,
@@ -290,7 +290,7 @@ impl<T> QueryFragment<AnyBackend> for Stored<'_, T> {
     }
 }
 
-/// It is known by its text.
+/// Cached by its SQL text.
 impl<T> QueryId for Stored<'_, T> {
     type QueryId = ();
 
@@ -303,13 +303,13 @@ impl<T> Query for Stored<'_, T> {
 
 impl<T> RunQueryDsl<AnyConnection> for Stored<'_, T> {}
 
-/// A row whose values can be added to a statement.
+/// A row whose values can be bound to a statement.
 pub(crate) trait Bind {
-    /// Adds the value of a column.
+    /// Binds the value of a column.
     fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
 }
 
-/// Sets all columns of the row that has the same key.
+/// Updates all columns of the row with the same key.
 pub(crate) struct Update<'a, R> {
     pub(crate) table: &'static Table,
     pub(crate) row: &'a R,
@@ -332,7 +332,7 @@ impl<R: Bind> QueryFragment<AnyBackend> for Update<'_, R> {
     }
 }
 
-/// It is known by its text.
+/// Cached by its SQL text.
 impl<R> QueryId for Update<'_, R> {
     type QueryId = ();
 

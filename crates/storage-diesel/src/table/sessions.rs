@@ -56,7 +56,7 @@ fn id_from_bytes(bytes: &[u8]) -> Option<TokenHash> {
     <[u8; 32]>::try_from(bytes).map(TokenHash::from_bytes).ok()
 }
 
-/// What a change of this row is about. A key that makes no sense may be anyone's.
+/// Returns the subject of a change to this row. An invalid key may be any session's.
 pub(super) fn subject(id: &[u8]) -> Subject {
     id_from_bytes(id).map_or(Subject::Many(Kind::Session), Subject::Session)
 }
@@ -65,7 +65,7 @@ pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option
     SessionRow::stored(db, (id.as_bytes().as_slice(),))
 }
 
-/// A user's sessions, the oldest first.
+/// Returns the sessions of a user, oldest first.
 pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<SessionRow>> {
     sessions::table
         .filter(sessions::user_id.eq(to_column(user)))
@@ -74,12 +74,12 @@ pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<S
         .load(db)
 }
 
-/// How many there are. It reads an index from end to end, which for a million takes some milliseconds.
+/// Returns the number of sessions. Scans an index, which takes a few milliseconds for a million sessions.
 pub(crate) fn count(db: &mut AnyConnection) -> QueryResult<i64> {
     sessions::table.count().get_result(db)
 }
 
-/// Ends these sessions, those that cannot be read included.
+/// Ends these sessions, including unreadable ones.
 pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
     for some in ending.chunks(AT_ONCE) {
         let ids = some.iter().map(|session| &session.id);
@@ -119,7 +119,7 @@ pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
     Ok(removed(end_all(write, user)?.len()))
 }
 
-/// Whether the user has any session, over or not.
+/// Returns whether the user has any session, ended or not.
 pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
     let one: Option<i64> = sessions::table
         .filter(sessions::user_id.eq(to_column(user)))
@@ -129,8 +129,8 @@ pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool>
     Ok(one.is_some())
 }
 
-/// Removes up to `limit` rows of sessions that are over. Returns `None` if unreadable rows took up some of that room: then
-/// only those were removed, and there may be more.
+/// Removes up to `limit` ended sessions. Returns `None` if unreadable rows used up part of the limit: then only those
+/// were removed, and there may be more.
 pub(crate) fn prune(
     write: &mut Write<'_>,
     ended: Cutoffs,
@@ -154,7 +154,7 @@ pub(crate) fn prune(
     Ok((!is_cut_short).then_some(pruned))
 }
 
-/// Moves last uses forward, with one statement.
+/// Advances the last use of each session, in one statement.
 pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> QueryResult<()> {
     match db {
         #[cfg(feature = "sqlite")]
@@ -184,7 +184,7 @@ pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp
     Ok(())
 }
 
-/// Takes times back that lie ahead, and says of how many sessions.
+/// Resets timestamps that lie in the future to `now`. Returns the number of sessions concerned.
 pub(crate) fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -> Result<u64, Failure> {
     let horizon = now.horizon().micros();
     let ahead = sessions::created_at.gt(horizon).or(sessions::last_seen_at.gt(horizon));

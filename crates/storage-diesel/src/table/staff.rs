@@ -1,4 +1,4 @@
-//! Permissions granted by name.
+//! Permissions granted to individual users.
 
 use super::{
     column::{from_column, to_column},
@@ -53,7 +53,7 @@ pub(crate) fn put(write: &mut Write<'_>, user: UserId, grants: StaffPermissions)
     Ok(write.noted(tally, || Subject::Staff(user)))
 }
 
-/// Takes everything back from a user.
+/// Removes all permissions of a user.
 pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let gone = diesel::delete(staff::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Staff(user)))

@@ -43,7 +43,7 @@ impl TryFrom<SubscriptionRow> for Subscription {
     }
 }
 
-/// The guilds that a subscription names, for finding it by them.
+/// Returns the guilds that a subscription names, as rows of the lookup table.
 pub(super) fn named_guilds(subscription: &Subscription) -> impl Iterator<Item = SubscriptionGuildRow> {
     let user_id = to_column(subscription.user);
     let guilds = subscription.guilds.as_slice().iter();
@@ -59,7 +59,7 @@ pub(crate) fn of_user(
     Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
-/// The subscriptions that name any of these guilds.
+/// Returns the subscriptions that name any of these guilds.
 pub(crate) fn guild_subscriptions(
     db: &mut AnyConnection,
     guilds: &[GuildId],
@@ -100,7 +100,7 @@ pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<
     Ok(write.noted(tally, || Subject::Subscription(subscription.user)))
 }
 
-/// Removes a user's subscription. The guilds that it names go with it.
+/// Removes a user's subscription. The foreign key removes the guilds that it names.
 pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let gone = diesel::delete(subscriptions::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Subscription(user)))

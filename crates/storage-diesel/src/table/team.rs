@@ -52,7 +52,7 @@ impl TryFrom<TeamRow> for TeamMember {
     }
 }
 
-/// A team is small, so it is read as a whole. Ids are in ascending order, as numbers without a sign.
+/// Returns the whole team, which is small, ordered by unsigned user id.
 pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<TeamMember>> {
     let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
     rows.sort_by(|one, other| {
@@ -62,7 +62,7 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResul
     Ok(unreadable.all(rows))
 }
 
-/// What stays the same is not written again.
+/// Replaces the team. Unchanged rows are not written.
 pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, Failure> {
     let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::from).collect();
     let kept: BTreeSet<_> = rows.iter().map(Row::key).collect();

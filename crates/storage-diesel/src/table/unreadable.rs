@@ -1,8 +1,8 @@
-//! Rows that cannot be read: they are left out, counted, and logged once.
+//! Unreadable rows: they are skipped, counted, and logged once.
 //!
-//! A row can become invalid: a rule became stricter after it was written, or someone changed it by hand. One such row
-//! must not cost the others, so every list and every look-up passes here. Only a session or a grant that is
-//! asked for by itself fails, as nobody is let in on a guess.
+//! A row can become invalid: a rule became stricter after it was written, or an operator changed it by hand. One such
+//! row must not fail the others, so every list and every lookup passes here. Only a lookup of a single session or grant
+//! returns an error, because access is never granted on a guess.
 
 use super::{row::Row, row::RowKey};
 use crate::failure::RowError;
@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// The tables whose rows become values.
+/// Tables whose rows become values.
 const TABLES: [&str; 11] = [
     "blocked",
     "changes",
@@ -29,10 +29,10 @@ const TABLES: [&str; 11] = [
     "team",
 ];
 
-/// How many rows are logged by their key. Further ones are only counted, so that memory and log stay bounded.
+/// Maximum number of rows that are logged by key. Further ones are only counted, to bound memory and log size.
 const MAX_LOGGED: usize = 1000;
 
-/// What was left out since the storage was opened.
+/// Rows skipped since the storage was opened.
 #[derive(Default)]
 pub(crate) struct Unreadable {
     counts: [AtomicU64; TABLES.len()],
@@ -40,18 +40,18 @@ pub(crate) struct Unreadable {
 }
 
 impl Unreadable {
-    /// The values of those rows that can be read.
+    /// Returns the values of the readable rows.
     pub(crate) fn all<R: Row, T: TryFrom<R, Error = RowError>>(&self, rows: Vec<R>) -> Vec<T> {
         rows.into_iter().filter_map(|row| self.one(row)).collect()
     }
 
-    /// The value of a row, if it can be read.
+    /// Returns the value of a row, or `None` if it is unreadable.
     pub(crate) fn one<R: Row, T: TryFrom<R, Error = RowError>>(&self, row: R) -> Option<T> {
         let key = row.key();
         self.accept(&key, T::try_from(row))
     }
 
-    /// What was read of a row; nothing where that failed.
+    /// Returns the value that was read, or counts and logs the error and returns `None`.
     pub(crate) fn accept<T>(&self, key: &RowKey, read: Result<T, RowError>) -> Option<T> {
         read.map_err(|RowError { table, column }| {
             self.count(table);
@@ -73,7 +73,7 @@ impl Unreadable {
         }
     }
 
-    /// How often a row of each table was left out.
+    /// Returns how often rows of each table were skipped.
     pub(crate) fn counts(&self) -> Vec<(&'static str, u64)> {
         TABLES.iter().zip(&self.counts).map(|(table, count)| (*table, count.load(Relaxed))).collect()
     }

@@ -26,7 +26,7 @@ use diesel::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows of one table, the last of each key. In the order of the keys, which is how an index grows quickest.
+/// Rows of one table, the last one per key. Ordered by key, which is the fastest order to fill an index in.
 type Rows<R> = BTreeMap<RowKey, R>;
 
 #[derive(Default)]
@@ -34,10 +34,10 @@ pub(crate) struct RecordBatch {
     kinds: BTreeSet<Kind>,
     guilds: Rows<GuildRow>,
     members: Rows<MemberRow>,
-    /// On which line the guild of a member was first named.
+    /// The line on which the guild of a member was first named.
     member_guilds: BTreeMap<i64, i64>,
     subscriptions: Rows<SubscriptionRow>,
-    /// The guilds that each of the subscriptions names.
+    /// The guilds that each subscription names.
     subscription_guilds: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
     staff: Rows<StaffRow>,
     blocked: Rows<BlockedRow>,
@@ -59,7 +59,7 @@ impl FromIterator<Numbered> for RecordBatch {
 }
 
 impl RecordBatch {
-    /// The kinds that there are rows of.
+    /// Returns the kinds of the rows in the batch.
     pub(crate) const fn kinds(&self) -> &BTreeSet<Kind> {
         &self.kinds
     }
@@ -87,7 +87,7 @@ impl RecordBatch {
         }
     }
 
-    /// Stages everything.
+    /// Stages all rows in one transaction.
     pub(crate) fn stage(self, db: &mut AnyConnection) -> QueryResult<()> {
         db.transaction(|db| {
             stage(self.guilds, db)?;
@@ -109,7 +109,7 @@ fn take<R: StagedRow>(rows: &mut Rows<R>, row: R) {
     rows.insert(row.key(), row);
 }
 
-/// The guilds that an earlier record of the same subscription named do not count any more.
+/// Replaces the guilds named by earlier records of the same subscriptions.
 fn stage_subscription_guilds(
     named: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
     db: &mut AnyConnection,
@@ -123,13 +123,13 @@ fn stage_subscription_guilds(
     stage(named.into_values().flatten().map(|row| (row.key(), row)).collect(), db)
 }
 
-/// A row that a sync brings.
+/// A row that a sync carries.
 pub(super) trait StagedRow: Row {
-    /// Stages a row with a statement that is prepared once: this database is asked without a detour.
+    /// Stages a row with a statement that is prepared once. SQLite needs no round trip per statement.
     #[cfg(feature = "sqlite")]
     fn stage_one(self, db: &mut SqliteConnection) -> QueryResult<usize>;
 
-    /// Stages rows of distinct keys with one statement: each column is sent as one array.
+    /// Stages rows of distinct keys with one statement, each column as one array.
     #[cfg(feature = "postgres")]
     fn stage_all(rows: &[Self], db: &mut PgConnection) -> QueryResult<usize>;
 }
@@ -186,7 +186,7 @@ fn insert_arrays<R: Row>() -> String {
     )
 }
 
-/// Stages rows. One takes the place of an earlier one with the same key.
+/// Stages rows. A row replaces an earlier one with the same key.
 pub(super) fn stage<R: StagedRow>(rows: BTreeMap<RowKey, R>, db: &mut AnyConnection) -> QueryResult<()> {
     match db {
         #[cfg(feature = "sqlite")]

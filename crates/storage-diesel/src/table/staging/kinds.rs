@@ -30,7 +30,7 @@ use diesel::{
 };
 use std::collections::BTreeMap;
 
-/// The table that records of a kind are merged into; nothing for what no record brings.
+/// Returns the table that records of a kind are merged into, or `None` if no record has this kind.
 pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
     match kind {
         Kind::Guild => Some(&GuildRow::TABLE),
@@ -46,7 +46,7 @@ pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
     }
 }
 
-/// How a kind is merged; nothing for what no record brings.
+/// Returns how a kind is merged, or `None` if no record has this kind.
 pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
     let goes_with_guild = kind == Kind::Member && replace.kinds.contains(&Kind::Guild);
     Some(Merge {
@@ -58,7 +58,8 @@ pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
     })
 }
 
-/// Which rows disappear when they are left out. The shift keeps the sign, so the bits that it fills are masked.
+/// Returns the condition for rows that are deleted unless staged. The right shift is arithmetic, so the filled bits are
+/// masked.
 fn covered(kind: Kind, replace: &Replace) -> Option<String> {
     let guild = match kind {
         Kind::Guild => Some("id"),
@@ -72,12 +73,12 @@ fn covered(kind: Kind, replace: &Replace) -> Option<String> {
     replace.kinds.contains(&kind).then_some(covered)
 }
 
-/// Writes what differs, and notes what happens to whom, up to the number that is named.
+/// Writes the differing rows, and notes their subjects up to the limit of named changes.
 pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failure> {
     let slots = before(write, merge)?;
     let mut tally = Tally::NOTHING;
     for op in Op::ALL {
-        // One more than is named is enough to know that it is too many.
+        // One more than the limit shows that it was exceeded.
         let subjects = subjects(write.db, merge, op, named(merge.kind) + 1)?;
         if !subjects.is_empty() {
             for subject in subjects {
@@ -90,7 +91,7 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failu
     Ok(tally)
 }
 
-/// What some rows are about with which this has to be done. A key that makes no sense may be any.
+/// Returns the subjects of up to `limit` rows with this operation. An invalid key may be any row's.
 fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
     if merge.kind == Kind::Session {
         let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
@@ -115,7 +116,7 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
     Ok(rows.into_iter().map(subject).collect())
 }
 
-/// What has to be done before the rows are written. Returns how many slots feedback had.
+/// Runs the statements that must precede the merge. Returns the number of feedback slots before it.
 fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
     match merge.kind {
         Kind::Guild => remove_members_of_guilds_that_go(write)?,
@@ -133,7 +134,7 @@ fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
     Ok(0)
 }
 
-/// What has to be done after the rows were written.
+/// Runs the statements that must follow the merge.
 fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure> {
     match merge.kind {
         Kind::Subscription => {
@@ -153,7 +154,7 @@ fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure
     Ok(())
 }
 
-/// Versions made from now on are higher than those that were brought.
+/// Ensures that later versions are higher than all staged ones.
 fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
     let staged = GrantRow::TABLE.staged;
     let highest = sql::<Nullable<BigInt>>(&format!("SELECT max(version) FROM {staged}"));
@@ -161,7 +162,7 @@ fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
     highest.map_or(Ok(()), |version| history::raise_grant_offset(db, version))
 }
 
-/// Makes the table of where the guild of a member was first named.
+/// Creates the table of the lines on which each member's guild was first named.
 pub(super) fn create_member_guilds(db: &mut AnyConnection) -> QueryResult<()> {
     db.batch_execute("CREATE TEMPORARY TABLE staged_member_guilds (guild BIGINT PRIMARY KEY, line BIGINT)")
 }
@@ -176,7 +177,7 @@ pub(super) fn stage_member_guilds(lines: BTreeMap<i64, i64>, db: &mut AnyConnect
     Ok(())
 }
 
-/// The first line that names a member's guild that is neither stored nor staged, with that guild.
+/// Returns the first line whose member's guild is neither stored nor staged, and that guild.
 pub(crate) fn first_unknown_guild(
     db: &mut AnyConnection,
     guilds: &Scope<'_>,
@@ -193,13 +194,14 @@ pub(crate) fn first_unknown_guild(
     unknown.get_result(db).optional()
 }
 
-/// Members go with their guild, and nothing comes of those that were staged for a guild that this very sync takes away.
+/// Returns the condition for members of a guild that this sync removes. Such members are removed with it, and are not
+/// merged.
 fn of_a_guild_that_goes() -> String {
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
     format!("EXISTS (SELECT 1 FROM {differing} AS g WHERE g.id = {{}}.guild AND g.op = {delete})")
 }
 
-/// Takes the members of guilds that are about to go. They are noted, and not counted.
+/// Removes the members of guilds that are about to be removed. They are noted as changes, but not counted.
 pub(super) fn remove_members_of_guilds_that_go(write: &mut Write<'_>) -> Result<(), Failure> {
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
     let table = MemberRow::TABLE.name;
@@ -216,12 +218,12 @@ pub(super) fn remove_members_of_guilds_that_go(write: &mut Write<'_>) -> Result<
     Ok(())
 }
 
-/// Makes the table of slots that the merge sets free.
+/// Creates the table of slots that the merge frees.
 pub(super) fn create_holes(db: &mut AnyConnection) -> QueryResult<()> {
     db.batch_execute("CREATE TEMPORARY TABLE staged_holes (slot BIGINT PRIMARY KEY)")
 }
 
-/// The ratings that have a slot, as they are listed in a statement.
+/// Returns the ratings of entries with a slot, as an SQL list.
 fn positive_ratings() -> String {
     let positive = (1..=5).filter_map(|stars| Rating::new(stars).ok()).filter(|rating| rating.is_positive());
     positive.map(|rating| rating.stars().to_string()).collect::<Vec<_>>().join(", ")
@@ -231,7 +233,7 @@ fn run(db: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
     sql_query(statement).execute(db)
 }
 
-/// Takes their slots from entries that are about to go, or to be no longer positive. Returns how many slots there were.
+/// Frees the slots of entries that will be removed or will no longer be positive. Returns the previous number of slots.
 pub(super) fn free(db: &mut AnyConnection) -> QueryResult<i64> {
     let (before, positive) = (slots(db)?, positive_ratings());
     let (differing, delete, update) =
@@ -253,11 +255,11 @@ pub(super) fn free(db: &mut AnyConnection) -> QueryResult<i64> {
     Ok(before)
 }
 
-/// Gives newcomers the free slots, and then new ones after the last. Slots that nobody needs are filled from the end.
+/// Assigns free slots to new positive entries, then new slots after the last. Remaining gaps are filled from the end.
 pub(super) fn fill(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
     let (differing, delete) = (FeedbackRow::TABLE.differing(), Op::Delete.number());
     let positive = positive_ratings();
-    // The positive entries that have no slot yet, numbered from 1.
+    // Positive entries without a slot, numbered from 1.
     let newcomers = format!(
         "(SELECT t.id AS id, row_number() OVER (ORDER BY t.id) AS place
          FROM {differing} AS d JOIN feedback AS t ON t.id = d.id

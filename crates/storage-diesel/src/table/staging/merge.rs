@@ -1,4 +1,4 @@
-//! Merging rows that were staged, and temporary tables as each database makes them.
+//! Merges staged rows, and creates the temporary tables of each database.
 
 use super::{kinds::create_holes, kinds::create_member_guilds, kinds::table_of};
 use crate::{
@@ -16,15 +16,15 @@ use diesel::{dsl::sql, sql_types::BigInt};
 pub(crate) struct Merge {
     pub(crate) kind: Kind,
     pub(crate) table: &'static Table,
-    /// What else an update sets, beginning with a comma.
+    /// Additional assignments of an update, starting with a comma.
     pub(super) also_set: &'static str,
-    /// Which rows of the table, `{}`, disappear when they were not staged; none where this is absent.
+    /// Condition for rows of the table, `{}`, that are deleted unless staged. `None` deletes no row.
     pub(super) covered: Option<String>,
-    /// Which rows of either table, `{}`, are none of this merge's business.
+    /// Condition for rows of either table, `{}`, that the merge ignores.
     pub(super) except: Option<String>,
 }
 
-/// What has to be done with a row.
+/// The operation that a differing row needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
     Delete = 0,
@@ -35,21 +35,21 @@ pub(super) enum Op {
 impl Op {
     pub(super) const ALL: [Self; 3] = [Self::Delete, Self::Update, Self::Insert];
 
-    /// As it stands in the column `op`.
+    /// Returns the value of the column `op`.
     pub(super) const fn number(self) -> i64 {
         self as i64
     }
 }
 
-/// Which rows are compared.
+/// The rows to compare.
 pub(crate) enum Scope<'a> {
     Everything,
-    /// Those whose first keys are these, each as it is written in a statement.
+    /// Rows whose leading key columns have these values, given as SQL literals.
     Keys(&'a [Vec<String>]),
 }
 
 impl Scope<'_> {
-    /// A condition on a table of this name.
+    /// Returns the condition for a table with this alias.
     pub(super) fn of(&self, keys: &[&str], name: &str) -> String {
         let Scope::Keys(rows) = self else {
             return "TRUE".to_owned();
@@ -64,7 +64,7 @@ impl Scope<'_> {
 }
 
 impl Merge {
-    /// Compares, and keeps what differs in place of what was kept before. Returns how many rows that are.
+    /// Compares the rows in scope, and replaces the differing rows kept for it. Returns the number of differing rows.
     pub(crate) fn compare(&self, db: &mut AnyConnection, scope: &Scope<'_>) -> QueryResult<usize> {
         let Table { name: table, staged, keys, .. } = self.table;
         let differing = self.table.differing();
@@ -103,14 +103,14 @@ impl Merge {
         Ok(rows)
     }
 
-    /// Selects some keys of the rows with which this has to be done, each in this form.
+    /// Returns a query for up to `limit` keys of rows with this operation, each column in the given form.
     pub(super) fn select_keys(&self, op: Op, form: &str, limit: usize) -> String {
         let keys = each(self.table.keys.iter().copied(), form, ", ");
         let (differing, op) = (self.table.differing(), op.number());
         format!("SELECT {keys} FROM {differing} WHERE op = {op} LIMIT {limit}")
     }
 
-    /// Writes the rows that differ in this way, and counts them.
+    /// Runs one operation on all rows that need it, and counts them.
     pub(super) fn write(&self, db: &mut AnyConnection, op: Op) -> Result<Tally, Failure> {
         let statement = match op {
             Op::Delete => self.delete(),
@@ -131,7 +131,7 @@ impl Merge {
         format!("DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} FROM {differing} WHERE op = {delete})")
     }
 
-    /// In the order of the keys, which is how an index grows quickest.
+    /// Ordered by key, which is the fastest order to fill an index in.
     fn insert(&self, op: Op) -> String {
         let columns = each(self.table.names(), "{}", ", ");
         let (table, differing, keys) = (self.table.name, self.table.differing(), self.table.keys.join(", "));
@@ -143,7 +143,7 @@ impl Merge {
 
     pub(super) fn update(&self, db: &AnyConnection) -> String {
         match db {
-            // It would put the rows of an update that joins two tables aside first, which takes twice the time.
+            // SQLite would materialise the rows of an update with a join first, which takes twice as long.
             #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(_) => {
                 let values = each(self.table.values(), "{} = excluded.{}", ", ");
@@ -165,25 +165,25 @@ impl Merge {
     }
 }
 
-/// A piece of SQL for each name, joined.
+/// Joins a piece of SQL for each name.
 pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }
 
-/// How many rows are touched at a time. Whoever removes one of them waits until it is done.
+/// Number of rows locked at a time. Removing one of them waits for the batch.
 #[cfg(feature = "postgres")]
 const BATCH: usize = 500;
-/// Where more rows differ than this, none is touched: so many hold others up whatever is done beforehand.
+/// If more rows differ, none is locked: a merge of that size delays other writers in any case.
 #[cfg(feature = "postgres")]
 const LIMIT: i64 = 50_000;
 
 impl Merge {
-    /// Lets a server read the pages of the rows that will be changed, and log them. After a checkpoint the first write to
-    /// a page logs the whole page, even if it only locks a row; for rows all over a table that is most of what changing
-    /// them costs. It waits for nobody, and of others only the removal of such a row waits for it, for one batch.
+    /// Makes a server read and log the pages of the rows that will change. After a checkpoint the first write to a page
+    /// logs the whole page, even if it only locks a row; for scattered rows that is most of the cost of an update. It
+    /// waits for no lock, and only a removal of such a row waits for it, for one batch.
     pub(crate) fn touch(&self, db: &mut AnyConnection) -> QueryResult<()> {
         match db {
-            // Nobody but the one that may write can touch anything.
+            // Only the holder of the write lock can prepare pages.
             #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -212,7 +212,7 @@ impl Merge {
     }
 }
 
-/// The tables that records of a kind are staged in.
+/// Returns the staging tables of a kind.
 pub(crate) fn staged_tables(kind: Kind) -> impl Iterator<Item = &'static str> {
     let more = match kind {
         Kind::Member => Some("staged_member_guilds"),
@@ -223,7 +223,7 @@ pub(crate) fn staged_tables(kind: Kind) -> impl Iterator<Item = &'static str> {
     table_of(kind).map(|table| table.staged).into_iter().chain(more)
 }
 
-/// Makes the tables that records of a kind are staged in.
+/// Creates the staging tables of a kind.
 pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
     if let Some(table) = table_of(kind) {
         create_for(table, db)?;
@@ -236,7 +236,7 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
     }
 }
 
-/// Makes the table that rows are staged in, and that of the rows that differ from what is stored.
+/// Creates a staging table, and the table of its rows that differ from the stored ones.
 fn create_for(table: &Table, db: &mut AnyConnection) -> QueryResult<()> {
     let statements = match db {
         #[cfg(feature = "sqlite")]
@@ -254,7 +254,7 @@ fn for_sqlite(table: &Table) -> String {
         ColumnType::Text => "TEXT",
         ColumnType::Bytes => "BLOB",
     });
-    // A lone number is what such a table is sorted by anyway, and the quickest way to find a row.
+    // A single integer key is the rowid, which is the fastest way to find a row.
     let number = |key| {
         let mut columns = table.columns.iter();
         columns.any(|column| column.name == key && column.holds == ColumnType::Integer)
@@ -287,8 +287,7 @@ fn definitions(table: &Table, named: impl Fn(ColumnType) -> &'static str) -> Str
     table.columns.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
-/// Lets a server know how much is in these tables, so that it joins them in the right way. Nobody else does it for
-/// temporary ones.
+/// Updates the planner's statistics of these tables, so that it joins them well. Autovacuum skips temporary tables.
 pub(crate) fn analyse(db: &mut AnyConnection, tables: &[String]) -> QueryResult<()> {
     match db {
         #[cfg(feature = "sqlite")]
@@ -319,7 +318,7 @@ mod tests {
             Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::Text,
         };
 
-        /// A connection to 20,000 guilds, of which every hundredth is to be changed.
+        /// Connects to 20,000 guilds, of which every hundredth is to be changed.
         fn differing(schema: &str) -> (AnyConnection, Merge) {
             let server = std::env::var(xtask::postgres::VARIABLE).unwrap();
             let schema = format!("{schema}_{}", std::process::id());

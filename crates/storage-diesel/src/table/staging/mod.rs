@@ -1,7 +1,7 @@
-//! What a sync stages: temporary tables of one connection, and the statements that merge them.
+//! Staging: temporary tables of one connection, and the statements that merge them.
 //!
-//! Each staging table has the columns of the rows of the table that it will be merged into. A record takes the place of an
-//! earlier one with the same key. Beside it is a table of the rows in which the two differ.
+//! A staging table has the columns of the row type of its table. A record replaces an earlier one with the same key. A
+//! second table holds the rows in which the two differ.
 
 mod batch;
 mod kinds;
