@@ -1,4 +1,4 @@
-//! What picking five entries costs, however many there are.
+//! Measures picking five entries, independent of their number.
 
 use crate::place::{Database, Place};
 use crate::sample::{Made, feedback};

@@ -1,9 +1,9 @@
-//! How quick a database is: durable sign-ins, picking feedback, and a whole sync.
+//! Benchmarks of the databases: durable sign-ins, picking feedback, and a whole sync.
 //!
-//! `cargo bench -p companion-storage-diesel` measures SQLite in about a minute; with `-- postgres` a server, which `cargo xtask
-//! postgres --durable` starts for it. Add `--full` for a million entries of feedback and for how long others wait while
-//! 600,000 guilds are synced, and the name of a table (`sign-ins`, `feedback`, `sync`, `waits`) for that table alone.
-//! SQLite writes to the folder for temporary files; set `TMPDIR` to measure another disk.
+//! `cargo bench -p companion-storage-diesel` measures SQLite in about a minute. With `-- postgres` it measures a
+//! server, which `cargo xtask postgres --durable` starts. `--full` adds a million feedback entries, and the wait of
+//! other requests while 600,000 guilds are synced. The name of a table (`sign-ins`, `feedback`, `sync`, `waits`)
+//! selects that table. SQLite writes to the folder for temporary files; set `TMPDIR` to measure another disk.
 #![expect(clippy::print_stdout, reason = "tables are what this program is for")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on says where")]
 

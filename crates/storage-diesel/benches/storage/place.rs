@@ -1,4 +1,4 @@
-//! A database of its own for each measurement.
+//! A separate database for each measurement.
 
 use companion_domain::model::Secret;
 use companion_storage_diesel::{DieselStorage, PostgresOptions, SqliteOptions};
@@ -9,25 +9,25 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Which database is measured.
+/// The database to measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Database {
     Sqlite,
     Postgres,
 }
 
-/// The address of the server, where there is one.
+/// Returns the address of the server, if there is one.
 pub(crate) fn server() -> Option<String> {
     std::env::var(xtask::postgres::VARIABLE).ok()
 }
 
-/// A file or a schema that goes away with the measurement.
+/// A file or schema that is removed after the measurement.
 pub(crate) enum Place {
     Folder(TempDir),
     Schema { server: String, name: String },
 }
 
-/// A connection without anything of the storage.
+/// A connection without the storage.
 pub(crate) enum Plain {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// The same with at most so many writes in one commit.
+    /// Opens the storage with at most this many writes per commit.
     pub(crate) async fn open_gathering(&self, gather: usize) -> DieselStorage {
         let gather = NonZeroUsize::new(gather).unwrap();
         match self {
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// A durable connection to a database with all tables.
+    /// Opens a durable connection to a database with all tables.
     pub(crate) fn plain(&self) -> Plain {
         match self {
             Self::Folder(folder) => {

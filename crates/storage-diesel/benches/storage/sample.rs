@@ -1,4 +1,4 @@
-//! Things to store, made as they are needed.
+//! Sample values to store, generated on demand.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -56,7 +56,7 @@ pub(crate) fn feedback(number: u64) -> Feedback {
     }
 }
 
-/// Makes records while they are read, so that only the store's own memory shows.
+/// Generates records while they are read, so that memory figures show only the storage.
 pub(crate) struct Made<I>(std::iter::Enumerate<I>);
 
 impl<I: Iterator<Item = Record>> Made<I> {
@@ -74,7 +74,6 @@ impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
     }
 }
 
-/// Makes a session.
 pub(crate) async fn sign_in(
     storage: &DieselStorage,
     chance: &SeededEntropy,

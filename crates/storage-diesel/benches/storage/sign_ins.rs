@@ -1,4 +1,4 @@
-//! Durable sign-ins a second: gathered, against one transaction each.
+//! Measures durable sign-ins per second: batched, against one transaction each.
 
 use crate::place::{Database, Place};
 use crate::sample::sign_in;
@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one round lasts. Rounds of both ways alternate, so that a disk with moods is as kind to the one as to the
-/// other; the median counts.
+/// Duration of one round. Rounds of both variants alternate, so that fluctuations of the disk affect both alike. The
+/// median counts.
 const LASTING: Duration = Duration::from_millis(600);
 const ROUNDS: usize = 7;
 
@@ -36,7 +36,7 @@ fn median(mut rounds: Vec<f64>) -> f64 {
     rounds.get(ROUNDS / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Sign-ins a second, and how many shared a commit.
+/// Returns sign-ins per second, and how many shared a commit.
 async fn measure(database: Database, clients: u64, gather: usize) -> (f64, f64) {
     let place = Place::new(database);
     let storage = place.open_gathering(gather).await;

@@ -1,4 +1,4 @@
-//! A sync of a large bot, against plain prepared inserts of the same rows.
+//! Measures a sync of a large bot against plain prepared inserts of the same rows.
 
 use crate::place::{Database, Place, Plain};
 use crate::sample::{Made, guild, member};
@@ -40,7 +40,7 @@ diesel::table! {
     }
 }
 
-/// Inserts the same rows plainly, and says how long it took.
+/// Inserts the same rows plainly, and returns how long that took.
 macro_rules! plain_inserts {
     ($connection:ident) => {{
         let begun = Instant::now();
@@ -148,7 +148,7 @@ async fn longest_write(storage: DieselStorage, done: Arc<AtomicBool>) -> Duratio
     while !done.load(Relaxed) {
         let begun = Instant::now();
         number += 1;
-        // One that loses patience with a merge on a server counts with the time that it waited.
+        // A write that times out during a merge counts with the time that it waited.
         let _ = storage.put(Record::Blocked(crate::sample::user(number))).await;
         longest = longest.max(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -156,7 +156,7 @@ async fn longest_write(storage: DieselStorage, done: Arc<AtomicBool>) -> Duratio
     longest
 }
 
-/// A figure of this process in mebibytes, where the system tells.
+/// Returns a memory figure of this process in mebibytes, if the system provides it.
 fn memory(figure: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(figure));
@@ -165,7 +165,7 @@ fn memory(figure: &str) -> u64 {
     kibibytes.unwrap_or(0) / 1024
 }
 
-/// Lets the peak start anew, where the system allows it.
+/// Resets the peak memory figure, if the system allows it.
 fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,4 +1,4 @@
-//! How long everyone else waits while a large world is compared and merged.
+//! Measures how long other requests wait while a large world is compared and merged.
 
 use crate::place::{Database, Place};
 use crate::sample::{Made, guild, sign_in, user};
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 const GUILDS: u64 = 600_000;
 const DIFFERING: u64 = 20_000;
-/// How long each of the others rests between two requests.
+/// Pause of each of the other clients between two requests.
 const REST: Duration = Duration::from_millis(3);
 
 pub(crate) async fn run(database: Database) {
@@ -42,13 +42,13 @@ pub(crate) async fn run(database: Database) {
     storage.close().await;
 }
 
-/// The edition of a guild where the first have a newer one than the others.
+/// Returns the edition of a guild if only the first ones have a new edition.
 const fn side_by_side(number: u64) -> u64 {
     if number < DIFFERING { 2 } else { far_apart(number) }
 }
 
-/// Whether a guild is one of about as many as differ otherwise, spread without a pattern: some pages have several, others
-/// none.
+/// Returns whether a guild is in a pseudo-random sample of about `DIFFERING` guilds: some pages hold several of its
+/// rows, others none.
 const fn is_drawn(number: u64) -> bool {
     let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -56,7 +56,7 @@ const fn is_drawn(number: u64) -> bool {
     (mixed ^ (mixed >> 31)).is_multiple_of(GUILDS / DIFFERING)
 }
 
-/// The edition of a guild where every so many have a new one.
+/// Returns the edition of a guild if every n-th one has a new edition.
 const fn far_apart(number: u64) -> u64 {
     number.is_multiple_of(GUILDS / DIFFERING) as u64
 }
@@ -88,7 +88,7 @@ async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &st
     println!("| {what} | {taken:.1?} | {differing} | {feed} | {sign_ins} | {heartbeats} | {checks} |");
 }
 
-/// The longest of many waits, and how many ended with a refusal.
+/// The longest wait, and the number of rejected requests.
 #[derive(Default)]
 struct Waits {
     longest: Duration,
@@ -101,7 +101,7 @@ impl fmt::Display for Waits {
     }
 }
 
-/// Does something over and over until the sync is done.
+/// Repeats a request until the sync is done.
 fn others<A, F, E>(storage: &DieselStorage, done: &Arc<AtomicBool>, ask: A) -> JoinHandle<Waits>
 where
     A: Fn(DieselStorage, u64) -> F + Send + 'static,

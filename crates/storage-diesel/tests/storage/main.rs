@@ -1,6 +1,6 @@
-//! Storage, from the port contracts down to what happens when the disk is full or the server goes away.
+//! Storage tests, from port conformance to full disks and lost servers.
 //!
-//! `cargo xtask test` starts a PostgreSQL server for these tests; `cargo xtask postgres` starts one to try things against.
+//! `cargo xtask test` starts a PostgreSQL server for these tests; `cargo xtask postgres` starts one for manual use.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 #![cfg(feature = "sqlite")]
 

@@ -1,4 +1,4 @@
-//! Small things to put into the storage.
+//! Small sample values to store.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -13,14 +13,14 @@ use std::{num::NonZeroU32, sync::Arc};
 use tokio::sync::Notify;
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// Nothing has ended yet.
+/// Cutoffs by which no session has ended.
 pub(crate) const NOTHING_ENDED: Cutoffs = Cutoffs {
     created: Timestamp::from_micros(-1),
     seen: Timestamp::from_micros(-1),
     ahead: Timestamp::from_micros(i64::MAX),
 };
 
-/// The store's own error.
+/// Returns the [`StoreError`] of a failed operation.
 pub(crate) fn failure<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreError {
     match result.map_err(Into::into) {
         Err(ApplyError::Store(error)) => error,
@@ -80,7 +80,7 @@ pub(crate) fn feedback(id: &str, rating: i64) -> Feedback {
     }
 }
 
-/// A source that is a list of batches.
+/// A source over a list of batches.
 pub(crate) struct Batches(std::vec::IntoIter<Vec<Numbered>>);
 
 impl Batches {
@@ -98,7 +98,7 @@ impl RecordSource for Batches {
     }
 }
 
-/// Gives some records, says so, and goes on when told.
+/// A source that yields some records, signals `halted`, and ends after `proceed`.
 pub(crate) struct Halting {
     batches: Vec<Vec<Numbered>>,
     pub(crate) halted: Arc<Notify>,
@@ -124,7 +124,7 @@ impl RecordSource for Halting {
     }
 }
 
-/// A sink that keeps everything.
+/// A sink that collects all records.
 #[derive(Default)]
 pub(crate) struct Kept(pub(crate) Vec<Record>);
 

@@ -1,4 +1,4 @@
-//! What one node changes, the others hear of.
+//! Notifications between nodes.
 
 use crate::{
     postgres::schema::Schema,
@@ -12,10 +12,10 @@ use companion_domain::{
 use companion_storage_diesel::DieselStorage;
 use std::time::{Duration, Instant};
 
-/// How long anything that should happen may take before the test fails.
+/// Timeout after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns when the storage is told of changes after a revision, with how long that took.
+/// Waits for changes after a revision, and returns how long that took.
 async fn heard(storage: &DieselStorage, revision: Revision) -> Duration {
     let begun = Instant::now();
     tokio::time::timeout(PATIENCE, storage.wait_for_change(revision)).await.unwrap();
@@ -73,7 +73,7 @@ async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() 
     }
     heard(&elsewhere, Revision(19)).await;
     let mut news = std::pin::pin!(storage.wait_for_change(Revision(1)));
-    // The neighbour's announcements have been made by now, and there is time to hear of them.
+    // The notifications of the other schema have been sent by now; allow time to receive them.
     let early = tokio::time::timeout(Duration::from_millis(200), &mut news).await;
     assert!(early.is_err(), "woke for a neighbour");
     storage.put(Record::Blocked(user(2))).await.unwrap();
@@ -90,7 +90,7 @@ async fn revisions_have_no_holes_and_come_in_order_whichever_nodes_write() {
             tokio::spawn(async move { node.create(&session(number), CAP, NOTHING_ENDED).await })
         })
         .collect();
-    // A reader that follows along never sees a revision before those below it.
+    // A concurrent reader never sees a revision before its predecessors.
     let (mut seen, begun) = (Revision(0), Instant::now());
     while seen.0 < 90 {
         assert!(begun.elapsed() < PATIENCE, "only {seen:?}");

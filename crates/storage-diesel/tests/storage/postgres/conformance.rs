@@ -1,5 +1,4 @@
-//! Every promise of every storage port, over two handles to the same database that know nothing of each other, as two
-//! nodes would have.
+//! Conformance of every storage port, over two independent handles to the same database, like two nodes.
 
 use crate::{
     postgres::schema::{Schema, TABLES},
@@ -30,7 +29,7 @@ companion_testkit::platform_pauses_conformance! {{
     Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(schema)
 }}
 
-/// Locks that keep everyone from writing and nobody from reading. They end with their connection.
+/// Takes locks that block all writers and no reader. They are released when the connection closes.
 fn write_locks(schema: &Schema) -> Gate {
     let mut connection = schema.connection();
     connection.batch_execute(&format!("BEGIN; LOCK TABLE {} IN EXCLUSIVE MODE", TABLES.join(", "))).unwrap();

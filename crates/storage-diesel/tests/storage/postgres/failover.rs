@@ -1,4 +1,4 @@
-//! A standby lags behind, and one that takes over may lack what others have seen.
+//! A standby lags behind, and may lack changes that nodes have seen when it takes over.
 
 use crate::{
     postgres::schema::Schema,
@@ -29,10 +29,10 @@ use std::{
 };
 use xtask::postgres::{Cluster, Shutdown};
 
-/// How long anything that should happen may take before the test fails.
+/// Timeout after which the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server, another that follows it, and a schema on both.
+/// A primary, its standby, and a schema on both.
 struct Pair {
     schema: Schema,
     primary: Cluster,
@@ -47,7 +47,7 @@ impl Pair {
         Self { schema: Schema::on(&both), primary, standby }
     }
 
-    /// Options that know both servers, whichever takes writes.
+    /// Options with the addresses of both servers.
     fn options(&self) -> PostgresOptions {
         PostgresOptions { write_patience: Duration::from_secs(5), ..self.schema.options() }
     }
@@ -60,7 +60,7 @@ impl Pair {
         PgConnection::establish(&self.schema.url_at(&self.standby.url("postgres"))).unwrap()
     }
 
-    /// Returns when the standby has this many changes.
+    /// Waits until the standby has this many changes.
     fn caught_up(&self, revision: i64) {
         let mut standby = self.on_standby();
         let (has, begun) = (sql::<BigInt>("SELECT revision FROM history"), Instant::now());
@@ -69,7 +69,7 @@ impl Pair {
         }
     }
 
-    /// What is committed from now on never reaches the standby.
+    /// Stops replication: later commits never reach the standby.
     fn cut_off_standby(&self) {
         let mut standby = self.on_standby();
         standby.batch_execute("ALTER SYSTEM SET primary_conninfo = ''").unwrap();
@@ -81,14 +81,14 @@ impl Pair {
         }
     }
 
-    /// The standby takes over from a server that is gone.
+    /// Stops the primary and promotes the standby.
     fn fail_over(&mut self) {
         self.primary.stop(Shutdown::Immediate).unwrap();
         self.standby.promote().unwrap();
     }
 }
 
-/// Everything of a server's address before the database.
+/// Returns the address of a server up to the database.
 fn authority(cluster: &Cluster) -> String {
     cluster.url("").trim_end_matches('/').to_owned()
 }
@@ -97,7 +97,7 @@ fn place(cluster: &Cluster) -> String {
     authority(cluster).split_once('@').unwrap().1.to_owned()
 }
 
-/// A subscriber that remembers what it was told.
+/// A subscriber that records what it receives.
 #[derive(Default)]
 struct Told(Mutex<Vec<ChangeBatch>>);
 
@@ -115,7 +115,7 @@ impl Subscriber for Told {
     }
 }
 
-/// What the feed says once the storage has found the server that took over.
+/// Returns the changes once the storage is connected to the new primary.
 async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Changes {
     let begun = Instant::now();
     loop {
@@ -135,7 +135,7 @@ async fn the_primary_is_used_and_a_standby_confirms_nothing() {
     storage.put(Record::Blocked(user(2))).await.unwrap();
     assert_eq!(storage.latest().await.unwrap(), Revision(1));
 
-    // Someone insists on any server, the standby too.
+    // The operator allows any server, including the standby.
     let url = format!("{}&target_session_attrs=any", pair.schema.url());
     let any = PostgresOptions { url: Secret::new(url), ..pair.options() };
     let storage = DieselStorage::open_postgres(any).await.unwrap();
@@ -145,7 +145,7 @@ async fn the_primary_is_used_and_a_standby_confirms_nothing() {
     pair.caught_up(2);
     pair.primary.stop(Shutdown::Fast).unwrap();
 
-    // It can be read, and has everything; but nobody can know that.
+    // The standby is readable and has everything, but cannot prove it.
     let begun = Instant::now();
     while storage.is_blocked(user(1)).await.ok() != Some(true) {
         assert!(begun.elapsed() < PATIENCE, "the standby is not found");
@@ -169,7 +169,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     pair.cut_off_standby();
     storage.create(&lost, CAP, NOTHING_ENDED).await.unwrap();
 
-    // A node that has copies of both sessions, as of the second revision.
+    // A node with copies of both sessions, as of the second revision.
     let mut ports = InMemory::new().ports;
     ports.stores = Stores::of(&storage);
     let (dispatcher, told) = (ChangeDispatcher::of(&ports), Arc::new(Told::default()));
@@ -179,7 +179,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     let known = storage.latest().await.unwrap();
     assert_eq!(known, Revision(2));
 
-    // The standby has never heard of the second, and makes another.
+    // The standby lacks the second revision, and reuses its number.
     pair.fail_over();
     let elsewhere = pair.open().await;
     assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept.clone()));
@@ -194,7 +194,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
         assert_eq!(SessionStore::find(&*storage, &gone.id).await.unwrap(), None);
     }
 
-    // From here on changes are listed again, and wake others.
+    // From here on changes are listed again, and wake waiting nodes.
     tokio::time::timeout(PATIENCE, storage.wait_for_change(known)).await.unwrap();
     elsewhere.create(&other, CAP, NOTHING_ENDED).await.unwrap();
     tokio::time::timeout(PATIENCE, storage.wait_for_change(latest)).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is urgent waits for no sync, and everything else not for long.
+//! Urgent writes do not wait for a sync, and other writes time out early.
 
 use crate::{
     postgres::{
@@ -20,10 +20,10 @@ use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::a_heartbeat;
 use std::time::{Duration, Instant};
 
-/// The lock that whoever changes the world holds.
+/// The lock of transactions that change the world.
 const WORLD: &str = "SELECT pg_advisory_xact_lock(1129270094, hashtext(current_schema()))";
 
-/// Signs someone in, and reports for a cluster, as often as it takes for news to have an order.
+/// Signs a user in and reports for a cluster: four urgent writes.
 async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
     let time = Timestamp::from_micros(i64::try_from(number).unwrap());
     let mut code = [0; 32];
@@ -41,7 +41,7 @@ async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_tim
     let options = impatient(&schema);
     let merging = DieselStorage::open_postgres(options.clone()).await.unwrap();
     let other = DieselStorage::open_postgres(options).await.unwrap();
-    // The merge writes, and does not get any further.
+    // The merge blocks in the middle of its writes.
     let holding = Holding::take(&schema, "LOCK TABLE guilds IN EXCLUSIVE MODE");
     let syncing = tokio::spawn({
         let storage = merging.clone();
@@ -68,7 +68,7 @@ async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_tim
     holding.release();
     assert_eq!(syncing.await.unwrap().unwrap().tally.added, 3000);
     sign_in_and_report(&other, 9).await;
-    // Whatever came first, each change has its place, and there is none without a change.
+    // Revisions are gap-free, whatever the order was.
     let Changes::Listed(changes) = other.since(Revision(0)).await.unwrap() else { panic!("a gap") };
     let revisions: Vec<_> = changes.iter().map(|change| change.revision.0).collect();
     assert_eq!(revisions, (1..=changes.len() as u64).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Creating, upgrading and refusing schemas.
+//! Creating, upgrading and rejecting schemas.
 
 use crate::{postgres::schema::Schema, sample::user, shared::Place};
 use companion_domain::port::{Health, Mutation, Record, Records};
@@ -68,7 +68,7 @@ async fn eight_nodes_that_start_at_once_on_an_empty_database_all_work() {
     }
 }
 
-/// The tables of the schema that have storage parameters, with these.
+/// Returns the tables of the schema with storage parameters, and those parameters.
 fn storage_parameters(schema: &Schema) -> Vec<(String, String)> {
     #[derive(QueryableByName)]
     struct Parameters {
@@ -164,7 +164,7 @@ struct Column {
     holds: String,
 }
 
-/// What a test of the schema that Diesel is told of makes sure for SQLite, holds for both after this.
+/// Extends the comparison of Diesel's schema with SQLite, in `sqlite/migration.rs`, to PostgreSQL.
 #[test]
 fn both_databases_have_the_same_columns_which_hold_the_same() {
     let schema = Schema::new();

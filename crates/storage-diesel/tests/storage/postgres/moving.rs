@@ -1,4 +1,4 @@
-//! Moving from one database to the other, with everything.
+//! Moving all data from one database to the other.
 
 use crate::{
     postgres::schema::Schema,
@@ -15,7 +15,7 @@ use companion_domain::{
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use std::hash::{DefaultHasher, Hasher};
 
-/// Things of every kind, in no order, with ids beyond what a signed number holds and text that sorts by its bytes.
+/// Returns records of every kind, unordered, with ids beyond `i64::MAX` and text that sorts by bytes.
 fn world() -> Vec<Record> {
     let mut records = Vec::new();
     for number in (1..=40).chain([u64::MAX - 1, u64::MAX, 1 << 63]).rev() {
@@ -100,7 +100,7 @@ async fn everything_moves_to_a_server_and_back_and_is_the_same() {
     last.sync(&replace, &mut Batches::of(moved)).await.unwrap();
     let back = exported(&last).await;
     assert_eq!((checksum(&back), &back), (checksum(&before), &before));
-    // What was brought counts: the next version of a grant is higher than all of them.
+    // Later versions of grants are higher than all imported ones.
     for storage in [&server, &last] {
         let version = storage.replace(user(1), &GrantContent::default()).await.unwrap();
         assert!(version > GrantVersion(999), "{version:?}");

@@ -1,4 +1,4 @@
-//! A line between the storage and the server that can be cut at the worst moment.
+//! A proxy between the storage and the server that drops selected responses.
 
 use std::{
     io::{Read, Write},
@@ -10,31 +10,31 @@ use std::{
     thread,
 };
 
-/// What happens to the answer to the next commit.
+/// What happens to the response to the next commit.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Fate {
-    /// It arrives.
+    /// It is delivered.
     Passed = 0,
-    /// It is lost, and the line is cut.
+    /// It is dropped, and the connection is closed.
     Cut = 1,
-    /// It is lost, and nobody says a word.
+    /// It is dropped, and the connection stays open.
     Muted = 2,
 }
 
-/// Passes everything on in both directions, but for what it is told to lose.
+/// Forwards all traffic in both directions, except the selected responses.
 pub(crate) struct Proxy {
     address: SocketAddr,
     next_commit: Arc<AtomicU8>,
 }
 
 impl Proxy {
-    /// A line to the server of this address.
+    /// Starts a proxy for the server at this address.
     pub(crate) fn to(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = Self { address: listener.local_addr().unwrap(), next_commit: Arc::default() };
         let (server, next_commit) = (place(server).to_owned(), Arc::clone(&proxy.next_commit));
-        // Ends with the process of the test.
+        // Ends with the test process.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let server = TcpStream::connect(&server).unwrap();
@@ -44,24 +44,24 @@ impl Proxy {
         proxy
     }
 
-    /// The server's address through this line.
+    /// Returns the address of the server through this proxy.
     pub(crate) fn url(&self, server: &str) -> String {
         server.replacen(place(server), &self.address.to_string(), 1)
     }
 
-    /// Decides what happens to the answer to the next commit of anyone.
+    /// Sets what happens to the response to the next commit on any connection.
     pub(crate) fn next_commit(&self, fate: Fate) {
         self.next_commit.store(fate as u8, SeqCst);
     }
 }
 
-/// The host and the port of an address.
+/// Returns the host and port of an address.
 fn place(url: &str) -> &str {
     let after_login = url.split_once('@').unwrap().1;
     after_login.split(['/', '?']).next().unwrap()
 }
 
-/// What comes next, until the other side hangs up.
+/// Returns the next bytes, or `None` once the peer has closed the connection.
 fn received<'a>(from: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let length = from.read(buffer).ok().filter(|length| *length > 0)?;
     buffer.get(..length)
@@ -86,7 +86,7 @@ fn carry(client: TcpStream, server: TcpStream, next_commit: Arc<AtomicU8>) {
     thread::spawn(move || {
         let (mut server, mut client, mut buffer) = (server, client, [0; 65_536]);
         while let Some(part) = received(&mut server, &mut buffer) {
-            // An answer to a commit comes after the commit, so by now it is known what becomes of it.
+            // The response follows the commit, so its fate is already decided.
             match fate.load(SeqCst) {
                 1 => break,
                 2 => {}

@@ -1,4 +1,4 @@
-//! A schema of its own for each test, on a server that tests share.
+//! A separate schema for each test, on a shared server.
 
 use crate::shared::Place;
 use companion_domain::model::Secret;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The address of the server that tests may use.
+/// Returns the address of the test server.
 pub(crate) fn server() -> String {
     std::env::var(xtask::postgres::VARIABLE).unwrap_or_else(|_| {
         panic!(
@@ -30,10 +30,10 @@ pub(crate) fn server() -> String {
     })
 }
 
-/// The class of the advisory locks of pooled schemas. Storage has another.
+/// Class of the advisory locks of pooled schemas. The storage uses another.
 const POOL_LOCK: u32 = 1;
 
-/// Every table, those that others refer to first.
+/// Every table, referenced tables first.
 pub(crate) const TABLES: [&str; 15] = [
     "history",
     "changes",
@@ -56,7 +56,7 @@ pub(crate) const TABLES: [&str; 15] = [
 pub(crate) struct Schema {
     server: String,
     name: String,
-    /// The connection that created the schema and drops it, or holds the lock of a pooled one.
+    /// The connection that created the schema and drops it, or that holds the lock of a pooled one.
     outside: Mutex<PgConnection>,
     is_pooled: bool,
 }
@@ -95,20 +95,20 @@ impl Place for Schema {
 }
 
 impl Schema {
-    /// A schema on some server.
+    /// Creates a schema on this server.
     pub(crate) fn on(server: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
         let mut outside = PgConnection::establish(server).unwrap();
-        // An earlier process of the same number may have been killed.
+        // An earlier process with the same id may have been killed.
         outside
             .batch_execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}"))
             .unwrap();
         Self { server: server.to_owned(), name, outside: Mutex::new(outside), is_pooled: false }
     }
 
-    /// A schema that tests use one after the other, for tests that change rows only: its tables take longer to make than most
-    /// tests. It stays on the server.
+    /// Returns a schema that tests reuse, for tests that only change rows: creating its tables takes longer than most
+    /// tests. It is not dropped.
     pub(crate) fn pooled() -> Self {
         let server = server();
         let mut outside = PgConnection::establish(&server).unwrap();
@@ -117,7 +117,7 @@ impl Schema {
             sql::<Bool>(&lock).get_result::<bool>(&mut outside).unwrap()
         };
         let name = format!("companion_test_pool_{}", (0..).find(|number| is_free(number)).unwrap());
-        // A statement of the test before may still run, where its client did not wait for it.
+        // A statement of the previous test may still run if its client did not wait for it.
         let others = format!("FROM pg_stat_activity WHERE application_name = '{name}'");
         sql_query(format!("SELECT pg_terminate_backend(pid) {others}")).execute(&mut outside).unwrap();
         while sql::<BigInt>(&format!("SELECT count(*) {others}")).get_result::<i64>(&mut outside).unwrap() > 0
@@ -136,12 +136,12 @@ impl Schema {
         Self { server, name, outside: Mutex::new(outside), is_pooled: true }
     }
 
-    /// The address of the server, where everything is in this schema.
+    /// Returns the address of this schema.
     pub(crate) fn url(&self) -> String {
         self.url_at(&self.server)
     }
 
-    /// The same at another address of the server.
+    /// Returns the address of this schema through another address of the server.
     pub(crate) fn url_at(&self, server: &str) -> String {
         let more = if server.contains('?') { '&' } else { '?' };
         format!("{server}{more}application_name={0}&options=-csearch_path%3D{0}", self.name)
@@ -152,12 +152,12 @@ impl Schema {
     }
 
     pub(crate) fn options(&self) -> PostgresOptions {
-        // Few connections each, so that many tests can run at once.
+        // Few connections, so that many tests can run at once.
         let readers = NonZeroU32::new(2).unwrap();
         PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
     }
 
-    /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.
+    /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
         let options = PostgresOptions {
             read_patience: PATIENCE,
@@ -169,17 +169,17 @@ impl Schema {
         DieselStorage::open_postgres(options).await.unwrap()
     }
 
-    /// A connection beside those of the storage.
+    /// Opens a connection outside the storage.
     pub(crate) fn connection(&self) -> PgConnection {
         PgConnection::establish(&self.url()).unwrap()
     }
 
-    /// How many connections to this schema were last busy with such a statement.
+    /// Returns the number of connections to this schema whose last statement matches.
     pub(crate) fn sessions(&self, statement: &str) -> i64 {
         self.count(statement, "count(*)")
     }
 
-    /// Ends the connections to this schema that were last busy with such a statement, from the server's side.
+    /// Terminates the connections to this schema whose last statement matches, from the server's side.
     pub(crate) fn cut_off(&self, statement: &str) {
         let ended = self.count(statement, "count(pg_terminate_backend(pid))");
         assert!(ended > 0, "no connection was busy with {statement}");
@@ -191,7 +191,7 @@ impl Schema {
             #[diesel(sql_type = BigInt)]
             count: i64,
         }
-        // Which schema a connection has is its own affair; its name for itself is not.
+        // The server does not list the schema of a connection, but its application name.
         let count: Count = sql_query(format!(
             "SELECT {what} AS count FROM pg_stat_activity WHERE application_name = $1 AND query LIKE $2"
         ))
@@ -209,7 +209,7 @@ impl Drop for Schema {
             return;
         }
         let outside = self.outside.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A server that is gone took the schema along; a lock must not hold the test up.
+        // A stopped server took the schema along, and a lock must not delay the test.
         let _ = outside.batch_execute(&format!(
             "SET client_min_messages = warning; SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE",
             self.name

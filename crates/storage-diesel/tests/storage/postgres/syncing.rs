@@ -1,4 +1,4 @@
-//! Syncs on a server that others write to as well.
+//! Syncs on a server with other writers.
 
 use crate::{
     postgres::schema::Schema,
@@ -76,7 +76,7 @@ async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
     );
     let (low, high, again) = (low.unwrap().tally, high.unwrap().tally, again.unwrap().tally);
     assert_eq!(high.added, 3000);
-    // Two brought the same: whichever came second changed nothing.
+    // Two syncs carried the same records, so the second one changed nothing.
     assert_eq!(low.added + again.added, 3000);
     assert_eq!(low.changed + again.changed, 0);
 }
@@ -99,7 +99,7 @@ async fn streams_that_bring_little_or_nothing_take_no_connection_however_many_th
     }
     let taken = schema.sessions("%");
     println!("| 110 idle streams | {taken} connections |");
-    // Three to read with, two to write with, one to listen with.
+    // Three to read, two to write, one to listen.
     assert!(taken <= 6, "{taken} connections");
     storage.put(Record::Blocked(user(1))).await.unwrap();
     assert!(storage.is_blocked(user(1)).await.unwrap());
@@ -128,7 +128,7 @@ async fn a_few_syncs_at_a_time_have_a_connection_and_the_others_wait_and_are_ref
         matches!(&refused, SyncError::Store(error) if error.kind == StoreErrorKind::Unavailable),
         "{refused:?}"
     );
-    // One that ends makes room for the next.
+    // A finished sync makes room for the next.
     let (sync, proceed) = under_way.remove(0);
     proceed.notify_one();
     assert_eq!(sync.await.unwrap().unwrap().tally.added, 2500);
@@ -146,7 +146,7 @@ struct Slot {
     slot: Option<i64>,
 }
 
-/// How many entries there are, after checking that exactly the positive ones have slots, without holes.
+/// Returns the number of entries, and checks that exactly the positive ones have slots without gaps.
 fn stored(schema: &Schema) -> usize {
     let rows: Vec<Slot> = sql_query("SELECT id, rating, slot FROM feedback ORDER BY slot, id")
         .load(&mut schema.connection())

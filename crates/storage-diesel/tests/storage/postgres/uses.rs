@@ -1,4 +1,4 @@
-//! That sessions were used is written while other nodes write.
+//! Writing the last use of sessions while other nodes write.
 
 use crate::{
     postgres::schema::Schema,

@@ -1,7 +1,7 @@
-//! Databases of every age: as each step of the schema left them, with what a service of that time had put in.
+//! Databases of every schema version, with data written at that version.
 //!
-//! A new step needs a file of its name in the folder beside this one, with statements that fill what it made, and a check
-//! below that reads all of it back.
+//! A new migration needs a file of its name in the folder beside this one, with statements that fill its tables, and a
+//! check below that reads all of them back.
 
 use super::Place;
 use crate::sample::{CAP, Kept, NOTHING_ENDED};
@@ -30,7 +30,7 @@ use std::{fs, path::Path, time::Duration};
 
 const BEYOND_SIGNED: u64 = u64::MAX;
 
-/// The names of all steps, in order.
+/// Returns the names of all migrations, in order.
 fn steps<P: Place>() -> Vec<String> {
     let found = fs::read_dir(P::STEPS).unwrap();
     let mut steps: Vec<_> = found.map(|step| step.unwrap().file_name().into_string().unwrap()).collect();
@@ -38,7 +38,7 @@ fn steps<P: Place>() -> Vec<String> {
     steps
 }
 
-/// A database as it was after these steps, each with what its time put in before the next one came.
+/// Returns a database after these migrations, each followed by its data.
 fn aged<P: Place>(steps: &[String]) -> P {
     let place = P::new();
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/storage/shared/ages"));
@@ -126,7 +126,7 @@ async fn guilds(storage: &DieselStorage) {
     }
 }
 
-/// Whose subscriptions name a guild.
+/// Returns the users whose subscriptions name a guild.
 async fn guild_subscriptions(storage: &DieselStorage, guild: u64) -> Vec<UserId> {
     let listing = storage.read(user_id(7), Asked::Guild(guild_id(guild))).await.unwrap();
     listing.guild_subscriptions.iter().map(|subscription| subscription.user).collect()
@@ -206,13 +206,13 @@ async fn sessions(storage: &DieselStorage) {
     let without_list = GrantStore::find(storage, user_id(9)).await.unwrap().unwrap();
     assert!(without_list.content.tokens.is_some() && without_list.content.list.is_none());
     assert_eq!(GrantStore::find(storage, user_id(10)).await.unwrap_err().kind, StoreErrorKind::Corrupt);
-    // Its holder died long ago.
+    // The holder of this claim died long ago.
     let claim =
         async |dead| storage.claim_refresh(user_id(8), empty.version, at(1_800_000_001), dead).await.unwrap();
     let Claimed::Held(until) = claim(None).await else { panic!("nobody holds it") };
     assert_eq!(claim(Some(until)).await, Claimed::Granted);
     assert_eq!(storage.unused(None, CAP).await.unwrap(), [8, 9, 10].map(user_id));
-    // A version made now is above every one that was brought.
+    // A new version is higher than every migrated one.
     let version = GrantStore::replace(storage, user_id(7), &grant_content()).await.unwrap();
     assert!(version > grant.version, "{version:?}");
 
@@ -230,21 +230,21 @@ fn grant_content() -> GrantContent {
     GrantContent { tokens: None, list: Some(list) }
 }
 
-/// Everything that can be read is given out.
+/// Checks that all readable records are exported.
 async fn exports(storage: &DieselStorage, age: usize) {
     let mut kept = Kept::default();
     storage.export(&mut kept).await.unwrap();
     let readable = [
         0, // Two guilds and three members.
         5, // Two subscriptions, two staff grants, two blocks, two places in the team.
-        8, 3, // Clusters come with no export.
-        0, // A session, and all grants but the one that has nothing that can be read.
+        8, 3, // Clusters are not exported.
+        0, // A session, and all grants but the unreadable one.
         4,
     ];
     assert_eq!(kept.0.len(), readable.iter().take(age).sum::<usize>(), "at age {age}: {:?}", kept.0);
 }
 
-/// What is written to such a database is kept like in any other.
+/// Checks that such a database accepts and keeps new writes.
 async fn goes_on(storage: &DieselStorage) {
     storage.put(Record::Guild(a_guild(2))).await.unwrap();
     assert!(Records::find(storage, &Key::Guild(guild_id(2))).await.unwrap().is_some());

@@ -1,9 +1,10 @@
-//! How the suites have a row damaged.
+//! Statements that damage a row for the conformance suites.
 
 use super::Place;
 use companion_testkit::conformance::Damage;
 
-/// A statement after which the row is no value of the domain. Pictures were such addresses once.
+/// Returns a statement after which the row cannot be converted to a domain value. Such picture addresses were once
+/// valid.
 pub(crate) fn statement<P: Place>(damage: &Damage) -> String {
     const PICTURE: &str = "'https://user@cdn.example/old.png'";
     P::in_dialect(&match damage {

@@ -1,4 +1,4 @@
-//! Tests that both databases run, each over a place of its own.
+//! Tests that both databases run, each on its own database.
 
 pub(crate) mod ages;
 pub(crate) mod damage;
@@ -7,29 +7,29 @@ pub(crate) mod unreadable;
 
 use companion_storage_diesel::DieselStorage;
 
-/// A database of a test's own.
+/// A database of one test.
 pub(crate) trait Place: Sized {
-    /// Where the steps of the schema are.
+    /// Folder of the migrations.
     const STEPS: &str;
 
     fn new() -> Self;
 
     async fn open(&self) -> DieselStorage;
 
-    /// Runs statements on a connection beside those of the storage.
+    /// Runs statements on a connection outside the storage.
     fn run(&self, statements: &str);
 
-    /// Applies a step that the database lacks before each of these statements.
+    /// Applies one pending migration before each of these statements.
     fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>);
 
-    /// The steps that the database lacks.
+    /// Returns the names of pending migrations.
     fn pending(&self) -> Vec<String>;
 
-    /// Statements that both databases understand but for how they write bytes.
+    /// Converts statements to the dialect of the database: the notation of bytes differs.
     fn in_dialect(statements: &str) -> String;
 }
 
-/// Makes one test of each, over this place.
+/// Defines one test per function, on this kind of database.
 macro_rules! shared_tests {
     ($place:ty: $($module:ident { $($test:ident,)+ })+) => {
         $(mod $module {

@@ -1,4 +1,4 @@
-//! What a sync would change, told without changing anything.
+//! Previews of a sync.
 
 use super::Place;
 use crate::sample::{Batches, guild};
@@ -21,6 +21,6 @@ pub(crate) async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace
     assert_eq!(storage.latest().await.unwrap(), before, "nobody hears of it");
     assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_some());
     assert!(Records::find(&storage, &Key::Guild(guild(3000).id)).await.unwrap().is_none());
-    // What it foretold is what happens.
+    // The sync changes exactly what the preview returned.
     assert_eq!(storage.sync(&replace, &mut records(1001..=3000)).await.unwrap().tally, previewed);
 }

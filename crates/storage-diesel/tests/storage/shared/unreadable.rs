@@ -1,4 +1,4 @@
-//! Rows that stopped to make sense: each costs itself and nothing else.
+//! Unreadable rows: each is skipped, and affects no other row.
 
 use super::Place;
 use crate::sample::{Batches, Kept};
@@ -23,7 +23,7 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Damages the first row of each table that a bot or a sync fills. The picture was an address once.
+/// Damages the first row of each table that the bot or a sync fills. The picture address was once valid.
 const DAMAGE: [&str; 7] = [
     "UPDATE team SET avatar = 'https://user@cdn.example/old.png' WHERE user_id = 1",
     "UPDATE guilds SET bindings = 'canary' WHERE id = 1",
@@ -84,7 +84,7 @@ fn texts(records: impl IntoIterator<Item = Record>) -> Vec<String> {
     texts
 }
 
-/// A storage with the world and two clusters in it.
+/// Opens a storage that holds the sample world and two clusters.
 async fn filled(place: &impl Place) -> DieselStorage {
     let storage = place.open().await;
     sync(&storage, &[]).await;
@@ -114,7 +114,7 @@ pub(crate) async fn every_row_that_is_left_out_is_counted_by_its_table<P: Place>
         ("clusters", 1),
         ("feedback", 1),
         ("guilds", 1),
-        // One that cannot be read itself, and one whose guild cannot.
+        // One is unreadable itself, and one belongs to an unreadable guild.
         ("members", 2),
         ("staff", 1),
         ("subscriptions", 1),
@@ -126,15 +126,15 @@ pub(crate) async fn every_row_that_is_left_out_is_counted_by_its_table<P: Place>
 pub(crate) async fn removing_and_forgetting_work_on_it<P: Place>() {
     let place = P::new();
     let storage = damaged(&place).await;
-    // Not even the keys need to make sense.
+    // Rows with invalid keys are removed too.
     place.run("UPDATE feedback SET id = 'no id', submitter_id = 7 WHERE id = 'f2'");
     place.run("UPDATE clusters SET id = 'no id' WHERE id = 'a'");
     place.run("INSERT INTO members (guild, user_id, roles) VALUES (1, 0, '')");
     let forgotten = storage.forget(user_id(7)).await.unwrap().tally;
-    // A session, a grant, three members, a subscription, a staff grant and an entry of feedback.
+    // A session, a grant, three members, a subscription, a staff grant and a feedback entry.
     assert_eq!(forgotten, Tally { added: 0, changed: 0, removed: 8 });
     let silent = [("b".parse().unwrap(), at(10))];
-    // The one that is silent, and the one that cannot be read.
+    // The silent cluster and the unreadable one.
     assert_eq!(
         storage.write(Mutation::RemoveSilent(silent.into())).await.unwrap(),
         Tally { removed: 2, ..Tally::NOTHING }
@@ -181,7 +181,7 @@ pub(crate) async fn few_readable_entries_among_many_have_the_same_chance_each<P:
     let storage = place.open().await;
     let entries = (0..200).map(|number| Record::Feedback(a_feedback(&format!("f{number:03}"), 5)));
     storage.sync(&Replace::default(), &mut Batches::of(entries.collect())).await.unwrap();
-    // Ten of two hundred stay as they are.
+    // Ten of two hundred entries stay readable.
     place.run(
         "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id NOT LIKE '%7_'",
     );

@@ -1,4 +1,4 @@
-//! Copies of the database, made while it is in use.
+//! Copies of a database that is in use.
 
 use crate::{
     sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
@@ -109,7 +109,7 @@ async fn a_backup_made_while_writing_holds_a_moment_of_it_and_stops_nobody() {
         let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
         let mut kept = Kept::default();
         copy.export(&mut kept).await.unwrap();
-        // Sessions are made one after the other, so what is there at a moment are the first ones.
+        // Sessions are created in sequence, so every snapshot holds the first ones.
         for number in 0..kept.0.len() as u64 {
             assert!(SessionStore::find(&copy, &session(number).id).await.unwrap().is_some());
         }

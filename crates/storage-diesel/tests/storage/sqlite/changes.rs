@@ -1,4 +1,4 @@
-//! Changes that other processes make to the same file.
+//! Changes of other processes to the same file.
 
 use crate::{
     sample::{guild, user},
@@ -38,7 +38,7 @@ async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinnin
     for number in 2..=5 {
         other.put(Record::Blocked(user(number))).await.unwrap();
     }
-    // This handle committed revision 1 itself, and has read of five.
+    // This handle committed revision 1 itself, and has read up to revision 5.
     let latest = one.latest().await.unwrap();
     assert_eq!(latest, Revision(5));
     let mut news = std::pin::pin!(one.wait_for_change(latest));

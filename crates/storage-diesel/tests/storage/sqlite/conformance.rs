@@ -1,4 +1,4 @@
-//! Every promise of every storage port, over two handles to the same file that know nothing of each other.
+//! Conformance of every storage port, over two independent handles to the same file.
 
 use crate::{
     shared::{Place, damage},
@@ -29,7 +29,7 @@ companion_testkit::platform_pauses_conformance! {{
     Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(folder)
 }}
 
-/// The file's one right to write. A transaction ends with its connection.
+/// Holds the single write lock of the file. It is released when the connection closes.
 fn write_lock(folder: &Folder) -> Gate {
     let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
     connection.batch_execute("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE").unwrap();

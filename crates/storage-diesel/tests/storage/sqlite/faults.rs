@@ -1,4 +1,4 @@
-//! What goes wrong becomes an error of the right kind, in time.
+//! Faults map to the right error kind, within a deadline.
 
 use crate::{
     sample::{CAP, NOTHING_ENDED, failure, guild, session, user},
@@ -33,7 +33,7 @@ async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serv
     assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert!(storage.is_blocked(user(1)).await.unwrap());
-    // Whoever is busy is not unfit.
+    // A busy storage is still healthy.
     storage.check().await.unwrap();
     lock.release();
     storage.put(Record::Blocked(user(2))).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
     folder.open().await.put(Record::Blocked(user(1))).await.unwrap();
     let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
-    // Nothing has been written yet, so nothing is known to be wrong.
+    // Nothing has been written yet, so no failure is known.
     storage.check().await.unwrap();
     assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     let unfit = storage.check().await.unwrap_err();
@@ -118,7 +118,7 @@ async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_
         assert!(unfit.cause.to_string().contains("full"), "{}", unfit.cause);
         assert!(Records::find(&storage, &Key::Guild(guild(1_000_500).id)).await.unwrap().is_some());
     }
-    // Nobody writes, but the store finds out by itself that there is room again.
+    // The health check finds by itself that there is room again.
     outside.batch_execute("DELETE FROM guilds").unwrap();
     let before = storage.latest().await.unwrap();
     storage.check().await.unwrap();
@@ -164,7 +164,7 @@ async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent()
     storage.close().await;
     drop(storage);
     let storage = folder.open().await;
-    // Everything but the first page, which all connections know.
+    // Everything but the first page, which all connections have cached.
     let mut scribbled = fs::read(folder.file()).unwrap();
     scribbled[1024..].fill(0xA5);
     fs::write(folder.file(), scribbled).unwrap();
@@ -176,10 +176,10 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();
-    // Reads take pages from the file rather than from the log, and the writer has those it needs in its cache.
+    // Reads now use the file instead of the log, and the writer has its pages cached.
     folder.run("PRAGMA wal_checkpoint(PASSIVE)");
     let sound = fs::read(folder.file()).unwrap();
-    // Never empty in between: SQLite deletes the log beside an empty file.
+    // The file must never be empty in between: SQLite deletes the log beside an empty file.
     let overwrite = |bytes: &[u8]| {
         let mut file = fs::OpenOptions::new().write(true).open(folder.file()).unwrap();
         file.write_all(bytes).unwrap();
@@ -230,8 +230,7 @@ async fn a_folder_that_is_missing_is_told() {
     assert!(matches!(refused, OpenError::Unusable { .. }), "{refused:?}");
 }
 
-/// Runs the test below in a process that may not write files beyond a size: the nearest thing to a disk that fails in
-/// the middle of a commit.
+/// Runs the next test in a process with a file size limit, which simulates a disk that fails during a commit.
 #[cfg(unix)]
 #[test]
 fn after_a_commit_that_did_not_reach_the_disk_nothing_is_written_until_a_restart() {
@@ -275,7 +274,7 @@ async fn in_a_process_with_small_files() {
     let later = failure(storage.put(Record::Blocked(user(1))).await).cause.to_string();
     assert!(later.starts_with("nothing was written: ") && later.contains("restart"), "{later}");
     assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
-    // Reads go on, and everything that was answered is there.
+    // Reads continue, and every acknowledged session exists.
     for number in 0..answered {
         assert!(SessionStore::find(&storage, &session(number).id).await.unwrap().is_some());
     }

@@ -1,4 +1,4 @@
-//! A database file of its own for each test.
+//! A separate database file for each test.
 
 use crate::shared::Place;
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(TempDir);
 
 impl Place for Folder {
@@ -58,12 +58,12 @@ impl Folder {
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
-        // Few connections each, since tests open many databases.
+        // Few connections, because tests open many databases.
         let readers = NonZeroU32::new(2).unwrap();
         SqliteOptions { readers, ..SqliteOptions::new(self.file()) }
     }
 
-    /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.
+    /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
         let options = SqliteOptions { read_patience: PATIENCE, write_patience: PATIENCE, ..self.options() };
         DieselStorage::open(options).await.unwrap()

@@ -1,4 +1,4 @@
-//! Writes that come together share a commit, and fail alone.
+//! Concurrent writes share a commit, and fail alone.
 
 use crate::{
     sample::{CAP, NOTHING_ENDED, failure, session, user},
@@ -15,7 +15,7 @@ use companion_domain::{
 use companion_storage_diesel::{DieselStorage, Statistics};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 
-/// Holds the database's write lock, so that whatever is written meanwhile has to wait.
+/// Holds the write lock of the database, so that all writes wait.
 pub(crate) struct Lock(SqliteConnection);
 
 impl Lock {
@@ -30,15 +30,15 @@ impl Lock {
     }
 }
 
-/// Returns when every task that was spawned before has handed its write over. On a runtime of one thread, which these
-/// tests have, tasks run in turn, and handing over is the first thing that they do.
+/// Returns when every task spawned before has submitted its write. The runtime of these tests has one thread, on which
+/// tasks run in turn and submit first.
 async fn handed_over() {
     for _ in 0..3 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Lets a hundred do this while the writer is busy. Returns what was counted when all were done.
+/// Runs `work` a hundred times while the writer is busy. Returns the statistics when all are done.
 async fn a_hundred_at_once<T: Send + 'static, W>(work: impl Fn(DieselStorage, u8) -> W) -> Statistics
 where
     W: Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -47,7 +47,7 @@ where
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
     let tasks: Vec<_> = (0..100).map(|number| tokio::spawn(work(storage.clone(), number))).collect();
-    // The first goes alone or with a few, and waits for the lock; the others wait behind it.
+    // The first batch waits for the lock; all other writes queue behind it.
     handed_over().await;
     lock.release();
     for task in tasks {
@@ -76,7 +76,8 @@ async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
     };
     let statistics = a_hundred_at_once(sign_in).await;
     assert_eq!(statistics.writes, 200, "a code, and a session with its grant");
-    // The codes share two commits at most. Whoever was answered goes on at once, and the disk decides how many gather.
+    // The codes share at most two commits. Answered tasks continue at once, so the disk decides how many share the next
+    // commits.
     assert!(statistics.commits <= 50, "{} commits for 100 sign-ins", statistics.commits);
 }
 
@@ -118,7 +119,7 @@ async fn a_write_whose_caller_has_left_leaves_nothing_open() {
     handed_over().await;
     leaving.iter().for_each(tokio::task::JoinHandle::abort);
     lock.release();
-    // The writer goes on, and another process finds the database free.
+    // The writer continues, and another process can take the write lock.
     storage.put(Record::Blocked(user(1))).await.unwrap();
     assert!(storage.is_blocked(user(1)).await.unwrap());
     Lock::take(&folder).release();

@@ -1,4 +1,4 @@
-//! Looking at a database without changing anything.
+//! Inspecting a database without changing it.
 
 use crate::{sample::user, shared::Place, sqlite::folder::Folder};
 use companion_domain::port::{Mutation, Record, Records};
@@ -6,7 +6,7 @@ use companion_storage_diesel::OpenError;
 use companion_testkit::world::{a_heartbeat, at};
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Every file of the folder, byte for byte.
+/// Returns the content of every file of the folder.
 fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
@@ -42,7 +42,7 @@ async fn beside_others_what_is_only_in_their_log_is_found_and_their_files_stay_a
         assert_eq!(before[name], after[name], "{name}");
     }
     assert_eq!(names(folder.path()).len(), 3);
-    // Those who have it open go on.
+    // The process that has it open is not disturbed.
     assert_eq!(storage.put(Record::Blocked(user(1))).await.unwrap().added, 1);
 }
 

@@ -1,4 +1,4 @@
-//! Creating, upgrading and refusing schemas.
+//! Creating, upgrading and rejecting schemas.
 
 use crate::{sample::user, shared::Place, sqlite::folder::Folder};
 use companion_domain::port::{BlockList, Health, Record, Records};
@@ -31,7 +31,7 @@ fn a_database_that_is_not_to_be_made_is_said_to_be_missing() {
 
 #[test]
 fn many_that_start_at_once_agree_on_who_migrates() {
-    // Once is hardly enough for two of them to choose the log at the same moment.
+    // Several rounds, so that two threads enable the log at the same moment.
     for _ in 0..5 {
         let folder = Folder::new();
         let applied: Vec<_> = std::thread::scope(|scope| {
@@ -125,7 +125,7 @@ async fn what_was_answered_is_there_after_opening_again() {
     storage.put(Record::Blocked(user(1))).await.unwrap();
     storage.close().await;
     drop(storage);
-    // A closed database is whole by itself.
+    // A closed database needs no log.
     assert!(!fs::exists(folder.path().join("companion.db-wal")).unwrap());
     assert!(folder.open().await.is_blocked(user(1)).await.unwrap());
 }

@@ -1,4 +1,4 @@
-//! Files that are deleted or replaced under the storage, and everything that only looks like it.
+//! Files that are deleted or replaced under the storage, and operations that must not be mistaken for that.
 
 use crate::{
     sample::{CAP, Kept, NOTHING_ENDED, failure, session, user},
@@ -17,7 +17,7 @@ use std::{
     sync::Mutex,
 };
 
-/// What was refused, with the reason.
+/// Returns the cause of a rejected operation.
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> String {
     let error = failure(result);
@@ -25,7 +25,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> Stri
     error.cause.to_string()
 }
 
-/// Another file with the same content in the place of this one.
+/// Replaces a file with a copy of itself.
 fn replace(path: &Path) {
     let copy = path.with_extension("copy");
     fs::copy(path, &copy).unwrap();
@@ -59,10 +59,10 @@ async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replace
         assert!(storage.statistics().given_up, "{case}");
         let unfit = refusal(storage.check().await);
         assert!(unfit.contains(file.to_str().unwrap()), "{case}: {unfit}");
-        // What is known goes on being shown.
+        // Reads continue.
         assert!(SessionStore::find(&storage, &session(1).id).await.unwrap().is_some(), "{case}");
         assert!(SessionStore::find(&storage, &session(2).id).await.unwrap().is_none(), "{case}");
-        // Nobody knows what happened meanwhile, so a file that comes back changes nothing.
+        // Writes may have been lost meanwhile, so a file that comes back is not accepted.
         fs::rename(&aside, &file).unwrap();
         refusal(storage.put(Record::Blocked(user(1))).await);
         refusal(storage.check().await);
@@ -78,10 +78,10 @@ async fn a_service_that_writes_nothing_still_notices() {
     assert!(storage.statistics().given_up);
 }
 
-/// Which file disappears when a connection to it is about to commit.
+/// The file to remove when a connection to it is about to commit.
 static VANISHING: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Lets the file of a connection disappear between the look before a commit and the commit.
+/// Removes the file of a connection between the check before a commit and the commit.
 #[derive(Default)]
 struct Vanish(String);
 
@@ -167,7 +167,7 @@ async fn whatever_others_may_do_with_the_database_is_no_alarm() {
         storage.check().await.unwrap();
     };
     still_writes("fresh").await;
-    // A command beside the service: it migrates, reads, writes, empties the log at its end and closes.
+    // A command beside the service: it migrates, reads, writes, truncates the log and closes.
     let other = folder.open().await;
     other.put(Record::Blocked(user(1000))).await.unwrap();
     other.export(&mut Kept::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a sync leaves behind, and what it keeps dense.
+//! Syncs: what they leave behind, and gap-free feedback slots.
 
 use crate::{
     sample::{Batches, Halting, feedback, guild, member, user},
@@ -28,7 +28,7 @@ struct Slot {
     slot: Option<i64>,
 }
 
-/// The entries as stored, after checking that exactly the positive ones have slots, without holes.
+/// Returns the stored entries, and checks that exactly the positive ones have slots without gaps.
 fn stored(folder: &Folder) -> Vec<String> {
     let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
     let rows: Vec<Slot> =
@@ -175,7 +175,7 @@ async fn rows_that_differ_all_over_a_table_are_logged_with_little_around_them() 
     storage.sync(&Replace::default(), &mut Batches::of(of("Old"))).await.unwrap();
     let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
     let log = folder.path().join("companion.db-wal");
-    // Not while the sync makes a checkpoint of its own.
+    // A checkpoint of the sync may still be running.
     while fs::metadata(&log).unwrap().len() > 0 {
         sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).unwrap();
         tokio::task::yield_now().await;

@@ -1,5 +1,5 @@
-//! A power failure may leave any part of the write-ahead log behind. Whatever is left, the storage opens with exactly what
-//! was acknowledged up to there: whole writes, in their order, and nothing else.
+//! A power failure may preserve any part of the write-ahead log. The storage then opens with exactly the acknowledged
+//! writes up to that point: complete, in order, and nothing else.
 #![expect(
     clippy::indexing_slicing,
     reason = "the log was just written, and has the bytes that are asked for"
@@ -27,10 +27,10 @@ use diesel::{
 };
 use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
 
-/// Every damage to every frame, where this is `full`; otherwise the log ends before every other frame, and each of the
-/// rest has one kind of damage, in turn.
+/// With the value `full`, every frame gets every kind of damage. Otherwise the log is cut before every other frame, and
+/// each remaining frame gets one kind of damage in turn.
 const VARIABLE: &str = "DISK";
-/// How often the kinds of writes are repeated at most.
+/// Maximum number of repetitions of all kinds of writes.
 const ROUNDS: u64 = 4;
 const LOG_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -46,7 +46,7 @@ fn lines(connection: &mut SqliteConnection, query: String) -> Vec<String> {
     lines.into_iter().map(|line| line.line.unwrap_or_default()).collect()
 }
 
-/// What is stored, and what the storage says of it.
+/// The stored rows, and what the storage returns for them.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     tables: BTreeMap<String, Vec<String>>,
@@ -86,23 +86,23 @@ impl State {
     }
 }
 
-/// What a power failure leaves of a frame, and of those after it.
+/// What a power failure leaves of a frame and its successors.
 #[derive(Debug, Clone, Copy)]
 enum Damage {
-    /// The log ends so many bytes into the frame.
+    /// The log ends this many bytes into the frame.
     Cut(usize),
-    /// A bit so many bytes into the frame is another.
+    /// A bit is flipped this many bytes into the frame.
     Flipped(usize),
-    /// It was never written, but what comes after it was.
+    /// The frame was not written, but its successors were.
     Hole,
-    /// Its place has what the frame before it had.
+    /// The frame holds the content of its predecessor.
     Repeated,
 }
 
 impl Damage {
     fn kinds(page: usize) -> Vec<Self> {
         let cuts = [1, 12, FRAME_HEADER, FRAME_HEADER + page / 2, FRAME_HEADER + page - 1];
-        // The number of the page, the size of the database after a commit, both salts, both sums, and the page.
+        // The page number, the database size after a commit, both salts, both checksums, and the page.
         let flips = [3, 7, 11, 15, 19, 23, FRAME_HEADER, FRAME_HEADER + page / 2, FRAME_HEADER + page - 1];
         let rest = [Self::Hole, Self::Repeated];
         cuts.map(Self::Cut).into_iter().chain(flips.map(Self::Flipped)).chain(rest).collect()
@@ -122,12 +122,12 @@ impl Damage {
     }
 }
 
-/// A database that was never closed, and what it had to say after each write.
+/// A database that was never closed, and its state after each write.
 struct Recording {
     database: Vec<u8>,
     log: Vec<u8>,
     page: usize,
-    /// How many frames the log had, and what was stored.
+    /// The number of frames in the log, and the state at that point.
     acknowledged: Vec<(usize, State)>,
 }
 
@@ -136,7 +136,7 @@ impl Recording {
         let folder = Folder::new();
         folder.open().await.close().await;
         let storage = folder.open().await;
-        // As long as someone reads what was there at first, nothing moves from the log into the database.
+        // An open read transaction on the first snapshot prevents checkpoints.
         let mut reader = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
         reader.batch_execute("BEGIN; SELECT count(*) FROM guilds").unwrap();
         let database = fs::read(folder.file()).unwrap();
@@ -180,7 +180,7 @@ impl Recording {
         start..start + length
     }
 
-    /// The database while a checkpoint moves the page of this frame into it: the first half has arrived.
+    /// Returns the database during a checkpoint of this frame, with half of the page copied.
     fn half_moved(&self, frame: usize) -> Vec<u8> {
         let frame = &self.log[self.frame(frame)];
         let number = u32::from_be_bytes(frame[..4].try_into().unwrap());
@@ -191,12 +191,12 @@ impl Recording {
         database
     }
 
-    /// What was acknowledged by the time that the log had so many frames.
+    /// Returns the acknowledged state at this number of frames.
     fn after(&self, frames: usize) -> &State {
         &self.acknowledged.iter().rfind(|(needed, _)| *needed <= frames).unwrap().1
     }
 
-    /// Opens what the power failure left, and looks at it.
+    /// Opens what the power failure left, and checks it.
     async fn opens(&self, case: &str, database: &[u8], log: &[u8], frames: usize) {
         let folder = Folder::new();
         fs::write(folder.file(), database).unwrap();
@@ -213,7 +213,7 @@ fn log_of(folder: &Folder) -> PathBuf {
     folder.path().join("companion.db-wal")
 }
 
-/// Whether there is a write of this number.
+/// Runs the write with this number. Returns `false` if there is none.
 async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
     let first = 100 * (round + 1);
     match kind {
@@ -234,7 +234,7 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
             let code = CodeFingerprint::from_bytes([u8::try_from(round).unwrap(); 32]);
             assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await.unwrap());
         }
-        // One write with all guilds in it, which takes away what the last sync brought.
+        // A single write of all guilds, which removes those of the previous sync.
         5 => {
             let guilds = (first..first + 60).map(|number| Record::Guild(guild(number)));
             let members = (first..first + 60).map(|number| Record::Member(member(number, 5)));
@@ -258,7 +258,7 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
     true
 }
 
-/// Which of the cases of a frame are tried: all, or one after the other from frame to frame.
+/// Which cases of a frame to try: all, or one in turn.
 struct Choice {
     all: bool,
 }
@@ -292,7 +292,7 @@ async fn a_log_that_is_torn_anywhere_leaves_whole_writes_in_their_order() {
         }
     }
     for byte in [0, 4, 8, 12, 16, 20, 24, 28] {
-        // Its first bytes say what it is; nothing is read of a log that is none.
+        // The header identifies the log; with a damaged header none of it is read.
         let flipped = Damage::Flipped(byte).done_to(log, 0..LOG_HEADER);
         opens(format!("header: byte {byte}"), database, &flipped, 0).await;
         if choice.all || byte % 8 == 4 {

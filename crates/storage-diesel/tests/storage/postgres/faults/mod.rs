@@ -1,4 +1,4 @@
-//! What goes wrong becomes an error of the right kind, in time, and is over when its cause is.
+//! Faults map to the right error kind, within a deadline, and end with their cause.
 
 mod opening;
 mod outage;
@@ -23,14 +23,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How soon an operation answers or fails, whatever happens.
+/// Deadline for every operation, whatever happens.
 const IN_TIME: Duration = Duration::from_secs(2);
 
 fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
     failure(result).kind
 }
 
-/// Options that lose patience early.
+/// Options with short timeouts.
 pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
     PostgresOptions {
         write_patience: Duration::from_millis(300),
@@ -39,7 +39,7 @@ pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
     }
 }
 
-/// A transaction beside the storage's that holds locks until it is dropped.
+/// A transaction outside the storage that holds locks until it is dropped.
 pub(crate) struct Holding(PgConnection);
 
 impl Holding {
@@ -138,7 +138,7 @@ async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
     Records::find(&storage, &Key::Guild(guild)).await.unwrap();
 }
 
-/// A storage whose connections all go through a line that can be cut.
+/// Opens a storage whose connections all go through the proxy.
 async fn behind(proxy: &Proxy, schema: &Schema, options: PostgresOptions) -> DieselStorage {
     let url = schema.url_at(&proxy.url(&server()));
     DieselStorage::open_postgres(PostgresOptions { url: Secret::new(url), ..options }).await.unwrap()
@@ -154,7 +154,7 @@ async fn a_reply_that_is_lost_after_the_commit_is_unavailable_and_what_was_writt
         let error = failure(storage.put(Record::Blocked(user(number))).await);
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert!(error.cause.to_string().contains("may have been written"), "{}", error.cause);
-        // Nobody could know, but it was written. Doing it again is harmless.
+        // The outcome was uncertain to the caller, but it was written. A retry is idempotent.
         assert!(storage.is_blocked(user(number)).await.unwrap());
         assert_eq!(storage.put(Record::Blocked(user(number))).await.unwrap(), Tally::NOTHING);
     }

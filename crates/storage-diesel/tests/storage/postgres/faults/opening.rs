@@ -1,4 +1,4 @@
-//! Databases that cannot be opened say why, what to do, and nothing that must not be told.
+//! Errors of opening a database state the cause and the fix, and no secret.
 
 use crate::{
     postgres::schema::{Schema, server},
@@ -15,7 +15,7 @@ use xtask::postgres::Cluster;
 
 const PASSWORD: &str = "canary";
 
-/// The refusal, after checking that neither it nor what is behind it gives the password away.
+/// Returns the error, after checking that neither it nor its sources contain the password.
 async fn refused(url: String) -> OpenError {
     let options = PostgresOptions::new(Secret::new(url));
     assert!(!format!("{options:?}").contains(PASSWORD));
@@ -34,7 +34,7 @@ async fn refused(url: String) -> OpenError {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_with_its_place() {
-    // Port 1 is never used for anything.
+    // Nothing listens on port 1.
     let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot")).await;
     assert!(matches!(refused, OpenError::Unreachable { .. }), "{refused:?}");
     let sentence = refused.to_string();
@@ -109,7 +109,7 @@ async fn a_wrong_password_is_told_without_the_password_and_the_right_one_works()
     .unwrap();
     schema.run("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'; SELECT pg_reload_conf()");
     let url = |password: &str| schema.url().replacen("companion@", &format!("guarded:{password}@"), 1);
-    // The server reads the rules by and by.
+    // The server reloads its rules asynchronously.
     let begun = Instant::now();
     while PgConnection::establish(&url("")).is_ok() {
         assert!(begun.elapsed() < Duration::from_secs(30), "still lets everyone in");

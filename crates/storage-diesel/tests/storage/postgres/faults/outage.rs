@@ -1,4 +1,4 @@
-//! The server goes away and comes back.
+//! Server outages and recovery.
 
 use super::{IN_TIME, kind};
 use crate::{
@@ -17,10 +17,10 @@ use std::{
 };
 use xtask::postgres::{Cluster, Shutdown};
 
-/// How soon after the server's return everything works again.
+/// Time within which everything works after the server is back.
 const RECOVERY: Duration = Duration::from_secs(5);
 
-/// Tries until it works, and says how long that took.
+/// Retries until it succeeds, and returns how long that took.
 async fn until_it_works<T: fmt::Debug, E: Into<ApplyError>>(
     mut attempt: impl AsyncFnMut() -> Result<T, E>,
 ) -> Duration {
@@ -61,7 +61,7 @@ async fn outage(how: Shutdown) {
     until_it_works(async || storage.is_blocked(user(1)).await).await;
     until_it_works(async || storage.put(Record::Blocked(user(1))).await).await;
     assert!(begun.elapsed() < RECOVERY, "{:?}", begun.elapsed());
-    // Everything that was answered is there, and news travel again.
+    // Every acknowledged session exists, and notifications arrive again.
     for number in 0..answered {
         assert!(
             SessionStore::find(&storage, &session(number).id).await.unwrap().is_some(),
@@ -79,7 +79,7 @@ async fn outage(how: Shutdown) {
     assert!(heard < RECOVERY, "{heard:?}");
 }
 
-/// Makes sessions until one is refused, and says how many were made.
+/// Creates sessions until one is rejected, and returns their number.
 async fn sign_in_until_refused(storage: DieselStorage) -> u64 {
     let mut made = 0;
     loop {
@@ -111,7 +111,7 @@ async fn a_server_that_is_read_only_after_a_failover_serves_reads_and_is_unavail
     storage.put(Record::Blocked(user(1))).await.unwrap();
     schema.run("ALTER SYSTEM SET default_transaction_read_only = on");
     schema.run("SELECT pg_reload_conf()");
-    // The server tells its sessions by and by.
+    // The server reloads its configuration asynchronously.
     let begun = Instant::now();
     let refused = loop {
         match storage.put(Record::Blocked(user(2))).await {
