@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_logged_once_and_its_end_says_how_many_connections_failed() {
+    fn logs_an_outage_once_and_its_end_with_the_failure_count() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions::new(folder.path().join("companion.db"));
         let database = Arc::new(Database::Sqlite(SqliteDatabase::new(options)));

@@ -267,7 +267,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn a_request_learns_how_long_it_waited_for_the_store() {
+    async fn adds_storage_time_to_the_request() {
         let folder = tempfile::tempdir().unwrap();
         let storage =
             DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_write_that_waits_too_long_for_its_turn_is_refused_and_certainly_not_written() {
+    async fn rejects_a_write_that_timed_out_in_the_queue_without_writing() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions {
             write_patience: Duration::from_millis(50),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn very_many_reads_at_once_get_their_turn_however_short_the_patience() {
+    async fn a_burst_of_reads_longer_than_the_patience_is_served() {
         let folder = tempfile::tempdir().unwrap();
         let patience = Duration::from_millis(500);
         let options = SqliteOptions {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_or_read_that_panics_fails_alone_and_changes_nothing() {
+    async fn a_panicking_write_or_read_fails_alone() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions {
             // Printing a panic takes a while.
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_that_had_to_open_its_connection_anew_finds_the_same_files() {
+    async fn a_reconnected_writer_uses_the_same_files() {
         let folder = tempfile::tempdir().unwrap();
         let storage =
             DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
@@ -391,7 +391,7 @@ mod reading_tests {
     };
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
+    async fn rejects_a_read_in_time_if_every_connection_is_busy() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("companion.db");
         let options = SqliteOptions { readers: NonZeroU32::MIN, create: true, ..SqliteOptions::new(path) };
@@ -446,7 +446,7 @@ mod statement_tests {
     }
 
     #[tokio::test]
-    async fn a_change_of_a_guild_prepares_no_statement_that_another_has_prepared() {
+    async fn a_repeated_guild_update_prepares_no_statement() {
         let folder = tempfile::tempdir().unwrap();
         let options =
             SqliteOptions { create: true, ..SqliteOptions::new(folder.path().join("companion.db")) };

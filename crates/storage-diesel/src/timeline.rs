@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_is_known_on_its_own_timeline_only() {
+    fn resolves_a_revision_on_its_own_timeline_only() {
         let [first, second] = [1, 2].map(Timeline::of_server);
         assert_eq!((first.revision(7), first.number(Revision(7))), (Revision(7), Some(7)));
         assert!(second.revision(1) > first.revision(u64::MAX >> 17));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_fits_a_column_whatever_its_timeline() {
+    fn revisions_of_all_timelines_fit_a_signed_column() {
         for number in [1, 2, 32_768, 32_769, i64::from(u32::MAX)] {
             let Revision(revision) = Timeline::of_server(number).revision((1 << 48) - 1);
             assert!(i64::try_from(revision).is_ok(), "{number}");

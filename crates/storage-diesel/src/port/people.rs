@@ -229,7 +229,7 @@ mod tests {
     use crate::sqlite::SqliteOptions;
 
     #[tokio::test]
-    async fn a_flood_of_codes_pushes_out_the_marks_that_end_first() {
+    async fn drops_the_marks_that_expire_first_beyond_the_maximum() {
         let folder = tempfile::tempdir().unwrap();
         let storage =
             DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();

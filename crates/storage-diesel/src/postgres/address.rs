@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_names_its_database_and_its_server() {
+    fn displays_the_database_and_the_server() {
         for (url, expected) in [
             ("postgres://me:canary@db.example:6432/bot", "database bot on db.example:6432"),
             ("postgresql://me@db.example/bot?sslmode=disable", "database bot on db.example:5432"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spelling_of_a_password_is_ever_shown() {
+    fn never_displays_any_encoding_of_the_password() {
         for (url, understood) in [
             ("postgres://me:canary@db.example/bot", true),
             ("postgres://me:can%61ry@db.example/bot", true),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn time_limits_of_the_network_are_added_where_the_address_has_none() {
+    fn adds_default_network_options_to_the_address() {
         let url = Secret::new("postgres://me@db.example/bot?connect_timeout=9".to_owned());
         let completed = Address::of(&url).completed(&url);
         assert_eq!(completed.expose().matches("connect_timeout").count(), 1);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_insists_on_tls_is_recognised() {
+    fn recognises_an_address_that_requires_tls() {
         let wants = |options: &str| {
             Address::of(&Secret::new(format!("postgres://me@db.example/bot?{options}"))).wants_tls()
         };
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_library_would_refuse_is_found_without_it() {
+    fn rejects_offline_what_libpq_would_reject() {
         let flaw = |url: &str| Address::of(&Secret::new(url.to_owned())).flaw();
         for port in ["abc", "0", "65536", "-1", "+1", "1x", "99999999999"] {
             let location = |host: &str| flaw(&format!("postgres://me@{host}:{port}/bot"));

@@ -178,7 +178,7 @@ mod tests {
     use diesel_migrations::MigrationHarness;
 
     #[test]
-    fn the_digest_is_that_of_what_the_steps_create() {
+    fn digest_matches_the_migrated_schema() {
         let mut connection =
             PgConnection::establish(&std::env::var(xtask::postgres::VARIABLE).unwrap()).unwrap();
         // Rolled back when the connection closes.
@@ -190,7 +190,7 @@ mod tests {
 
     #[cfg(feature = "sqlite")]
     #[test]
-    fn both_databases_have_steps_of_the_same_names() {
+    fn both_databases_have_migrations_of_the_same_names() {
         let sqlite = Steps::of::<diesel::sqlite::Sqlite>(&crate::sqlite::migration::STEPS).lacking(&[]);
         assert!(!sqlite.is_empty());
         assert_eq!(Steps::of::<Pg>(&STEPS).lacking(&[]), sqlite);

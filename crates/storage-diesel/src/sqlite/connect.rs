@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_names_the_file_whatever_it_is_called() {
+    fn escapes_the_path_in_the_uri() {
         assert_eq!(address(Path::new("/data/my bot?.db")), "file:/data/my%20bot%3F.db");
         assert_eq!(address(Path::new("ü.db")), "file:%C3%BC.db");
     }

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn migrations_up_down_and_up_again_give_the_schema_that_diesel_is_told_of() {
+    fn migrations_up_down_up_yield_the_diesel_schema() {
         let mut connection = SqliteConnection::establish(":memory:").unwrap();
         connection.run_pending_migrations(STEPS).unwrap();
         assert_eq!(columns(&mut connection), expected());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_can_be_taken_back_and_made_again_by_itself() {
+    fn every_migration_can_be_reverted_and_reapplied() {
         let mut connection = SqliteConnection::establish(":memory:").unwrap();
         loop {
             let before = columns(&mut connection);

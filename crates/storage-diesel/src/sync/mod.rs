@@ -390,13 +390,13 @@ mod tests {
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+        async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             let folder = tempfile::tempdir().unwrap();
             rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 40).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+        async fn a_sync_raced_by_many_writes_compares_again_then_under_lock() {
             let folder = tempfile::tempdir().unwrap();
             upheaval(&open(&folder, "one.db").await).await;
         }
@@ -452,7 +452,7 @@ mod tests {
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn what_differs_is_touched_before_anyone_waits_for_the_sync_and_it_waits_for_nobody() {
+        async fn locks_differing_rows_before_the_merge_without_waiting() {
             let schema = Schema("race_touch");
             let storage = schema.open().await;
             let guilds = |title: &str| -> Vec<_> {
@@ -481,14 +481,14 @@ mod tests {
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+        async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             // SQLite runs more rounds; this covers the few statements that differ.
             let (one, reference) = (Schema("race_one"), Schema("race_reference"));
             rounds(&one.open().await, &reference.open().await, 12).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]
-        async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+        async fn a_sync_raced_by_many_writes_compares_again_then_under_lock() {
             let schema = Schema("race_upheaval");
             upheaval(&schema.open().await).await;
         }

@@ -116,7 +116,7 @@ mod tests {
     use crate::schema::guilds;
 
     #[test]
-    fn an_id_beyond_what_a_signed_number_holds_comes_back() {
+    fn round_trips_ids_beyond_i64_max() {
         for number in [1, u64::MAX / 2, 1 << 63, u64::MAX] {
             let id = UserId::new(number).unwrap();
             assert_eq!(from_column::<UserId>(&to_column(id)).unwrap(), id);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_ids_come_back_in_their_order() {
+    fn round_trips_id_lists_in_order() {
         for list in [vec![], vec![5], vec![3, u64::MAX, 1]] {
             let ids: Vec<_> = list.into_iter().map(|number| RoleId::new(number).unwrap()).collect();
             assert_eq!(from_text::<RoleId>(&to_text(&ids)).unwrap(), ids);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_few_lengths_and_the_same_values() {
+    fn pads_lists_to_powers_of_two() {
         for (values, padded) in [
             (vec![7], vec![7]),
             (vec![1, 2, 3], vec![1, 2, 3, 3]),

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_comes_back_from_its_packed_form_and_a_damaged_one_does_not() {
+    fn round_trips_packed_lists_and_rejects_damaged_ones() {
         let membership = |guild, owner, bits| Membership {
             guild: GuildId::new(guild).unwrap(),
             owner,

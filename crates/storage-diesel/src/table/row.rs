@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_told_on_one_line_of_bounded_length() {
+    fn displays_a_key_on_one_line_of_bounded_length() {
         let text = |text: &str| text.to_owned();
         assert_eq!(RowKey::from((&-1,)).to_string(), u64::MAX.to_string());
         assert_eq!(RowKey::from((&1, &2)).to_string(), "1 2");

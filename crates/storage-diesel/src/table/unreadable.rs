@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_counted_and_each_is_told_once_up_to_a_limit() {
+    fn counts_every_row_and_logs_each_once_up_to_a_limit() {
         let unreadable = Unreadable::default();
         for _ in 0..3 {
             leave_out(&unreadable, "team", &RowKey::from((&1,)));

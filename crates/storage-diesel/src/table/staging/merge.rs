@@ -349,7 +349,7 @@ mod tests {
         }
 
         #[test]
-        fn few_rows_that_differ_are_found_without_reading_the_whole_table() {
+        fn finds_few_differing_rows_by_index() {
             let (mut db, merge) = differing("merge_few");
             db.begin_writing(Access::World).unwrap();
             db.assume_cached().unwrap();
@@ -359,7 +359,7 @@ mod tests {
         }
 
         #[test]
-        fn where_most_rows_differ_the_table_is_read_through() {
+        fn scans_the_table_if_most_rows_differ() {
             let (mut db, merge) = differing("merge_most");
             let differing = merge.table.differing();
             db.batch_execute(&format!(

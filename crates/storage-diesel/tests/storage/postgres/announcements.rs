@@ -23,7 +23,7 @@ async fn heard(storage: &DieselStorage, revision: Revision) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_on_one_node_wakes_the_others_within_a_second() {
+async fn a_write_wakes_other_nodes_within_a_second() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     for number in 1..=5 {
@@ -40,7 +40,7 @@ async fn a_write_on_one_node_wakes_the_others_within_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_on_one_node_wakes_itself_and_the_others() {
+async fn a_sync_wakes_all_nodes() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     let mut source = Batches::of((1..=50).map(|number| Record::Guild(guild(number))).collect());
@@ -51,7 +51,7 @@ async fn a_sync_on_one_node_wakes_itself_and_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_that_were_made_while_nobody_could_listen_are_heard_of_afterwards() {
+async fn a_reconnected_listener_learns_of_missed_changes() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     one.put(Record::Blocked(user(1))).await.unwrap();
@@ -64,7 +64,7 @@ async fn changes_that_were_made_while_nobody_could_listen_are_heard_of_afterward
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() {
+async fn changes_in_another_schema_wake_no_waiter() {
     let (schema, neighbour) = (Schema::new(), Schema::new());
     let (storage, elsewhere) = (schema.open().await, neighbour.open().await);
     storage.put(Record::Blocked(user(1))).await.unwrap();
@@ -81,7 +81,7 @@ async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn revisions_have_no_holes_and_come_in_order_whichever_nodes_write() {
+async fn revisions_of_all_nodes_are_gap_free_and_ordered() {
     let schema = Schema::new();
     let nodes = [schema.open().await, schema.open().await, schema.open().await];
     let writing: Vec<_> = (0..90)

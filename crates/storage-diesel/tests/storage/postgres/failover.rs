@@ -127,7 +127,7 @@ async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Cha
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_primary_is_used_and_a_standby_confirms_nothing() {
+async fn uses_the_primary_and_reports_no_revision_of_a_standby() {
     let mut pair = Pair::start();
     let standby_first = format!("{},{}/postgres", authority(&pair.standby), place(&pair.primary));
     let url = Secret::new(pair.schema.url_at(&standby_first));
@@ -160,7 +160,7 @@ async fn the_primary_is_used_and_a_standby_confirms_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
+async fn reused_revisions_after_failover_reload_everything() {
     let mut pair = Pair::start();
     let storage = Arc::new(pair.open().await);
     let [kept, lost, other] = [1, 2, 3].map(session);
@@ -206,7 +206,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_role_without_privileges_may_follow() {
+async fn the_change_feed_needs_no_privileges() {
     let schema = Schema::new();
     let role = format!("plain_{}", std::process::id());
     schema.run(&format!("DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN"));

@@ -36,7 +36,7 @@ async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_time_on_every_node() {
+async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let schema = Schema::new();
     let options = impatient(&schema);
     let merging = DieselStorage::open_postgres(options.clone()).await.unwrap();
@@ -78,7 +78,7 @@ async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_tim
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_changes_the_world_waits_for_the_lock_and_whoever_signs_in_does_not() {
+async fn world_writes_wait_for_the_lock_and_sign_ins_do_not() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     let holding = Holding::take(&schema, WORLD);
@@ -92,7 +92,7 @@ async fn whoever_changes_the_world_waits_for_the_lock_and_whoever_signs_in_does_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_that_brings_sessions_lets_nobody_sign_in_halfway() {
+async fn a_sync_of_sessions_blocks_urgent_writes() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     let holding = Holding::take(&schema, "LOCK TABLE sessions IN EXCLUSIVE MODE");

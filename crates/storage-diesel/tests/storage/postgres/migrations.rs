@@ -11,7 +11,7 @@ use diesel::{
 use std::thread;
 
 #[test]
-fn pending_steps_are_told_without_creating_anything() {
+fn lists_pending_migrations_without_creating_anything() {
     let schema = Schema::new();
     let options = schema.options();
     let steps = options.pending().unwrap();
@@ -36,7 +36,7 @@ fn tables(schema: &Schema) -> i64 {
 }
 
 #[test]
-fn of_eight_that_migrate_at_once_exactly_one_does() {
+fn one_of_eight_concurrent_migrations_applies() {
     let schema = Schema::new();
     let options = schema.options();
     let steps = options.pending().unwrap().len();
@@ -50,7 +50,7 @@ fn of_eight_that_migrate_at_once_exactly_one_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn eight_nodes_that_start_at_once_on_an_empty_database_all_work() {
+async fn eight_nodes_start_at_once_on_an_empty_database() {
     let schema = Schema::new();
     let starting: Vec<_> = (1..=8)
         .map(|number| {
@@ -87,7 +87,7 @@ fn storage_parameters(schema: &Schema) -> Vec<(String, String)> {
 }
 
 #[test]
-fn pages_of_what_syncs_change_have_room_unless_the_operator_says_otherwise() {
+fn sets_the_fill_factor_unless_the_operator_has() {
     let schema = Schema::new();
     schema.options().migrate().unwrap();
     let room = |table: &str, parameters: &str| (table.to_owned(), parameters.to_owned());
@@ -100,7 +100,7 @@ fn pages_of_what_syncs_change_have_room_unless_the_operator_says_otherwise() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+async fn rejects_a_database_of_a_newer_version() {
     let schema = Schema::new();
     schema.open().await.close().await;
     schema.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
@@ -115,7 +115,7 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong() {
+async fn rejects_an_altered_schema_with_the_first_difference() {
     for (alteration, expected) in [
         ("DROP TABLE spent_codes", "table spent_codes is missing"),
         ("DROP INDEX feedback_by_slot", "index feedback_by_slot is missing"),
@@ -140,7 +140,7 @@ async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong(
 }
 
 #[tokio::test]
-async fn tables_of_others_in_the_same_schema_do_no_harm() {
+async fn tolerates_foreign_tables_in_the_schema() {
     let schema = Schema::new();
     schema.run("CREATE TABLE other (id BIGINT PRIMARY KEY)");
     schema.open().await.check().await.unwrap();
@@ -148,7 +148,7 @@ async fn tables_of_others_in_the_same_schema_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
+async fn a_schema_change_fails_the_health_check() {
     let schema = Schema::new();
     let storage = schema.open().await;
     storage.check().await.unwrap();
@@ -166,7 +166,7 @@ struct Column {
 
 /// Extends the comparison of Diesel's schema with SQLite, in `sqlite/migration.rs`, to PostgreSQL.
 #[test]
-fn both_databases_have_the_same_columns_which_hold_the_same() {
+fn both_databases_have_the_same_columns() {
     let schema = Schema::new();
     schema.options().migrate().unwrap();
     let mut server: Vec<Column> = sql_query(
@@ -198,7 +198,7 @@ fn both_databases_have_the_same_columns_which_hold_the_same() {
 }
 
 #[tokio::test]
-async fn a_backup_is_left_to_the_servers_own_tools() {
+async fn refuses_to_back_up_a_server() {
     let schema = Schema::new();
     let folder = tempfile::tempdir().unwrap();
     let refused = schema.open().await.backup(folder.path().join("copy")).await.unwrap_err().to_string();
@@ -207,7 +207,7 @@ async fn a_backup_is_left_to_the_servers_own_tools() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_tells_what_is_there_and_leaves_nothing_behind() {
+async fn inspection_leaves_no_trace() {
     let schema = Schema::new();
     let options = schema.options();
     let empty = options.inspect().unwrap();

@@ -81,7 +81,7 @@ fn checksum(records: &[Record]) -> u64 {
 }
 
 #[tokio::test]
-async fn everything_moves_to_a_server_and_back_and_is_the_same() {
+async fn all_records_survive_a_move_to_a_server_and_back() {
     let (folder, schema) = (tempfile::tempdir().unwrap(), Schema::new());
     let file = |name: &str| SqliteOptions::new(folder.path().join(name));
     let first = DieselStorage::open(file("first.db")).await.unwrap();

@@ -17,7 +17,7 @@ use diesel::{
 use std::{sync::Arc, time::Duration};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_sender_holds_up_no_writer_on_any_node() {
+async fn a_stalled_sync_blocks_no_writer_on_any_node() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     let mut source = Halting::new((1..=3000).map(|number| Record::Guild(guild(number))));
@@ -37,7 +37,7 @@ async fn a_slow_sender_holds_up_no_writer_on_any_node() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_that_is_dropped_halfway_changes_nothing_and_leaves_no_connection() {
+async fn a_cancelled_sync_changes_nothing_and_closes_its_connection() {
     let schema = Schema::new();
     let storage = schema.open().await;
     for _ in 0..3 {
@@ -59,7 +59,7 @@ async fn a_sync_that_is_dropped_halfway_changes_nothing_and_leaves_no_connection
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
+async fn concurrent_syncs_of_several_nodes_do_not_interfere() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     let of = |first: u64| -> Vec<Record> {
@@ -82,7 +82,7 @@ async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_that_bring_little_or_nothing_take_no_connection_however_many_there_are() {
+async fn idle_sync_streams_open_no_connection() {
     let schema = Schema::new();
     let storage = schema.open().await;
     let streams: Vec<_> = (0..110)
@@ -110,7 +110,7 @@ async fn streams_that_bring_little_or_nothing_take_no_connection_however_many_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_few_syncs_at_a_time_have_a_connection_and_the_others_wait_and_are_refused() {
+async fn rejects_syncs_beyond_the_limit_after_a_wait() {
     let schema = Schema::new();
     let options = PostgresOptions { sync_patience: Duration::from_millis(100), ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
@@ -161,7 +161,7 @@ fn stored(schema: &Schema) -> usize {
 }
 
 #[tokio::test]
-async fn slots_of_feedback_stay_without_holes_through_writes_and_syncs() {
+async fn feedback_slots_stay_gap_free_through_writes_and_syncs() {
     let schema = Schema::new();
     let storage = schema.open().await;
     let entry =

@@ -21,7 +21,7 @@ use std::{
 const SESSIONS: u64 = 20_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_use_of_twenty_thousand_sessions_holds_up_no_writer_on_any_node() {
+async fn touching_20000_sessions_blocks_no_writer() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
     let records = (0..SESSIONS).map(|number| Record::Session(session(number))).collect();

@@ -51,7 +51,7 @@ fn aged<P: Place>(steps: &[String]) -> P {
     place
 }
 
-pub(crate) async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found<P: Place>() {
+pub(crate) async fn opens_a_database_of_every_schema_version_with_its_data<P: Place>() {
     let steps = steps::<P>();
     assert!(steps.len() >= 6, "{steps:?}");
     for age in 0..=steps.len() {

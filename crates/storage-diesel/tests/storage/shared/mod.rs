@@ -42,18 +42,18 @@ macro_rules! shared_tests {
     ($place:ty) => {
         crate::shared::shared_tests! {
             $place:
-            ages { a_database_of_every_age_is_opened_and_everything_in_it_is_found, }
-            preview { a_preview_tells_what_a_sync_would_change_and_leaves_no_trace, }
+            ages { opens_a_database_of_every_schema_version_with_its_data, }
+            preview { a_preview_returns_the_tally_and_changes_nothing, }
             unreadable {
-                every_row_that_is_left_out_is_counted_by_its_table,
-                removing_and_forgetting_work_on_it,
-                a_sync_takes_away_even_what_has_no_key_that_makes_sense,
-                few_readable_entries_among_many_have_the_same_chance_each,
-                entries_that_cannot_be_read_make_no_page_short,
-                a_hole_among_the_slots_is_left_out_too,
-                a_page_of_users_is_not_cut_short_by_one_that_is_none,
-                a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything,
-                a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones,
+                counts_skipped_rows_by_table,
+                removes_and_forgets_unreadable_rows,
+                a_sync_removes_rows_with_invalid_keys,
+                picks_readable_entries_with_equal_probability,
+                unreadable_entries_do_not_shorten_a_page,
+                skips_a_gap_among_the_slots,
+                an_invalid_user_id_does_not_shorten_a_page,
+                an_unreadable_change_covers_its_kind_or_yields_a_gap,
+                removes_unreadable_reports_with_silent_clusters,
             }
         }
     };

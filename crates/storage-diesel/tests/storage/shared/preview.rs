@@ -7,7 +7,7 @@ use companion_domain::{
     port::{ChangeFeed, Record, Records, Replace},
 };
 
-pub(crate) async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace<P: Place>() {
+pub(crate) async fn a_preview_returns_the_tally_and_changes_nothing<P: Place>() {
     let place = P::new();
     let storage = place.open().await;
     let records = |numbers: std::ops::RangeInclusive<u64>| {

@@ -102,7 +102,7 @@ async fn damaged(place: &impl Place) -> DieselStorage {
     storage
 }
 
-pub(crate) async fn every_row_that_is_left_out_is_counted_by_its_table<P: Place>() {
+pub(crate) async fn counts_skipped_rows_by_table<P: Place>() {
     let place = P::new();
     let storage = damaged(&place).await;
     assert!(storage.unreadable_rows().iter().all(|(_, count)| *count == 0));
@@ -123,7 +123,7 @@ pub(crate) async fn every_row_that_is_left_out_is_counted_by_its_table<P: Place>
     assert_eq!(counts, BTreeMap::from(expected));
 }
 
-pub(crate) async fn removing_and_forgetting_work_on_it<P: Place>() {
+pub(crate) async fn removes_and_forgets_unreadable_rows<P: Place>() {
     let place = P::new();
     let storage = damaged(&place).await;
     // Rows with invalid keys are removed too.
@@ -157,7 +157,7 @@ pub(crate) async fn removing_and_forgetting_work_on_it<P: Place>() {
     assert!(matches!(&told, Changes::Listed(changes) if named(changes)), "{told:?}");
 }
 
-pub(crate) async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense<P: Place>() {
+pub(crate) async fn a_sync_removes_rows_with_invalid_keys<P: Place>() {
     let place = P::new();
     let storage = filled(&place).await;
     place.run("UPDATE feedback SET id = 'no id' WHERE id = 'f1'");
@@ -176,7 +176,7 @@ async fn picked(storage: &DieselStorage, chance: &SeededEntropy) -> Vec<String> 
     ids
 }
 
-pub(crate) async fn few_readable_entries_among_many_have_the_same_chance_each<P: Place>() {
+pub(crate) async fn picks_readable_entries_with_equal_probability<P: Place>() {
     let place = P::new();
     let storage = place.open().await;
     let entries = (0..200).map(|number| Record::Feedback(a_feedback(&format!("f{number:03}"), 5)));
@@ -200,7 +200,7 @@ pub(crate) async fn few_readable_entries_among_many_have_the_same_chance_each<P:
     assert!(shown.values().all(|times| (15..=45).contains(times)), "{shown:?}");
 }
 
-pub(crate) async fn entries_that_cannot_be_read_make_no_page_short<P: Place>() {
+pub(crate) async fn unreadable_entries_do_not_shorten_a_page<P: Place>() {
     let place = P::new();
     let storage = filled(&place).await;
     place.run(
@@ -216,7 +216,7 @@ pub(crate) async fn entries_that_cannot_be_read_make_no_page_short<P: Place>() {
     assert_eq!(page(Some("f7")).await, [""; 0]);
 }
 
-pub(crate) async fn a_hole_among_the_slots_is_left_out_too<P: Place>() {
+pub(crate) async fn skips_a_gap_among_the_slots<P: Place>() {
     let place = P::new();
     let storage = filled(&place).await;
     place.run("DELETE FROM feedback WHERE id = 'f3'");
@@ -226,7 +226,7 @@ pub(crate) async fn a_hole_among_the_slots_is_left_out_too<P: Place>() {
     }
 }
 
-pub(crate) async fn a_page_of_users_is_not_cut_short_by_one_that_is_none<P: Place>() {
+pub(crate) async fn an_invalid_user_id_does_not_shorten_a_page<P: Place>() {
     let place = P::new();
     let storage = filled(&place).await;
     place.run("INSERT INTO grants (user_id, version) VALUES (0, 1)");
@@ -234,7 +234,7 @@ pub(crate) async fn a_page_of_users_is_not_cut_short_by_one_that_is_none<P: Plac
     assert_eq!(storage.unused(None, NonZeroU32::MIN).await.unwrap(), []);
 }
 
-pub(crate) async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything<P: Place>() {
+pub(crate) async fn an_unreadable_change_covers_its_kind_or_yields_a_gap<P: Place>() {
     let place = P::new();
     let storage = filled(&place).await;
     let before = storage.latest().await.unwrap();
@@ -247,7 +247,7 @@ pub(crate) async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_e
     assert_eq!(storage.since(before).await.unwrap(), Changes::Gap(revision));
 }
 
-pub(crate) async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones<P: Place>() {
+pub(crate) async fn removes_unreadable_reports_with_silent_clusters<P: Place>() {
     let place = P::new();
     let storage = damaged(&place).await;
     let before = storage.latest().await.unwrap();

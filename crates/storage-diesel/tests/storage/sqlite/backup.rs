@@ -14,7 +14,7 @@ use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::Big
 use std::{fs, path::Path, sync::Arc};
 
 #[tokio::test]
-async fn a_backup_opens_as_a_database_and_holds_the_same() {
+async fn a_backup_opens_with_the_same_records() {
     let folder = Folder::new();
     let storage = folder.open().await;
     for number in 1..=50 {
@@ -34,7 +34,7 @@ async fn a_backup_opens_as_a_database_and_holds_the_same() {
 }
 
 #[tokio::test]
-async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
+async fn rejects_a_backup_beside_the_log_of_another_database() {
     let (before, folder) = (Folder::new(), Folder::new());
     let storage = before.open().await;
     storage.backup(&folder.file()).await.unwrap();
@@ -59,7 +59,7 @@ fn size_of_pages(file: &Path) -> i64 {
 }
 
 #[tokio::test]
-async fn a_database_keeps_its_pages_and_a_backup_of_it_has_those_of_a_new_one() {
+async fn a_backup_gets_the_default_page_size() {
     let (old, new) = (Folder::new(), Folder::new());
     old.run("PRAGMA page_size = 8192; VACUUM");
     let storage = old.open().await;
@@ -74,7 +74,7 @@ async fn a_database_keeps_its_pages_and_a_backup_of_it_has_those_of_a_new_one() 
 }
 
 #[tokio::test]
-async fn a_backup_put_in_the_place_of_the_database_brings_its_moment_back() {
+async fn a_restored_backup_holds_its_snapshot() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_backup_put_in_the_place_of_the_database_brings_its_moment_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_made_while_writing_holds_a_moment_of_it_and_stops_nobody() {
+async fn a_backup_during_writes_holds_a_snapshot() {
     let folder = Folder::new();
     let storage = Arc::new(folder.open().await);
     let writing = tokio::spawn({
@@ -120,7 +120,7 @@ async fn a_backup_made_while_writing_holds_a_moment_of_it_and_stops_nobody() {
 }
 
 #[tokio::test]
-async fn a_backup_overwrites_nothing_and_leaves_nothing_behind_when_refused() {
+async fn a_failed_backup_overwrites_nothing_and_leaves_no_file() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let target = folder.path().join("precious");
@@ -137,7 +137,7 @@ async fn a_backup_overwrites_nothing_and_leaves_nothing_behind_when_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_database_and_its_copies_are_readable_by_their_owner_alone() {
+async fn only_the_owner_can_read_the_database_and_its_copies() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let storage = folder.open().await;

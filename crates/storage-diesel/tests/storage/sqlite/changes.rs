@@ -12,7 +12,7 @@ use companion_domain::{
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 
 #[tokio::test]
-async fn changes_of_another_handle_are_listed_in_order_with_ones_own() {
+async fn lists_changes_of_all_handles_in_order() {
     let folder = Folder::new();
     let (one, other) = (folder.open().await, folder.open().await);
     for number in 1..=6 {
@@ -31,7 +31,7 @@ async fn changes_of_another_handle_are_listed_in_order_with_ones_own() {
 }
 
 #[tokio::test]
-async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinning() {
+async fn waits_for_changes_beyond_those_of_another_process() {
     let folder = Folder::new();
     let (one, other) = (folder.open().await, folder.open().await);
     one.put(Record::Blocked(user(1))).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinnin
 }
 
 #[tokio::test]
-async fn a_history_that_was_trimmed_tells_of_a_gap() {
+async fn a_trimmed_history_yields_a_gap() {
     let folder = Folder::new();
     let options = SqliteOptions { history: 64, ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();

@@ -23,7 +23,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreEr
 }
 
 #[tokio::test]
-async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serves_reads() {
+async fn a_locked_database_rejects_writes_and_serves_reads() {
     let folder = Folder::new();
     let options = SqliteOptions { write_patience: Duration::from_millis(100), ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serv
 }
 
 #[tokio::test]
-async fn a_start_on_a_locked_database_is_refused_with_a_reason() {
+async fn opening_a_locked_database_fails_with_the_reason() {
     let folder = Folder::new();
     folder.open().await.close().await;
     let lock = Lock::take(&folder);
@@ -52,7 +52,7 @@ async fn a_start_on_a_locked_database_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
+async fn a_read_only_database_rejects_writes_and_serves_reads() {
     let folder = Folder::new();
     folder.open().await.put(Record::Blocked(user(1))).await.unwrap();
     let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
@@ -67,7 +67,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
+async fn a_full_disk_rejects_writes_and_keeps_stored_records() {
     let folder = Folder::new();
     let options = SqliteOptions {
         // A few pages more than the empty tables take.
@@ -93,7 +93,7 @@ async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_room() {
+async fn a_full_disk_fails_the_health_check_until_there_is_room() {
     let folder = Folder::new();
     let options = SqliteOptions {
         // A few pages more than the empty tables take.
@@ -127,7 +127,7 @@ async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is() {
+async fn rejects_a_damaged_file_unchanged() {
     let healthy = Folder::new();
     let storage = healthy.open().await;
     for number in 1..=500 {
@@ -155,7 +155,7 @@ async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is()
 }
 
 #[tokio::test]
-async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent() {
+async fn a_damaged_page_is_unavailable_rather_than_absent() {
     let folder = Folder::new();
     let storage = folder.open().await;
     for number in 1..=500 {
@@ -172,7 +172,7 @@ async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent()
 }
 
 #[tokio::test]
-async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sound_again() {
+async fn rejects_writes_while_the_file_is_damaged() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();
@@ -209,7 +209,7 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
 }
 
 #[tokio::test]
-async fn an_empty_file_beside_a_log_is_no_new_database() {
+async fn rejects_an_empty_file_beside_a_log() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();
     fs::write(folder.path().join("companion.db-wal"), "something").unwrap();
@@ -223,7 +223,7 @@ async fn an_empty_file_beside_a_log_is_no_new_database() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_missing_is_told() {
+async fn opening_in_a_missing_folder_fails() {
     let folder = Folder::new();
     let options = SqliteOptions::new(folder.path().join("no/such/companion.db"));
     let refused = DieselStorage::open(options).await.unwrap_err();
@@ -233,7 +233,7 @@ async fn a_folder_that_is_missing_is_told() {
 /// Runs the next test in a process with a file size limit, which simulates a disk that fails during a commit.
 #[cfg(unix)]
 #[test]
-fn after_a_commit_that_did_not_reach_the_disk_nothing_is_written_until_a_restart() {
+fn rejects_writes_after_a_failed_disk_sync_until_restart() {
     let folder = Folder::new();
     let program = std::env::current_exe().unwrap();
     let output = Command::new("sh")

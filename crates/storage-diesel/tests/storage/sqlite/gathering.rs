@@ -57,7 +57,7 @@ where
 }
 
 #[tokio::test]
-async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
+async fn queued_writes_share_a_commit() {
     let create = |storage: DieselStorage, number: u8| async move {
         storage.create(&session(number.into()), CAP, NOTHING_ENDED).await
     };
@@ -67,7 +67,7 @@ async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
 }
 
 #[tokio::test]
-async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
+async fn concurrent_sign_ins_share_commits() {
     let sign_in = |storage: DieselStorage, number: u8| async move {
         let code = CodeFingerprint::from_bytes([number; 32]);
         assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await?);
@@ -82,7 +82,7 @@ async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_fails_alone() {
+async fn a_failed_write_does_not_fail_its_batch() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_write_that_fails_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_write_whose_caller_has_left_leaves_nothing_open() {
+async fn cancelled_writes_leave_no_open_transaction() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
@@ -126,7 +126,7 @@ async fn a_write_whose_caller_has_left_leaves_nothing_open() {
 }
 
 #[tokio::test]
-async fn closing_finishes_what_is_waiting_and_refuses_what_comes_later() {
+async fn close_completes_queued_writes_and_rejects_later_ones() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);

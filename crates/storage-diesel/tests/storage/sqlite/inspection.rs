@@ -17,7 +17,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_database_that_nobody_has_open_is_looked_at_without_making_a_log() {
+fn inspects_a_closed_database_without_creating_a_log() {
     let folder = Folder::new();
     folder.options().migrate().unwrap();
     folder.run("INSERT INTO clusters (id, report, received_at) VALUES ('one', '{}', 7000000)");
@@ -30,7 +30,7 @@ fn a_database_that_nobody_has_open_is_looked_at_without_making_a_log() {
 }
 
 #[tokio::test]
-async fn beside_others_what_is_only_in_their_log_is_found_and_their_files_stay_as_they_are() {
+async fn inspects_the_log_of_an_open_database_without_changing_it() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.write(Mutation::Report(a_heartbeat("one", at(8)))).await.unwrap();
@@ -47,7 +47,7 @@ async fn beside_others_what_is_only_in_their_log_is_found_and_their_files_stay_a
 }
 
 #[tokio::test]
-async fn the_log_that_a_killed_process_left_behind_is_read_and_left() {
+async fn inspects_the_log_of_a_killed_process_without_changing_it() {
     let (folder, copy) = (Folder::new(), Folder::new());
     let storage = folder.open().await;
     storage.write(Mutation::Report(a_heartbeat("one", at(9)))).await.unwrap();
@@ -60,7 +60,7 @@ async fn the_log_that_a_killed_process_left_behind_is_read_and_left() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told_as_it_would_be_at_the_start() {
+fn inspection_reports_the_errors_of_opening() {
     let folder = Folder::new();
     assert!(matches!(folder.options().inspect(), Err(OpenError::Missing { .. })));
     folder.apply_next_steps([String::new()]);

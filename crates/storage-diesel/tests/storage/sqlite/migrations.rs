@@ -6,7 +6,7 @@ use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use std::fs;
 
 #[test]
-fn pending_steps_are_told_without_creating_anything() {
+fn lists_pending_migrations_without_creating_anything() {
     let folder = Folder::new();
     let options = folder.options();
     let steps = options.pending().unwrap();
@@ -18,7 +18,7 @@ fn pending_steps_are_told_without_creating_anything() {
 }
 
 #[test]
-fn a_database_that_is_not_to_be_made_is_said_to_be_missing() {
+fn reports_a_missing_database_that_must_not_be_created() {
     let folder = Folder::new();
     let options = SqliteOptions { create: false, ..folder.options() };
     let refused = options.migrate().unwrap_err();
@@ -30,7 +30,7 @@ fn a_database_that_is_not_to_be_made_is_said_to_be_missing() {
 }
 
 #[test]
-fn many_that_start_at_once_agree_on_who_migrates() {
+fn one_of_several_concurrent_starts_migrates() {
     // Several rounds, so that two threads enable the log at the same moment.
     for _ in 0..5 {
         let folder = Folder::new();
@@ -44,7 +44,7 @@ fn many_that_start_at_once_agree_on_who_migrates() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+async fn rejects_a_database_of_a_newer_version() {
     let folder = Folder::new();
     folder.open().await.close().await;
     folder.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
@@ -58,7 +58,7 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_refused_and_stays_as_it_is() {
+async fn rejects_a_database_of_another_program_unchanged() {
     let others =
         "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES (1, 'milk');";
     let with_diesel = "CREATE TABLE __diesel_schema_migrations (version TEXT PRIMARY KEY);
@@ -82,7 +82,7 @@ async fn a_database_of_another_program_is_refused_and_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_empty_database_is_put_to_use() {
+async fn migrates_an_empty_database() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();
     folder.run("CREATE TABLE notes (id INTEGER); DROP TABLE notes");
@@ -90,7 +90,7 @@ async fn an_empty_database_is_put_to_use() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong() {
+async fn rejects_an_altered_schema_with_the_first_difference() {
     for (alteration, expected) in [
         ("DROP TABLE spent_codes", "table spent_codes is missing"),
         ("DROP INDEX feedback_by_slot", "index feedback_by_slot is missing"),
@@ -110,7 +110,7 @@ async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong(
 }
 
 #[tokio::test]
-async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
+async fn a_schema_change_fails_the_health_check() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.check().await.unwrap();
@@ -119,7 +119,7 @@ async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_after_opening_again() {
+async fn acknowledged_writes_survive_reopening() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();

@@ -33,7 +33,7 @@ fn replace(path: &Path) {
 }
 
 #[tokio::test]
-async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replaced() {
+async fn rejects_writes_once_a_file_was_deleted_or_replaced() {
     for (name, replaced) in [
         ("companion.db", false),
         ("companion.db", true),
@@ -70,7 +70,7 @@ async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replace
 }
 
 #[tokio::test]
-async fn a_service_that_writes_nothing_still_notices() {
+async fn the_health_check_notices_a_deleted_file() {
     let folder = Folder::new();
     let storage = folder.open().await;
     fs::remove_file(folder.file()).unwrap();
@@ -101,7 +101,7 @@ impl Instrumentation for Vanish {
 }
 
 #[tokio::test]
-async fn a_write_whose_file_vanished_while_it_was_committed_is_told_as_uncertain() {
+async fn reports_a_commit_as_uncertain_if_its_file_vanished() {
     set_default_instrumentation(|| Some(Box::<Vanish>::default())).unwrap();
     let folder = Folder::new();
     let storage = folder.open().await;
@@ -115,7 +115,7 @@ async fn a_write_whose_file_vanished_while_it_was_committed_is_told_as_uncertain
 }
 
 #[tokio::test]
-async fn a_folder_that_is_renamed_or_a_link_that_leads_elsewhere_is_noticed_too() {
+async fn notices_a_renamed_folder_and_a_redirected_link() {
     let renamed = Folder::new();
     let inner = renamed.path().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -143,7 +143,7 @@ async fn a_folder_that_is_renamed_or_a_link_that_leads_elsewhere_is_noticed_too(
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_database_behind_a_link_is_watched_where_it_lies() {
+async fn watches_the_target_of_a_symbolic_link() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("data")).unwrap();
     std::os::unix::fs::symlink("data/real.db", folder.file()).unwrap();
@@ -156,7 +156,7 @@ async fn a_database_behind_a_link_is_watched_where_it_lies() {
 }
 
 #[tokio::test]
-async fn whatever_others_may_do_with_the_database_is_no_alarm() {
+async fn tolerates_regular_use_by_other_processes() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let mut number = 0;
@@ -187,7 +187,7 @@ async fn whatever_others_may_do_with_the_database_is_no_alarm() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_before_the_log_was_deleted_is_kept_by_an_orderly_end() {
+async fn closing_keeps_writes_acknowledged_before_the_log_was_deleted() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();

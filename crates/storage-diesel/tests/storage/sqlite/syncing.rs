@@ -43,7 +43,7 @@ fn stored(folder: &Folder) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
+async fn slots_stay_gap_free_through_random_writes_and_syncs() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let chance = SeededEntropy::new(1);
@@ -78,7 +78,7 @@ async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
 }
 
 #[tokio::test]
-async fn syncs_that_are_dropped_halfway_change_nothing_and_hinder_nobody() {
+async fn cancelled_syncs_change_nothing_and_block_no_later_sync() {
     let folder = Folder::new();
     let storage = folder.open().await;
     for _ in 0..3 {
@@ -100,7 +100,7 @@ async fn syncs_that_are_dropped_halfway_change_nothing_and_hinder_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sender_that_halts_holds_up_no_writer_and_only_those_syncs_that_find_no_room() {
+async fn a_stalled_sync_blocks_no_writer_but_holds_its_permit() {
     let folder = Folder::new();
     let options = SqliteOptions {
         syncs: NonZeroUsize::MIN,
@@ -130,7 +130,7 @@ async fn a_sender_that_halts_holds_up_no_writer_and_only_those_syncs_that_find_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_syncs_at_a_time_do_not_mix() {
+async fn concurrent_syncs_do_not_interfere() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let of = |first: u64| -> Vec<Record> {
@@ -145,7 +145,7 @@ async fn two_syncs_at_a_time_do_not_mix() {
 }
 
 #[tokio::test]
-async fn a_sync_survives_that_another_process_keeps_the_database_locked_for_a_while() {
+async fn a_sync_waits_for_the_write_lock_of_another_process() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
@@ -161,7 +161,7 @@ async fn a_sync_survives_that_another_process_keeps_the_database_locked_for_a_wh
 }
 
 #[tokio::test]
-async fn rows_that_differ_all_over_a_table_are_logged_with_little_around_them() {
+async fn scattered_updates_log_little_more_than_their_rows() {
     const ROWS: u64 = 100;
     let folder = Folder::new();
     let storage = folder.open().await;

@@ -271,7 +271,7 @@ impl Choice {
 }
 
 #[tokio::test]
-async fn a_log_that_is_torn_anywhere_leaves_whole_writes_in_their_order() {
+async fn a_torn_log_yields_complete_writes_in_order() {
     let choice = Choice { all: std::env::var(VARIABLE).is_ok_and(|value| value == "full") };
     let recording = Recording::make(if choice.all { ROUNDS } else { 1 }).await;
     let (frames, database, log) = (recording.frames(), &recording.database, &recording.log);

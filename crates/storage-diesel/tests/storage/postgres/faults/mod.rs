@@ -55,7 +55,7 @@ impl Holding {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_keeps_the_writers_lock_makes_others_unavailable_for_writes_and_no_reads() {
+async fn a_held_write_lock_rejects_writes_and_allows_reads() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     storage.put(Record::Blocked(user(1))).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_node_that_keeps_the_writers_lock_makes_others_unavailable_for_writes_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_takes_too_long_is_unavailable_in_time() {
+async fn a_slow_statement_times_out() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     let holding = Holding::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
@@ -83,7 +83,7 @@ async fn a_statement_that_takes_too_long_is_unavailable_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_is_killed_in_mid_transaction_fails_that_write_alone_and_undoes_it() {
+async fn a_killed_connection_fails_and_rolls_back_its_write() {
     let schema = Schema::new();
     let storage = schema.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_connection_that_is_killed_in_mid_transaction_fails_that_write_alone_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idle_connections_that_were_killed_are_replaced_and_nobody_notices() {
+async fn replaces_killed_idle_connections_transparently() {
     let schema = Schema::new();
     let storage = schema.open().await;
     for number in 1..=5 {
@@ -117,7 +117,7 @@ async fn idle_connections_that_were_killed_are_replaced_and_nobody_notices() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
+async fn rejects_a_read_in_time_if_every_connection_is_busy() {
     let schema = Schema::new();
     let options = PostgresOptions { readers: NonZeroU32::MIN, ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
@@ -145,7 +145,7 @@ async fn behind(proxy: &Proxy, schema: &Schema, options: PostgresOptions) -> Die
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_that_is_lost_after_the_commit_is_unavailable_and_what_was_written_stays() {
+async fn a_lost_commit_response_is_reported_as_uncertain() {
     let schema = Schema::new();
     let proxy = Proxy::to(&server());
     let storage = behind(&proxy, &schema, schema.options()).await;
@@ -161,7 +161,7 @@ async fn a_reply_that_is_lost_after_the_commit_is_unavailable_and_what_was_writt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_talking_is_unavailable_in_time_and_a_new_connection_takes_over() {
+async fn replaces_the_connection_to_an_unresponsive_server() {
     let schema = Schema::new();
     let proxy = Proxy::to(&server());
     let storage = behind(&proxy, &schema, impatient(&schema)).await;

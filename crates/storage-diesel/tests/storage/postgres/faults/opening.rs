@@ -33,7 +33,7 @@ async fn refused(url: String) -> OpenError {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_with_its_place() {
+async fn reports_an_unreachable_server_with_its_address() {
     // Nothing listens on port 1.
     let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot")).await;
     assert!(matches!(refused, OpenError::Unreachable { .. }), "{refused:?}");
@@ -44,14 +44,14 @@ async fn a_server_that_is_not_there_is_told_with_its_place() {
 }
 
 #[tokio::test]
-async fn a_password_that_occurs_in_the_message_hides_the_message_and_not_the_reason() {
+async fn withholds_a_message_that_contains_the_password() {
     let refused = refused("postgres://me:host@no-such-host.invalid/bot".to_owned()).await;
     let OpenError::Unreachable { cause, .. } = refused else { panic!("{refused:?}") };
     assert!(cause.to_string().contains("not shown"), "{cause}");
 }
 
 #[tokio::test]
-async fn a_database_that_is_missing_is_told_by_name() {
+async fn reports_a_missing_database_by_name() {
     let (server, _) =
         server().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
     let refused = refused(format!("{server}/nothing_here")).await;
@@ -61,7 +61,7 @@ async fn a_database_that_is_missing_is_told_by_name() {
 }
 
 #[tokio::test]
-async fn an_address_that_makes_no_sense_is_not_repeated() {
+async fn does_not_repeat_an_invalid_address() {
     for url in [
         PASSWORD.to_owned(),
         format!("mysql://me:{PASSWORD}@127.0.0.1/bot"),
@@ -77,7 +77,7 @@ async fn an_address_that_makes_no_sense_is_not_repeated() {
 
 #[cfg(not(feature = "postgres-tls"))]
 #[tokio::test]
-async fn an_address_that_asks_for_tls_is_refused_where_there_is_none() {
+async fn rejects_an_address_that_requires_missing_tls() {
     for mode in ["require", "verify-ca", "verify-full"] {
         let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot?sslmode={mode}")).await;
         assert!(matches!(refused, OpenError::TlsMissing { .. }), "{refused:?}");
@@ -86,7 +86,7 @@ async fn an_address_that_asks_for_tls_is_refused_where_there_is_none() {
 }
 
 #[tokio::test]
-async fn a_user_that_may_not_create_tables_is_told_what_to_grant() {
+async fn reports_the_missing_privilege_to_create_tables() {
     let schema = Schema::new();
     let role = format!("guest_{}", std::process::id());
     schema.run(&format!("DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN"));
@@ -98,7 +98,7 @@ async fn a_user_that_may_not_create_tables_is_told_what_to_grant() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_told_without_the_password_and_the_right_one_works() {
+async fn reports_a_wrong_password_without_showing_it() {
     let cluster = Cluster::start().unwrap();
     let schema = Schema::on(&cluster.url("postgres"));
     let rules: String = sql::<Text>("SHOW hba_file").get_result(&mut schema.connection()).unwrap();

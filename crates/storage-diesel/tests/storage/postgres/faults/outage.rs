@@ -94,17 +94,17 @@ async fn sign_in_until_refused(storage: DieselStorage) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_restarted_is_used_again_at_once_and_nothing_answered_is_lost() {
+async fn recovers_from_a_restart_without_losing_writes() {
     outage(Shutdown::Fast).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_crashes_is_used_again_at_once_and_nothing_answered_is_lost() {
+async fn recovers_from_a_crash_without_losing_writes() {
     outage(Shutdown::Immediate).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_read_only_after_a_failover_serves_reads_and_is_unavailable_for_writes() {
+async fn a_read_only_server_rejects_writes_and_serves_reads() {
     let cluster = Cluster::start().unwrap();
     let schema = Schema::on(&cluster.url("postgres"));
     let storage = schema.open().await;
