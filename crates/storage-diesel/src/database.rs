@@ -91,10 +91,10 @@ impl Database {
 
     /// Checks every page of a database that was found damaged. Returns whether a check was necessary; `Err` means that
     /// the damage remains.
-    pub(crate) fn prove(&self) -> Result<bool, String> {
+    pub(crate) fn verify(&self) -> Result<bool, String> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(database) => database.prove(),
+            Self::Sqlite(database) => database.verify(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(false),
         }

@@ -37,7 +37,7 @@ pub enum OpenError {
         path.display(),
         log.display()
     )]
-    OthersLog {
+    ForeignLog {
         /// Path of the file.
         path: PathBuf,
         /// Path of the log beside it.

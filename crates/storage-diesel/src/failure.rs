@@ -4,7 +4,7 @@ use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum WorkError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]
@@ -27,16 +27,18 @@ pub(crate) struct RowError {
     pub(crate) column: &'static str,
 }
 
-impl Failure {
+impl WorkError {
     /// Returns whether a retry may succeed once other writers are done.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::Database(error) if means_busy(&error.to_string()))
     }
 
     /// Returns whether the database itself failed, for a reason other than contention: the disk is full, the database
     /// is read-only, or it is gone.
-    pub(crate) fn is_lasting(&self) -> bool {
-        matches!(self, Self::Database(_)) && self.kind() == StoreErrorKind::Unavailable && !self.is_passing()
+    pub(crate) fn is_database_fault(&self) -> bool {
+        matches!(self, Self::Database(_))
+            && self.kind() == StoreErrorKind::Unavailable
+            && !self.is_transient()
     }
 
     fn kind(&self) -> StoreErrorKind {
@@ -50,8 +52,8 @@ impl Failure {
     }
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
+impl From<WorkError> for StoreError {
+    fn from(failure: WorkError) -> Self {
         Self::new(failure.kind(), failure)
     }
 }

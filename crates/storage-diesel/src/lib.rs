@@ -77,7 +77,7 @@ mod timeline;
 mod writer;
 
 #[cfg(feature = "postgres")]
-pub use self::postgres::{AddressFlaw, PostgresOptions};
+pub use self::postgres::{AddressError, PostgresOptions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteOptions;
 pub use self::{

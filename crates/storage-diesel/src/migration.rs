@@ -49,12 +49,12 @@ impl Steps {
 
     /// Returns whether the first migration was applied. It was in every database of this program, of any version.
     #[cfg(feature = "sqlite")]
-    pub(crate) fn have_begun(&self, applied: &[String]) -> bool {
+    pub(crate) fn include_first(&self, applied: &[String]) -> bool {
         self.0.first().is_some_and(|first| applied.contains(&first.version))
     }
 
     /// Returns whether exactly these migrations were applied.
-    pub(crate) fn are(&self, applied: &[String]) -> bool {
+    pub(crate) fn are_exactly(&self, applied: &[String]) -> bool {
         applied.len() == self.0.len() && self.lacking(applied).is_empty()
     }
 }

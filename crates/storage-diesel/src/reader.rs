@@ -1,7 +1,7 @@
 //! Reads: a connection pool, and a bounded wait for a connection.
 
 use crate::{
-    connection::AnyConnection, database::Database, failure::Failure, limits::Limits, purpose::Purpose,
+    connection::AnyConnection, database::Database, failure::WorkError, limits::Limits, purpose::Purpose,
 };
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
@@ -22,14 +22,14 @@ use tokio::{
 
 /// Connection timeout of the pool. The pool retries an unreachable server after at most half of it.
 #[cfg(feature = "postgres")]
-const RECONNECT: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 /// A connection used within this time is not tested on check-out.
 const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
 /// Minimum time between two log entries about outages, in case connections flap.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Upper bound on the wait for a connection, even while other reads make progress.
-const LONGEST_TURN: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Readers {
     pool: Pool<Manager>,
@@ -60,7 +60,7 @@ impl Readers {
             // A server may. It was reachable a moment ago, so the pool may fill while the service starts.
             #[cfg(feature = "postgres")]
             Database::Postgres(_) => {
-                builder.test_on_check_out(true).connection_timeout(RECONNECT).build_unchecked(manager)
+                builder.test_on_check_out(true).connection_timeout(CONNECT_TIMEOUT).build_unchecked(manager)
             }
         };
         let permits = Arc::new(Semaphore::new(limits.readers.get() as usize));
@@ -70,10 +70,10 @@ impl Readers {
     /// Runs a read of one statement.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let patience = self.limits.read_patience;
-        let permit = self.turn(patience).await?;
+        let permit = self.permit(patience).await?;
         let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
         let database = Arc::clone(&self.database);
         let reading = spawn_blocking(move || {
@@ -102,16 +102,16 @@ impl Readers {
     }
 
     /// Waits for a connection. During a burst, such as after a restart, every caller gets one in turn. Returns `Err` if
-    /// no read finished within `patience`, or after [`LONGEST_TURN`].
-    async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
+    /// no read finished within `patience`, or after [`MAX_WAIT`].
+    async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
         let busy = || StoreError::unavailable("every connection that reads is busy");
         let begun = Instant::now();
-        let mut turn = pin!(Arc::clone(&self.permits).acquire_owned());
+        let mut waiting = pin!(Arc::clone(&self.permits).acquire_owned());
         loop {
             let finished = self.finished.load(Relaxed);
-            match timeout(patience, &mut turn).await {
+            match timeout(patience, &mut waiting).await {
                 Ok(permit) => return permit.map_err(|_| busy()),
-                Err(_) if self.finished.load(Relaxed) == finished || begun.elapsed() > LONGEST_TURN => {
+                Err(_) if self.finished.load(Relaxed) == finished || begun.elapsed() > MAX_WAIT => {
                     return Err(busy());
                 }
                 Err(_) => {}
@@ -122,7 +122,7 @@ impl Readers {
     /// Runs a read of several statements on one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.read(move |connection| connection.snapshot(work)).await
     }
@@ -149,23 +149,23 @@ struct PooledConnection {
 /// The error type that the pool requires for a failed connection.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-struct NoConnection(Cause);
+struct ConnectError(Cause);
 
 impl ManageConnection for Manager {
     type Connection = PooledConnection;
-    type Error = NoConnection;
+    type Error = ConnectError;
 
-    fn connect(&self) -> Result<PooledConnection, NoConnection> {
+    fn connect(&self) -> Result<PooledConnection, ConnectError> {
         let connected = self.database.connect(Purpose::Read);
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).note(&connected);
-        Ok(PooledConnection { db: connected.map_err(NoConnection)?, used: Instant::now(), has_damage: false })
+        Ok(PooledConnection { db: connected.map_err(ConnectError)?, used: Instant::now(), has_damage: false })
     }
 
-    fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), NoConnection> {
+    fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), ConnectError> {
         if connection.used.elapsed() < SKIP_TEST_WITHIN {
             return Ok(());
         }
-        connection.db.ping().map_err(|error| NoConnection(error.into()))
+        connection.db.ping().map_err(|error| ConnectError(error.into()))
     }
 
     fn has_broken(&self, connection: &mut PooledConnection) -> bool {
@@ -178,23 +178,23 @@ impl ManageConnection for Manager {
 struct Outage {
     failures: u64,
     /// Whether the start of the outage was logged and its end was not.
-    logged: bool,
+    is_logged: bool,
     last_logged: Option<Instant>,
 }
 
 impl Outage {
     fn note<T>(&mut self, connected: &Result<T, Cause>) {
         match connected {
-            Ok(_) if self.logged => {
+            Ok(_) if self.is_logged => {
                 tracing::info!(failures = self.failures, "connections to the database can be opened again");
-                (self.logged, self.failures) = (false, 0);
+                (self.is_logged, self.failures) = (false, 0);
             }
             Ok(_) => {}
             Err(error) => {
                 self.failures += 1;
-                if !self.logged && self.last_logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
+                if !self.is_logged && self.last_logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
                     tracing::warn!(%error, "cannot open a connection to the database");
-                    (self.logged, self.last_logged) = (true, Some(Instant::now()));
+                    (self.is_logged, self.last_logged) = (true, Some(Instant::now()));
                 }
             }
         }

@@ -17,7 +17,7 @@ pub struct Statistics {
     pub queue_capacity: usize,
     /// Whether the writer rejects all writes until a restart, because a commit did not reach the disk or the file is no
     /// longer at its path.
-    pub given_up: bool,
+    pub has_given_up: bool,
     /// Connections of the read pool.
     pub readers: u32,
     /// Idle connections of the read pool.

@@ -8,7 +8,7 @@ use crate::{
     connection::{Access, AnyConnection},
     database::Database,
     error::{BackupError, OpenError},
-    failure::Failure,
+    failure::WorkError,
     inspection::{NEWEST_SEALED, SealedRow},
     reader::Readers,
     statistics::Statistics,
@@ -144,7 +144,7 @@ impl DieselStorage {
             refused_writes: status.refused_writes.load(Relaxed),
             queue_length,
             queue_capacity,
-            given_up: status.given_up.load(Relaxed) || self.inner.database.has_lost_file(),
+            has_given_up: status.has_given_up.load(Relaxed) || self.inner.database.has_lost_file(),
             readers,
             readers_idle,
         }
@@ -164,7 +164,7 @@ impl DieselStorage {
     /// Runs a read of one statement.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         timed(self.inner.readers.read(work)).await
     }
@@ -172,7 +172,7 @@ impl DieselStorage {
     /// Runs a read of several statements on one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         timed(self.inner.readers.snapshot(work)).await
     }
@@ -180,7 +180,7 @@ impl DieselStorage {
     /// Runs a write, and returns once it is durable.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         timed(self.write_with(Access::All, work)).await
     }
@@ -189,7 +189,7 @@ impl DieselStorage {
     /// write does not wait for a sync.
     pub(crate) async fn write_urgently<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         timed(self.write_with(Access::Urgent, work)).await
     }
@@ -197,7 +197,7 @@ impl DieselStorage {
     async fn write_with<T: Send + 'static>(
         &self,
         access: Access,
-        work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
         let mut answer = writer.submit(access, work)?;
@@ -375,7 +375,7 @@ mod tests {
         });
         assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
         storage.put(Record::Blocked(UserId::new(1).unwrap())).await.unwrap();
-        assert!(!storage.statistics().given_up);
+        assert!(!storage.statistics().has_given_up);
     }
 }
 

@@ -8,10 +8,10 @@ use companion_domain::change::Revision;
 
 /// Bits for the changes of one timeline: a million changes per second for nine years.
 #[cfg(feature = "postgres")]
-const BITS: u32 = 48;
+const CHANGE_BITS: u32 = 48;
 /// Number of timelines before they wrap around. With it, a revision still fits a signed 64-bit column.
 #[cfg(feature = "postgres")]
-const TIMELINES: i64 = 1 << 15;
+const MAX_TIMELINES: i64 = 1 << 15;
 
 /// Offset of revisions from the numbers in the history table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Timeline {
     /// Returns the timeline for a server's timeline number. Servers count from one.
     #[cfg(feature = "postgres")]
     pub(crate) const fn of_server(number: i64) -> Self {
-        Self(number.saturating_sub(1).rem_euclid(TIMELINES).cast_unsigned() << BITS)
+        Self(number.saturating_sub(1).rem_euclid(MAX_TIMELINES).cast_unsigned() << CHANGE_BITS)
     }
 
     /// Returns the revision of a change number. Number 0, before the first change, is the same on all timelines.

@@ -40,7 +40,7 @@ impl MetricsSource for StorageMetrics {
             (
                 "companion_storage_given_up",
                 "1 when every write is refused until the next start.",
-                f64::from(u8::from(now.given_up)),
+                f64::from(u8::from(now.has_given_up)),
             ),
         ] {
             text.gauge(name, help, &[], value);

@@ -154,7 +154,7 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         OpenError::Missing { .. }
         | OpenError::Unusable { .. }
         | OpenError::Locked { .. }
-        | OpenError::OthersLog { .. }
+        | OpenError::ForeignLog { .. }
         | OpenError::Damaged { .. }
         | OpenError::Foreign { .. }
         | OpenError::Newer { .. }

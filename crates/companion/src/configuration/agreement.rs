@@ -65,12 +65,12 @@ fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
 /// would find wrong is found when it is asked.
 fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> {
     let StorageUrl::Postgres(url) = url else { return None };
-    let flaw = PostgresOptions::new(url.clone()).flaw()?;
+    let error = PostgresOptions::new(url.clone()).address_error()?;
     let Effective { key, source, .. } = effective.iter().find(|known| known.key.path == "storage.url")?;
     Some(Mistake {
         key: key.path.to_owned(),
         source: source.clone(),
-        problem: flaw.to_string(),
+        problem: error.to_string(),
         fix: key.advice_like(source, "\"postgres://companion:password@localhost:5432/companion\""),
     })
 }

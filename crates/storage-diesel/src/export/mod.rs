@@ -2,7 +2,7 @@
 
 mod pages;
 
-use self::pages::{PageSender, Stopped};
+use self::pages::{ExportError, PageSender};
 use crate::{purpose::Purpose, storage::DieselStorage};
 use companion_domain::port::{RecordSink, StoreError, SyncError};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> R
     let reading = spawn_blocking(move || {
         let mut db = database.connect(Purpose::Export).map_err(StoreError::unavailable)?;
         match db.snapshot(|db| pages::everything(db, &sender)) {
-            Ok(()) | Err(Stopped::Abandoned) => Ok(()),
-            Err(Stopped::Failed(failure)) => {
+            Ok(()) | Err(ExportError::Abandoned) => Ok(()),
+            Err(ExportError::Failed(failure)) => {
                 database.note_failure(&failure.to_string());
                 Err(StoreError::from(failure))
             }

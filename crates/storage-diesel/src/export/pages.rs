@@ -2,7 +2,7 @@
 
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions},
     table::{
         row::{
@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 /// it; that row is counted as unreadable.
 const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
 
-pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     guilds_with_members(db, sender)?;
     people(db, sender)?;
     all_feedback(db, sender)?;
@@ -39,7 +39,7 @@ macro_rules! by_id {
                 let $page: Vec<$row> = $table::table
                     .filter($table::$key.between(from, to))
                     .order($table::$key)
-                    .limit(PAGE)
+                    .limit(PAGE_RECORDS)
                     .select(<$row>::as_select())
                     .load($db)?;
                 let last = $page.last().map(|row| row.$key);
@@ -61,7 +61,7 @@ macro_rules! by_key {
             let page: Vec<$row> = $table::table
                 .filter($table::$key.gt(&after))
                 .order($table::$key)
-                .limit(PAGE)
+                .limit(PAGE_RECORDS)
                 .select(<$row>::as_select())
                 .load($db)?;
             match page.last() {
@@ -83,7 +83,7 @@ where
 
 /// Sends each guild before its members. Members of an unreadable guild are skipped too, because they would arrive
 /// without their guild.
-fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     by_id!(db, sender, guilds::id, GuildRow, |page| {
         let mut members = Members::of(&page);
         let mut batch = Vec::new();
@@ -98,7 +98,7 @@ fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<()
                 } else {
                     sender.unreadable.count("members");
                 }
-                if batch.len() as i64 >= PAGE {
+                if batch.len() as i64 >= PAGE_RECORDS {
                     sender.send(std::mem::take(&mut batch))?;
                 }
             }
@@ -151,14 +151,14 @@ impl Members {
                 .filter(members::guild.eq(guild))
                 .filter(members::user_id.gt(user))
                 .order(members::user_id)
-                .limit(PAGE)
+                .limit(PAGE_RECORDS)
                 .select(MemberRow::as_select())
                 .load(db)?,
             (guild, None) => members::table
                 .filter(members::guild.gt(guild))
                 .filter(members::guild.le(self.to))
                 .order((members::guild, members::user_id))
-                .limit(PAGE)
+                .limit(PAGE_RECORDS)
                 .select(MemberRow::as_select())
                 .load(db)?,
         };
@@ -173,7 +173,7 @@ impl Members {
     }
 }
 
-fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     by_id!(db, sender, subscriptions::user_id, SubscriptionRow, |page| {
         sender.send(records(sender, page, Record::Subscription))?;
     });
@@ -186,21 +186,21 @@ fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
     Ok(())
 }
 
-fn all_feedback(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn all_feedback(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     by_key!(db, sender, feedback::id, String::new(), FeedbackRow, Record::Feedback);
     Ok(())
 }
 
-fn whole_team(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn whole_team(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     sender.send(team::all(db, &sender.unreadable)?.into_iter().map(Record::Team).collect())
 }
 
-fn all_sessions(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn all_sessions(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     by_key!(db, sender, sessions::id, Vec::<u8>::new(), SessionRow, Record::Session);
     Ok(())
 }
 
-fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
     by_id!(db, sender, grants::user_id, GrantRow, |page| {
         let read = |row: GrantRow| {
             let key = row.key();
@@ -214,16 +214,16 @@ fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped
 }
 
 /// Number of records read and sent at once.
-pub(super) const PAGE: i64 = 500;
+pub(super) const PAGE_RECORDS: i64 = 500;
 
 /// Why an export ended early.
-pub(super) enum Stopped {
+pub(super) enum ExportError {
     /// The receiver was dropped.
     Abandoned,
-    Failed(Failure),
+    Failed(WorkError),
 }
 
-impl<E: Into<Failure>> From<E> for Stopped {
+impl<E: Into<WorkError>> From<E> for ExportError {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -236,10 +236,10 @@ pub(super) struct PageSender {
 }
 
 impl PageSender {
-    pub(super) fn send(&self, records: Vec<Record>) -> Result<(), Stopped> {
+    pub(super) fn send(&self, records: Vec<Record>) -> Result<(), ExportError> {
         if records.is_empty() {
             return Ok(());
         }
-        self.pages.blocking_send(records).map_err(|_| Stopped::Abandoned)
+        self.pages.blocking_send(records).map_err(|_| ExportError::Abandoned)
     }
 }

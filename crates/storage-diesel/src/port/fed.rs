@@ -3,7 +3,7 @@
 use crate::{
     connection::AnyConnection,
     export,
-    failure::Failure,
+    failure::WorkError,
     storage::DieselStorage,
     sync,
     table::{
@@ -55,7 +55,7 @@ impl Records for DieselStorage {
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        sync::run(self, replace, source, sync::Fate::Kept).await
+        sync::run(self, replace, source, sync::MergeMode::Commit).await
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
@@ -76,7 +76,7 @@ impl Records for DieselStorage {
     }
 }
 
-fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, Failure> {
+fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, WorkError> {
     match mutation {
         Mutation::Put(record) => put(write, record),
         Mutation::Remove(key) => remove(write, key),
@@ -86,7 +86,7 @@ fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, Failure> {
     }
 }
 
-fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, Failure> {
+fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, WorkError> {
     match record {
         Record::Guild(guild) => guilds::put(write, guild),
         Record::Member(member) => members::put(write, member),
@@ -99,7 +99,7 @@ fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, Failure> {
     }
 }
 
-fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, Failure> {
+fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
     match key {
         Key::Guild(guild) => guilds::remove(write, *guild),
         Key::Member(guild, user) => members::remove(write, *guild, *user),
@@ -111,7 +111,7 @@ fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, Failure> {
     }
 }
 
-fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Option<Record>, Failure> {
+fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Option<Record>, WorkError> {
     Ok(match key {
         Key::Guild(guild) => guilds::find(db, *guild, unreadable)?.map(Record::Guild),
         Key::Member(guild, user) => guilds::with_roles(db, *user, &[*guild], unreadable)?.pop().map(|seen| {
@@ -135,11 +135,11 @@ fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Op
 }
 
 /// Returns the records that `forget` would remove.
-fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, Failure> {
+fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, WorkError> {
     let sessions = unreadable.all(sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
     match grants::find(db, user, unreadable) {
-        Err(Failure::Row(_)) => {}
+        Err(WorkError::Row(_)) => {}
         found => records.extend(found?.map(|grant| Record::Grant(user, grant))),
     }
     records.extend(members::of_user(db, user, unreadable)?.into_iter().map(Record::Member));
@@ -151,7 +151,7 @@ fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Resul
 }
 
 /// Removes all records of a user, except a block and a place in the team.
-fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let mut tally = sessions::forget(write, user)?;
     tally += grants::remove(write, user)?;
     tally += members::forget(write, user)?;

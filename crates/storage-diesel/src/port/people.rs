@@ -241,7 +241,7 @@ mod tests {
         for number in 0..20 {
             assert!(spend(number).await);
         }
-        storage.write(|write| Ok(platform::bound(write.db, 5)?)).await.unwrap();
+        storage.write(|write| Ok(platform::trim_marks(write.db, 5)?)).await.unwrap();
         assert!(!spend(15).await);
         assert!(spend(14).await);
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     connection::AnyConnection,
-    failure::Failure,
+    failure::WorkError,
     storage::DieselStorage,
     table::{blocked, grants, guilds, history, platform, staff, subscriptions, unreadable::Unreadable},
 };
@@ -50,10 +50,10 @@ fn read(
     user: UserId,
     asked: Asked,
     unreadable: &Unreadable,
-) -> Result<Arc<Listing>, Failure> {
+) -> Result<Arc<Listing>, WorkError> {
     let blocked = blocked::is_blocked(db, user)?;
     let grant = match grants::find(db, user, unreadable) {
-        Err(Failure::Row(_)) if blocked => None,
+        Err(WorkError::Row(_)) if blocked => None,
         found => found?.map(GrantSummary::from),
     };
     let asked = asked.guilds(grant.as_ref());

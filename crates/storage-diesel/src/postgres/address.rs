@@ -77,7 +77,7 @@ const OPTIONS: [&str; 49] = [
 
 /// Why an address is invalid, as far as that can be checked offline. The message repeats no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AddressFlaw {
+pub enum AddressError {
     /// It cannot be parsed.
     #[error("is not valid; characters such as / ? # @ in a password are written as %2F %3F %23 %40")]
     Form,
@@ -140,15 +140,15 @@ impl Address {
     }
 
     /// Returns why the address is invalid, or `None` if libpq parses it the same way.
-    pub(crate) fn flaw(&self) -> Option<AddressFlaw> {
+    pub(crate) fn error(&self) -> Option<AddressError> {
         if !self.understood {
-            Some(AddressFlaw::Form)
+            Some(AddressError::Form)
         } else if !self.ports().all(is_port) {
-            Some(AddressFlaw::Port)
+            Some(AddressError::Port)
         } else if !self.options.iter().all(|(name, _)| OPTIONS.contains(&name.as_str())) {
-            Some(AddressFlaw::Option)
+            Some(AddressError::Option)
         } else if self.wants_tls() && !cfg!(feature = "postgres-tls") {
-            Some(AddressFlaw::Tls)
+            Some(AddressError::Tls)
         } else {
             None
         }
@@ -276,7 +276,7 @@ mod tests {
             ("host=db.example password=canary", false),
         ] {
             let address = Address::of(&Secret::new(url.to_owned()));
-            assert_eq!(address.flaw() != Some(AddressFlaw::Form), understood, "{url}");
+            assert_eq!(address.error() != Some(AddressError::Form), understood, "{url}");
             let redacted = [
                 address.to_string(),
                 address.redacted(&format!("invalid: \"{url}\"")).to_string(),
@@ -309,18 +309,18 @@ mod tests {
 
     #[test]
     fn rejects_offline_what_libpq_would_reject() {
-        let flaw = |url: &str| Address::of(&Secret::new(url.to_owned())).flaw();
+        let error = |url: &str| Address::of(&Secret::new(url.to_owned())).error();
         for port in ["abc", "0", "65536", "-1", "+1", "1x", "99999999999"] {
-            let location = |host: &str| flaw(&format!("postgres://me@{host}:{port}/bot"));
+            let location = |host: &str| error(&format!("postgres://me@{host}:{port}/bot"));
             assert_eq!(
                 [location("db"), location("[::1]"), location("one:1,two")],
-                [Some(AddressFlaw::Port); 3],
+                [Some(AddressError::Port); 3],
                 "{port}"
             );
-            assert_eq!(flaw(&format!("postgres://me@db/bot?port={port}")), Some(AddressFlaw::Port));
+            assert_eq!(error(&format!("postgres://me@db/bot?port={port}")), Some(AddressError::Port));
         }
-        assert_eq!(flaw("postgres://me@db/bot?conect_timeout=1"), Some(AddressFlaw::Option));
-        assert_eq!(flaw("host=db"), Some(AddressFlaw::Form));
+        assert_eq!(error("postgres://me@db/bot?conect_timeout=1"), Some(AddressError::Option));
+        assert_eq!(error("host=db"), Some(AddressError::Form));
         for fine in [
             "postgres://me@db/bot",
             "postgres://me@db:/bot",
@@ -328,9 +328,9 @@ mod tests {
             "postgres://me@one:1,two:2/bot?port=3,4",
             "postgres:///bot?host=/run/postgresql&application_name=a",
         ] {
-            assert_eq!(flaw(fine), None, "{fine}");
+            assert_eq!(error(fine), None, "{fine}");
         }
-        let tls = flaw("postgres://me@db/bot?sslmode=require");
-        assert_eq!(tls, Some(AddressFlaw::Tls).filter(|_| !cfg!(feature = "postgres-tls")));
+        let tls = error("postgres://me@db/bot?sslmode=require");
+        assert_eq!(tls, Some(AddressError::Tls).filter(|_| !cfg!(feature = "postgres-tls")));
     }
 }

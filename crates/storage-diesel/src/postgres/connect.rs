@@ -1,15 +1,15 @@
 //! Connects to the server, with settings by purpose.
 
-use super::{address::AddressFlaw, fault::told_by, options::PostgresOptions};
+use super::{address::AddressError, fault::classify, options::PostgresOptions};
 use crate::{error::OpenError, purpose::Purpose};
 use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
 use std::time::Duration;
 
 /// Maximum idle time within a transaction. A longer pause means that the node has died or is at fault.
-const IDLE: Duration = Duration::from_secs(5);
+const MAX_IDLE: Duration = Duration::from_secs(5);
 /// The same bound while an export waits for its receiver. An export blocks no writer.
-const IDLE_WHILE_EXPORTING: Duration = Duration::from_secs(600);
+const MAX_EXPORT_IDLE: Duration = Duration::from_secs(600);
 
 impl PostgresOptions {
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<PgConnection, Cause> {
@@ -32,28 +32,28 @@ impl PostgresOptions {
     /// Connects. The error is fit to be shown to the operator.
     pub(super) fn connect_checked(&self, purpose: Purpose) -> Result<PgConnection, OpenError> {
         let address = self.address();
-        match address.flaw() {
+        match address.error() {
             None => {}
-            Some(AddressFlaw::Tls) => return Err(OpenError::TlsMissing { database: address.to_string() }),
-            Some(AddressFlaw::Form | AddressFlaw::Port | AddressFlaw::Option) => {
+            Some(AddressError::Tls) => return Err(OpenError::TlsMissing { database: address.to_string() }),
+            Some(AddressError::Form | AddressError::Port | AddressError::Option) => {
                 return Err(OpenError::Address);
             }
         }
-        let failed = |cause: Cause| told_by(&cause.to_string(), &address, address.redacted(&cause));
+        let failed = |cause: Cause| classify(&cause.to_string(), &address, address.redacted(&cause));
         self.establish(purpose).map_err(failed)
     }
 
     /// Returns the timeouts of the session, and the durability of its commits.
     fn settings(&self, purpose: Purpose) -> String {
         let (statement, lock, idle) = match purpose {
-            Purpose::Read => (self.statement_timeout, self.statement_timeout, IDLE),
-            Purpose::Export => (self.bulk_timeout, self.statement_timeout, IDLE_WHILE_EXPORTING),
+            Purpose::Read => (self.statement_timeout, self.statement_timeout, MAX_IDLE),
+            Purpose::Export => (self.bulk_timeout, self.statement_timeout, MAX_EXPORT_IDLE),
             // The statement timeout includes the wait for the lock.
             Purpose::Write => {
-                (self.write_patience.saturating_add(self.statement_timeout), self.write_patience, IDLE)
+                (self.write_patience.saturating_add(self.statement_timeout), self.write_patience, MAX_IDLE)
             }
             // Other syncs and migrations may take as long as this one.
-            Purpose::Bulk => (self.bulk_timeout, self.bulk_timeout, IDLE),
+            Purpose::Bulk => (self.bulk_timeout, self.bulk_timeout, MAX_IDLE),
         };
         let durability = match purpose {
             Purpose::Read | Purpose::Export => "SET default_transaction_read_only = on",

@@ -20,11 +20,11 @@ pub(crate) fn means_busy(message: &str) -> bool {
 /// Classifies an error of opening a database by its message.
 pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
     let cause = cause.into();
-    told_by(&cause.to_string(), address, cause)
+    classify(&cause.to_string(), address, cause)
 }
 
 /// Like [`open_error`], but for a `cause` whose message was redacted: `message` is the original one.
-pub(crate) fn told_by(message: &str, address: &Address, cause: Cause) -> OpenError {
+pub(crate) fn classify(message: &str, address: &Address, cause: Cause) -> OpenError {
     let message = on_one_line(message);
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
     let database = address.to_string();

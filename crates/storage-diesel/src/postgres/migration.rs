@@ -49,7 +49,7 @@ impl PostgresOptions {
         let done = applied(&mut connection).map_err(|error| self.fail(error))?;
         steps().refuse_newer(&done, &self.address())?;
         // An early return drops the connection, which rolls the transaction back.
-        if !steps().are(&done) {
+        if !steps().are_exactly(&done) {
             connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
         }
         // Tables that were created just now need no comparison.
@@ -61,7 +61,7 @@ impl PostgresOptions {
         if let Some(difference) = difference {
             return Err(self.altered(difference));
         }
-        leave_room(&mut connection).map_err(|error| self.fail(error))?;
+        set_fill_factor(&mut connection).map_err(|error| self.fail(error))?;
         Transaction::commit_transaction(&mut connection).map_err(|error| self.fail(error))?;
         Ok(steps().lacking(&done))
     }
@@ -109,13 +109,13 @@ pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>>
 
 /// Returns whether exactly the known migrations are applied.
 pub(crate) fn is_complete(connection: &mut PgConnection) -> QueryResult<bool> {
-    Ok(steps().are(&applied(connection)?))
+    Ok(steps().are_exactly(&applied(connection)?))
 }
 
 /// Sets a fill factor of 90 % on the tables whose rows syncs update. A new row version on the same page needs no new
 /// index entry (a HOT update). This is not a migration, because nodes of every version can work with it. A value chosen
 /// by the operator is kept.
-fn leave_room(connection: &mut PgConnection) -> QueryResult<()> {
+fn set_fill_factor(connection: &mut PgConnection) -> QueryResult<()> {
     let full: Vec<String> = sql::<Text>(
         "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace
          AND relname IN ('guilds', 'members', 'feedback') AND reloptions IS NULL",

@@ -10,4 +10,4 @@ mod options;
 pub(crate) mod timeline;
 pub(crate) mod transaction;
 
-pub use self::{address::AddressFlaw, options::PostgresOptions};
+pub use self::{address::AddressError, options::PostgresOptions};

@@ -1,6 +1,6 @@
 //! Location of the server, and limits on its use.
 
-use super::address::{Address, AddressFlaw};
+use super::address::{Address, AddressError};
 use crate::limits::Limits;
 use companion_domain::model::Secret;
 use std::{
@@ -58,8 +58,8 @@ impl PostgresOptions {
 
     /// Returns why the address is invalid, as far as that can be checked offline.
     #[must_use]
-    pub fn flaw(&self) -> Option<AddressFlaw> {
-        self.address().flaw()
+    pub fn address_error(&self) -> Option<AddressError> {
+        self.address().error()
     }
 
     pub(crate) const fn limits(&self) -> Limits {

@@ -22,7 +22,7 @@ impl SqliteOptions {
         let partial = Partial::create(target).map_err(|error| unwritable(target, error))?;
         let mut connection =
             connect::open(&self.path, self.write_patience).map_err(StoreError::unavailable)?;
-        connection.batch_execute(&connect::choose_pages()).map_err(StoreError::unavailable)?;
+        connection.batch_execute(&connect::set_page_size()).map_err(StoreError::unavailable)?;
         let name = partial.0.to_str().ok_or_else(|| {
             let reason = "the name of the file is not UTF-8";
             unwritable(target, io::Error::new(io::ErrorKind::InvalidInput, reason))

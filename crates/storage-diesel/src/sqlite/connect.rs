@@ -17,17 +17,17 @@ use std::{
 
 /// Page size of a new database, in bytes; an existing one keeps its own. A changed row logs its whole page. Smaller
 /// pages make a sync that updates scattered rows faster, and a first load slower.
-const PAGE: u32 = 1024;
+const PAGE_BYTES: u32 = 1024;
 /// Delay between attempts to enable the write-ahead log while another connection does the same.
-const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+const RETRY_DELAY: Duration = Duration::from_millis(5);
 /// Number of pages in the write-ahead log after which a commit runs a checkpoint.
-const CHECKPOINT_AFTER: u32 = 4000;
+const CHECKPOINT_PAGES: u32 = 4000;
 /// Size that the write-ahead log keeps between checkpoints, in bytes.
-const LOG_KEPT: u32 = 64 << 20;
+const LOG_SIZE_LIMIT: u32 = 64 << 20;
 
 /// Page cache of a reading connection, in kilobytes. A commit of any other connection invalidates all of it, which
 /// takes longer the larger it is. Hot pages are in the operating system's cache anyway.
-const READER_CACHE: u32 = 256;
+const READER_CACHE_KIB: u32 = 256;
 
 /// An open database: its options, and the identity of the file that all connections use.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl SqliteDatabase {
 
     /// Reads every page of a database that was found damaged, on a connection with an empty cache. Returns whether a
     /// check was necessary; `Err` means that the damage remains.
-    pub(crate) fn prove(&self) -> Result<bool, String> {
+    pub(crate) fn verify(&self) -> Result<bool, String> {
         let Some(reason) = self.soundness.reason() else { return Ok(false) };
         let proven = self.connect(Purpose::Read).and_then(|mut connection| check_pages(&mut connection));
         proven.map_err(|_| reason)?;
@@ -58,7 +58,7 @@ impl SqliteDatabase {
                 let mut connection = open(&self.path, self.read_patience)?;
                 // A connection that has read keeps the log open, and thereby the identity of the log.
                 connection.batch_execute(&format!(
-                    "PRAGMA cache_size = -{READER_CACHE}; PRAGMA query_only = ON; PRAGMA schema_version"
+                    "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON; PRAGMA schema_version"
                 ))?;
                 return Ok(connection);
             }
@@ -89,26 +89,26 @@ impl SqliteOptions {
     /// Opens a connection for writing, whose commits are durable when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;
-        connection.batch_execute(&choose_pages())?;
-        let mode = self.choose_log(&mut connection)?;
+        connection.batch_execute(&set_page_size())?;
+        let mode = self.enable_wal(&mut connection)?;
         if mode != "wal" {
             return Err("the file system cannot hold a write-ahead log".into());
         }
         connection.batch_execute(&format!(
             "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-             PRAGMA journal_size_limit = {LOG_KEPT}"
+             PRAGMA journal_size_limit = {LOG_SIZE_LIMIT}"
         ))?;
         Ok(connection)
     }
 
     /// Enables the write-ahead log, and returns the resulting journal mode. Retries, because SQLite does not wait for
     /// another connection that does the same, for example when several processes open a new file.
-    fn choose_log(&self, connection: &mut SqliteConnection) -> QueryResult<String> {
+    fn enable_wal(&self, connection: &mut SqliteConnection) -> QueryResult<String> {
         let begun = Instant::now();
         loop {
             match sql::<Text>("PRAGMA journal_mode = WAL").get_result(connection) {
                 Err(error) if means_busy(&error.to_string()) && begun.elapsed() < self.write_patience => {
-                    thread::sleep(BETWEEN_TRIES);
+                    thread::sleep(RETRY_DELAY);
                 }
                 chosen => return chosen,
             }
@@ -117,13 +117,13 @@ impl SqliteOptions {
 }
 
 /// Returns the statement that sets the page size of a new database or copy.
-pub(super) fn choose_pages() -> String {
-    format!("PRAGMA page_size = {PAGE}")
+pub(super) fn set_page_size() -> String {
+    format!("PRAGMA page_size = {PAGE_BYTES}")
 }
 
 /// Sets whether commits on this connection run checkpoints.
 pub(crate) fn set_auto_checkpoint(connection: &mut SqliteConnection, on: bool) -> QueryResult<()> {
-    let after = if on { CHECKPOINT_AFTER } else { 0 };
+    let after = if on { CHECKPOINT_PAGES } else { 0 };
     connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {after}"))
 }
 
@@ -149,32 +149,32 @@ pub(super) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause
 
 /// The mode to open a file in. No mode creates the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Opening {
+pub(super) enum OpenMode {
     /// Read and write.
-    Usual,
+    ReadWrite,
     /// Read only, while other processes have the file open. Their log and its index are read, not written.
-    BesideOthers,
+    ReadOnly,
     /// Read only, while no other process has the file open. No log is read or created.
-    Unchanging,
+    Immutable,
 }
 
-impl Opening {
+impl OpenMode {
     const fn options(self) -> &'static str {
         match self {
-            Self::Usual => "?mode=rw",
-            Self::BesideOthers => "?mode=ro&readonly_shm=1",
-            Self::Unchanging => "?mode=ro&immutable=1",
+            Self::ReadWrite => "?mode=rw",
+            Self::ReadOnly => "?mode=ro&readonly_shm=1",
+            Self::Immutable => "?mode=ro&immutable=1",
         }
     }
 }
 
 /// Opens an existing file for reading and writing.
 pub(crate) fn open(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
-    open_as(path, patience, Opening::Usual)
+    open_as(path, patience, OpenMode::ReadWrite)
 }
 
-pub(super) fn open_as(path: &Path, patience: Duration, opening: Opening) -> Result<SqliteConnection, Cause> {
-    let mut connection = SqliteConnection::establish(&(address(path) + opening.options()))?;
+pub(super) fn open_as(path: &Path, patience: Duration, mode: OpenMode) -> Result<SqliteConnection, Cause> {
+    let mut connection = SqliteConnection::establish(&(address(path) + mode.options()))?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON",
         patience.as_millis()

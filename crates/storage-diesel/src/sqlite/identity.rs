@@ -48,7 +48,7 @@ impl FileIdentity {
                 continue;
             }
             let known = self.opened.get_or_init(|| found.clone());
-            return if *known == found { Ok(connection) } else { Err(self.lose(&self.path).into()) };
+            return if *known == found { Ok(connection) } else { Err(self.mark_lost(&self.path).into()) };
         }
         Err(format!("{} is replaced again and again while it is opened", self.path.display()).into())
     }
@@ -67,7 +67,7 @@ impl FileIdentity {
                 Err(error) if !means_absence(&error) => {
                     return Err(format!("cannot tell whether {} is still there: {error}", path.display()));
                 }
-                Ok(_) | Err(_) => return Err(self.lose(path)),
+                Ok(_) | Err(_) => return Err(self.mark_lost(path)),
             }
         }
         Ok(())
@@ -78,7 +78,7 @@ impl FileIdentity {
         self.lost.get().is_some()
     }
 
-    fn lose(&self, path: &Path) -> String {
+    fn mark_lost(&self, path: &Path) -> String {
         let reason = || {
             let reason = format!(
                 "{} was deleted or replaced under this program, so nothing is written until a restart",

@@ -2,7 +2,7 @@
 
 use super::{
     fault::open_error,
-    migration::{applied, difference, has_content, is_foreign, open_to_look, steps},
+    migration::{applied, difference, has_content, is_foreign, open_for_inspection, steps},
     options::SqliteOptions,
 };
 use crate::{
@@ -23,7 +23,7 @@ impl SqliteOptions {
         if !has_content(&self.path)? {
             return Err(OpenError::Missing { path: self.path.clone() });
         }
-        let found = open_to_look(&self.path, self.read_patience).and_then(|mut connection| {
+        let found = open_for_inspection(&self.path, self.read_patience).and_then(|mut connection| {
             if is_foreign(&mut connection)? {
                 return Ok(None);
             }

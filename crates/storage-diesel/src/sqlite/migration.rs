@@ -2,7 +2,7 @@
 
 use super::{
     backup::create_private,
-    connect::{self, Opening},
+    connect::{self, OpenMode},
     fault::open_error,
     identity::log_of,
     options::SqliteOptions,
@@ -86,7 +86,7 @@ impl SqliteOptions {
     /// Returns an error if the file is a database of another program, and leaves it unchanged. If a read-only
     /// connection cannot tell, the later steps, which may write, decide.
     fn refuse_foreign(&self) -> Result<(), OpenError> {
-        let is_foreign = open_to_look(&self.path, self.read_patience)
+        let is_foreign = open_for_inspection(&self.path, self.read_patience)
             .and_then(|mut connection| Ok(is_foreign(&mut connection)?));
         match is_foreign {
             Ok(true) => Err(OpenError::Foreign { path: self.path.clone() }),
@@ -115,7 +115,7 @@ pub(super) fn has_content(path: &Path) -> Result<bool, OpenError> {
         (Some(0), _) => lost("the file is empty, but its write-ahead log is not"),
         (Some(_), 0) => Ok(true),
         (Some(_), _) if is_unused_copy(path).map_err(|error| open_error(path, error))? => {
-            Err(OpenError::OthersLog { path: path.to_owned(), log })
+            Err(OpenError::ForeignLog { path: path.to_owned(), log })
         }
         (Some(_), _) => Ok(true),
     }
@@ -148,19 +148,19 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
 ///
 /// If another process has the file open, it has a log, which is read through the index of that process. Without a log
 /// the file is opened as immutable, because any other mode would create a log.
-pub(super) fn open_to_look(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
-    let opening = if log_of(path).exists() { Opening::BesideOthers } else { Opening::Unchanging };
-    connect::open_as(path, patience, opening)
+pub(super) fn open_for_inspection(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
+    let mode = if log_of(path).exists() { OpenMode::ReadOnly } else { OpenMode::Immutable };
+    connect::open_as(path, patience, mode)
 }
 
 /// Returns whether the database has tables but not the first migration.
 pub(super) fn is_foreign(connection: &mut SqliteConnection) -> QueryResult<bool> {
-    Ok(!objects(connection)?.is_empty() && !steps().have_begun(&applied(connection)?))
+    Ok(!objects(connection)?.is_empty() && !steps().include_first(&applied(connection)?))
 }
 
 /// Returns whether exactly the known migrations are applied.
 pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool> {
-    Ok(steps().are(&applied(connection)?))
+    Ok(steps().are_exactly(&applied(connection)?))
 }
 
 /// Returns the first difference from a freshly migrated database.

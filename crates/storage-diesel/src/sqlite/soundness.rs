@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub(crate) struct Soundness {
     /// The error that reported the damage.
-    doubt: Mutex<Option<String>>,
+    damage: Mutex<Option<String>>,
 }
 
 impl Soundness {
@@ -19,7 +19,7 @@ impl Soundness {
         let is_damaged = means_damaged_file(message);
         if is_damaged {
             // The first message is kept: writes rejected because of it repeat it.
-            self.doubt().get_or_insert_with(|| {
+            self.damage().get_or_insert_with(|| {
                 tracing::error!(
                     error = message,
                     "the database is damaged: no writes until it is found sound"
@@ -32,16 +32,16 @@ impl Soundness {
 
     /// Returns why writes are rejected, or `None` if no damage was found.
     pub(crate) fn reason(&self) -> Option<String> {
-        self.doubt().as_ref().map(|message| format!("the database is damaged: {message}"))
+        self.damage().as_ref().map(|message| format!("the database is damaged: {message}"))
     }
 
     /// Records that every page was found intact.
     pub(super) fn restore(&self) {
-        *self.doubt() = None;
+        *self.damage() = None;
         tracing::info!("the database was found sound again");
     }
 
-    fn doubt(&self) -> MutexGuard<'_, Option<String>> {
-        self.doubt.lock().unwrap_or_else(PoisonError::into_inner)
+    fn damage(&self) -> MutexGuard<'_, Option<String>> {
+        self.damage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

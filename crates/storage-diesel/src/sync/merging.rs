@@ -3,7 +3,7 @@
 use super::plan::{Compared, Merged, Plan};
 use crate::{
     connection::AnyConnection,
-    failure::Failure,
+    failure::WorkError,
     purpose::Purpose,
     storage::DieselStorage,
     table::{
@@ -25,16 +25,17 @@ use tokio::{
 
 /// Whether a merge is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Kept,
-    RolledBack,
+pub(crate) enum MergeMode {
+    Commit,
+    /// Rolls back, and only returns what would change.
+    DryRun,
 }
 
 /// A staged sync and its plan. Each step moves it to a thread that may block, and returns it.
 pub(super) struct Merging {
     workspace: Workspace,
     plan: Plan,
-    fate: Fate,
+    mode: MergeMode,
     /// Set after a write: the checkpoint that is still due.
     checkpoint: Option<DeferredCheckpoint>,
 }
@@ -43,11 +44,11 @@ impl Merging {
     pub(super) async fn begin(
         mut workspace: Workspace,
         replace: Replace,
-        fate: Fate,
+        mode: MergeMode,
     ) -> Result<Self, StoreError> {
         blocking(move || {
             let plan = workspace.plan(&replace)?;
-            Ok(Self { workspace, plan, fate, checkpoint: None })
+            Ok(Self { workspace, plan, mode, checkpoint: None })
         })
         .await
     }
@@ -79,10 +80,10 @@ impl Merging {
         last: bool,
     ) -> Result<(Self, Merged), StoreError> {
         self.checkpoint = Some(bulk.defer_checkpoint());
-        let (db, plan, fate) = (&mut self.workspace.db, &self.plan, self.fate);
+        let (db, plan, mode) = (&mut self.workspace.db, &self.plan, self.mode);
         let merged = bulk.transaction(db, plan.access(), |write| {
-            Ok(match (plan.merge(write, change, last)?, fate) {
-                (End::Commit(merged), Fate::RolledBack) => End::RollBack(merged),
+            Ok(match (plan.merge(write, change, last)?, mode) {
+                (End::Commit(merged), MergeMode::DryRun) => End::RollBack(merged),
                 (end, _) => end,
             })
         })?;
@@ -102,7 +103,7 @@ impl Merging {
 
 /// Runs work on a blocking thread.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    work: impl FnOnce() -> Result<T, WorkError> + Send + 'static,
 ) -> Result<T, StoreError> {
     match spawn_blocking(work).await {
         Ok(done) => Ok(done?),
@@ -126,7 +127,7 @@ impl Workspace {
     }
 
     /// Returns what to merge, once all records are staged.
-    pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, Failure> {
+    pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, WorkError> {
         let plan = Plan::new(&self.kinds, replace);
         self.make_tables(replace.kinds.clone())?;
         let tables = self.kinds.iter().flat_map(|kind| staging::staged_tables(*kind)).map(str::to_owned);
@@ -136,7 +137,7 @@ impl Workspace {
 
     /// Compares staged rows with a snapshot of the stored ones, and prepares the differing ones for writing. Blocks no
     /// writer.
-    pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, Failure> {
+    pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, WorkError> {
         let compared = self.db.snapshot(|db| plan.compare(db))?;
         staging::analyse(&mut self.db, &plan.differing())?;
         if matches!(compared, Compared::Differing(_)) {
@@ -175,7 +176,7 @@ impl InFlight {
     pub(super) async fn take(self, records: Vec<Numbered>) -> Result<Self, StoreError> {
         let mut workspace = self.done().await?;
         Ok(Self(spawn_blocking(move || {
-            workspace.stage(records).map_err(Failure::from)?;
+            workspace.stage(records).map_err(WorkError::from)?;
             Ok(workspace)
         })))
     }

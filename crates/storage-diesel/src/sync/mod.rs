@@ -8,7 +8,7 @@
 mod merging;
 mod plan;
 
-pub(crate) use self::merging::Fate;
+pub(crate) use self::merging::MergeMode;
 
 use self::{
     merging::{InFlight, Merging, Workspace},
@@ -21,11 +21,11 @@ use companion_domain::{
 };
 
 /// Number of records staged at once: enough to be fast, few enough to fit in memory.
-const BATCH: usize = 1000;
+const STAGED_AT_ONCE: usize = 1000;
 
 /// Number of comparisons while others write. If they change too much each time, the last comparison runs while they
 /// wait.
-const ATTEMPTS: u32 = 3;
+const MAX_COMPARISONS: u32 = 3;
 
 impl DieselStorage {
     /// Returns what a sync of these records would change, without changing anything. The sync is run completely and
@@ -35,16 +35,16 @@ impl DieselStorage {
         replace: &Replace,
         source: &mut dyn RecordSource,
     ) -> Result<Tally, SyncError> {
-        Ok(run(self, replace, source, Fate::RolledBack).await?.tally)
+        Ok(run(self, replace, source, MergeMode::DryRun).await?.tally)
     }
 }
 
-/// Stages all records of the source, and merges them. Commits or rolls back according to `fate`.
+/// Stages all records of the source, and merges them. Commits or rolls back according to `mode`.
 pub(crate) async fn run(
     storage: &DieselStorage,
     replace: &Replace,
     source: &mut dyn RecordSource,
-    fate: Fate,
+    mode: MergeMode,
 ) -> Result<Applied, SyncError> {
     let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
     while let Some(records) = source.next().await.map_err(SyncError::Source)? {
@@ -52,7 +52,7 @@ pub(crate) async fn run(
             staging.take(record).await?;
         }
     }
-    merge(storage, staging.finish().await?, replace.clone(), fate).await
+    merge(storage, staging.finish().await?, replace.clone(), mode).await
 }
 
 /// Merges the staged rows: compares them while others write, then writes the differing ones under the write lock.
@@ -60,9 +60,9 @@ async fn merge(
     storage: &DieselStorage,
     workspace: Workspace,
     replace: Replace,
-    fate: Fate,
+    mode: MergeMode,
 ) -> Result<Applied, SyncError> {
-    let mut merging = Merging::begin(workspace, replace, fate).await?;
+    let mut merging = Merging::begin(workspace, replace, mode).await?;
     let mut attempt = 1;
     loop {
         let (compared, merged);
@@ -72,11 +72,11 @@ async fn merge(
             Compared::Unknown(unknown) => return Err(merging.end(unknown).into()),
             Compared::Differing(change) => change,
         };
-        (merging, merged) = merging.write(storage, change, attempt == ATTEMPTS).await?;
+        (merging, merged) = merging.write(storage, change, attempt == MAX_COMPARISONS).await?;
         match merged {
             Merged::Done(applied) => return Ok(merging.end(applied)),
             Merged::Unknown(unknown) => return Err(merging.end(unknown).into()),
-            Merged::Overtaken => attempt += 1,
+            Merged::Outdated => attempt += 1,
         }
     }
 }
@@ -92,7 +92,7 @@ struct Staging<'a> {
 impl Staging<'_> {
     async fn take(&mut self, record: Numbered) -> Result<(), StoreError> {
         self.pending.push(record);
-        if self.pending.len() == BATCH {
+        if self.pending.len() == STAGED_AT_ONCE {
             let records = std::mem::take(&mut self.pending);
             self.in_flight = Some(self.workspace().await?.take(records).await?);
         }
@@ -116,7 +116,7 @@ impl Staging<'_> {
 mod tests {
     use super::{
         Staging,
-        merging::{Fate, Merging},
+        merging::{MergeMode, Merging},
         plan::{Compared, Merged},
     };
     use crate::storage::DieselStorage;
@@ -276,8 +276,9 @@ mod tests {
         for record in numbered(records) {
             staging.take(record).await.unwrap();
         }
-        let merging =
-            Merging::begin(staging.finish().await.unwrap(), replace.clone(), Fate::Kept).await.unwrap();
+        let merging = Merging::begin(staging.finish().await.unwrap(), replace.clone(), MergeMode::Commit)
+            .await
+            .unwrap();
         let (merging, compared) = merging.compare().await.unwrap();
         for other in others {
             write(storage, other.clone()).await;
@@ -290,7 +291,7 @@ mod tests {
         let (_, merged) = merging.write(storage, revision, last).await.unwrap();
         let merged = match merged {
             Merged::Done(applied) => Ok(Some(applied.tally)),
-            Merged::Overtaken => Ok(None),
+            Merged::Outdated => Ok(None),
             Merged::Unknown(unknown) => Err(unknown.into()),
         };
         (merged, true)
@@ -361,7 +362,7 @@ mod tests {
     }
 
     /// Concurrent writes that change too many rows to compare them one by one.
-    async fn upheaval(storage: &DieselStorage) {
+    async fn many_concurrent_changes(storage: &DieselStorage) {
         let before: Vec<_> = (1..=300).map(|number| Record::Guild(a_guild(number << 22))).collect();
         sync(storage, &Replace::default(), &before).await.unwrap();
         let renamed: Vec<_> = (1..=300)
@@ -398,7 +399,7 @@ mod tests {
         #[tokio::test(flavor = "multi_thread")]
         async fn a_sync_raced_by_many_writes_compares_again_then_under_lock() {
             let folder = tempfile::tempdir().unwrap();
-            upheaval(&open(&folder, "one.db").await).await;
+            many_concurrent_changes(&open(&folder, "one.db").await).await;
         }
     }
 
@@ -465,9 +466,10 @@ mod tests {
             for record in numbered(&guilds("New")) {
                 staging.take(record).await.unwrap();
             }
-            let merging = Merging::begin(staging.finish().await.unwrap(), Replace::default(), Fate::Kept)
-                .await
-                .unwrap();
+            let merging =
+                Merging::begin(staging.finish().await.unwrap(), Replace::default(), MergeMode::Commit)
+                    .await
+                    .unwrap();
             let (merging, compared) = merging.compare().await.unwrap();
             let Compared::Differing(revision) = compared else { panic!("nothing differs") };
             let touched: i64 =
@@ -490,7 +492,7 @@ mod tests {
         #[tokio::test(flavor = "multi_thread")]
         async fn a_sync_raced_by_many_writes_compares_again_then_under_lock() {
             let schema = Schema("race_upheaval");
-            upheaval(&schema.open().await).await;
+            many_concurrent_changes(&schema.open().await).await;
         }
     }
 }

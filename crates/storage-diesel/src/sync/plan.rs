@@ -2,7 +2,7 @@
 
 use crate::{
     connection::{Access, AnyConnection},
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::ColumnType,
     table::{
         clusters,
@@ -46,7 +46,7 @@ pub(super) enum Compared {
 pub(super) enum Merged {
     Done(Applied),
     /// Too much changed since the comparison; nothing was written.
-    Overtaken,
+    Outdated,
     Unknown(UnknownGuild),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Plan {
     /// Compared under the write lock, because the history omits some of their updates: the use of a session and the
     /// claim on a grant.
     late: Vec<Merge>,
-    clusters_go: bool,
+    removes_clusters: bool,
 }
 
 impl Plan {
@@ -68,12 +68,12 @@ impl Plan {
         let (late, early) = concerned
             .filter_map(|kind| staging::merge_of(kind, replace))
             .partition(|merge| matches!(merge.kind, Kind::Session | Kind::Grant));
-        Self { early, late, clusters_go: replace.kinds.contains(&Kind::Cluster) }
+        Self { early, late, removes_clusters: replace.kinds.contains(&Kind::Cluster) }
     }
 
     /// Returns what the merge writes.
     pub(super) fn access(&self) -> Access {
-        if self.late.is_empty() && !self.clusters_go { Access::World } else { Access::All }
+        if self.late.is_empty() && !self.removes_clusters { Access::World } else { Access::All }
     }
 
     /// Returns the tables of differing rows.
@@ -82,7 +82,7 @@ impl Plan {
     }
 
     /// Compares staged rows with stored ones, and keeps the differing ones. Must run in one snapshot.
-    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, Failure> {
+    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, WorkError> {
         let change = history::newest(db)?;
         if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
             return Ok(Compared::Unknown(unknown));
@@ -91,7 +91,7 @@ impl Plan {
         for merge in &self.early {
             rows += merge.compare(db, &Scope::Everything)?;
         }
-        let is_same = rows == 0 && self.late.is_empty() && !self.clusters_go;
+        let is_same = rows == 0 && self.late.is_empty() && !self.removes_clusters;
         Ok(if is_same { Compared::Same } else { Compared::Differing(change) })
     }
 
@@ -107,14 +107,14 @@ impl Plan {
         write: &mut Write<'_>,
         change: ChangeNumber,
         last: bool,
-    ) -> Result<End<Merged>, Failure> {
+    ) -> Result<End<Merged>, WorkError> {
         let unknown = match changed_since(write.db, change, &self.watched())? {
-            Overtaken::Slightly(rows) => self.compare_again(write.db, &rows)?,
-            Overtaken::Largely if last => match self.compare(write.db)? {
+            ConcurrentChanges::Rows(rows) => self.compare_again(write.db, &rows)?,
+            ConcurrentChanges::TooMany if last => match self.compare(write.db)? {
                 Compared::Unknown(unknown) => Some(unknown),
                 Compared::Same | Compared::Differing(_) => None,
             },
-            Overtaken::Largely => return Ok(End::RollBack(Merged::Overtaken)),
+            ConcurrentChanges::TooMany => return Ok(End::RollBack(Merged::Outdated)),
         };
         if let Some(unknown) = unknown {
             return Ok(End::RollBack(Merged::Unknown(unknown)));
@@ -140,7 +140,7 @@ impl Plan {
         &self,
         db: &mut AnyConnection,
         rows: &BTreeMap<Kind, Vec<Vec<String>>>,
-    ) -> Result<Option<UnknownGuild>, Failure> {
+    ) -> Result<Option<UnknownGuild>, WorkError> {
         let changed = |kind| rows.get(&kind).map(|rows| Scope::Keys(rows));
         if let Some(guilds) = changed(Kind::Guild)
             && let Some(unknown) = self.first_unknown_guild(db, &guilds)?
@@ -155,13 +155,13 @@ impl Plan {
         Ok(None)
     }
 
-    fn write(&self, write: &mut Write<'_>) -> Result<Tally, Failure> {
+    fn write(&self, write: &mut Write<'_>) -> Result<Tally, WorkError> {
         write.db.assume_cached()?;
         let mut tally = Tally::NOTHING;
         for merge in self.early.iter().chain(&self.late) {
             tally += staging::write(write, merge)?;
         }
-        if self.clusters_go {
+        if self.removes_clusters {
             // No record carries a cluster, so replacing clusters removes all of them.
             tally += clusters::forget_all(write)?;
         }
@@ -172,7 +172,7 @@ impl Plan {
         &self,
         db: &mut AnyConnection,
         guilds: &Scope<'_>,
-    ) -> Result<Option<UnknownGuild>, Failure> {
+    ) -> Result<Option<UnknownGuild>, WorkError> {
         if !self.early.iter().any(|merge| merge.kind == Kind::Member) {
             return Ok(None);
         }
@@ -185,13 +185,13 @@ impl Plan {
 }
 
 /// Maximum number of changed rows that are compared one by one.
-const FEW: usize = 200;
+const MAX_KEYED_ROWS: usize = 200;
 
-pub(super) enum Overtaken {
+pub(super) enum ConcurrentChanges {
     /// The changed rows, each by its key as SQL literals.
-    Slightly(BTreeMap<Kind, Vec<Vec<String>>>),
+    Rows(BTreeMap<Kind, Vec<Vec<String>>>),
     /// More rows than can be named.
-    Largely,
+    TooMany,
 }
 
 /// Returns what changed of these kinds since `change`.
@@ -199,18 +199,18 @@ fn changed_since(
     db: &mut AnyConnection,
     change: ChangeNumber,
     kinds: &BTreeSet<Kind>,
-) -> Result<Overtaken, Failure> {
+) -> Result<ConcurrentChanges, WorkError> {
     let Some(subjects) = history::concerning(db, change, kinds)? else {
-        return Ok(Overtaken::Largely);
+        return Ok(ConcurrentChanges::TooMany);
     };
     let mut rows: BTreeMap<Kind, Vec<Vec<String>>> = BTreeMap::new();
     for (number, subject) in subjects.into_iter().enumerate() {
         match keys(&subject) {
-            Some(keys) if number < FEW => rows.entry(subject.kind()).or_default().push(keys),
-            _ => return Ok(Overtaken::Largely),
+            Some(keys) if number < MAX_KEYED_ROWS => rows.entry(subject.kind()).or_default().push(keys),
+            _ => return Ok(ConcurrentChanges::TooMany),
         }
     }
-    Ok(Overtaken::Slightly(rows))
+    Ok(ConcurrentChanges::Rows(rows))
 }
 
 /// Returns the key of a subject as SQL literals, or `None` if it names no row. The empty key of the team matches all

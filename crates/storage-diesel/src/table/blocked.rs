@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::blocked,
 };
 use companion_domain::{
@@ -35,12 +35,12 @@ pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> QueryResult<bo
     Ok(row.optional()?.is_some())
 }
 
-pub(crate) fn put(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let tally = BlockedRow::from(user).put(write.db)?;
     Ok(write.noted(tally, || Subject::Blocked(user)))
 }
 
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let gone = diesel::delete(blocked::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Blocked(user)))
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::clusters,
 };
 use companion_domain::{
@@ -112,7 +112,7 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResul
     Ok(unreadable.all(rows(db)?).into_iter().map(Arc::new).collect())
 }
 
-pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, WorkError> {
     let tally = ClusterRow::from(heartbeat).put(write.db)?;
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
 }
@@ -132,7 +132,7 @@ pub(crate) fn has_unreadable(db: &mut AnyConnection) -> QueryResult<bool> {
 pub(crate) fn forget_silent(
     write: &mut Write<'_>,
     silent: &[(ClusterId, Timestamp)],
-) -> Result<Tally, Failure> {
+) -> Result<Tally, WorkError> {
     let mut tally = Tally::NOTHING;
     for (cluster, received_at) in silent {
         let target = clusters::table.find(cluster.as_str());
@@ -147,7 +147,7 @@ pub(crate) fn forget_silent(
     Ok(tally)
 }
 
-pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, Failure> {
+pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, WorkError> {
     let gone = rows(write.db)?;
     diesel::delete(clusters::table).execute(write.db)?;
     for row in &gone {

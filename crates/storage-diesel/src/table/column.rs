@@ -12,7 +12,7 @@ use diesel::{
 use std::{fmt::Display, str::FromStr};
 
 /// Maximum number of values in one statement. Databases limit it, and a longer list is not faster.
-pub(crate) const AT_ONCE: usize = 500;
+pub(crate) const MAX_VALUES: usize = 500;
 
 /// A platform id of any resource.
 pub(crate) trait Snowflake: Copy + Display + FromStr<Err = Invalid> {

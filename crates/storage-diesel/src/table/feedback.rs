@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::feedback,
 };
 use companion_domain::{
@@ -25,9 +25,9 @@ use diesel::{
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Factor by which more entries are drawn if some of the first are unreadable.
-const MORE: usize = 8;
+const REDRAW_FACTOR: usize = 8;
 /// Number of entries read at once if hardly any are readable.
-const PAGE: i64 = 500;
+const PAGE_ENTRIES: i64 = 500;
 
 impl From<&Feedback> for FeedbackRow {
     fn from(feedback: &Feedback) -> Self {
@@ -108,7 +108,7 @@ fn vacate(db: &mut AnyConnection, slot: i64) -> QueryResult<()> {
     Ok(())
 }
 
-pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, WorkError> {
     let row = FeedbackRow::from(entry);
     let tally = row.put(write.db)?;
     if tally == Tally::NOTHING {
@@ -129,7 +129,7 @@ pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Fail
     Ok(write.noted(tally, || Subject::Feedback(entry.id.clone())))
 }
 
-pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, WorkError> {
     let slot = slot_of(write.db, id)?;
     if diesel::delete(feedback::table.find(id)).execute(write.db)? == 0 {
         return Ok(Tally::NOTHING);
@@ -140,7 +140,7 @@ pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, Failure> 
     Ok(write.noted(Tally::REMOVED, || subject(id)))
 }
 
-pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let ids: Vec<String> = feedback::table
         .filter(feedback::submitter_id.eq(to_column(user)))
         .select(feedback::id)
@@ -190,7 +190,7 @@ fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
         let page: Vec<(FeedbackRow, Option<i64>)> = feedback::table
             .filter(feedback::slot.gt(after))
             .order(feedback::slot)
-            .limit(PAGE)
+            .limit(PAGE_ENTRIES)
             .select((FeedbackRow::as_select(), feedback::slot))
             .load(db)?;
         let Some((_, Some(last))) = page.last() else { return Ok(readable) };
@@ -234,7 +234,7 @@ pub(crate) fn pick(
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Arc<Feedback>>> {
     let (mut draw, slots) = (seed.draw(), usize::try_from(slots(db)?).unwrap_or_default());
-    for drawn in [count, count.saturating_mul(MORE)] {
+    for drawn in [count, count.saturating_mul(REDRAW_FACTOR)] {
         let chosen = draw.positions(slots, drawn).into_iter().filter_map(|slot| i64::try_from(slot).ok());
         let found = in_slots(db, chosen, count, unreadable)?;
         if found.len() == count || drawn >= slots {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::{grants, sessions},
 };
 use companion_domain::{
@@ -25,8 +25,8 @@ use diesel::{
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Version byte of the packed list. An item has guild and permissions of eight bytes each, and a byte for ownership.
-const FORM: u8 = 1;
-const MEMBERSHIP: usize = 17;
+const PACKED_VERSION: u8 = 1;
+const PACKED_MEMBERSHIP_BYTES: usize = 17;
 
 impl GrantRow {
     fn new(user: UserId, version: i64, content: &GrantContent) -> Self {
@@ -80,8 +80,8 @@ impl GrantRow {
 }
 
 fn pack(memberships: &[Membership]) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(1 + memberships.len() * MEMBERSHIP);
-    packed.push(FORM);
+    let mut packed = Vec::with_capacity(1 + memberships.len() * PACKED_MEMBERSHIP_BYTES);
+    packed.push(PACKED_VERSION);
     for membership in memberships {
         packed.extend_from_slice(&membership.guild.get().to_be_bytes());
         packed.extend_from_slice(&membership.permissions.bits().to_be_bytes());
@@ -91,15 +91,15 @@ fn pack(memberships: &[Membership]) -> Vec<u8> {
 }
 
 fn unpack(packed: &[u8]) -> Option<Arc<[Membership]>> {
-    let packed = packed.strip_prefix(&[FORM])?;
-    let (memberships, rest) = packed.as_chunks::<MEMBERSHIP>();
+    let packed = packed.strip_prefix(&[PACKED_VERSION])?;
+    let (memberships, rest) = packed.as_chunks::<PACKED_MEMBERSHIP_BYTES>();
     if !rest.is_empty() {
         return None;
     }
     memberships.iter().map(unpack_one).collect()
 }
 
-fn unpack_one(packed: &[u8; MEMBERSHIP]) -> Option<Membership> {
+fn unpack_one(packed: &[u8; PACKED_MEMBERSHIP_BYTES]) -> Option<Membership> {
     let (guild, rest) = packed.split_first_chunk::<8>()?;
     let (permissions, owner) = rest.split_first_chunk::<8>()?;
     let owner = match owner {
@@ -118,7 +118,7 @@ pub(crate) fn find(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> Result<Option<Grant>, Failure> {
+) -> Result<Option<Grant>, WorkError> {
     let row = GrantRow::stored(db, (to_column(user),))?;
     let grant = row.map(|row| row.read(unreadable)).transpose()?;
     Ok(grant.map(|(_, grant)| grant))
@@ -138,7 +138,7 @@ pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> 
 
 /// Records the change, and derives a version from its revision. Revisions only grow, so a grant that is removed and
 /// created again never repeats a version that a slow refresh still holds.
-fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, Failure> {
+fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, WorkError> {
     let revision = write.record(&Subject::Grant(user))?;
     Ok(revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?))
 }
@@ -147,7 +147,7 @@ pub(crate) fn replace(
     write: &mut Write<'_>,
     user: UserId,
     content: &GrantContent,
-) -> Result<GrantVersion, Failure> {
+) -> Result<GrantVersion, WorkError> {
     let row = GrantRow::new(user, next_version(write, user)?, content);
     let released = grants::claim_until.eq(None::<i64>);
     let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
@@ -199,9 +199,9 @@ pub(crate) fn update(
     version: GrantVersion,
     content: &GrantContent,
     claim: ClaimAfter,
-) -> Result<GrantVersion, Failure> {
+) -> Result<GrantVersion, WorkError> {
     if !has_version(write.db, user, version)? {
-        return Err(Failure::Conflict("the grant was replaced or removed"));
+        return Err(WorkError::Conflict("the grant was replaced or removed"));
     }
     let row = GrantRow::new(user, next_version(write, user)?, content);
     let target = grants::table.find(row.user_id);
@@ -215,7 +215,7 @@ pub(crate) fn update(
     Ok(version_from_column(row.version))
 }
 
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let gone = diesel::delete(grants::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Grant(user)))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     column::any_of,
-    column::{AT_ONCE, from_column, to_column},
+    column::{MAX_VALUES, from_column, to_column},
     history::{Write, removed},
     members,
     row::{GuildRow, Row, read},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::guilds,
 };
 use companion_domain::{
@@ -106,7 +106,7 @@ pub(crate) fn with_roles(
     let asked: BTreeSet<_> = asked.iter().copied().map(to_column).collect();
     let asked: Vec<_> = asked.into_iter().collect();
     let mut seen = Vec::new();
-    for some in asked.chunks(AT_ONCE) {
+    for some in asked.chunks(MAX_VALUES) {
         let known: Vec<GuildRow> =
             guilds::table.filter(any_of(guilds::id, some)).select(GuildRow::as_select()).load(db)?;
         let mut roles = members::roles_in(db, user, some, unreadable)?;
@@ -118,13 +118,13 @@ pub(crate) fn with_roles(
     Ok(seen)
 }
 
-pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, WorkError> {
     let tally = GuildRow::from(guild).put(write.db)?;
     Ok(write.noted(tally, || Subject::Guild(guild.id)))
 }
 
 /// Removes a guild and its members. The members are noted as changes, but not counted.
-pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
     members::remove_all_of(write, guild)?;
     let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Guild(guild)))

@@ -1,13 +1,13 @@
 //! The history of changes, and the write handle that records them.
 
 use super::{
-    column::AT_ONCE,
+    column::MAX_VALUES,
     row::{ChangeRow, Row},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::{changes, history},
     timeline::Timeline,
 };
@@ -31,7 +31,7 @@ pub(crate) fn append(
     db: &mut AnyConnection,
     subjects: &[Subject],
     remembered: u64,
-) -> Result<Revision, Failure> {
+) -> Result<Revision, WorkError> {
     let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
     let (latest, timeline) = advance(db, count)?;
     let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
@@ -51,7 +51,7 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
         return Ok(());
     }
     // Insert in chunks, because all other writers wait meanwhile and each statement is a round trip to the server.
-    for some in rows.chunks(AT_ONCE) {
+    for some in rows.chunks(MAX_VALUES) {
         match db {
             #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(db) => into.values(some).execute(db)?,
@@ -63,7 +63,7 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
 }
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
-fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failure> {
+fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
     match db {
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
@@ -73,13 +73,13 @@ fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failur
         AnyConnection::Postgres(db) => {
             let position = Advance::<(BigInt, diesel::sql_types::Nullable<BigInt>)>::by(count, POSITION);
             let (latest, timeline) = position.get_result::<(i64, Option<i64>)>(db)?;
-            Ok((latest, timeline.map(Timeline::of_server).ok_or(Failure::Standby)?))
+            Ok((latest, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
         }
     }
 }
 
 /// Removes changes beyond the number to keep, once per 64th of that number.
-fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Result<(), Failure> {
+fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Result<(), WorkError> {
     let remembered = i64::try_from(remembered).unwrap_or(i64::MAX);
     let stride = (remembered / 64).max(1);
     if latest / stride != (latest - count) / stride {
@@ -90,13 +90,13 @@ fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Res
 }
 
 /// Returns the newest revision. Returns an error on a standby.
-pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, Failure> {
+pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
     let (latest, timeline) = position(db)?;
     Ok(timeline.revision(latest))
 }
 
 /// Returns the newest change number and its timeline, read by one statement.
-fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
+fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), WorkError> {
     match db {
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
@@ -106,7 +106,7 @@ fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
         AnyConnection::Postgres(db) => {
             let position = history::table.select((history::revision, server_timeline()));
             let (latest, timeline) = position.first::<(i64, Option<i64>)>(db)?;
-            Ok((to_number(latest)?, timeline.map(Timeline::of_server).ok_or(Failure::Standby)?))
+            Ok((to_number(latest)?, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
         }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn since(
     db: &mut AnyConnection,
     revision: Revision,
     unreadable: &Unreadable,
-) -> Result<Changes, Failure> {
+) -> Result<Changes, WorkError> {
     let (newest, timeline) = position(db)?;
     let latest = timeline.revision(newest);
     let number = timeline.number(revision);
@@ -183,7 +183,7 @@ pub(crate) fn concerning(
     db: &mut AnyConnection,
     ChangeNumber(after): ChangeNumber,
     kinds: &BTreeSet<Kind>,
-) -> Result<Option<Vec<Subject>>, Failure> {
+) -> Result<Option<Vec<Subject>>, WorkError> {
     let next = after.saturating_add(1);
     let names: Vec<_> = kinds.iter().copied().map(Kind::stored).collect();
     // The oldest changes are trimmed first, so if the next one exists, all later ones do.
@@ -218,7 +218,7 @@ impl ChangeRow {
     }
 }
 
-fn to_number(column: i64) -> Result<u64, Failure> {
+fn to_number(column: i64) -> Result<u64, WorkError> {
     u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
 }
 
@@ -276,10 +276,10 @@ impl<T> Query for Advance<T> {
 impl<T, C> RunQueryDsl<C> for Advance<T> {}
 
 /// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
-pub(crate) const NAMED: usize = 100;
+pub(crate) const MAX_NAMED: usize = 100;
 /// The same limit for sessions and grants. Each invalidated copy costs a signed-in user a lookup, so they are named
 /// unless that floods the history.
-const NAMED_SESSIONS: usize = 10_000;
+const MAX_NAMED_SESSIONS: usize = 10_000;
 
 #[derive(Default)]
 pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
@@ -293,7 +293,7 @@ impl Journal {
             return;
         }
         // One more than the limit shows that it was exceeded.
-        if subjects.len() <= named(kind) {
+        if subjects.len() <= max_named(kind) {
             subjects.push(subject);
         }
     }
@@ -301,17 +301,17 @@ impl Journal {
     /// Returns the noted subjects, grouped by kind.
     pub(crate) fn into_subjects(self) -> Vec<Subject> {
         let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
-            if subjects.len() <= named(kind) { subjects } else { vec![Subject::Many(kind)] }
+            if subjects.len() <= max_named(kind) { subjects } else { vec![Subject::Many(kind)] }
         });
         subjects.collect()
     }
 }
 
 /// Returns how many changes of a kind a write names.
-pub(crate) const fn named(kind: Kind) -> usize {
+pub(crate) const fn max_named(kind: Kind) -> usize {
     match kind {
-        Kind::Session | Kind::Grant => NAMED_SESSIONS,
-        _ => NAMED,
+        Kind::Session | Kind::Grant => MAX_NAMED_SESSIONS,
+        _ => MAX_NAMED,
     }
 }
 
@@ -343,13 +343,13 @@ impl<'a> Write<'a> {
     }
 
     /// Records a change immediately, for a job that needs its revision.
-    pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, Failure> {
+    pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, WorkError> {
         let (revision, _) = self.append(vec![subject.clone()])?;
         Ok(revision)
     }
 
     /// Records all noted changes, and returns them.
-    pub(crate) fn record_noted(&mut self) -> Result<Vec<Change>, Failure> {
+    pub(crate) fn record_noted(&mut self) -> Result<Vec<Change>, WorkError> {
         let subjects = std::mem::take(&mut self.journal).into_subjects();
         if subjects.is_empty() {
             return Ok(Vec::new());
@@ -357,7 +357,7 @@ impl<'a> Write<'a> {
         Ok(self.append(subjects)?.1)
     }
 
-    fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), Failure> {
+    fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), WorkError> {
         let latest = append(self.db, &subjects, self.remembered)?;
         self.latest = Some(latest);
         let first = (latest.0 + 1).saturating_sub(subjects.len() as u64);

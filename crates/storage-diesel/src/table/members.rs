@@ -3,14 +3,14 @@
 use super::{
     column::any_of,
     column::{from_column, from_text, to_column, to_text},
-    history::NAMED,
+    history::MAX_NAMED,
     history::{Write, removed},
     row::{MemberRow, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::members,
 };
 use companion_domain::{
@@ -76,21 +76,21 @@ pub(crate) fn of_user(
     Ok(unreadable.all(of_user.select(MemberRow::as_select()).load(db)?))
 }
 
-pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, WorkError> {
     let tally = MemberRow::from(member).put(write.db)?;
     Ok(write.noted(tally, || Subject::Member(member.guild, member.user)))
 }
 
-pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId, user: UserId) -> Result<Tally, WorkError> {
     let target = members::table.find((to_column(guild), to_column(user)));
     let gone = diesel::delete(target).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Member(guild, user)))
 }
 
 /// Removes all members of a guild.
-pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(), Failure> {
+pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(), WorkError> {
     let of_guild = members::guild.eq(to_column(guild));
-    let enough_to_know = i64::try_from(NAMED + 1).unwrap_or(i64::MAX);
+    let enough_to_know = i64::try_from(MAX_NAMED + 1).unwrap_or(i64::MAX);
     let users: Vec<i64> =
         members::table.filter(of_guild).select(members::user_id).limit(enough_to_know).load(write.db)?;
     for user in users {
@@ -101,7 +101,7 @@ pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(),
 }
 
 /// Removes the roles of a user in all guilds.
-pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let of_user = members::user_id.eq(to_column(user));
     let guilds: Vec<i64> =
         members::table.filter(of_user).select(members::guild).order(members::guild).load(write.db)?;

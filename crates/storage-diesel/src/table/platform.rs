@@ -19,14 +19,14 @@ use std::{
 
 /// Approximate maximum number of marks; it may be exceeded by one interval. Beyond it, the marks that expire first are
 /// dropped early. The platform rejects a used code anyway, and codes live much shorter than marks.
-const MARKS: i64 = 262_144;
+const MAX_MARKS: i64 = 262_144;
 /// Number of marks between two checks of the maximum.
-const INTERVAL: u64 = 4096;
+const MARKS_PER_CHECK: u64 = 4096;
 
-static MADE: AtomicU64 = AtomicU64::new(0);
+static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Drops the marks that expire first, down to `marks`.
-pub(crate) fn bound(db: &mut AnyConnection, marks: i64) -> QueryResult<()> {
+pub(crate) fn trim_marks(db: &mut AnyConnection, marks: i64) -> QueryResult<()> {
     let excess: Option<i64> = spent_codes::table
         .select(spent_codes::spent_until)
         .order(spent_codes::spent_until.desc())
@@ -51,8 +51,8 @@ pub(crate) fn spend(
     let over =
         spent_codes::spent_until.le(now.micros()).or(spent_codes::spent_until.gt(until.horizon().micros()));
     diesel::delete(spent_codes::table.filter(over)).execute(db)?;
-    if MADE.fetch_add(1, Relaxed).is_multiple_of(INTERVAL) {
-        bound(db, MARKS)?;
+    if MARKS_MADE.fetch_add(1, Relaxed).is_multiple_of(MARKS_PER_CHECK) {
+        trim_marks(db, MAX_MARKS)?;
     }
     let code = code.as_bytes().as_slice();
     let marked: Option<i64> =
@@ -70,12 +70,12 @@ pub(crate) fn restore(db: &mut AnyConnection, code: &CodeFingerprint) -> QueryRe
     Ok(())
 }
 
-const ROW: i64 = 1;
+const PAUSE_ROW_ID: i64 = 1;
 
 pub(crate) fn current(db: &mut AnyConnection) -> QueryResult<Option<PlatformPause>> {
     let columns = (platform_pause::said_at, platform_pause::wait);
     let row: Option<(i64, i64)> =
-        platform_pause::table.find(ROW).select(columns).get_result(db).optional()?;
+        platform_pause::table.find(PAUSE_ROW_ID).select(columns).get_result(db).optional()?;
     Ok(row.map(|(said_at, wait)| PlatformPause {
         said_at: Timestamp::from_micros(said_at),
         // An invalid wait counts as no pause.
@@ -89,10 +89,10 @@ pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> QueryResult<
     if known >= Some(pause.wait) {
         return Ok(());
     }
-    diesel::delete(platform_pause::table.find(ROW)).execute(db)?;
+    diesel::delete(platform_pause::table.find(PAUSE_ROW_ID)).execute(db)?;
     diesel::insert_into(platform_pause::table)
         .values((
-            platform_pause::id.eq(ROW),
+            platform_pause::id.eq(PAUSE_ROW_ID),
             platform_pause::said_at.eq(pause.said_at.micros()),
             platform_pause::wait.eq(i64::try_from(pause.wait.as_micros()).unwrap_or(i64::MAX)),
         ))
@@ -101,7 +101,7 @@ pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> QueryResult<
 }
 
 /// Size of the probe, in bytes: the free space that a working database must have.
-const ROOM: usize = 64 * 1024;
+const PROBE_BYTES: usize = 64 * 1024;
 /// No change has this revision, and no query asks for it.
 const NO_REVISION: i64 = -1;
 
@@ -125,5 +125,5 @@ fn incompressible() -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from(b'A' + u8::try_from(state >> 60).unwrap_or_default())
     });
-    letters.take(ROOM).collect()
+    letters.take(PROBE_BYTES).collect()
 }

@@ -1,14 +1,14 @@
 //! Sessions.
 
 use super::{
-    column::{AT_ONCE, from_column, to_column},
+    column::{MAX_VALUES, from_column, to_column},
     history::{Write, removed},
     row::{Row, SessionRow, read},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::sessions,
 };
 use companion_domain::{
@@ -81,7 +81,7 @@ pub(crate) fn count(db: &mut AnyConnection) -> QueryResult<i64> {
 
 /// Ends these sessions, including unreadable ones.
 pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
-    for some in ending.chunks(AT_ONCE) {
+    for some in ending.chunks(MAX_VALUES) {
         let ids = some.iter().map(|session| &session.id);
         diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(write.db)?;
     }
@@ -97,10 +97,10 @@ pub(crate) fn create(
     cap: NonZeroU32,
     ended: Cutoffs,
     unreadable: &Unreadable,
-) -> Result<Vec<Session>, Failure> {
+) -> Result<Vec<Session>, WorkError> {
     let gone = exceeding(unreadable.all(of_user(write.db, session.user)?), cap, ended);
     if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
-        return Err(Failure::Conflict("there is a session with this id"));
+        return Err(WorkError::Conflict("there is a session with this id"));
     }
     end(write, &gone.iter().map(SessionRow::from).collect::<Vec<_>>())?;
     diesel::insert_into(sessions::table).values(SessionRow::from(session)).execute(write.db)?;
@@ -115,7 +115,7 @@ pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<Se
 }
 
 /// Ends all sessions of a user, and counts them.
-pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     Ok(removed(end_all(write, user)?.len()))
 }
 
@@ -185,12 +185,12 @@ pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp
 }
 
 /// Resets timestamps that lie in the future to `now`. Returns the number of sessions concerned.
-pub(crate) fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -> Result<u64, Failure> {
+pub(crate) fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -> Result<u64, WorkError> {
     let horizon = now.horizon().micros();
     let ahead = sessions::created_at.gt(horizon).or(sessions::last_seen_at.gt(horizon));
     let ids: Vec<Vec<u8>> =
         sessions::table.filter(ahead).limit(limit.get().into()).select(sessions::id).load(write.db)?;
-    for some in ids.chunks(AT_ONCE) {
+    for some in ids.chunks(MAX_VALUES) {
         let these = || sessions::table.filter(sessions::id.eq_any(some));
         diesel::update(these().filter(sessions::created_at.gt(horizon)))
             .set(sessions::created_at.eq(now.micros()))

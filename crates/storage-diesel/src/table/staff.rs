@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::staff,
 };
 use companion_domain::{
@@ -48,13 +48,13 @@ pub(crate) fn grants(
     Ok(read.map(|(_, grants)| grants))
 }
 
-pub(crate) fn put(write: &mut Write<'_>, user: UserId, grants: StaffPermissions) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, user: UserId, grants: StaffPermissions) -> Result<Tally, WorkError> {
     let tally = StaffRow::from((user, grants)).put(write.db)?;
     Ok(write.noted(tally, || Subject::Staff(user)))
 }
 
 /// Removes all permissions of a user.
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let gone = diesel::delete(staff::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Staff(user)))
 }

@@ -2,14 +2,14 @@
 
 use super::{
     column::any_of,
-    column::{AT_ONCE, from_column, from_text, to_column, to_text},
+    column::{MAX_VALUES, from_column, from_text, to_column, to_text},
     history::{Write, removed},
     row::{Row, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::{subscription_guilds, subscriptions},
 };
 use companion_domain::{
@@ -67,7 +67,7 @@ pub(crate) fn guild_subscriptions(
 ) -> QueryResult<Vec<Arc<Subscription>>> {
     let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
     let mut users = BTreeSet::new();
-    for some in guilds.chunks(AT_ONCE) {
+    for some in guilds.chunks(MAX_VALUES) {
         let found: Vec<i64> = subscription_guilds::table
             .filter(any_of(subscription_guilds::guild, some))
             .select(subscription_guilds::user_id)
@@ -76,7 +76,7 @@ pub(crate) fn guild_subscriptions(
     }
     let users: Vec<_> = users.into_iter().collect();
     let mut found = Vec::with_capacity(users.len());
-    for some in users.chunks(AT_ONCE) {
+    for some in users.chunks(MAX_VALUES) {
         let rows: Vec<SubscriptionRow> = subscriptions::table
             .filter(any_of(subscriptions::user_id, some))
             .select(SubscriptionRow::as_select())
@@ -86,7 +86,7 @@ pub(crate) fn guild_subscriptions(
     Ok(found)
 }
 
-pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<Tally, WorkError> {
     let row = SubscriptionRow::from(subscription);
     let tally = row.put(write.db)?;
     if tally == Tally::NOTHING {
@@ -101,7 +101,7 @@ pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<
 }
 
 /// Removes a user's subscription. The foreign key removes the guilds that it names.
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let gone = diesel::delete(subscriptions::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Subscription(user)))
 }

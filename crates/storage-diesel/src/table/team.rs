@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     connection::AnyConnection,
-    failure::{Failure, RowError},
+    failure::{RowError, WorkError},
     schema::team,
 };
 use companion_domain::{
@@ -63,7 +63,7 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResul
 }
 
 /// Replaces the team. Unchanged rows are not written.
-pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, Failure> {
+pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, WorkError> {
     let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::from).collect();
     let kept: BTreeSet<_> = rows.iter().map(Row::key).collect();
     let before: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(write.db)?;

@@ -2,12 +2,12 @@
 
 use super::{
     status::WriterStatus,
-    thread::{Interruption, check_file, commit},
+    thread::{TransactionError, check_file, commit},
 };
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
-    failure::Failure,
+    failure::WorkError,
     table::history::Write,
 };
 use companion_domain::port::StoreError;
@@ -57,43 +57,43 @@ impl BulkWrite {
         &self,
         db: &mut AnyConnection,
         access: Access,
-        work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, Failure>,
+        work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, WorkError>,
     ) -> Result<T, StoreError> {
         if let Some(refusal) = self.status.refusal() {
             return Err(refusal.into());
         }
         check_file(&self.database, true)?;
-        db.begin_writing(access).map_err(|error| self.interrupted(error.into()))?;
+        db.begin_writing(access).map_err(|error| self.failed(error.into()))?;
         let mut write = Write::new(db, self.database.limits().history);
         // The rollback discards what a panic leaves behind.
         let done = catch_unwind(AssertUnwindSafe(|| {
             let end = work(&mut write)?;
             write.record_noted()?;
-            Ok::<_, Failure>(end)
+            Ok::<_, WorkError>(end)
         }));
         let latest = write.latest();
-        let end = done.unwrap_or_else(|_| Err(Failure::Panicked)).inspect_err(|failure| {
-            if failure.is_lasting() {
+        let end = done.unwrap_or_else(|_| Err(WorkError::Panicked)).inspect_err(|failure| {
+            if failure.is_database_fault() {
                 self.status.note_outcome(Err(failure.to_string()));
             }
         })?;
         match end {
             End::Commit(value) => {
                 let committed = commit(db, latest, &self.database, &self.status);
-                committed.map_err(|interruption| self.interrupted(interruption))?;
+                committed.map_err(|error| self.failed(error))?;
                 self.status.note_outcome(Ok(()));
                 self.status.note_commit(1, latest);
                 Ok(value)
             }
             End::RollBack(value) => {
-                db.roll_back().map_err(Failure::from)?;
+                db.roll_back().map_err(WorkError::from)?;
                 Ok(value)
             }
         }
     }
 
-    fn interrupted(&self, interruption: Interruption) -> StoreError {
-        self.status.note_interruption(&interruption);
-        interruption.into()
+    fn failed(&self, error: TransactionError) -> StoreError {
+        self.status.note_failed_transaction(&error);
+        error.into()
     }
 }

@@ -1,7 +1,7 @@
 //! A queued write, and the caller that waits for it.
 
-use super::thread::Interruption;
-use crate::{failure::Failure, table::history::Write};
+use super::thread::TransactionError;
+use crate::{failure::WorkError, table::history::Write};
 use companion_domain::port::StoreError;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,16 +23,17 @@ pub(super) trait Job: Send {
     /// Marks the job as started, and returns whether it may run. It cannot be withdrawn afterwards.
     fn begin(&self) -> bool;
 
-    fn run(&mut self, write: &mut Write<'_>) -> Ran;
+    fn run(&mut self, write: &mut Write<'_>) -> JobOutcome;
 
-    /// Answers the caller. An interruption overrides the outcome of a successful job, because it undid its writes.
-    fn answer(self: Box<Self>, interruption: Option<&Interruption>);
+    /// Answers the caller. The error of its transaction replaces a successful outcome, because it
+    /// undid the writes.
+    fn answer(self: Box<Self>, error: Option<&TransactionError>);
 }
 
 /// The outcome of running a job.
-pub(super) enum Ran {
+pub(super) enum JobOutcome {
     Kept,
-    Undone,
+    RolledBack,
     /// Rolled back because the database failed, for a reason other than contention.
     Failed(String),
 }
@@ -77,7 +78,7 @@ impl<T> Answer<T> {
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send,
+    F: FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send,
 {
     fn is_wanted(&self) -> bool {
         !self.reply.is_closed() && !self.settled.load(Acquire)
@@ -87,9 +88,9 @@ where
         !self.reply.is_closed() && !self.settled.swap(true, AcqRel)
     }
 
-    fn run(&mut self, write: &mut Write<'_>) -> Ran {
+    fn run(&mut self, write: &mut Write<'_>) -> JobOutcome {
         let Some(work) = self.work.take() else {
-            return Ran::Undone;
+            return JobOutcome::RolledBack;
         };
         // The rollback discards what a panic leaves behind.
         let done = catch_unwind(AssertUnwindSafe(|| {
@@ -97,18 +98,18 @@ where
             write.record_noted()?;
             Ok(value)
         }));
-        let done = done.unwrap_or_else(|_| Err(Failure::Panicked));
-        let ran = match &done {
-            Ok(_) => Ran::Kept,
-            Err(failure) if failure.is_lasting() => Ran::Failed(failure.to_string()),
-            Err(_) => Ran::Undone,
+        let done = done.unwrap_or_else(|_| Err(WorkError::Panicked));
+        let outcome = match &done {
+            Ok(_) => JobOutcome::Kept,
+            Err(failure) if failure.is_database_fault() => JobOutcome::Failed(failure.to_string()),
+            Err(_) => JobOutcome::RolledBack,
         };
         self.outcome = Some(done.map_err(StoreError::from));
-        ran
+        outcome
     }
 
-    fn answer(self: Box<Self>, interruption: Option<&Interruption>) {
-        let result = match (self.outcome, interruption) {
+    fn answer(self: Box<Self>, error: Option<&TransactionError>) {
+        let result = match (self.outcome, error) {
             (Some(Err(own)), _) => Err(own),
             (_, Some(why)) => Err(why.clone().into()),
             (Some(Ok(value)), None) => Ok(value),

@@ -58,7 +58,7 @@ impl Lane {
     pub(super) fn replace_silent_thread(&self) {
         let start = |term| WriterThread::start(&self.queue, &self.status, term, None).is_ok();
         if let Some(deadline) = self.queue.database.limits().deadline
-            && self.queue.replace_leader(deadline, start)
+            && self.queue.replace_active(deadline, start)
         {
             tracing::warn!("the database stopped answering during a write; writing on another connection");
         }
@@ -98,11 +98,11 @@ pub(super) struct WriteQueue {
     pub(super) database: Arc<Database>,
     pub(super) access: Access,
     messages: Mutex<mpsc::Receiver<Message>>,
-    leader: Mutex<Leader>,
+    active: Mutex<ActiveThread>,
 }
 
 /// The thread that serves the queue, and the start of its transaction.
-struct Leader {
+struct ActiveThread {
     /// Incremented with each thread that takes over.
     term: u64,
     in_flight_since: Option<Instant>,
@@ -118,8 +118,8 @@ impl WriteQueue {
         messages: mpsc::Receiver<Message>,
     ) -> (Self, watch::Receiver<()>) {
         let (alive, running) = watch::channel(());
-        let leader = Mutex::new(Leader { term: 0, in_flight_since: None, alive: Some(alive) });
-        (Self { database, access, messages: Mutex::new(messages), leader }, running)
+        let active = Mutex::new(ActiveThread { term: 0, in_flight_since: None, alive: Some(alive) });
+        (Self { database, access, messages: Mutex::new(messages), active }, running)
     }
 
     /// Waits for a job, and takes all queued jobs up to `limit`. Returns `None` once the queue is closed and empty.
@@ -141,33 +141,33 @@ impl WriteQueue {
 
     /// Records the start of the transaction in flight. Returns `false` if another thread has taken over.
     pub(super) fn note_in_flight(&self, term: u64, since: Option<Instant>) -> bool {
-        let mut leader = self.leader();
-        let leads = leader.term == term;
+        let mut active = self.active();
+        let leads = active.term == term;
         if leads {
-            leader.in_flight_since = since;
+            active.in_flight_since = since;
         }
         leads
     }
 
     /// Replaces the current thread if its transaction has been in flight for `deadline`. Returns whether `start`
     /// succeeded for the new term.
-    pub(super) fn replace_leader(&self, deadline: Duration, start: impl FnOnce(u64) -> bool) -> bool {
-        let mut leader = self.leader();
-        let silent = leader.in_flight_since.is_some_and(|since| since.elapsed() >= deadline);
-        let replaced = silent && start(leader.term + 1);
+    pub(super) fn replace_active(&self, deadline: Duration, start: impl FnOnce(u64) -> bool) -> bool {
+        let mut active = self.active();
+        let silent = active.in_flight_since.is_some_and(|since| since.elapsed() >= deadline);
+        let replaced = silent && start(active.term + 1);
         if replaced {
-            leader.term += 1;
-            leader.in_flight_since = None;
+            active.term += 1;
+            active.in_flight_since = None;
         }
         replaced
     }
 
     /// Records that the last thread has ended.
     pub(super) fn note_end(&self) {
-        self.leader().alive = None;
+        self.active().alive = None;
     }
 
-    fn leader(&self) -> MutexGuard<'_, Leader> {
-        self.leader.lock().unwrap_or_else(PoisonError::into_inner)
+    fn active(&self) -> MutexGuard<'_, ActiveThread> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

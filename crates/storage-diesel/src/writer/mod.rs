@@ -20,7 +20,7 @@ use self::{
     lane::Lane,
     status::WriterStatus,
 };
-use crate::{connection::Access, database::Database, failure::Failure, table::history::Write};
+use crate::{connection::Access, database::Database, failure::WorkError, table::history::Write};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
 #[cfg(feature = "sqlite")]
@@ -63,7 +63,7 @@ impl Writer {
     pub(crate) fn submit<T, F>(&self, access: Access, work: F) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+        F: FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     {
         let (task, answer) = Task::new(work);
         self.lane(access).submit(Box::new(task)).map(|()| answer)

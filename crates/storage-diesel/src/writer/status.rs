@@ -1,6 +1,6 @@
 //! State that writer threads share: counters, and the outcome of the last write.
 
-use super::thread::Interruption;
+use super::thread::TransactionError;
 use crate::{database::Database, latest::LatestRevision};
 use companion_domain::change::Revision;
 use std::sync::{
@@ -14,7 +14,7 @@ pub(crate) struct WriterStatus {
     pub(crate) writes: AtomicU64,
     pub(crate) failed_commits: AtomicU64,
     pub(crate) refused_writes: AtomicU64,
-    pub(crate) given_up: AtomicBool,
+    pub(crate) has_given_up: AtomicBool,
     /// Number of bulk writes that will run a checkpoint themselves and so bound the log.
     pub(super) deferred_checkpoints: AtomicUsize,
     pub(crate) latest: LatestRevision,
@@ -30,7 +30,7 @@ impl WriterStatus {
             writes: AtomicU64::new(0),
             failed_commits: AtomicU64::new(0),
             refused_writes: AtomicU64::new(0),
-            given_up: AtomicBool::new(false),
+            has_given_up: AtomicBool::new(false),
             deferred_checkpoints: AtomicUsize::new(0),
             latest: LatestRevision::new(),
             failure: Mutex::default(),
@@ -61,18 +61,18 @@ impl WriterStatus {
     }
 
     /// Records a failed transaction.
-    pub(super) fn note_interruption(&self, interruption: &Interruption) {
+    pub(super) fn note_failed_transaction(&self, error: &TransactionError) {
         self.failed_commits.fetch_add(1, Relaxed);
-        if !interruption.passing {
-            self.note_outcome(Err(interruption.reason.clone()));
+        if !error.is_transient {
+            self.note_outcome(Err(error.reason.clone()));
         }
     }
 
     /// Returns why all writes are rejected, or `None` if they are accepted.
-    pub(super) fn refusal(&self) -> Option<Interruption> {
-        self.given_up.load(Relaxed).then(|| {
+    pub(super) fn refusal(&self) -> Option<TransactionError> {
+        self.has_given_up.load(Relaxed).then(|| {
             let reason = "an earlier commit did not reach the disk, so nothing is written until a restart";
-            Interruption::unavailable(reason.to_owned())
+            TransactionError::unavailable(reason.to_owned())
         })
     }
 }

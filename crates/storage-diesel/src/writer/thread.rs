@@ -1,12 +1,12 @@
 //! The writer thread, and the commit of every writing transaction.
 
 use super::{
-    job::{Job, Ran},
+    job::{Job, JobOutcome},
     lane::{Batch, WriteQueue},
     status::WriterStatus,
 };
 use crate::{
-    connection::AnyConnection, database::Database, failure::Failure, limits::Limits, purpose::Purpose,
+    connection::AnyConnection, database::Database, failure::WorkError, limits::Limits, purpose::Purpose,
     table::history::Write,
 };
 use companion_domain::{
@@ -33,7 +33,7 @@ pub(super) struct WriterThread {
 }
 
 /// Summary of the jobs of a transaction.
-struct Done {
+struct BatchSummary {
     latest: Option<Revision>,
     writes: u64,
     /// The last outcome that says something about the state of the database.
@@ -76,28 +76,28 @@ impl WriterThread {
         if jobs.is_empty() {
             return;
         }
-        let interruption = self.attempt(&mut jobs).err();
-        if let Some(interruption) = &interruption {
-            self.status.note_interruption(interruption);
+        let error = self.attempt(&mut jobs).err();
+        if let Some(error) = &error {
+            self.status.note_failed_transaction(error);
         }
         for job in jobs {
-            job.answer(interruption.as_ref());
+            job.answer(error.as_ref());
         }
     }
 
     /// Runs all jobs in one transaction and commits it.
-    fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Interruption> {
+    fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
         if let Some(refusal) = self.status.refusal() {
             return Err(refusal);
         }
-        if self.queue.database.prove().map_err(Interruption::unavailable)? {
+        if self.queue.database.verify().map_err(TransactionError::unavailable)? {
             // Its page cache may be older than the file.
             self.connection = None;
         }
         check_file(&self.queue.database, true)?;
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;
-        let Done { latest, writes, outcome } = self.run_all(&mut connection, jobs)?;
+        let BatchSummary { latest, writes, outcome } = self.run_all(&mut connection, jobs)?;
         let committed = commit(&mut connection, latest, &self.queue.database, &self.status);
         // If the file was unlinked, this connection is the only remaining access to its content.
         if committed.is_ok() || self.queue.database.has_lost_file() {
@@ -113,7 +113,7 @@ impl WriterThread {
 
     /// Returns a connection with an open transaction. Replaces a connection that was lost while idle, which is safe
     /// because nothing has been written yet.
-    fn begin(&mut self) -> Result<AnyConnection, Interruption> {
+    fn begin(&mut self) -> Result<AnyConnection, TransactionError> {
         if let Some(mut connection) = self.connection.take() {
             match connection.begin_writing(self.queue.access) {
                 Ok(()) => return Ok(connection),
@@ -129,7 +129,7 @@ impl WriterThread {
                 }
             }
         }
-        let unreachable = |cause: Cause| Interruption::unavailable(cause.to_string());
+        let unreachable = |cause: Cause| TransactionError::unavailable(cause.to_string());
         let mut connection = self.queue.database.connect(Purpose::Write).map_err(unreachable)?;
         connection.begin_writing(self.queue.access)?;
         self.auto_checkpoint = true;
@@ -152,7 +152,7 @@ impl WriterThread {
         &self,
         connection: &mut AnyConnection,
         jobs: &mut [Box<dyn Job>],
-    ) -> Result<Done, Interruption> {
+    ) -> Result<BatchSummary, TransactionError> {
         let (mut latest, mut writes, mut outcome) = (None, 0, None);
         let alone = jobs.len() == 1;
         let undo = |connection: &mut AnyConnection| {
@@ -164,10 +164,10 @@ impl WriterThread {
                 connection.begin_savepoint()?;
             }
             let mut write = Write::new(connection, self.limits.history);
-            let ran = job.run(&mut write);
+            let job_outcome = job.run(&mut write);
             let revision = write.latest();
-            match ran {
-                Ran::Kept => {
+            match job_outcome {
+                JobOutcome::Kept => {
                     if !alone {
                         connection.commit()?;
                     }
@@ -175,16 +175,17 @@ impl WriterThread {
                     writes += 1;
                     outcome = Some(Ok(()));
                 }
-                Ran::Undone => undo(connection)?,
-                Ran::Failed(reason) => {
+                JobOutcome::RolledBack => undo(connection)?,
+                JobOutcome::Failed(reason) => {
                     // On a full disk the rollback may fail too. Report the first failure, not that one.
-                    let told = |error| Interruption { reason: reason.clone(), ..Interruption::from(error) };
+                    let told =
+                        |error| TransactionError { reason: reason.clone(), ..TransactionError::from(error) };
                     undo(connection).map_err(told)?;
                     outcome = Some(Err(reason));
                 }
             }
         }
-        Ok(Done { latest, writes, outcome })
+        Ok(BatchSummary { latest, writes, outcome })
     }
 }
 
@@ -195,7 +196,7 @@ pub(super) fn commit(
     latest: Option<Revision>,
     database: &Database,
     status: &WriterStatus,
-) -> Result<(), Interruption> {
+) -> Result<(), TransactionError> {
     if let Some(latest) = latest {
         connection.notify(latest)?;
     }
@@ -205,15 +206,15 @@ pub(super) fn commit(
     }
     connection.commit().map_err(|error| {
         // After a lost server or a failed disk it is unknown whether the commit is durable.
-        let certain = !gives_up(&error, database, status) && connection.survives_failed_begin();
-        Interruption { certain, ..Interruption::from(error) }
+        let is_rolled_back = !gives_up(&error, database, status) && connection.survives_failed_begin();
+        TransactionError { is_rolled_back, ..TransactionError::from(error) }
     })?;
     check_file(database, false)
 }
 
 /// Returns an error if the file is damaged or no longer at its path, because a write to it would be lost.
-pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
-    let lost = |reason| Interruption { certain, ..Interruption::unavailable(reason) };
+pub(super) fn check_file(database: &Database, is_rolled_back: bool) -> Result<(), TransactionError> {
+    let lost = |reason| TransactionError { is_rolled_back, ..TransactionError::unavailable(reason) };
     database.check_file().map_err(lost)?;
     database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
 }
@@ -227,7 +228,7 @@ fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -
     };
     let failed_sync = database.means_failed_sync(&message);
     if failed_sync {
-        status.given_up.store(true, Relaxed);
+        status.has_given_up.store(true, Relaxed);
         tracing::error!(
             error = message,
             "a commit did not reach the disk: no more writes until this program is restarted"
@@ -237,38 +238,38 @@ fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Interruption {
+pub(super) struct TransactionError {
     pub(super) kind: StoreErrorKind,
     /// Whether a retry may succeed once other writers are done.
-    pub(super) passing: bool,
+    pub(super) is_transient: bool,
     pub(super) reason: String,
     /// Whether it is certain that nothing was written.
-    pub(super) certain: bool,
+    pub(super) is_rolled_back: bool,
 }
 
-impl Interruption {
+impl TransactionError {
     /// An error after which nothing was written and writes are unavailable for now.
     pub(super) const fn unavailable(reason: String) -> Self {
-        Self { kind: StoreErrorKind::Unavailable, passing: false, reason, certain: true }
+        Self { kind: StoreErrorKind::Unavailable, is_transient: false, reason, is_rolled_back: true }
     }
 }
 
-impl From<DatabaseError> for Interruption {
+impl From<DatabaseError> for TransactionError {
     fn from(error: DatabaseError) -> Self {
-        let (reason, failure) = (error.to_string(), Failure::from(error));
-        let passing = failure.is_passing();
+        let (reason, failure) = (error.to_string(), WorkError::from(error));
+        let is_transient = failure.is_transient();
         let kind = match StoreError::from(failure).kind {
             // A conflict is specific to one job, which fails alone.
             StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
             StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
         };
-        Self { kind, passing, reason, certain: true }
+        Self { kind, is_transient, reason, is_rolled_back: true }
     }
 }
 
-impl From<Interruption> for StoreError {
-    fn from(Interruption { kind, reason, certain, .. }: Interruption) -> Self {
-        let written = if certain { "nothing was written" } else { "it may have been written or not" };
+impl From<TransactionError> for StoreError {
+    fn from(TransactionError { kind, reason, is_rolled_back, .. }: TransactionError) -> Self {
+        let written = if is_rolled_back { "nothing was written" } else { "it may have been written or not" };
         Self::new(kind, format!("{written}: {reason}"))
     }
 }

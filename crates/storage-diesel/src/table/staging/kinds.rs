@@ -3,11 +3,11 @@
 use super::merge::{Merge, Op, Scope};
 use crate::{
     connection::AnyConnection,
-    failure::Failure,
+    failure::WorkError,
     schema::ColumnType,
     table::{
         feedback::slots,
-        history::{self, Write, named},
+        history::{self, Write, max_named},
         members,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
@@ -54,7 +54,7 @@ pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
         table: table_of(kind)?,
         also_set: if kind == Kind::Grant { ", claim_until = NULL" } else { "" },
         covered: covered(kind, replace),
-        except: goes_with_guild.then(of_a_guild_that_goes),
+        except: goes_with_guild.then(of_removed_guild),
     })
 }
 
@@ -74,12 +74,12 @@ fn covered(kind: Kind, replace: &Replace) -> Option<String> {
 }
 
 /// Writes the differing rows, and notes their subjects up to the limit of named changes.
-pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failure> {
+pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkError> {
     let slots = before(write, merge)?;
     let mut tally = Tally::NOTHING;
     for op in Op::ALL {
         // One more than the limit shows that it was exceeded.
-        let subjects = subjects(write.db, merge, op, named(merge.kind) + 1)?;
+        let subjects = subjects(write.db, merge, op, max_named(merge.kind) + 1)?;
         if !subjects.is_empty() {
             for subject in subjects {
                 write.note(subject);
@@ -117,9 +117,9 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
 }
 
 /// Runs the statements that must precede the merge. Returns the number of feedback slots before it.
-fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
+fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
     match merge.kind {
-        Kind::Guild => remove_members_of_guilds_that_go(write)?,
+        Kind::Guild => remove_members_of_removed_guilds(write)?,
         Kind::Subscription => {
             let (table, differing) = (SubscriptionGuildRow::TABLE.name, merge.table.differing());
             let update = Op::Update.number();
@@ -128,14 +128,14 @@ fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => return Ok(free(write.db)?),
+        Kind::Feedback => return Ok(free_slots(write.db)?),
         _ => {}
     }
     Ok(0)
 }
 
 /// Runs the statements that must follow the merge.
-fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure> {
+fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), WorkError> {
     match merge.kind {
         Kind::Subscription => {
             let Table { name: table, staged, .. } = SubscriptionGuildRow::TABLE;
@@ -147,7 +147,7 @@ fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => fill(write.db, slots)?,
+        Kind::Feedback => fill_slots(write.db, slots)?,
         Kind::Grant => raise_grant_offset(write.db)?,
         _ => {}
     }
@@ -196,17 +196,17 @@ pub(crate) fn first_unknown_guild(
 
 /// Returns the condition for members of a guild that this sync removes. Such members are removed with it, and are not
 /// merged.
-fn of_a_guild_that_goes() -> String {
+fn of_removed_guild() -> String {
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
     format!("EXISTS (SELECT 1 FROM {differing} AS g WHERE g.id = {{}}.guild AND g.op = {delete})")
 }
 
 /// Removes the members of guilds that are about to be removed. They are noted as changes, but not counted.
-pub(super) fn remove_members_of_guilds_that_go(write: &mut Write<'_>) -> Result<(), Failure> {
+pub(super) fn remove_members_of_removed_guilds(write: &mut Write<'_>) -> Result<(), WorkError> {
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
     let table = MemberRow::TABLE.name;
     let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
-    let limit = named(Kind::Member) + 1;
+    let limit = max_named(Kind::Member) + 1;
     let going: Vec<(i64, i64)> =
         sql::<(BigInt, BigInt)>(&format!("SELECT guild, user_id {theirs} LIMIT {limit}")).load(write.db)?;
     if !going.is_empty() {
@@ -234,7 +234,7 @@ fn run(db: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
 }
 
 /// Frees the slots of entries that will be removed or will no longer be positive. Returns the previous number of slots.
-pub(super) fn free(db: &mut AnyConnection) -> QueryResult<i64> {
+pub(super) fn free_slots(db: &mut AnyConnection) -> QueryResult<i64> {
     let (before, positive) = (slots(db)?, positive_ratings());
     let (differing, delete, update) =
         (FeedbackRow::TABLE.differing(), Op::Delete.number(), Op::Update.number());
@@ -256,7 +256,7 @@ pub(super) fn free(db: &mut AnyConnection) -> QueryResult<i64> {
 }
 
 /// Assigns free slots to new positive entries, then new slots after the last. Remaining gaps are filled from the end.
-pub(super) fn fill(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
+pub(super) fn fill_slots(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
     let (differing, delete) = (FeedbackRow::TABLE.differing(), Op::Delete.number());
     let positive = positive_ratings();
     // Positive entries without a slot, numbered from 1.

@@ -3,7 +3,7 @@
 use super::{kinds::create_holes, kinds::create_member_guilds, kinds::table_of};
 use crate::{
     connection::AnyConnection,
-    failure::Failure,
+    failure::WorkError,
     schema::{Column, ColumnType},
     table::row::{Row, SubscriptionGuildRow, Table},
 };
@@ -111,7 +111,7 @@ impl Merge {
     }
 
     /// Runs one operation on all rows that need it, and counts them.
-    pub(super) fn write(&self, db: &mut AnyConnection, op: Op) -> Result<Tally, Failure> {
+    pub(super) fn write(&self, db: &mut AnyConnection, op: Op) -> Result<Tally, WorkError> {
         let statement = match op {
             Op::Delete => self.delete(),
             Op::Update => self.update(db),
@@ -172,10 +172,10 @@ pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between
 
 /// Number of rows locked at a time. Removing one of them waits for the batch.
 #[cfg(feature = "postgres")]
-const BATCH: usize = 500;
+const LOCK_BATCH: usize = 500;
 /// If more rows differ, none is locked: a merge of that size delays other writers in any case.
 #[cfg(feature = "postgres")]
-const LIMIT: i64 = 50_000;
+const MAX_LOCKED_ROWS: i64 = 50_000;
 
 impl Merge {
     /// Makes a server read and log the pages of the rows that will change. After a checkpoint the first write to a page
@@ -196,14 +196,14 @@ impl Merge {
         let (table, differing, keys) = (self.table.name, self.table.differing(), self.table.keys.join(", "));
         let stored = format!("FROM {differing} WHERE op <> {}", Op::Insert.number());
         let rows: i64 = sql::<BigInt>(&format!("SELECT count(*) {stored}")).get_result(db)?;
-        if rows > LIMIT {
+        if rows > MAX_LOCKED_ROWS {
             return Ok(());
         }
         let same_key = each(self.table.keys.iter().copied(), "d.{} = t.{}", " AND ");
-        for offset in (0..rows).step_by(BATCH) {
+        for offset in (0..rows).step_by(LOCK_BATCH) {
             sql_query(format!(
                 "SELECT count(*) FROM (SELECT 1 FROM {table} AS t
-                 JOIN (SELECT {keys} {stored} ORDER BY {keys} LIMIT {BATCH} OFFSET {offset}) AS d ON {same_key}
+                 JOIN (SELECT {keys} {stored} ORDER BY {keys} LIMIT {LOCK_BATCH} OFFSET {offset}) AS d ON {same_key}
                  FOR KEY SHARE OF t SKIP LOCKED) AS touched"
             ))
             .execute(db)?;

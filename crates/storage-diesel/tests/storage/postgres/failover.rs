@@ -99,16 +99,16 @@ fn place(cluster: &Cluster) -> String {
 
 /// A subscriber that records what it receives.
 #[derive(Default)]
-struct Told(Mutex<Vec<ChangeBatch>>);
+struct Recorder(Mutex<Vec<ChangeBatch>>);
 
-impl Told {
+impl Recorder {
     fn take(&self) -> Vec<ChangeBatch> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
 #[async_trait]
-impl Subscriber for Told {
+impl Subscriber for Recorder {
     async fn receive(&self, news: &ChangeBatch) -> Result<(), StoreError> {
         self.0.lock().unwrap().push(news.clone());
         Ok(())
@@ -172,7 +172,7 @@ async fn reused_revisions_after_failover_reload_everything() {
     // A node with copies of both sessions, as of the second revision.
     let mut ports = InMemory::new().ports;
     ports.stores = Stores::of(&storage);
-    let (dispatcher, told) = (ChangeDispatcher::of(&ports), Arc::new(Told::default()));
+    let (dispatcher, told) = (ChangeDispatcher::of(&ports), Arc::new(Recorder::default()));
     let _progress = dispatcher.add(told.clone());
     dispatcher.catch_up().await.unwrap();
     told.take();

@@ -2,7 +2,7 @@
 
 use crate::{
     postgres::{
-        faults::{Holding, impatient},
+        faults::{HeldLock, impatient},
         schema::Schema,
     },
     sample::{Batches, CAP, NOTHING_ENDED, failure, guild, session, user},
@@ -42,7 +42,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let merging = DieselStorage::open_postgres(options.clone()).await.unwrap();
     let other = DieselStorage::open_postgres(options).await.unwrap();
     // The merge blocks in the middle of its writes.
-    let holding = Holding::take(&schema, "LOCK TABLE guilds IN EXCLUSIVE MODE");
+    let holding = HeldLock::take(&schema, "LOCK TABLE guilds IN EXCLUSIVE MODE");
     let syncing = tokio::spawn({
         let storage = merging.clone();
         async move {
@@ -81,7 +81,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
 async fn world_writes_wait_for_the_lock_and_sign_ins_do_not() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
-    let holding = Holding::take(&schema, WORLD);
+    let holding = HeldLock::take(&schema, WORLD);
     sign_in_and_report(&storage, 1).await;
     assert_eq!(failure(storage.put(Record::Blocked(user(1))).await).kind, StoreErrorKind::Unavailable);
     assert_eq!(storage.forget(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
@@ -95,7 +95,7 @@ async fn world_writes_wait_for_the_lock_and_sign_ins_do_not() {
 async fn a_sync_of_sessions_blocks_urgent_writes() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
-    let holding = Holding::take(&schema, "LOCK TABLE sessions IN EXCLUSIVE MODE");
+    let holding = HeldLock::take(&schema, "LOCK TABLE sessions IN EXCLUSIVE MODE");
     let importing = tokio::spawn({
         let storage = storage.clone();
         async move {

@@ -13,13 +13,13 @@ use std::{
 /// What happens to the response to the next commit.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(crate) enum Fate {
+pub(crate) enum CommitResponse {
     /// It is delivered.
-    Passed = 0,
+    Delivered = 0,
     /// It is dropped, and the connection is closed.
-    Cut = 1,
+    Disconnected = 1,
     /// It is dropped, and the connection stays open.
-    Muted = 2,
+    Withheld = 2,
 }
 
 /// Forwards all traffic in both directions, except the selected responses.
@@ -50,8 +50,8 @@ impl Proxy {
     }
 
     /// Sets what happens to the response to the next commit on any connection.
-    pub(crate) fn next_commit(&self, fate: Fate) {
-        self.next_commit.store(fate as u8, SeqCst);
+    pub(crate) fn next_commit(&self, response: CommitResponse) {
+        self.next_commit.store(response as u8, SeqCst);
     }
 }
 
@@ -68,14 +68,14 @@ fn received<'a>(from: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> 
 }
 
 fn carry(client: TcpStream, server: TcpStream, next_commit: Arc<AtomicU8>) {
-    let fate = Arc::new(AtomicU8::new(Fate::Passed as u8));
+    let response = Arc::new(AtomicU8::new(CommitResponse::Delivered as u8));
     let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let decided = Arc::clone(&fate);
+    let decided = Arc::clone(&response);
     thread::spawn(move || {
         let mut buffer = [0; 65_536];
         while let Some(part) = received(&mut from_client, &mut buffer) {
             if part.windows(7).any(|word| word == b"COMMIT\0") {
-                decided.store(next_commit.swap(Fate::Passed as u8, SeqCst), SeqCst);
+                decided.store(next_commit.swap(CommitResponse::Delivered as u8, SeqCst), SeqCst);
             }
             if to_server.write_all(part).is_err() {
                 break;
@@ -86,8 +86,8 @@ fn carry(client: TcpStream, server: TcpStream, next_commit: Arc<AtomicU8>) {
     thread::spawn(move || {
         let (mut server, mut client, mut buffer) = (server, client, [0; 65_536]);
         while let Some(part) = received(&mut server, &mut buffer) {
-            // The response follows the commit, so its fate is already decided.
-            match fate.load(SeqCst) {
+            // The response follows the commit, so what happens to it is already decided.
+            match response.load(SeqCst) {
                 1 => break,
                 2 => {}
                 _ => {

@@ -43,10 +43,10 @@ async fn rejects_a_backup_beside_the_log_of_another_database() {
     let (backup, log) = (fs::read(folder.file()).unwrap(), folder.path().join("companion.db-wal"));
     fs::write(&log, &left_over).unwrap();
     let refused = DieselStorage::open(folder.options()).await.unwrap_err();
-    assert!(matches!(refused, OpenError::OthersLog { .. }), "{refused:?}");
+    assert!(matches!(refused, OpenError::ForeignLog { .. }), "{refused:?}");
     assert!(refused.to_string().contains("companion.db-wal"), "{refused}");
-    assert!(matches!(folder.options().inspect(), Err(OpenError::OthersLog { .. })));
-    assert!(matches!(folder.options().pending(), Err(OpenError::OthersLog { .. })));
+    assert!(matches!(folder.options().inspect(), Err(OpenError::ForeignLog { .. })));
+    assert!(matches!(folder.options().pending(), Err(OpenError::ForeignLog { .. })));
     assert!(fs::read(folder.file()).unwrap() == backup && fs::read(&log).unwrap() == left_over);
     fs::remove_file(&log).unwrap();
     let restored = folder.open().await;

@@ -270,7 +270,7 @@ async fn in_a_process_with_small_files() {
     assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
     let told = refused.cause.to_string();
     assert!(told.starts_with("it may have been written or not: "), "{told}");
-    assert!(storage.statistics().given_up);
+    assert!(storage.statistics().has_given_up);
     let later = failure(storage.put(Record::Blocked(user(1))).await).cause.to_string();
     assert!(later.starts_with("nothing was written: ") && later.contains("restart"), "{later}");
     assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);

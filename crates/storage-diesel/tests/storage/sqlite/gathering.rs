@@ -32,7 +32,7 @@ impl Lock {
 
 /// Returns when every task spawned before has submitted its write. The runtime of these tests has one thread, on which
 /// tasks run in turn and submit first.
-async fn handed_over() {
+async fn all_submitted() {
     for _ in 0..3 {
         tokio::task::yield_now().await;
     }
@@ -48,7 +48,7 @@ where
     let lock = Lock::take(&folder);
     let tasks: Vec<_> = (0..100).map(|number| tokio::spawn(work(storage.clone(), number))).collect();
     // The first batch waits for the lock; all other writes queue behind it.
-    handed_over().await;
+    all_submitted().await;
     lock.release();
     for task in tasks {
         task.await.unwrap().unwrap();
@@ -92,9 +92,9 @@ async fn a_failed_write_does_not_fail_its_batch() {
         tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
     };
     let busy = create(2);
-    handed_over().await;
+    all_submitted().await;
     let (before, failing, after) = (create(3), create(1), create(4));
-    handed_over().await;
+    all_submitted().await;
     lock.release();
     busy.await.unwrap().unwrap();
     before.await.unwrap().unwrap();
@@ -116,7 +116,7 @@ async fn cancelled_writes_leave_no_open_transaction() {
             tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
         })
         .collect();
-    handed_over().await;
+    all_submitted().await;
     leaving.iter().for_each(tokio::task::JoinHandle::abort);
     lock.release();
     // The writer continues, and another process can take the write lock.
@@ -136,7 +136,7 @@ async fn close_completes_queued_writes_and_rejects_later_ones() {
             tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
         })
         .collect();
-    handed_over().await;
+    all_submitted().await;
     let closing = tokio::spawn({
         let storage = storage.clone();
         async move { storage.close().await }

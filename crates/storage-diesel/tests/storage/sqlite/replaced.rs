@@ -56,7 +56,7 @@ async fn rejects_writes_once_a_file_was_deleted_or_replaced() {
         let told = refusal(storage.create(&session(2), CAP, NOTHING_ENDED).await);
         assert!(told.starts_with("nothing was written: "), "{case}: {told}");
         assert!(told.contains(file.to_str().unwrap()) && told.contains("restart"), "{case}: {told}");
-        assert!(storage.statistics().given_up, "{case}");
+        assert!(storage.statistics().has_given_up, "{case}");
         let unfit = refusal(storage.check().await);
         assert!(unfit.contains(file.to_str().unwrap()), "{case}: {unfit}");
         // Reads continue.
@@ -75,7 +75,7 @@ async fn the_health_check_notices_a_deleted_file() {
     let storage = folder.open().await;
     fs::remove_file(folder.file()).unwrap();
     refusal(storage.check().await);
-    assert!(storage.statistics().given_up);
+    assert!(storage.statistics().has_given_up);
 }
 
 /// The file to remove when a connection to it is about to commit.

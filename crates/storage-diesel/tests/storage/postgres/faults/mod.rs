@@ -5,7 +5,7 @@ mod outage;
 
 use crate::{
     postgres::{
-        proxy::{Fate, Proxy},
+        proxy::{CommitResponse, Proxy},
         schema::{Schema, server},
     },
     sample::{failure, user},
@@ -40,9 +40,9 @@ pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
 }
 
 /// A transaction outside the storage that holds locks until it is dropped.
-pub(crate) struct Holding(PgConnection);
+pub(crate) struct HeldLock(PgConnection);
 
-impl Holding {
+impl HeldLock {
     pub(crate) fn take(schema: &Schema, statement: &str) -> Self {
         let mut connection = schema.connection();
         connection.batch_execute(&format!("BEGIN; {statement}")).unwrap();
@@ -59,7 +59,7 @@ async fn a_held_write_lock_rejects_writes_and_allows_reads() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     storage.put(Record::Blocked(user(1))).await.unwrap();
-    let holding = Holding::take(&schema, "SELECT id FROM history FOR UPDATE");
+    let holding = HeldLock::take(&schema, "SELECT id FROM history FOR UPDATE");
     let begun = Instant::now();
     assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
@@ -72,7 +72,7 @@ async fn a_held_write_lock_rejects_writes_and_allows_reads() {
 async fn a_slow_statement_times_out() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
-    let holding = Holding::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
+    let holding = HeldLock::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
     let begun = Instant::now();
     assert_eq!(kind(storage.is_blocked(user(1)).await), StoreErrorKind::Unavailable);
     assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
@@ -87,7 +87,7 @@ async fn a_killed_connection_fails_and_rolls_back_its_write() {
     let schema = Schema::new();
     let storage = schema.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();
-    let holding = Holding::take(&schema, "LOCK TABLE blocked IN EXCLUSIVE MODE");
+    let holding = HeldLock::take(&schema, "LOCK TABLE blocked IN EXCLUSIVE MODE");
     let writing = tokio::spawn({
         let storage = storage.clone();
         async move { storage.put(Record::Blocked(user(2))).await }
@@ -121,7 +121,7 @@ async fn rejects_a_read_in_time_if_every_connection_is_busy() {
     let schema = Schema::new();
     let options = PostgresOptions { readers: NonZeroU32::MIN, ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
-    let holding = Holding::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
+    let holding = HeldLock::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
     let occupying = tokio::spawn({
         let storage = storage.clone();
         async move { storage.is_blocked(user(1)).await }
@@ -150,7 +150,7 @@ async fn a_lost_commit_response_is_reported_as_uncertain() {
     let proxy = Proxy::to(&server());
     let storage = behind(&proxy, &schema, schema.options()).await;
     for number in 1..=3 {
-        proxy.next_commit(Fate::Cut);
+        proxy.next_commit(CommitResponse::Disconnected);
         let error = failure(storage.put(Record::Blocked(user(number))).await);
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert!(error.cause.to_string().contains("may have been written"), "{}", error.cause);
@@ -165,7 +165,7 @@ async fn replaces_the_connection_to_an_unresponsive_server() {
     let schema = Schema::new();
     let proxy = Proxy::to(&server());
     let storage = behind(&proxy, &schema, impatient(&schema)).await;
-    proxy.next_commit(Fate::Muted);
+    proxy.next_commit(CommitResponse::Withheld);
     let begun = Instant::now();
     assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
