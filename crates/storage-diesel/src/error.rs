@@ -32,8 +32,8 @@ pub enum OpenError {
     },
     /// The write-ahead log beside the file belongs to the database that was there before. Neither file was changed.
     #[error(
-        "{} is a backup that nobody has used yet, and {} belongs to the database that was there before: move that \
-         file away, and the one that ends in -shm, and start again",
+        "{} is an unused backup, and {} belongs to the previous database: move that file and the one that ends in \
+         -shm away, and start again",
         path.display(),
         log.display()
     )]

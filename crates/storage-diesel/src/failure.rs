@@ -21,7 +21,7 @@ pub(crate) enum WorkError {
 
 /// A row that cannot be converted to a domain value. The invalid value is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("table {table}, column {column} holds something that makes no sense")]
+#[error("table {table}, column {column} holds an invalid value")]
 pub(crate) struct RowError {
     pub(crate) table: &'static str,
     pub(crate) column: &'static str,

@@ -80,9 +80,9 @@ pub(crate) fn difference(found: &[Object], expected: &[Object]) -> Option<String
     let object = missing.or(foreign)?;
     let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
     let how = match (same_name(found), same_name(expected)) {
-        (true, true) => "is not as it should be",
+        (true, true) => "differs from the migrations",
         (false, _) => "is missing",
-        (true, false) => "does not belong there",
+        (true, false) => "is unexpected",
     };
     Some(format!("{} {} {how}", object.kind, object.name))
 }

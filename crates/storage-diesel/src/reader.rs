@@ -104,7 +104,7 @@ impl Readers {
     /// Waits for a connection. During a burst, such as after a restart, every caller gets one in turn. Returns `Err` if
     /// no read finished within `patience`, or after [`MAX_WAIT`].
     async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
-        let busy = || StoreError::unavailable("every connection that reads is busy");
+        let busy = || StoreError::unavailable("every read connection is busy");
         let begun = Instant::now();
         let mut waiting = pin!(Arc::clone(&self.permits).acquire_owned());
         loop {

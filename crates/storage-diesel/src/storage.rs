@@ -207,9 +207,7 @@ impl DieselStorage {
         if answer.withdraw() {
             writer.status().refused_writes.fetch_add(1, Relaxed);
             writer.replace_silent_thread(access);
-            return Err(StoreError::unavailable(
-                "nothing was written: others have been writing for too long",
-            ));
+            return Err(StoreError::unavailable("nothing was written: the write timed out in the queue"));
         }
         let Some(deadline) = limits.deadline else {
             return answer.wait().await;
@@ -229,7 +227,7 @@ impl DieselStorage {
         let permit = Arc::clone(&self.inner.sync_permits).acquire_owned();
         match timeout(self.inner.database.limits().sync_patience, permit).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(StoreError::unavailable("too many syncs are under way")),
+            _ => Err(StoreError::unavailable("too many syncs are in progress")),
         }
     }
 

@@ -75,7 +75,7 @@ impl Health for DieselStorage {
             self.read(move |db| Ok((database.check_file(), db.has_complete_schema()?))).await?;
         file.map_err(StoreError::unavailable)?;
         if !complete {
-            return Err(StoreError::unavailable("the schema is not the one that this version works with"));
+            return Err(StoreError::unavailable("the schema does not match this version"));
         }
         let failure = self.database().damage().or_else(|| self.writer().status().last_failure());
         match failure {

@@ -6,9 +6,9 @@ use std::fmt;
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Replaces a message that repeats the address.
-pub(super) const INVALID_ADDRESS: &str = "the address of the database makes no sense";
+pub(super) const INVALID_ADDRESS: &str = "the address of the database is invalid";
 /// Replaces a message that contains the password, even if only because the password is a common word.
-const WITHHELD: &str = "what the server or the system says is not shown, since the password occurs in it";
+const WITHHELD: &str = "the message is not shown because it contains the password";
 
 /// Connection options added unless the address sets them. An unreachable or unresponsive server is noticed within
 /// seconds. Of several servers the primary is chosen, because standbys lag behind.
@@ -82,7 +82,7 @@ pub enum AddressError {
     #[error("is not valid; characters such as / ? # @ in a password are written as %2F %3F %23 %40")]
     Form,
     /// A port is invalid.
-    #[error("has a port that is no number from 1 to 65535")]
+    #[error("has a port that is not a number from 1 to 65535")]
     Port,
     /// It contains an option that libpq does not know.
     #[error("has an option that PostgreSQL's client does not know")]

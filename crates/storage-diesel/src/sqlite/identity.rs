@@ -50,7 +50,7 @@ impl FileIdentity {
             let known = self.opened.get_or_init(|| found.clone());
             return if *known == found { Ok(connection) } else { Err(self.mark_lost(&self.path).into()) };
         }
-        Err(format!("{} is replaced again and again while it is opened", self.path.display()).into())
+        Err(format!("{} was replaced repeatedly while being opened", self.path.display()).into())
     }
 
     /// Returns an error if a path no longer leads to its file. The error is permanent.
@@ -65,7 +65,7 @@ impl FileIdentity {
             match FileId::of(path) {
                 Ok(found) if found == *known => {}
                 Err(error) if !means_absence(&error) => {
-                    return Err(format!("cannot tell whether {} is still there: {error}", path.display()));
+                    return Err(format!("cannot check whether {} still exists: {error}", path.display()));
                 }
                 Ok(_) | Err(_) => return Err(self.mark_lost(path)),
             }

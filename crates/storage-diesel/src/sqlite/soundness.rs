@@ -22,7 +22,7 @@ impl Soundness {
             self.damage().get_or_insert_with(|| {
                 tracing::error!(
                     error = message,
-                    "the database is damaged: no writes until it is found sound"
+                    "the database is damaged: no writes until a check of every page succeeds"
                 );
                 message.to_owned()
             });
@@ -38,7 +38,7 @@ impl Soundness {
     /// Records that every page was found intact.
     pub(super) fn restore(&self) {
         *self.damage() = None;
-        tracing::info!("the database was found sound again");
+        tracing::info!("the database passed a check of every page");
     }
 
     fn damage(&self) -> MutexGuard<'_, Option<String>> {

@@ -58,9 +58,9 @@ impl Unreadable {
             let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
             let key = key.to_string();
             if logged.len() < MAX_LOGGED && logged.insert((table, key.clone())) {
-                tracing::warn!(table, column, key, "a stored row cannot be read, and is left out");
+                tracing::warn!(table, column, key, "skipped an unreadable row");
                 if logged.len() == MAX_LOGGED {
-                    tracing::warn!("so many stored rows cannot be read that further ones are only counted");
+                    tracing::warn!("too many unreadable rows: further ones are counted, not logged");
                 }
             }
         })

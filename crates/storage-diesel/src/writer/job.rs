@@ -113,7 +113,7 @@ where
             (Some(Err(own)), _) => Err(own),
             (_, Some(why)) => Err(why.clone().into()),
             (Some(Ok(value)), None) => Ok(value),
-            (None, None) => Err(StoreError::unavailable("the write was not wanted any more")),
+            (None, None) => Err(StoreError::unavailable("the write was withdrawn")),
         };
         // The receiver is gone if the caller was cancelled.
         let _ = self.reply.send(result);

@@ -119,13 +119,13 @@ async fn rejects_an_altered_schema_with_the_first_difference() {
     for (alteration, expected) in [
         ("DROP TABLE spent_codes", "table spent_codes is missing"),
         ("DROP INDEX feedback_by_slot", "index feedback_by_slot is missing"),
-        ("ALTER TABLE staff ADD COLUMN extra TEXT", "table staff is not as it should be"),
-        ("ALTER TABLE staff ALTER COLUMN grants DROP NOT NULL", "table staff is not as it should be"),
+        ("ALTER TABLE staff ADD COLUMN extra TEXT", "table staff differs from the migrations"),
+        ("ALTER TABLE staff ALTER COLUMN grants DROP NOT NULL", "table staff differs from the migrations"),
         (
             "ALTER TABLE subscription_guilds DROP CONSTRAINT subscription_guilds_user_id_fkey",
-            "table subscription_guilds is not as it should be",
+            "table subscription_guilds differs from the migrations",
         ),
-        ("CREATE INDEX more ON staff (grants)", "index more does not belong there"),
+        ("CREATE INDEX more ON staff (grants)", "index more is unexpected"),
         ("DELETE FROM __diesel_schema_migrations WHERE version = '0006'", "already exists"),
     ] {
         let schema = Schema::new();

@@ -94,8 +94,8 @@ async fn rejects_an_altered_schema_with_the_first_difference() {
     for (alteration, expected) in [
         ("DROP TABLE spent_codes", "table spent_codes is missing"),
         ("DROP INDEX feedback_by_slot", "index feedback_by_slot is missing"),
-        ("ALTER TABLE staff ADD COLUMN extra TEXT", "table staff is not as it should be"),
-        ("CREATE TABLE other (id INTEGER)", "table other does not belong there"),
+        ("ALTER TABLE staff ADD COLUMN extra TEXT", "table staff differs from the migrations"),
+        ("CREATE TABLE other (id INTEGER)", "table other is unexpected"),
         ("DELETE FROM __diesel_schema_migrations WHERE version = '0006'", "already exists"),
     ] {
         let folder = Folder::new();
