@@ -1,4 +1,4 @@
-//! The changes of one write, and indexes over tables.
+//! The changes of one write, and secondary indexes of tables.
 
 use companion_domain::change::{Kind, Subject};
 use std::{
@@ -6,32 +6,31 @@ use std::{
     hash::Hash,
 };
 
-/// More changes of one kind in one write than this are told as [`Subject::Many`].
+/// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
 const NAMED: usize = 100;
 
-/// Collects what one write changes, until it becomes history.
+/// Collects the changes of one write, until they are appended to the history.
 ///
-/// A write that changes more than a hundred things of one kind, such as a sync, says so instead of naming each:
-/// whoever keeps copies loads that kind again. Sessions and grants are always named, since forgetting every copy of
-/// them would cost each signed-in user a look-up.
+/// A write that changes more than a hundred records of one kind, such as a sync, is summarised, and caches reload that
+/// kind. Sessions and grants are always named, because invalidating all copies would cost each signed-in user a lookup.
 #[derive(Default)]
 pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
 
 impl Journal {
-    /// Notes that this may be different now.
+    /// Notes that the subject may have changed.
     pub(crate) fn note(&mut self, subject: Subject) {
         let kind = subject.kind();
         let subjects = self.0.entry(kind).or_default();
         if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
             return;
         }
-        // One more than the limit is enough to know that it was passed.
+        // One more than the limit shows that it was exceeded.
         if always_named(kind) || subjects.len() <= NAMED {
             subjects.push(subject);
         }
     }
 
-    /// What was noted, kind by kind.
+    /// Returns the noted subjects, grouped by kind.
     pub(crate) fn into_subjects(self) -> impl Iterator<Item = Subject> {
         self.0.into_iter().flat_map(|(kind, subjects)| {
             if always_named(kind) || subjects.len() <= NAMED { subjects } else { vec![Subject::Many(kind)] }
@@ -43,7 +42,7 @@ const fn always_named(kind: Kind) -> bool {
     matches!(kind, Kind::Session | Kind::Grant)
 }
 
-/// Which rows belong to what, in their order. What has none takes no room.
+/// Maps keys to sorted sets of values. A key without values takes no memory.
 pub(crate) struct Index<K, V>(HashMap<K, BTreeSet<V>>);
 
 impl<K: Eq + Hash, V: Ord> Index<K, V> {

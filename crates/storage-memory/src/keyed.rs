@@ -7,28 +7,28 @@ use std::{
     hash::Hash,
 };
 
-/// A table whose rows come and go one by one, and whose changes are named by their key.
+/// A table whose rows are written one by one, and whose changes are named by key.
 pub(crate) trait Table {
     type Key: Ord + Clone;
     type Row;
 
-    /// The keys of all rows, in any order.
+    /// Returns the keys of all rows, in any order.
     fn keys(&self) -> Vec<Self::Key>;
 
     fn set(&mut self, key: Self::Key, row: Self::Row) -> Tally;
 
     fn unset(&mut self, key: &Self::Key) -> Tally;
 
-    /// What a change of this row is about.
+    /// Returns the subject of a change to this row.
     fn subject(&self, key: &Self::Key) -> Subject;
 
-    /// Adds a row or replaces it, and notes it where that made a difference.
+    /// Adds or replaces a row, and notes the change unless the row is equal.
     fn put(&mut self, key: Self::Key, row: Self::Row, journal: &mut Journal) -> Tally {
         let subject = self.subject(&key);
         noted(self.set(key, row), subject, journal)
     }
 
-    /// Removes a row, and notes it where that made a difference.
+    /// Removes a row, and notes the change if the row existed.
     fn remove(&mut self, key: &Self::Key, journal: &mut Journal) -> Tally {
         noted(self.unset(key), self.subject(key), journal)
     }
@@ -48,7 +48,7 @@ pub(crate) trait Table {
     }
 }
 
-/// A table that is nothing but a map.
+/// A table that is a plain map.
 pub(crate) struct Rows<K, R> {
     rows: HashMap<K, R>,
     subject: fn(K) -> Subject,
@@ -89,7 +89,7 @@ impl<K: Ord + Clone + Hash, R: PartialEq> Table for Rows<K, R> {
     }
 }
 
-/// Notes a change, where it was one.
+/// Notes a change, unless the tally is empty. Returns the tally.
 pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Tally {
     if tally != Tally::NOTHING {
         journal.note(subject);
@@ -97,7 +97,7 @@ pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Ta
     tally
 }
 
-/// Puts a row into a map, and says what that did.
+/// Puts a row into a map, and returns what changed.
 pub(crate) fn set<K: Eq + Hash, V: PartialEq>(rows: &mut HashMap<K, V>, key: K, row: V) -> Tally {
     match rows.entry(key) {
         Entry::Occupied(kept) if *kept.get() == row => Tally::NOTHING,
@@ -112,7 +112,7 @@ pub(crate) fn set<K: Eq + Hash, V: PartialEq>(rows: &mut HashMap<K, V>, key: K, 
     }
 }
 
-/// What removing a row did, told by what came out.
+/// Returns the tally of a removal, given the removed row.
 pub(crate) fn gone<T>(removed: Option<T>) -> Tally {
     removed.map_or(Tally::NOTHING, |_| Tally::REMOVED)
 }

@@ -1,4 +1,4 @@
-//! What the bot feeds and an import brings: one record at a time, as a batch, as a stream, or all at once.
+//! Records fed by the bot or an import: one at a time, as a batch, as a stream, or all at once.
 
 use crate::{
     journal::Journal,
@@ -16,7 +16,7 @@ use companion_domain::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// How many records of an export are handed over at once.
+/// Number of exported records sent at once.
 const BATCH: usize = 500;
 
 #[async_trait]
@@ -40,7 +40,7 @@ impl Records for MemoryStorage {
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        // The stream is read outside the lock, however long it takes; what it brought is then put in place at once.
+        // The stream is read outside the lock, however long it takes, and then applied atomically.
         let mut staged = Staged::default();
         while let Some(records) = source.next().await.map_err(SyncError::Source)? {
             records.into_iter().for_each(|numbered| staged.take(numbered));
@@ -92,7 +92,7 @@ fn apply(state: &mut State, mutation: Mutation, journal: &mut Journal) -> Tally 
 fn put(state: &mut State, record: Record, journal: &mut Journal) -> Tally {
     match record {
         Record::Guild(guild) => state.guilds.put(Arc::new(guild), journal),
-        // Nothing comes of the members of a guild that the same sync took away.
+        // Members of a guild that the same sync removed are ignored.
         Record::Member(Member { guild, user, roles }) => {
             state.guilds.put_member(guild, user, Arc::new(roles), journal).unwrap_or_default()
         }
@@ -139,7 +139,7 @@ fn find(state: &State, key: &Key) -> Option<Record> {
     }
 }
 
-/// The keys of all records of a kind, in order.
+/// Returns the keys of all records of a kind, in order.
 fn keys_of(state: &State, kind: Kind) -> Vec<Key> {
     let users = |users: Vec<UserId>, key: fn(UserId) -> Key| users.into_iter().map(key).collect();
     let mut keys: Vec<_> = match kind {
@@ -160,7 +160,7 @@ fn keys_of(state: &State, kind: Kind) -> Vec<Key> {
     keys
 }
 
-/// The keys of all that forgetting a user removes.
+/// Returns the keys of all records that `forget` removes.
 fn keys_about(state: &State, user: UserId) -> Vec<Key> {
     let sessions = state.sessions.of_user(user).map(|session| Key::Session(session.id));
     let members = state.guilds.of_member(user).map(|guild| Key::Member(guild, user));
@@ -184,7 +184,8 @@ fn remove_silent(state: &mut State, silent: &[(ClusterId, Timestamp)], journal: 
     tally
 }
 
-/// What a sync has brought so far: the last record of each key, a guild before its members, and the first line of the key.
+/// The records of a sync so far: the last one per key, with the first line of that key. A guild sorts before its
+/// members.
 #[derive(Default)]
 struct Staged(BTreeMap<Key, Numbered>);
 
@@ -194,7 +195,7 @@ impl Staged {
         self.0.insert(record.key(), Numbered { line, record });
     }
 
-    /// Changes the state to what was staged, or leaves it alone if a member's guild is not known.
+    /// Applies the staged records. Returns an error and changes nothing if a member's guild is unknown.
     fn apply(self, state: &mut State, replace: &Replace, journal: &mut Journal) -> Result<Tally, SyncError> {
         let Self(staged) = self;
         let unknown = |guild: GuildId| !state.guilds.has(guild) && !staged.contains_key(&Key::Guild(guild));
@@ -221,7 +222,7 @@ impl Staged {
             tally += put(state, record, journal);
         }
         if replace.kinds.contains(&Kind::Cluster) {
-            // No record brings a cluster, so all are left out.
+            // No record carries a cluster, so replacing clusters removes all of them.
             tally += state.clusters.merge(BTreeMap::new(), true, journal);
         }
         Ok(tally)

@@ -1,4 +1,4 @@
-//! The one state that all ports share, and the one lock over it.
+//! The state that all ports share, and its lock.
 
 use crate::{
     journal::Journal,
@@ -16,10 +16,10 @@ use companion_domain::{
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 
-/// How many changes are remembered unless told otherwise.
+/// Default number of changes kept in the history.
 const HISTORY: usize = 65_536;
 
-/// Everything the service keeps, in memory. Clones share what they hold.
+/// Implements every storage port in memory. Clones share their state.
 #[derive(Clone)]
 pub struct MemoryStorage {
     inner: Arc<Inner>,
@@ -30,18 +30,18 @@ struct Inner {
     latest: watch::Sender<Revision>,
 }
 
-/// All tables, and the history of what happened to them.
+/// All tables, and the history of their changes.
 pub(crate) struct State {
     pub(crate) sessions: Sessions,
     pub(crate) spent_codes: Marks,
-    /// What the platform asked everyone for, over or not.
+    /// The last pause requested by the platform, expired or not.
     pub(crate) platform_pause: Option<PlatformPause>,
     pub(crate) grants: Grants,
     pub(crate) guilds: Guilds,
     pub(crate) subscriptions: Subscriptions,
-    /// Permissions granted by name.
+    /// Permissions granted to individual users.
     pub(crate) staff: Rows<UserId, StaffPermissions>,
-    /// A row says nothing but that it is there.
+    /// A user is blocked if there is a row.
     pub(crate) blocked: Rows<UserId, ()>,
     pub(crate) feedback: FeedbackEntries,
     /// Places in the team, by user and category.
@@ -58,13 +58,13 @@ impl State {
 }
 
 impl MemoryStorage {
-    /// An empty store that remembers its last 65536 changes.
+    /// Creates an empty store that keeps its last 65536 changes.
     #[must_use]
     pub fn new() -> Self {
         Self::with_history(HISTORY)
     }
 
-    /// An empty store that remembers this many changes; who asks for older ones is told of a gap.
+    /// Creates an empty store that keeps this many changes. A request for older ones yields a gap.
     #[must_use]
     pub fn with_history(changes: usize) -> Self {
         let state = State {
@@ -85,17 +85,17 @@ impl MemoryStorage {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The state, as of one moment. Nothing may be awaited while it is held.
+    /// Locks the state for reading. Callers must not await while they hold the guard.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.inner.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state in one step. What is noted in the journal becomes history in the same step.
+    /// Changes the state atomically. Changes noted in the journal are appended to the history in the same step.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> T {
         self.write_changes(change).0
     }
 
-    /// Changes the state in one step, and tells what it changed. After an error nothing must be noted.
+    /// Changes the state atomically, and returns what changed. If `change` fails, it must not have noted anything.
     pub(crate) fn apply_with<E>(
         &self,
         change: impl FnOnce(&mut State, &mut Journal) -> Result<Tally, E>,
@@ -115,7 +115,7 @@ impl MemoryStorage {
         (result, changes)
     }
 
-    /// Returns when the newest revision is another than `revision`.
+    /// Waits until the newest revision differs from `revision`.
     pub(crate) async fn moved_from(&self, revision: Revision) {
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.inner.latest.subscribe().wait_for(|latest| *latest != revision).await;

@@ -4,23 +4,23 @@ use companion_domain::port::{IdentityError, IdentityErrorKind};
 use std::collections::HashMap;
 use tokio::sync::watch;
 
-/// The sorts of calls that the platform gets.
+/// The kinds of calls to the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IdentityCall {
-    /// A code for tokens.
+    /// Exchanges a code for tokens.
     Exchange,
-    /// The user behind a token.
+    /// Returns the user of a token.
     User,
-    /// The guilds of the user behind a token.
+    /// Returns the guilds of a token's user.
     Guilds,
-    /// A refresh token for new tokens.
+    /// Exchanges a refresh token for new tokens.
     Refresh,
-    /// The end of an authorisation.
+    /// Revokes an authorisation.
     Revoke,
 }
 
 impl IdentityCall {
-    /// All of them.
+    /// All kinds of calls.
     pub const ALL: [Self; 5] = [Self::Exchange, Self::User, Self::Guilds, Self::Refresh, Self::Revoke];
 }
 
@@ -41,7 +41,7 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// Counts the call, and returns once nobody holds calls of this sort.
+    /// Counts the call, and waits while calls of this kind are held. Returns the configured failure, if any.
     pub(super) async fn begin(&self, call: IdentityCall) -> Result<(), IdentityError> {
         self.change(call, |state| state.calls += 1);
         self.until(call, |state| state.holds == 0).await;
@@ -83,7 +83,7 @@ impl Calls {
     }
 }
 
-/// Keeps callers waiting until it is dropped.
+/// Blocks calls of one kind until it is dropped.
 pub struct Held {
     calls: Calls,
     call: IdentityCall,

@@ -1,4 +1,4 @@
-//! A chat platform in memory.
+//! An in-memory chat platform.
 
 mod calls;
 mod platform;
@@ -22,85 +22,86 @@ use std::{
     time::Duration,
 };
 
-/// An identity provider whose users, codes and tokens live in memory.
+/// An identity provider whose users, codes and tokens are in memory.
 ///
-/// It behaves as the real platform does: a code works once and for 100 seconds, an access token for seven days, a
-/// refresh token once, and revoking any token of a user ends all of them. On top of that it can be told to fail, to
-/// keep callers waiting, and to say how often it was asked.
+/// It behaves like the real platform: a code works once within 100 seconds, an access token for seven days, a refresh
+/// token once, and revoking any token of a user revokes all of them. Tests can also make it fail, block callers, and
+/// count calls.
 pub struct MemoryIdentity {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     platform: Mutex<Platform>,
     calls: Calls,
-    /// How long to wait, where exchanges do not even go out.
+    /// If set, exchanges are rejected with this wait before they are sent.
     closed: Mutex<Option<Duration>>,
 }
 
 impl MemoryIdentity {
-    /// A platform without users.
+    /// Creates a platform without users.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { clock, entropy, platform: Mutex::default(), calls: Calls::default(), closed: Mutex::default() }
     }
 
-    /// Adds a user who is in these guilds, or replaces them.
+    /// Adds or replaces a user, who is in these guilds.
     pub fn put_user(&self, user: User, guilds: Vec<Membership>) {
         self.platform().put_user(user, guilds);
     }
 
-    /// A new code for a user, as the platform would hand it to their browser. A user it does not know gets one too,
-    /// and it is refused.
+    /// Issues a code for a user, as the platform would send it to the browser. An unknown user gets a code as well, but
+    /// its exchange fails.
     pub fn issue_code(&self, user: UserId) -> String {
         self.issue_code_for(user, CodeTerms::default())
     }
 
-    /// A new code for a user that can only be exchanged on these terms.
+    /// Issues a code that can only be exchanged on these terms.
     pub fn issue_code_for(&self, user: UserId, terms: CodeTerms) -> String {
         let code = self.random_text("code");
         self.platform().add_code(code.clone(), user, terms, self.clock.now());
         code
     }
 
-    /// Makes the user's access tokens invalid ahead of time. Their refresh tokens still work.
+    /// Expires the user's access tokens early. Their refresh tokens still work.
     pub fn expire_access(&self, user: UserId) {
         self.platform().expire_access(user, self.clock.now());
     }
 
-    /// Ends all tokens of a user, as when they remove the application from their account.
+    /// Revokes all tokens of a user, as when they remove the application from their account.
     pub fn end_authorisation(&self, user: UserId) {
         self.platform().end_authorisation(user);
     }
 
-    /// Whether the user has tokens that could still be used.
+    /// Returns whether the user has tokens that can still be used.
     #[must_use]
     pub fn is_authorised(&self, user: UserId) -> bool {
         self.platform().is_authorised(user)
     }
 
-    /// Makes every later call of this sort fail in this way, or work again. An exchange that fails after it was sent
-    /// spends its code.
+    /// Makes every later call of this kind fail with this error, or succeed again with `None`. An exchange that fails
+    /// after it was sent spends its code.
     pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
         self.calls.fail_with(call, failure);
     }
 
-    /// Lets no exchange go out, as an adapter does that was told to wait for this long; or lets them go out again.
+    /// Rejects exchanges before they are sent, like an adapter that was told to wait this long. `None` accepts them
+    /// again.
     pub fn close_to_exchanges(&self, wait: Option<Duration>) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = wait;
     }
 
-    /// Keeps callers of this sort waiting until what is returned is dropped.
+    /// Blocks calls of this kind until the returned guard is dropped.
     #[must_use]
     pub fn hold(&self, call: IdentityCall) -> Held {
         self.calls.hold(call)
     }
 
-    /// How often a call of this sort was made, whatever came of it.
+    /// Returns the number of calls of this kind, failed ones included.
     #[must_use]
     pub fn calls(&self, call: IdentityCall) -> u64 {
         self.calls.calls(call)
     }
 
-    /// Returns when calls of this sort were made this often.
+    /// Waits until this many calls of this kind were made.
     pub async fn called(&self, call: IdentityCall, times: u64) {
         self.calls.called(call, times).await;
     }

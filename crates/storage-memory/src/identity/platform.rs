@@ -1,4 +1,4 @@
-//! What the platform knows: accounts, codes and tokens.
+//! State of the platform: accounts, codes and tokens.
 
 use companion_domain::{
     model::{CodeVerifier, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId, WebUrl},
@@ -6,21 +6,21 @@ use companion_domain::{
 };
 use std::collections::{HashMap, VecDeque};
 
-/// How long a code can be exchanged.
+/// Lifetime of a code.
 const CODE_LIFETIME: Span = Span::from_seconds(100);
-/// How long an access token works.
+/// Lifetime of an access token.
 const ACCESS_LIFETIME: Span = Span::from_seconds(7 * 24 * 60 * 60);
-/// How many pairs of tokens a user can have; the oldest goes.
+/// Maximum number of token pairs per user. Beyond it the oldest is dropped.
 const PAIRS: usize = 16;
 
-/// What a code may be exchanged with. What is left out is not checked.
+/// Conditions for the exchange of a code. `None` is not checked.
 #[derive(Debug, Clone, Default)]
 pub struct CodeTerms {
-    /// The PKCE verifier that must come with the code.
+    /// The PKCE verifier that must accompany the code.
     pub verifier: Option<CodeVerifier>,
-    /// The redirect URI that must come with the code.
+    /// The redirect URI that must accompany the code.
     pub redirect: Option<WebUrl>,
-    /// What the user granted, as scopes with spaces between them; everything where nothing is said.
+    /// The granted scopes, separated by spaces. `None` grants all of them.
     pub scope: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Platform {
         self.codes.insert(code, Code { user, terms, expires_at: now.after(CODE_LIFETIME.get()) });
     }
 
-    /// Spends a code, whatever comes of it. Gives the user where it was good, and what they granted where that is said.
+    /// Spends a code, valid or not. Returns its user and granted scopes, or `None` if it is invalid.
     pub(super) fn take_code(
         &mut self,
         exchange: &CodeExchange,
@@ -73,7 +73,7 @@ impl Platform {
         good.then_some((user, terms.scope))
     }
 
-    /// Gives a user a new pair of tokens.
+    /// Issues a token pair for a user.
     pub(super) fn authorise(
         &mut self,
         user: UserId,
@@ -98,7 +98,7 @@ impl Platform {
         tokens
     }
 
-    /// The account behind an access token that works.
+    /// Returns the account of a valid access token.
     pub(super) fn account(&self, access: &str, now: Timestamp) -> Option<&Account> {
         let user = self.owners.get(access)?;
         let works = |pair: &Pair| pair.access == access && pair.expires_at > now;
@@ -106,7 +106,7 @@ impl Platform {
         self.accounts.get(user).filter(|_| found)
     }
 
-    /// Spends a refresh token and the access token that came with it. Gives their user.
+    /// Spends a refresh token and its access token. Returns their user.
     pub(super) fn take_refresh(&mut self, refresh: &str) -> Option<UserId> {
         let user = *self.owners.get(refresh)?;
         let pairs = self.pairs.get_mut(&user)?;
@@ -117,7 +117,7 @@ impl Platform {
         Some(user)
     }
 
-    /// Whose token this is, access or refresh.
+    /// Returns the owner of an access or refresh token.
     pub(super) fn owner(&self, token: &str) -> Option<UserId> {
         self.owners.get(token).copied()
     }

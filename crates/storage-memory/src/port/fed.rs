@@ -1,4 +1,4 @@
-//! What reads what the bot feeds.
+//! Ports that read the records fed by the bot.
 
 use crate::state::MemoryStorage;
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! The ports, one thin implementation each.
+//! A thin implementation of each port.
 
 mod fed;
 mod people;

@@ -1,4 +1,4 @@
-//! Sessions, grants, used codes and pauses of the platform.
+//! Ports over sessions, grants, used codes and pauses of the platform.
 
 use crate::{keyed::Table, state::MemoryStorage};
 use async_trait::async_trait;
@@ -126,7 +126,7 @@ impl SessionStore for MemoryStorage {
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
-        // All sessions are looked at under the shared lock, so that nobody waits for the search.
+        // The search runs under the shared lock, so that no reader waits for it.
         let over: Vec<_> = {
             let state = self.read();
             let over = state.sessions.all().filter(|session| ended.has_ended(session));

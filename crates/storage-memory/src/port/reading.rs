@@ -1,4 +1,4 @@
-//! The change feed, listings, and how the store is.
+//! Ports over the change feed, listings and health.
 
 use crate::state::MemoryStorage;
 use async_trait::async_trait;
@@ -44,7 +44,7 @@ impl Listings for MemoryStorage {
 #[async_trait]
 impl Health for MemoryStorage {
     async fn check(&self) -> Result<(), StoreError> {
-        // Memory is fit as long as it can be read, for no write of it ever failed.
+        // Memory is healthy as long as it can be read, because its writes never fail.
         drop(self.read());
         Ok(())
     }

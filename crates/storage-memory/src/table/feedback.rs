@@ -11,8 +11,8 @@ use companion_domain::{
 };
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
-/// Feedback by its id and by who wrote it, and the positive entries numbered from 0 without holes, so that picking
-/// some costs the same however many there are.
+/// Feedback by id and by submitter. Positive entries are numbered from 0 without gaps, so that a random pick costs the
+/// same however many there are.
 #[derive(Default)]
 pub(crate) struct FeedbackEntries {
     by_id: BTreeMap<FeedbackId, Entry>,
@@ -22,7 +22,7 @@ pub(crate) struct FeedbackEntries {
 
 struct Entry {
     feedback: Arc<Feedback>,
-    /// Its number among the positive ones.
+    /// Its number among the positive entries.
     index: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl FeedbackEntries {
     fn take(&mut self, id: &FeedbackId) -> Option<Arc<Feedback>> {
         let Entry { feedback, index } = self.by_id.remove(id)?;
         if let Some(index) = index {
-            // The last one moves into the gap.
+            // The last entry moves into the gap.
             self.positive.swap_remove(index);
             if let Some(moved) = self.positive.get(index).and_then(|moved| self.by_id.get_mut(&moved.id)) {
                 moved.index = Some(index);
@@ -57,7 +57,7 @@ impl FeedbackEntries {
         Some(feedback)
     }
 
-    /// Positive entries in the order of their ids.
+    /// Returns positive entries, ordered by id.
     pub(crate) fn positive_after(&self, after: Option<&FeedbackId>) -> impl Iterator<Item = &Arc<Feedback>> {
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.by_id.range((begin, Bound::Unbounded)).map(|(_, entry)| entry);

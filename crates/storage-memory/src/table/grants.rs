@@ -1,4 +1,4 @@
-//! What the platform granted us to do in users' names.
+//! Grants: what the platform lets this service do on behalf of users.
 
 use crate::{
     journal::Journal,
@@ -11,12 +11,12 @@ use companion_domain::{
 };
 use std::{collections::HashMap, num::NonZeroU32};
 
-/// Grants by their user.
+/// Grants by user.
 #[derive(Default)]
 pub(crate) struct Grants {
     by_user: HashMap<UserId, StoredGrant>,
-    /// The highest version ever written. One count for all users: a grant that is removed and made anew never repeats
-    /// a version that a slow refresh still has in hand.
+    /// The highest version ever written, over all users. A grant that is removed and created again never repeats a
+    /// version that a slow refresh still holds.
     newest: u64,
 }
 
@@ -30,12 +30,12 @@ impl Grants {
         self.by_user.contains_key(&user)
     }
 
-    /// Whether the grant still has this version.
+    /// Returns whether the grant still has this version.
     pub(crate) fn is_at(&self, user: UserId, version: GrantVersion) -> bool {
         self.by_user.get(&user).is_some_and(|stored| stored.grant.version == version)
     }
 
-    /// Writes a grant, whatever was there.
+    /// Writes a grant unconditionally.
     pub(crate) fn replace(
         &mut self,
         user: UserId,
@@ -51,7 +51,7 @@ impl Grants {
         self.by_user.get(&user).map(|stored| stored.grant.clone())
     }
 
-    /// Claims the refresh of a grant, unless someone else's claim stands that is not known to be dead.
+    /// Claims the refresh of a grant, unless another claim exists that is not known to be dead.
     pub(crate) fn claim(
         &mut self,
         user: UserId,
@@ -97,7 +97,7 @@ impl Grants {
         Ok(next)
     }
 
-    /// The next users by their number, of those for whom this holds.
+    /// Returns the next users, in order of their ids, that satisfy the predicate.
     pub(crate) fn page(
         &self,
         after: Option<UserId>,
@@ -111,7 +111,7 @@ impl Grants {
         users
     }
 
-    /// The grant, where it still has this version.
+    /// Returns the grant if it still has this version.
     fn at(&mut self, user: UserId, version: GrantVersion) -> Option<&mut StoredGrant> {
         self.by_user.get_mut(&user).filter(|stored| stored.grant.version == version)
     }

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-/// Guilds with their members, and which guilds know each user.
+/// Guilds with their members, and the guilds of each user.
 #[derive(Default)]
 pub(crate) struct Guilds {
     by_id: HashMap<GuildId, KnownGuild>,
@@ -45,7 +45,7 @@ impl Guilds {
         self.by_id.contains_key(&guild)
     }
 
-    /// The guilds in which a user's roles are known.
+    /// Returns the guilds in which a user's roles are known.
     pub(crate) fn of_member(&self, user: UserId) -> impl Iterator<Item = GuildId> {
         self.of_member.of(&user).copied()
     }
@@ -66,7 +66,7 @@ impl Guilds {
         noted(tally, Subject::Guild(id), journal)
     }
 
-    /// Removes a guild. Its members go along: they are noted, and not counted.
+    /// Removes a guild and its members. The members are noted as changes, but not counted.
     pub(crate) fn remove(&mut self, guild: GuildId, journal: &mut Journal) -> Tally {
         let Some(known) = self.by_id.remove(&guild) else {
             return Tally::NOTHING;
@@ -78,7 +78,7 @@ impl Guilds {
         noted(Tally::REMOVED, Subject::Guild(guild), journal)
     }
 
-    /// Sets a member's roles. Nothing where the guild is not known.
+    /// Sets the roles of a member. Returns `None` if the guild is unknown.
     pub(crate) fn put_member(
         &mut self,
         guild: GuildId,
@@ -93,7 +93,7 @@ impl Guilds {
         Some(noted(tally, Subject::Member(guild, user), journal))
     }
 
-    /// Forgets a member's roles. Nothing where the guild is not known.
+    /// Removes the roles of a member. Returns `None` if the guild is unknown.
     pub(crate) fn remove_member(
         &mut self,
         guild: GuildId,

@@ -4,7 +4,7 @@ use crate::journal::Journal;
 use companion_domain::change::{Change, Changes, Revision};
 use std::collections::VecDeque;
 
-/// The last changes, without holes, up to `latest`.
+/// The most recent changes, gap-free up to `latest`.
 pub(crate) struct History {
     changes: VecDeque<Change>,
     latest: Revision,
@@ -16,7 +16,7 @@ impl History {
         Self { changes: VecDeque::new(), latest: Revision(0), limit }
     }
 
-    /// Gives each change its revision, and returns them.
+    /// Assigns revisions to the changes, and returns them.
     pub(crate) fn append(&mut self, journal: Journal) -> Vec<Change> {
         let revisions = (self.latest.0 + 1..).map(Revision);
         let changes: Vec<_> = revisions
@@ -37,7 +37,7 @@ impl History {
     }
 
     pub(crate) fn since(&self, revision: Revision) -> Changes {
-        // Revisions count up by one, so the distance to the newest is the number of changes that are asked for.
+        // Revisions are gap-free, so the distance to the newest is the number of requested changes.
         let wanted =
             self.latest.0.checked_sub(revision.0).and_then(|distance| usize::try_from(distance).ok());
         match wanted.and_then(|wanted| self.changes.len().checked_sub(wanted)) {

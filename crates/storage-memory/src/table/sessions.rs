@@ -12,7 +12,7 @@ use companion_domain::{
 };
 use std::{collections::HashMap, num::NonZeroU32};
 
-/// Sessions by their id, and each user's in order of creation.
+/// Sessions by id, and the sessions of each user in order of creation.
 #[derive(Default)]
 pub(crate) struct Sessions {
     by_id: HashMap<TokenHash, Session>,
@@ -36,12 +36,12 @@ impl Sessions {
         self.of_user.has(&user)
     }
 
-    /// A user's sessions, the oldest first.
+    /// Returns the sessions of a user, oldest first.
     pub(crate) fn of_user(&self, user: UserId) -> impl Iterator<Item = &Session> {
         self.of_user.of(&user).filter_map(|(_, id)| self.by_id.get(id))
     }
 
-    /// Adds a session, and takes away those that are too many.
+    /// Adds a session. Returns the sessions evicted because the user exceeded `cap`.
     pub(crate) fn create(
         &mut self,
         session: &Session,
@@ -60,14 +60,14 @@ impl Sessions {
         Ok(gone)
     }
 
-    /// Moves a last use forward. Use is no news: a session that is seen again has neither begun nor ended.
+    /// Advances the last use of a session. Not a change: a session that is used again has neither begun nor ended.
     pub(crate) fn touch(&mut self, id: &TokenHash, time: Timestamp) {
         if let Some(session) = self.by_id.get_mut(id) {
             session.last_seen_at = session.last_seen_at.max(time);
         }
     }
 
-    /// Ends those of the sessions for which this holds, and returns them.
+    /// Ends the sessions that satisfy the predicate, and returns them.
     pub(crate) fn end(
         &mut self,
         ids: &[TokenHash],
@@ -82,7 +82,7 @@ impl Sessions {
         ending
     }
 
-    /// Ends all sessions of a user.
+    /// Ends all sessions of a user, and returns them.
     pub(crate) fn end_all(&mut self, user: UserId, journal: &mut Journal) -> Vec<Session> {
         let ids: Vec<_> = self.of_user(user).map(|session| session.id).collect();
         self.end(&ids, |_| true, journal)

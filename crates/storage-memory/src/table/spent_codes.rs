@@ -3,11 +3,11 @@
 use companion_domain::model::{CodeFingerprint, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
-/// How many marks are kept at most. Past that the one that would run out first goes early; the platform refuses a
-/// used code anyway, and codes live a fraction of the time that marks do.
+/// Maximum number of marks. Beyond it, the mark that expires first is dropped early. The platform rejects a used code
+/// anyway, and codes live much shorter than marks.
 const MARKS: usize = 262_144;
 
-/// Marks by code, and in the order in which they run out.
+/// Marks by code, and in order of expiry.
 #[derive(Default)]
 pub(crate) struct Marks {
     until: HashMap<CodeFingerprint, Timestamp>,

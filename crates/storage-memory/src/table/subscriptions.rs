@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-/// Subscriptions by their user, and who names each guild.
+/// Subscriptions by user, and the users whose subscriptions name each guild.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     by_user: HashMap<UserId, Arc<Subscription>>,

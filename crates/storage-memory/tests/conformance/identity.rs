@@ -1,4 +1,4 @@
-//! The identity provider in memory, which is its own platform.
+//! Conformance of the in-memory identity provider, which is its own platform.
 
 use companion_storage_memory::MemoryIdentity;
 use companion_testkit::{

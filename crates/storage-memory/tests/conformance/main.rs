@@ -1,4 +1,4 @@
-//! The memory adapters keep what their ports promise.
+//! Conformance of the memory adapters to their ports.
 
 mod identity;
 

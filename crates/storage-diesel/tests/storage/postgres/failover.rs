@@ -186,7 +186,7 @@ async fn reused_revisions_after_failover_reload_everything() {
     let changes = told_after_failover(&storage, known).await;
     let latest = elsewhere.latest().await.unwrap();
     assert_eq!(changes, Changes::Gap(latest));
-    assert!(latest > known, "whoever waits for later changes is woken");
+    assert!(latest > known, "waiting nodes are woken");
 
     dispatcher.catch_up().await.unwrap();
     assert_eq!(told.take(), [ChangeBatch::Everything]);

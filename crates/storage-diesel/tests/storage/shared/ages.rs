@@ -209,7 +209,7 @@ async fn sessions(storage: &DieselStorage) {
     // The holder of this claim died long ago.
     let claim =
         async |dead| storage.claim_refresh(user_id(8), empty.version, at(1_800_000_001), dead).await.unwrap();
-    let Claimed::Held(until) = claim(None).await else { panic!("nobody holds it") };
+    let Claimed::Held(until) = claim(None).await else { panic!("the claim is not held") };
     assert_eq!(claim(Some(until)).await, Claimed::Granted);
     assert_eq!(storage.unused(None, CAP).await.unwrap(), [8, 9, 10].map(user_id));
     // A new version is higher than every migrated one.

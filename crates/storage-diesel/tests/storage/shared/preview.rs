@@ -18,7 +18,7 @@ pub(crate) async fn a_preview_returns_the_tally_and_changes_nothing<P: Place>() 
     let before = storage.latest().await.unwrap();
     let previewed = storage.preview(&replace, &mut records(1001..=3000)).await.unwrap();
     assert_eq!((previewed.added, previewed.changed, previewed.removed), (1000, 0, 1000));
-    assert_eq!(storage.latest().await.unwrap(), before, "nobody hears of it");
+    assert_eq!(storage.latest().await.unwrap(), before, "a preview records no change");
     assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_some());
     assert!(Records::find(&storage, &Key::Guild(guild(3000).id)).await.unwrap().is_none());
     // The sync changes exactly what the preview returned.

@@ -139,7 +139,7 @@ async fn rejects_a_damaged_file_unchanged() {
     let mut scribbled = whole.clone();
     scribbled[8192..12288].fill(0xA5);
     let cases = [
-        ("text", b"This is no database, but somebody's notes.".repeat(200)),
+        ("text", b"This is a text file, not an SQLite database.".repeat(200)),
         ("cut in half", whole[..whole.len() / 2].to_vec()),
         ("scribbled over", scribbled),
         ("header gone", [vec![0; 100], whole[100..].to_vec()].concat()),

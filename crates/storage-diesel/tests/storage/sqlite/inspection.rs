@@ -21,7 +21,7 @@ fn inspects_a_closed_database_without_creating_a_log() {
     let folder = Folder::new();
     folder.options().migrate().unwrap();
     folder.run("INSERT INTO clusters (id, report, received_at) VALUES ('one', '{}', 7000000)");
-    assert_eq!(names(folder.path()), ["companion.db"], "whoever closes last takes the log away");
+    assert_eq!(names(folder.path()), ["companion.db"], "the last connection removes the log");
     let before = content(folder.path());
     let found = folder.options().inspect().unwrap();
     assert_eq!((found.pending, found.last_report, found.write), (vec![], Some(at(7)), None));

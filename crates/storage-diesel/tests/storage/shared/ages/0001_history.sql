@@ -1,4 +1,4 @@
--- A history that has forgotten its first changes, with one about a cluster whose id no cluster could have today.
+-- A trimmed history, with a change of a cluster whose id is invalid today.
 UPDATE history SET revision = 43, grant_offset = 12;
 INSERT INTO changes (revision, kind, subject) VALUES
     (41, 'team', ''),

@@ -1,4 +1,4 @@
--- The second has an address that is none today, the fourth a rating beyond five stars.
+-- The second has an address that is invalid today, the fourth a rating above five.
 INSERT INTO feedback (id, message, rating, submitted_at, submitter_id, submitter_username, submitter_name, submitter_avatar, slot)
 VALUES
     ('f-1', 'Splendid', 5, 1700000000000000, 7, 'u', 'U', 'https://cdn.example/a.png', 0),

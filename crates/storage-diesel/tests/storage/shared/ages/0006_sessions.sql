@@ -1,8 +1,8 @@
--- Two bytes are no hash of a token.
+-- Two bytes are not a token hash.
 INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES
     (X'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 7, 4000000000000000, 4000000000000001),
     (X'00ff', 7, 1, 1);
--- A whole grant, one without anything, and two whose lists have a form that is not known: with tokens and without.
+-- A complete grant, an empty one, and two whose lists have an unknown format: with and without tokens.
 INSERT INTO grants (user_id, version, tokens, list, fetched_at, claim_until) VALUES
     (7, 55, X'0102', X'010000000000000001000000000000000801', 1700000000000000, NULL),
     (8, 14, NULL, NULL, NULL, 1700000000000000),

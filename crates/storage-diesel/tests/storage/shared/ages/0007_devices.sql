@@ -1,2 +1,2 @@
--- A device that said what it is, beside those of before.
+-- A session with a user agent, beside those without.
 UPDATE sessions SET user_agent = 'Browser/1.0 (X11; Linux x86_64)' WHERE user_id = 7 AND created_at = 4000000000000000;

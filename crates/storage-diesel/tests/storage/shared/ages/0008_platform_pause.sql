@@ -1,2 +1,2 @@
--- The platform once asked everyone to wait for five seconds.
+-- The platform asked for a pause of five seconds.
 INSERT INTO platform_pause (id, said_at, wait) VALUES (1, 4000000000000000, 5000000);
