@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_a_hundred_changes_of_a_kind_are_named_and_more_are_summed_up() {
+    fn names_up_to_100_changes_of_a_kind_and_summarises_more() {
         let blocked = |count| (1..=count).map(|user| Subject::Blocked(UserId::new(user).unwrap()));
         assert_eq!(noted(blocked(100)), blocked(100).collect::<Vec<_>>());
         for count in [101, 102, 1000] {

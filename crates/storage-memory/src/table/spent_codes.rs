@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_have_run_out_take_no_room() {
+    fn expired_marks_are_dropped() {
         let mut marks = Marks::default();
         for second in 0..1000 {
             assert!(marks.spend(code(second), at(second), at(second + 10)));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_codes_pushes_out_the_oldest_marks_and_takes_no_more_room() {
+    fn drops_the_marks_that_expire_first_beyond_the_maximum() {
         let mut marks = Marks::default();
         let until = |number: usize| Timestamp::from_micros(600_000_000 + i64::try_from(number).unwrap());
         for number in 0..MARKS + 2 {
