@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
-const NAMED: usize = 100;
+const MAX_NAMED: usize = 100;
 
 /// Collects the changes of one write, until they are appended to the history.
 ///
@@ -25,7 +25,7 @@ impl Journal {
             return;
         }
         // One more than the limit shows that it was exceeded.
-        if always_named(kind) || subjects.len() <= NAMED {
+        if always_named(kind) || subjects.len() <= MAX_NAMED {
             subjects.push(subject);
         }
     }
@@ -33,7 +33,11 @@ impl Journal {
     /// Returns the noted subjects, grouped by kind.
     pub(crate) fn into_subjects(self) -> impl Iterator<Item = Subject> {
         self.0.into_iter().flat_map(|(kind, subjects)| {
-            if always_named(kind) || subjects.len() <= NAMED { subjects } else { vec![Subject::Many(kind)] }
+            if always_named(kind) || subjects.len() <= MAX_NAMED {
+                subjects
+            } else {
+                vec![Subject::Many(kind)]
+            }
         })
     }
 }

@@ -81,7 +81,7 @@ impl<K: Ord + Clone + Hash, R: PartialEq> Table for Rows<K, R> {
     }
 
     fn unset(&mut self, key: &K) -> Tally {
-        gone(self.rows.remove(key))
+        removal_tally(self.rows.remove(key))
     }
 
     fn subject(&self, key: &K) -> Subject {
@@ -113,6 +113,6 @@ pub(crate) fn set<K: Eq + Hash, V: PartialEq>(rows: &mut HashMap<K, V>, key: K, 
 }
 
 /// Returns the tally of a removal, given the removed row.
-pub(crate) fn gone<T>(removed: Option<T>) -> Tally {
+pub(crate) fn removal_tally<T>(removed: Option<T>) -> Tally {
     removed.map_or(Tally::NOTHING, |_| Tally::REMOVED)
 }

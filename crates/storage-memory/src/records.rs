@@ -17,7 +17,7 @@ use companion_domain::{
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Number of exported records sent at once.
-const BATCH: usize = 500;
+const EXPORT_BATCH: usize = 500;
 
 #[async_trait]
 impl Records for MemoryStorage {
@@ -54,7 +54,7 @@ impl Records for MemoryStorage {
             let keys = Kind::ALL.into_iter().flat_map(|kind| keys_of(&state, kind));
             keys.filter_map(|key| find(&state, &key)).collect()
         };
-        for records in records.chunks(BATCH) {
+        for records in records.chunks(EXPORT_BATCH) {
             sink.take(records.to_vec()).await.map_err(SyncError::Sink)?;
         }
         Ok(())

@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 
 /// Default number of changes kept in the history.
-const HISTORY: usize = 65_536;
+const DEFAULT_HISTORY: usize = 65_536;
 
 /// Implements every storage port in memory. Clones share their state.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl MemoryStorage {
     /// Creates an empty store that keeps its last 65536 changes.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_history(HISTORY)
+        Self::with_history(DEFAULT_HISTORY)
     }
 
     /// Creates an empty store that keeps this many changes. A request for older ones yields a gap.
@@ -116,7 +116,7 @@ impl MemoryStorage {
     }
 
     /// Waits until the newest revision differs from `revision`.
-    pub(crate) async fn moved_from(&self, revision: Revision) {
+    pub(crate) async fn wait_for_other(&self, revision: Revision) {
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.inner.latest.subscribe().wait_for(|latest| *latest != revision).await;
     }

@@ -11,7 +11,7 @@ const CODE_LIFETIME: Span = Span::from_seconds(100);
 /// Lifetime of an access token.
 const ACCESS_LIFETIME: Span = Span::from_seconds(7 * 24 * 60 * 60);
 /// Maximum number of token pairs per user. Beyond it the oldest is dropped.
-const PAIRS: usize = 16;
+const MAX_PAIRS: usize = 16;
 
 /// Conditions for the exchange of a code. `None` is not checked.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +90,7 @@ impl Platform {
         };
         let pairs = self.pairs.entry(user).or_default();
         pairs.push_back(Pair { access, refresh, expires_at });
-        let excess = pairs.len().saturating_sub(PAIRS);
+        let excess = pairs.len().saturating_sub(MAX_PAIRS);
         for old in pairs.drain(..excess) {
             self.owners.remove(&old.access);
             self.owners.remove(&old.refresh);

@@ -20,7 +20,7 @@ impl ChangeFeed for MemoryStorage {
     }
 
     async fn wait_for_change(&self, revision: Revision) {
-        self.moved_from(revision).await;
+        self.wait_for_other(revision).await;
     }
 }
 

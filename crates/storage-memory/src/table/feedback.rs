@@ -2,7 +2,7 @@
 
 use crate::{
     journal::Index,
-    keyed::{Table, gone},
+    keyed::{Table, removal_tally},
 };
 use companion_domain::{
     change::{Subject, Tally},
@@ -88,7 +88,7 @@ impl Table for FeedbackEntries {
     }
 
     fn unset(&mut self, key: &FeedbackId) -> Tally {
-        gone(self.take(key))
+        removal_tally(self.take(key))
     }
 
     fn subject(&self, key: &FeedbackId) -> Subject {

@@ -2,7 +2,7 @@
 
 use crate::{
     journal::Journal,
-    keyed::{Table, gone},
+    keyed::{Table, removal_tally},
 };
 use companion_domain::{
     change::{Subject, Tally},
@@ -139,7 +139,7 @@ impl Table for Grants {
     }
 
     fn unset(&mut self, key: &UserId) -> Tally {
-        gone(self.by_user.remove(key))
+        removal_tally(self.by_user.remove(key))
     }
 
     fn subject(&self, key: &UserId) -> Subject {

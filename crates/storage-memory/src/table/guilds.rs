@@ -2,7 +2,7 @@
 
 use crate::{
     journal::{Index, Journal},
-    keyed::{gone, noted, set},
+    keyed::{noted, removal_tally, set},
 };
 use companion_domain::{
     change::{Subject, Tally},
@@ -100,7 +100,7 @@ impl Guilds {
         user: UserId,
         journal: &mut Journal,
     ) -> Option<Tally> {
-        let tally = gone(self.by_id.get_mut(&guild)?.members.remove(&user));
+        let tally = removal_tally(self.by_id.get_mut(&guild)?.members.remove(&user));
         if tally.removed > 0 {
             self.of_member.remove(&user, &guild);
         }

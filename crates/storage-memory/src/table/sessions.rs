@@ -2,7 +2,7 @@
 
 use crate::{
     journal::{Index, Journal},
-    keyed::{Table, gone, set},
+    keyed::{Table, removal_tally, set},
 };
 use companion_domain::{
     change::{Subject, Tally},
@@ -114,7 +114,7 @@ impl Table for Sessions {
     }
 
     fn unset(&mut self, key: &TokenHash) -> Tally {
-        gone(self.take(key))
+        removal_tally(self.take(key))
     }
 
     fn subject(&self, key: &TokenHash) -> Subject {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Maximum number of marks. Beyond it, the mark that expires first is dropped early. The platform rejects a used code
 /// anyway, and codes live much shorter than marks.
-const MARKS: usize = 262_144;
+const MAX_MARKS: usize = 262_144;
 
 /// Marks by code, and in order of expiry.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Marks {
         if self.until.contains_key(&code) {
             return false;
         }
-        if self.until.len() >= MARKS
+        if self.until.len() >= MAX_MARKS
             && let Some((_, oldest)) = self.by_end.pop_first()
         {
             self.until.remove(&oldest);
@@ -74,11 +74,11 @@ mod tests {
     fn drops_the_marks_that_expire_first_beyond_the_maximum() {
         let mut marks = Marks::default();
         let until = |number: usize| Timestamp::from_micros(600_000_000 + i64::try_from(number).unwrap());
-        for number in 0..MARKS + 2 {
+        for number in 0..MAX_MARKS + 2 {
             assert!(marks.spend(code(number), at(0), until(number)));
         }
-        assert_eq!((marks.until.len(), marks.by_end.len()), (MARKS, MARKS));
-        assert!(!marks.spend(code(MARKS + 1), at(0), at(600)));
+        assert_eq!((marks.until.len(), marks.by_end.len()), (MAX_MARKS, MAX_MARKS));
+        assert!(!marks.spend(code(MAX_MARKS + 1), at(0), at(600)));
         assert!(!marks.spend(code(2), at(0), at(600)));
         assert!(marks.spend(code(0), at(0), at(600)));
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     journal::Index,
-    keyed::{Table, gone, set},
+    keyed::{Table, removal_tally, set},
 };
 use companion_domain::{
     change::{Subject, Tally},
@@ -60,7 +60,7 @@ impl Table for Subscriptions {
     }
 
     fn unset(&mut self, key: &UserId) -> Tally {
-        gone(self.take(*key))
+        removal_tally(self.take(*key))
     }
 
     fn subject(&self, key: &UserId) -> Subject {
