@@ -1,52 +1,52 @@
-//! The breaker: after many failures in a row a route is left alone for a while, then one call tries again.
+//! The circuit breaker: it opens after consecutive failures of a route, and later lets one probe through.
 
 use crate::failure::Principal;
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 
-/// When callers may try again while a probe is in flight.
+/// Retry delay for callers while a probe is in flight.
 const WHILE_PROBING: Duration = Duration::from_secs(1);
 
 /// When a breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerRules {
-    /// So many failures in a row open it.
+    /// Number of consecutive failures that open it.
     pub failures: u32,
-    /// A refusal that concerns one user, such as that their token is not accepted, is no failure until as many different
-    /// users were refused in a row, within this time.
+    /// Window for refusals of single users, such as a rejected token. They count as failures only once `failures`
+    /// different users were refused in a row within it.
     pub within: Duration,
-    /// It stays open for this long, and twice as long after every try that fails …
+    /// Initial duration of the open state. It doubles after every failed probe.
     pub first_pause: Duration,
-    /// … up to this.
+    /// Upper bound of that duration.
     pub longest_pause: Duration,
 }
 
-/// What a breaker does with calls, for metrics.
+/// The state of a breaker, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerState {
-    /// Calls go out.
+    /// Calls are sent.
     Closed,
-    /// No call goes out.
+    /// No call is sent.
     Open,
-    /// One call is out to see whether the platform is back.
+    /// A single probe is in flight.
     Trying,
 }
 
-/// How a call was let through; handed back with its outcome.
+/// How a call was admitted. It is returned with the outcome of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     Ordinary,
     Probe,
 }
 
-/// What a call says about the platform.
+/// What a call reveals about the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Observation {
     /// It is up.
     Alive,
-    /// It fails, whoever asks.
+    /// It fails for every caller.
     Failing,
-    /// It refused this one something, which says nothing about the others.
+    /// It refused this principal, which says nothing about the others.
     RefusedFor(Principal),
 }
 
@@ -64,7 +64,7 @@ struct Pause {
 }
 
 impl Pause {
-    /// How much of it is left. A clock that was set back ends it, rather than stretching it.
+    /// Returns the remaining time. A clock that was set back ends the pause rather than extending it.
     fn left(self, now: Timestamp) -> Option<Duration> {
         let end = self.since.after(self.length);
         (self.since <= now && now < end).then(|| end.since(now))
@@ -75,7 +75,7 @@ impl Pause {
 pub(crate) struct Breaker {
     rules: BreakerRules,
     state: State,
-    /// Who was refused something since the last success, and when.
+    /// The principals refused since the last success, and when.
     refused_users: Vec<(Principal, Timestamp)>,
 }
 
@@ -84,7 +84,7 @@ impl Breaker {
         Self { rules, state: State::Closed { failures: 0 }, refused_users: Vec::new() }
     }
 
-    /// How long no call would be let through; nothing where one would.
+    /// Returns how long calls are rejected, or `None` if one would be admitted.
     pub(crate) fn blocked_for(&self, now: Timestamp) -> Option<Duration> {
         match self.state {
             State::Closed { .. } => None,
@@ -93,7 +93,7 @@ impl Breaker {
         }
     }
 
-    /// Lets a call through, or says how long to wait.
+    /// Admits a call, or returns how long to wait.
     pub(crate) fn admit(&mut self, now: Timestamp) -> Result<Admission, Duration> {
         if let Some(wait) = self.blocked_for(now) {
             return Err(wait);
@@ -107,7 +107,7 @@ impl Breaker {
         }
     }
 
-    /// Learns what came of a call. What was sent before the breaker opened comes too late to change anything.
+    /// Records the outcome of a call. Outcomes of calls sent before the breaker opened are ignored.
     pub(crate) fn record(&mut self, admission: Admission, observation: Observation, now: Timestamp) {
         self.state = match (self.state, admission, observation) {
             (State::Closed { .. }, _, Observation::Alive)
@@ -122,7 +122,7 @@ impl Breaker {
                     unchanged
                 }
             }
-            // That proves nothing in either direction, so someone else tries after as long again.
+            // The probe proves nothing in either direction, so another one follows after the same pause.
             (State::Trying(pause), Admission::Probe, Observation::RefusedFor(_)) => {
                 self.open(now, pause.length)
             }
@@ -141,16 +141,16 @@ impl Breaker {
         };
     }
 
-    /// Notes who was refused something. True where that makes enough of them.
+    /// Records a refused principal. Returns whether enough different ones were refused.
     fn enough_refused(&mut self, principal: Principal, now: Timestamp) -> bool {
         let within = self.rules.within;
-        // What lies in the future was noted before the clock was set back.
+        // Entries in the future were recorded before the clock was set back.
         self.refused_users.retain(|(other, at)| *other != principal && *at <= now && now < at.after(within));
         self.refused_users.push((principal, now));
         self.refused_users.len() >= self.rules.failures as usize
     }
 
-    /// Learns that a call was given up before anything came of it.
+    /// Records that a call was cancelled without an outcome.
     pub(crate) fn forget(&mut self, admission: Admission) {
         if let (State::Trying(pause), Admission::Probe) = (self.state, admission) {
             self.state = State::Open(pause);
@@ -226,7 +226,7 @@ mod tests {
         refused(&mut breaker, 4, at(62));
         refused(&mut breaker, 5, at(62));
         assert_eq!(breaker.state(), BreakerState::Closed, "the platform was seen to be well");
-        // A clock that was set back does not make them count for longer.
+        // A clock that was set back does not extend the window.
         refused(&mut breaker, 6, at(5));
         assert_eq!(breaker.state(), BreakerState::Closed);
     }
@@ -287,7 +287,7 @@ mod tests {
             assert_eq!(breaker.blocked_for(now), Some(seconds(pause)));
             now = now.after(seconds(pause));
         }
-        // Once it was closed again, it starts small again.
+        // After closing, the pause starts at its initial length again.
         let admission = breaker.admit(now).unwrap();
         breaker.record(admission, Observation::Alive, now);
         failed(&mut breaker, 3, now);

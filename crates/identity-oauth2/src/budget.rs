@@ -1,21 +1,21 @@
-//! A budget: so many bad outcomes in a stretch of time, and then no more calls.
+//! A budget: a maximum number of bad outcomes per time window, after which no call is sent.
 
 use companion_domain::model::Timestamp;
 use std::{collections::VecDeque, time::Duration};
 
-/// What callers are told while calls are out that may use up the rest.
+/// Retry delay while calls in flight may use up the rest.
 const WHILE_OUT: Duration = Duration::from_secs(1);
 
-/// How many, in how long.
+/// The size of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetRules {
-    /// So many …
+    /// Maximum number of bad outcomes …
     pub count: usize,
-    /// … in any stretch of this length.
+    /// … in any window of this length.
     pub within: Duration,
 }
 
-/// Counts bad outcomes. A call reserves one before it goes out, so that calls at the same time cannot overdraw.
+/// Counts bad outcomes. A call reserves one before it is sent, so that concurrent calls cannot overdraw the budget.
 #[derive(Debug)]
 pub(crate) struct Budget {
     rules: BudgetRules,
@@ -28,21 +28,21 @@ impl Budget {
         Self { rules, spent: VecDeque::new(), reserved: 0 }
     }
 
-    /// How long there is nothing left; nothing where there is.
+    /// Returns how long the budget stays exhausted, or `None` if something is left.
     pub(crate) fn empty_for(&mut self, now: Timestamp) -> Option<Duration> {
         self.empty_but_for(0, now)
     }
 
-    /// How long there is nothing left but the last `kept`; nothing where there is more.
+    /// Returns how long at most the last `kept` are left, or `None` if there are more.
     pub(crate) fn empty_but_for(&mut self, kept: usize, now: Timestamp) -> Option<Duration> {
         let within = self.rules.within;
-        // What lies in the future was counted before the clock was set back.
+        // Entries in the future were recorded before the clock was set back.
         self.spent.retain(|at| *at <= now && now < at.after(within));
         let room = self.rules.count.saturating_sub(kept);
         if self.spent.len().saturating_add(self.reserved) < room {
             return None;
         }
-        // Once this one and all that are older are over, there is room for one.
+        // There is room for one as soon as this entry and all older ones have expired.
         let over = self.spent.len().checked_sub(room).and_then(|place| self.spent.get(place));
         Some(over.map_or(WHILE_OUT, |at| at.after(within).since(now)))
     }
@@ -57,12 +57,12 @@ impl Budget {
         }
     }
 
-    /// Reserves one even where there is none left, for what was decided before.
+    /// Reserves one even if the budget is exhausted, for a call that was already decided.
     pub(crate) fn reserve_more(&mut self) {
         self.reserved += 1;
     }
 
-    /// Gives the reservation back, or spends it.
+    /// Releases a reservation, or spends it.
     pub(crate) fn settle(&mut self, bad: bool, now: Timestamp) {
         self.reserved = self.reserved.saturating_sub(1);
         if bad {
@@ -70,18 +70,18 @@ impl Budget {
         }
     }
 
-    /// Spends one that was not reserved.
+    /// Spends one without a reservation.
     pub(crate) fn spend(&mut self, now: Timestamp) {
         self.spent.push_back(now);
     }
 
-    /// How much is left now. What calls in flight may still use up counts as used.
+    /// Returns how much is left. Reservations of calls in flight count as spent.
     pub(crate) fn left(&mut self, now: Timestamp) -> usize {
         self.empty_for(now);
         self.rules.count.saturating_sub(self.spent.len().saturating_add(self.reserved))
     }
 
-    /// How much is spent now.
+    /// Returns how much is spent.
     pub(crate) fn spent(&mut self, now: Timestamp) -> usize {
         self.empty_for(now);
         self.spent.len()

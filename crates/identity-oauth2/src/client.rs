@@ -1,4 +1,4 @@
-//! One request and its answer: no redirect, no proxy, no compression, and an end in time and in size.
+//! One request and its response: no redirects, no proxy, no compression, and limits on time and size.
 
 use crate::{
     failure::CallError,
@@ -13,11 +13,11 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) type Request = http::Request<Vec<u8>>;
 pub(crate) type Answer = http::Response<Vec<u8>>;
 
-/// Unused connections are given up before the platform does so: a code must not be sent into one that is closing. Some
+/// Idle connections are closed before the platform closes them, so that no code is sent into a closing connection. Some
 /// servers close them after five seconds.
 const IDLE: Duration = Duration::from_secs(3);
 
-/// What the platform may write down, so that its log and ours speak of the same thing.
+/// The request id, sent so that the logs of both sides can be correlated.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl HttpClient {
         Ok(Self { inner, answer_bytes: settings.limits.answer_bytes })
     }
 
-    /// Sends the request once, and reads the whole answer.
+    /// Sends the request once, and reads the whole response.
     pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, CallError> {
         let mut request = reqwest::Request::try_from(request).map_err(|_| CallError::Unwritable)?;
         let id = RequestContext::current().and_then(|context| HeaderValue::from_str(context.id()).ok());
@@ -71,7 +71,7 @@ impl HttpClient {
         let body = if status.is_success() {
             body?
         } else {
-            // The status of an error says enough where its body cannot be read.
+            // The status of an error is enough if its body cannot be read.
             body.unwrap_or_default()
         };
         let mut answer = Answer::new(body);
@@ -101,22 +101,23 @@ impl HttpClient {
     }
 }
 
-/// Whether an answer is the kind that counts against our address.
+/// Returns whether the platform counts a response with this status towards a ban of our address.
 pub(crate) const fn counts_as_refused(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// TLS as the platform is spoken to, for those who look whether it can be.
+/// Returns the TLS configuration used for the platform, for connectivity checks.
 ///
 /// # Errors
-/// Where the machine's cryptography cannot be used.
+/// Returns an error if the cryptography of this machine cannot be used.
 pub fn platform_tls() -> Result<ClientConfig, rustls::Error> {
     tls(true)
 }
 
-/// TLS with the roots of this machine, or with those that were built in where it has none, as in a bare container.
+/// Returns a TLS configuration with the root certificates of this machine, or with the built-in ones if it has none, as
+/// in a minimal container.
 ///
-/// The provider of cryptography is named here, so that nothing depends on one for the whole process.
+/// The crypto provider is set explicitly, so that nothing depends on a process-wide default.
 pub(crate) fn tls(https: bool) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
     if https {

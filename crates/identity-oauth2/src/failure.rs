@@ -1,4 +1,4 @@
-//! Whose fault a failed call is, and who pays for it.
+//! Errors of calls, and the principals that refusals are charged to.
 
 use crate::{BudgetRules, budget::Budget};
 use companion_domain::{
@@ -7,7 +7,7 @@ use companion_domain::{
 };
 use std::{collections::HashMap, time::Duration};
 
-/// What went wrong with a call, or why there was none.
+/// Why a call failed or was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error("no connection")]
@@ -41,13 +41,13 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
-    /// A failure of the HTTP client. Its address goes: the error may be shown, and the cause may not name anything.
+    /// Converts an error of the HTTP client. The URL is removed, because the error may be shown.
     pub(crate) fn of_client(error: reqwest::Error) -> Self {
         let error = error.without_url();
         if error.is_connect() { Self::NoConnection(error) } else { Self::Broken(error) }
     }
 
-    /// JSON that could not be read. What the parser says would quote it, so only the place is kept.
+    /// Converts a JSON error. Only the position is kept, because the parser's message would quote the response.
     pub(crate) fn of_json(error: &serde_json::Error) -> Self {
         let what = match error.classify() {
             serde_json::error::Category::Io => "it broke off",
@@ -84,10 +84,10 @@ impl From<CallError> for IdentityError {
     }
 }
 
-/// Past this many users, those are forgotten whose refusals are over; and past it still, all are.
+/// Maximum number of users. Beyond it, users without current refusals are dropped, and then all.
 const MANY: usize = 10_000;
 
-/// A small budget for each user. Whoever has used it up waits, and nobody else does.
+/// A small budget per user. A user who has exhausted it waits; other users are not affected.
 #[derive(Debug)]
 pub(crate) struct Charges {
     rules: BudgetRules,
@@ -99,7 +99,7 @@ impl Charges {
         Self { rules, users: HashMap::new() }
     }
 
-    /// How long nothing is asked for this user; nothing where it may be.
+    /// Returns how long calls for this user are rejected, or `None` if they are not.
     pub(crate) fn empty_for(&mut self, user: UserId, now: Timestamp) -> Option<Duration> {
         self.users.get_mut(&user)?.empty_for(now)
     }
@@ -115,14 +115,14 @@ impl Charges {
     }
 }
 
-/// For whom a call is made, as far as we know: who is to pay where the platform refuses it.
+/// For whom a call is made, as far as known, and so who is charged if the platform refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Principal {
-    /// For us: what the platform says, it says to everybody here.
+    /// For this service: a refusal concerns all of its calls.
     Ourselves,
-    /// For someone who is signing in. Who it is, the call is about to tell.
+    /// For a client that is signing in. The call itself returns who it is.
     Client(ClientMark),
-    /// For someone who is signing in and whom another call, under way at the same time, is about to tell.
+    /// For a client that is signing in. A concurrent call is about to return who it is.
     Arriving(ClientMark),
     /// For a user.
     User(UserId),

@@ -1,4 +1,4 @@
-//! The gate: whether a call may go out, and what is learnt from what comes back.
+//! Decides whether a call may be sent, and learns from its response.
 
 use crate::{
     Limits, Route, Statistics,
@@ -27,23 +27,23 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// When callers may try again where as many calls are in flight as may be.
+/// Retry delay if too many calls are in flight.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     pub(crate) route: Route,
-    /// For whom.
+    /// For whom the call is made.
     pub(crate) principal: Principal,
-    /// With which access token, where there is one.
+    /// The access token of the call, if it has one.
     pub(crate) token: Option<TokenFingerprint>,
-    /// How the client stands whose code goes along, where one does: of codes only so many may be bad.
+    /// The standing of the client whose code is sent, if one is. The number of bad codes is limited.
     pub(crate) code: Option<Standing>,
 }
 
 impl Call {
-    /// Who pays where it is refused. Where tokens are made and ended, that is about our own credentials.
+    /// Returns who is charged for a refusal. On the token routes a refusal concerns our own credentials.
     const fn payer(self) -> Principal {
         match self.route {
             Route::Token | Route::Revoke => Principal::Ourselves,
@@ -51,7 +51,7 @@ impl Call {
         }
     }
 
-    /// Whether it is made before anyone knows for whom.
+    /// Returns whether the call is made before its user is known.
     const fn is_early(self) -> bool {
         matches!(self.principal, Principal::Arriving(_))
     }
@@ -60,11 +60,11 @@ impl Call {
 pub(crate) struct Gate {
     clock: Arc<dyn Clock>,
     slots: PerRoute<Semaphore>,
-    /// Places to wait for a slot.
+    /// Limits the number of calls that wait for a slot.
     places: PerRoute<Semaphore>,
     slot_timeout: Duration,
     state: Mutex<State>,
-    /// What other nodes were told, where there may be any.
+    /// The pause requested from other nodes. `None` for a single node.
     shared: Option<SharedPause>,
 }
 
@@ -105,25 +105,25 @@ impl Gate {
         }
     }
 
-    /// The same with what other nodes were told.
+    /// Adds the pause that other nodes were asked for.
     pub(crate) fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
         Self { shared: Some(SharedPause::new(pauses, Arc::clone(&self.clock))), ..self }
     }
 
-    /// Lets the call through, or says how long to wait. Only a bulkhead that is full is waited for; every other refusal
-    /// comes at once.
+    /// Admits the call, or returns how long to wait. It waits only for a full bulkhead; every other rejection is
+    /// immediate.
     pub(crate) async fn acquire(&self, call: Call) -> Result<Permit<'_>, IdentityError> {
         let acquired = self.acquire_slot(call).await;
         acquired.map_err(|error| self.count_refused(call.route, error))
     }
 
-    /// Whether the call would be let through now, as far as that is known without waiting for the bulkhead.
+    /// Returns whether the call would be admitted now, without waiting for the bulkhead.
     pub(crate) fn would_admit(&self, call: Call) -> Result<(), IdentityError> {
         let checked = self.state().check(call, self.now());
         checked.map_err(|error| self.count_refused(call.route, error))
     }
 
-    /// Whether something may be asked for a user whom nobody knows yet.
+    /// Returns whether a call may be made for a user who is not known yet.
     pub(crate) fn may_ask_early(&self) -> bool {
         self.state().refused_early.empty_for(self.now()).is_none()
     }
@@ -146,7 +146,7 @@ impl Gate {
         let slot = match slots.try_acquire() {
             Ok(slot) => slot,
             Err(_) => {
-                // As many may wait as may call, since they have a chance; more would only be refused later.
+                // As many calls may wait as may be in flight. More would only be rejected later.
                 let _place = self.places.of(call.route).try_acquire().map_err(|_| full())?;
                 let slot = timeout(self.slot_timeout, slots.acquire()).await;
                 slot.map_err(|_| full())?.map_err(|_| full())?
@@ -170,7 +170,8 @@ impl Gate {
         }
     }
 
-    /// The time by which limits, budgets and breakers go: monotonic, so that no clock that is set opens or shuts the gate.
+    /// Returns the time base of limits, budgets and breakers. It is monotonic, so that setting the clock does not
+    /// affect them.
     fn now(&self) -> Timestamp {
         Timestamp::EPOCH.after(self.clock.monotonic())
     }
@@ -185,7 +186,7 @@ fn limited(reason: &'static str, wait: Duration) -> CallError {
 }
 
 impl State {
-    /// Whether the call would be let through now.
+    /// Returns whether the call would be admitted now.
     fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
         let Call { route, token, code, .. } = call;
         if let Some(wait) = self.limits.left(route, token, now) {
@@ -193,7 +194,7 @@ impl State {
         }
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.empty_for(now),
-            // Whether anything is asked early is decided before; by now someone counts on it.
+            // Early calls were decided before, and their caller already depends on them.
             Principal::Client(_) | Principal::Arriving(_) => None,
             Principal::User(user) => self.charges.empty_for(user, now),
         };
@@ -220,7 +221,7 @@ impl State {
         self.check(call, now)?;
         let admission = self.breakers.of_mut(call.route).admit(now);
         let admission = admission.map_err(|wait| limited("the platform keeps failing", wait))?;
-        // None can fail: the budgets were checked a moment ago, under the same lock.
+        // These cannot fail: the budgets were checked a moment ago, under the same lock.
         let _ = self.refused_in_all.reserve(now);
         if let Principal::Ourselves = call.payer() {
             let _ = self.refused.reserve(now);
@@ -244,7 +245,7 @@ impl State {
         let Call { route, code, .. } = permit.call;
         let response = permit.response.get().copied();
         let status = response.map(|response| response.status);
-        // A list that is given up because its user was refused would have been refused as well.
+        // A list cancelled because its user was refused would have been refused as well.
         let given_up_early = permit.early && outcome.is_none() && response.is_none();
         let refused = given_up_early || status.is_some_and(counts_as_refused);
         self.refused_in_all.settle(refused, now);
@@ -257,7 +258,7 @@ impl State {
             Principal::User(_) | Principal::Client(_) | Principal::Arriving(_) => {}
         }
         if code.is_some() {
-            // What became of a code that was given up is not known, so it counts.
+            // The outcome of a cancelled exchange is unknown, so it counts as a bad code.
             let bad =
                 outcome.is_none() || (status.is_some_and(|status| status.is_client_error()) && !refused);
             self.bad_codes.settle(bad, now);
@@ -268,7 +269,7 @@ impl State {
                 let observation = observation(permit.call.principal, outcome, response);
                 self.breakers.of_mut(route).record(permit.admission, observation, now);
                 if response.is_some_and(|response| response.ban) {
-                    // Whoever is banned is so everywhere.
+                    // A ban applies to all routes.
                     for other in Route::ALL.into_iter().filter(|other| *other != route) {
                         self.breakers.of_mut(other).record(Admission::Ordinary, Observation::Failing, now);
                     }
@@ -279,11 +280,11 @@ impl State {
     }
 }
 
-/// What an answer says about the platform.
+/// What a response reveals about the platform.
 #[derive(Debug, Clone, Copy)]
 struct Response {
     status: StatusCode,
-    /// Whether it refuses with a page instead of JSON: then it comes from a proxy in front of the platform.
+    /// Whether it refuses with a page instead of JSON, and so comes from a proxy in front of the platform.
     ban: bool,
 }
 
@@ -295,8 +296,8 @@ impl Response {
     }
 }
 
-/// What an outcome says about the platform. One that refuses politely is up; but what it refuses to one user, or tells
-/// them in words that make no sense, says nothing about the others.
+/// Returns what an outcome reveals about the platform. A proper refusal means that it is up. A refusal or an invalid
+/// response for one user says nothing about the others.
 fn observation(
     principal: Principal,
     outcome: Result<(), IdentityErrorKind>,
@@ -322,11 +323,11 @@ fn observation(
     }
 }
 
-/// The permit for one call. Dropping it without settling means that the call was given up.
+/// The permit for one call. Dropping it without settling means that the call was cancelled.
 pub(crate) struct Permit<'a> {
     gate: &'a Gate,
     call: Call,
-    /// Whether it went out before anyone knew for whom; that stays so when it is known.
+    /// Whether the call was sent before its user was known. It stays set once the user is known.
     early: bool,
     admission: Admission,
     response: OnceLock<Response>,
@@ -335,7 +336,7 @@ pub(crate) struct Permit<'a> {
 }
 
 impl Permit<'_> {
-    /// Makes the call. Comes back with answers that say something about what was asked: success, or a refusal.
+    /// Sends the request. Returns responses that answer it: success, or a refusal. Everything else is an error.
     pub(crate) async fn send(
         &self,
         client: &HttpClient,
@@ -362,17 +363,17 @@ impl Permit<'_> {
         if meant_for_us { Ok(answer) } else { Err(CallError::Status(status.as_u16()).into()) }
     }
 
-    /// Makes room for others, while what came of the call is still to be recorded.
+    /// Releases the slot, while the outcome is still to be recorded.
     pub(crate) fn leave(&mut self) {
         self.slot = None;
     }
 
-    /// By now it is known for whom the call was made.
+    /// Sets the user that the call was made for, once known.
     pub(crate) fn belongs_to(&mut self, user: UserId) {
         self.call.principal = Principal::User(user);
     }
 
-    /// Records what came of the call, and hands that on.
+    /// Records the outcome of the call, and returns it.
     pub(crate) fn settle<T>(mut self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
         self.settled = true;
         let outcome = result.as_ref().map(|_| ()).map_err(|error| error.kind);

@@ -1,4 +1,4 @@
-//! Answers that the platform should never give: each is read or refused, and none of them makes us panic.
+//! Fuzzes the parsers of the platform's responses: each input is parsed or rejected, and none panics.
 
 use crate::{
     token_endpoint,
@@ -9,7 +9,7 @@ use companion_testkit::hostile::{Hostile, count};
 use oauth2::basic::{BasicErrorResponse, BasicTokenResponse};
 
 const USUAL: u64 = 5000;
-/// For each kind of answer.
+/// Inputs per kind of response, in the full run.
 const FULL: u64 = 8_000_000;
 
 fn each(what: &str, samples: &[&str], mut reader: impl FnMut(&[u8]) -> bool) {
@@ -44,7 +44,7 @@ fn hostile_lists_count_every_row_and_never_go_on_without_a_place() {
         r#"[{"id":"1","permissions":"18446744073709551615"},{"id":"2","owner":false},null]"#,
         "[]",
         "null",
-        // Short ones are damaged more, so there are more of them.
+        // Short samples are mutated more, so there are more of them.
         r#"[{"id":"7"}]"#,
         r#"[{"id":"7","owner":null}]"#,
         r#"[{"id":"7","permissions":null}]"#,

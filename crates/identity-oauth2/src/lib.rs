@@ -1,23 +1,23 @@
-//! The chat platform over OAuth 2.0: the identity-provider port, with outbound discipline.
+//! The chat platform over OAuth 2.0: the identity-provider port, with outbound rate limits.
 //!
-//! This crate turns codes into tokens, tokens into users and guilds, and never lets the platform hurt us: every call
-//! has a deadline, a size limit and a slot in a bulkhead, follows no redirect, and stops going out while the platform
-//! is down or says to wait. What the platform refuses is held against whoever caused it, before anyone else has to pay.
-//! It must never know what is stored, or what is answered to whom. No token, code, secret or answer of the platform ever
-//! reaches an error or a debugger.
+//! This crate turns codes into tokens, and tokens into users and guilds. It protects this service and the platform:
+//! every call has a deadline, a size limit and a slot in a bulkhead, follows no redirect, and is not sent while the
+//! platform is down or asks to wait. Refusals are charged to the client or user that caused them before others are
+//! affected. The crate must never know what is stored, or what is returned to which client. No token, code, secret or
+//! response of the platform ever reaches an error or `Debug` output.
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | `settings` | what can be set, the numbers, and which addresses are refused |
+//! | `settings` | settings, their defaults, and which addresses are rejected |
 //! | `provider` | the port: which calls make up each of its methods |
 //! | `token_endpoint` | codes and refresh tokens, through the `oauth2` crate |
-//! | `wire` | the platform's JSON, and what becomes of it |
-//! | `client` | one request and its answer: deadline, size, no redirect, no compression |
-//! | `gate` | whether a call may go out at all, and what is learnt from its answer |
-//! | `limits`, `breaker`, `budget`, `charges` | the rules behind the gate, each a pure state machine |
+//! | `wire` | the platform's JSON, and its conversion to domain values |
+//! | `client` | one request and its response: deadline, size, no redirect, no compression |
+//! | `gate` | whether a call may be sent, and what is learnt from its response |
+//! | `limits`, `breaker`, `budget`, `failure` | the rules of `gate`, each a pure state machine |
 //!
-//! To extend it: another platform is another `wire`, chosen in `provider`; another rule of outbound discipline is a
-//! state machine beside the others and a line in `gate`.
+//! To extend it: another platform is another `wire`, chosen in `provider`; another rule for outbound calls is a state
+//! machine beside the others and a line in `gate`.
 #![warn(missing_docs)]
 
 mod breaker;

@@ -1,4 +1,4 @@
-//! The platform's rate limits: what an answer says about them, and until when that holds.
+//! The platform's rate limits: how they are read from a response, and when they end.
 
 use crate::Route;
 use companion_domain::model::Timestamp;
@@ -6,29 +6,29 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
 
-/// How long to wait where the platform limits us without saying for how long.
+/// Wait if the platform limits calls without saying for how long.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
-/// The longest wait that is believed. After that, asking once more is no harm.
+/// Upper bound of a wait. After a day, one more call does no harm.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-/// Past this many remembered limits, those that are over are cleared away; and past it still, the map is.
+/// Maximum number of limits by token. Beyond it, expired ones are dropped, and then all.
 const MANY: usize = 10_000;
 
-/// A hash in place of a token, so that no token is kept.
+/// A hash that stands for a token, so that no token is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TokenFingerprint(pub(crate) u64);
 
-/// What a limit holds for.
+/// The scope of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The route, with the token that was sent.
+    /// The route, for the token that was sent.
     Token,
-    /// The route, whoever asks.
+    /// The route, for every caller.
     Route,
-    /// Everything.
+    /// All routes.
     Everything,
 }
 
-/// What an answer says about limits.
+/// A limit announced by a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitNotice {
     pub(crate) scope: Scope,
@@ -36,7 +36,7 @@ pub(crate) struct LimitNotice {
 }
 
 impl LimitNotice {
-    /// Reads an answer. A limit that has just been used up counts, too: the next call would meet it.
+    /// Reads a response. A bucket that was just emptied counts as well, because the next call would be limited.
     pub(crate) fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let retry_after = seconds(headers, "retry-after");
         let reset_after = seconds(headers, "x-ratelimit-reset-after");
@@ -45,8 +45,8 @@ impl LimitNotice {
             let in_body = parsed.as_ref().and_then(|body| length(body.retry_after));
             let global = headers.contains_key("x-ratelimit-global")
                 || headers.get("x-ratelimit-scope").is_some_and(|scope| scope == "global");
-            // A page instead of JSON comes from a proxy in front of the platform: that is a ban, and holds for
-            // everything.
+            // A page instead of JSON comes from a proxy in front of the platform: it means a ban, which applies to all
+            // routes.
             let global = global || parsed.is_none_or(|body| body.global);
             let wait = retry_after.max(in_body).or(reset_after).unwrap_or(DEFAULT_WAIT);
             return Some(Self {
@@ -64,7 +64,7 @@ impl LimitNotice {
     }
 }
 
-/// The JSON that the platform sends with 429.
+/// The JSON body of a 429 response.
 #[derive(Deserialize)]
 struct RateLimitBody {
     retry_after: f64,
@@ -76,7 +76,7 @@ fn seconds(headers: &HeaderMap, name: &str) -> Option<Duration> {
     length(headers.get(name)?.to_str().ok()?.trim().parse().ok()?)
 }
 
-/// What is not a length of time, such as minus one or infinity, is ignored.
+/// Ignores invalid durations, such as negative or infinite ones.
 fn length(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -88,13 +88,13 @@ struct Wait {
 }
 
 impl Wait {
-    /// A clock that was set back ends it, rather than stretching it.
+    /// Returns the remaining time. A clock that was set back ends the wait rather than extending it.
     fn left(self, now: Timestamp) -> Option<Duration> {
         (self.since <= now && now < self.until).then(|| self.until.since(now))
     }
 }
 
-/// The limits that the platform has named, until they no longer hold.
+/// The limits announced by the platform, until they expire.
 #[derive(Debug, Default)]
 pub(crate) struct KnownLimits {
     everything: Option<Wait>,
@@ -103,7 +103,7 @@ pub(crate) struct KnownLimits {
 }
 
 impl KnownLimits {
-    /// How long this must not be asked; nothing where it may.
+    /// Returns how long this call must wait, or `None` if it need not.
     pub(crate) fn left(
         &self,
         route: Route,
@@ -125,7 +125,7 @@ impl KnownLimits {
         let wait = Wait { since: now, until: now.after(notice.wait) };
         match (notice.scope, token) {
             (Scope::Everything, _) => self.everything = Some(wait),
-            // Calls in our own name share one limit.
+            // Calls without a user's token share one limit.
             (Scope::Route, _) | (Scope::Token, None) => {
                 self.routes.insert(route, wait);
             }
@@ -136,7 +136,7 @@ impl KnownLimits {
         }
     }
 
-    /// Everyone was told to wait so long, unless we know of a longer wait.
+    /// Records a global pause, unless a longer one is known.
     pub(crate) fn pause(&mut self, wait: Duration, now: Timestamp) {
         if self.everything.and_then(|known| known.left(now)) < Some(wait) {
             self.everything = Some(Wait { since: now, until: now.after(wait) });
@@ -233,7 +233,7 @@ mod tests {
         assert!(limits.left(Route::Revoke, None, at(4)).is_none());
         limits.remember(Route::User, one, notice(Scope::Everything, 10), at(0));
         assert!(Route::ALL.iter().all(|route| limits.left(*route, other, at(4)).is_some()));
-        // A clock that was set back ends them all.
+        // A clock that was set back ends all of them.
         assert!(Route::ALL.iter().all(|route| limits.left(*route, one, at(-4)).is_none()));
     }
 

@@ -34,9 +34,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// So many refused codes without a good one are no coincidence any more.
+/// Number of refused codes, before the first good one, that triggers a warning.
 const SUSPICIOUS: u32 = 3;
-/// The shortest wait between two pages: a wait that rounds to nothing must not become a storm.
+/// Minimum delay between two pages, because a wait of zero must not cause a burst of calls.
 const BETWEEN_PAGES: Duration = Duration::from_millis(10);
 
 /// The chat platform as an identity provider, over OAuth 2.0.
@@ -51,13 +51,13 @@ pub struct OauthIdentity {
     limits: Limits,
     hasher: RandomState,
     unreadable_guilds: AtomicU64,
-    /// How many codes were refused before the first good one, up to [`SUSPICIOUS`].
+    /// Number of codes refused before the first good one, up to [`SUSPICIOUS`].
     refused_codes: AtomicU32,
 }
 
 impl OauthIdentity {
-    /// Warns once if the platform refuses the first codes, one and all. It refuses a code together with another redirect URI
-    /// than that of the sign-in page in the same words as a made-up code.
+    /// Warns once if the platform refuses all of the first codes. It reports a wrong redirect URI with the same error
+    /// as a made-up code.
     fn note_code(&self, exchanged: &Result<PlatformTokens, IdentityError>) {
         match exchanged {
             Ok(_) => self.refused_codes.store(SUSPICIOUS, Ordering::Relaxed),
@@ -75,10 +75,10 @@ impl OauthIdentity {
         }
     }
 
-    /// A provider that nothing was asked of yet. It opens no connection.
+    /// Creates a provider. It opens no connection.
     ///
     /// # Errors
-    /// Where the address is neither HTTPS nor loopback, or something else in the settings makes no sense.
+    /// Returns an error if the address is neither HTTPS nor loopback, or another setting is invalid.
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let base = ApiBase::check(&settings.api_url)?;
         Ok(Self {
@@ -96,13 +96,13 @@ impl OauthIdentity {
         })
     }
 
-    /// The same with a memory that all nodes share of what the platform asks everyone for.
+    /// Shares global pauses requested by the platform with all nodes.
     #[must_use]
     pub fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
         Self { gate: self.gate.sharing(pauses), ..self }
     }
 
-    /// Plain numbers about what went out and what came back.
+    /// Returns counters of calls and their outcomes.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.gate.statistics(self.unreadable_guilds.load(Ordering::Relaxed))
@@ -117,13 +117,13 @@ impl OauthIdentity {
         OneCall { permit, client, until }
     }
 
-    /// A call with an access token, of which only a hash is remembered.
+    /// Returns a call with an access token, of which only a hash is kept.
     fn with_token(&self, route: Route, principal: Principal, access: &Secret) -> Call {
         let token = Some(TokenFingerprint(self.hasher.hash_one(access.expose())));
         Call { route, principal, token, code: None }
     }
 
-    /// Asks with an access token, and reads the answer with `read`.
+    /// Sends a request with an access token, and parses the response with `read`.
     async fn fetch<T>(
         &self,
         call: (Route, Principal),
@@ -152,8 +152,8 @@ impl OauthIdentity {
         Ok(self.counted(page))
     }
 
-    /// The first page for someone of whom another call is about to tell who they are. What is refused waits for that, so
-    /// that it is held against the user.
+    /// Fetches the first page for a user whom a concurrent call is about to identify. A refusal waits for that call, so
+    /// that it is charged to the user.
     async fn early_page(
         &self,
         client: ClientMark,
@@ -178,14 +178,14 @@ impl OauthIdentity {
         page
     }
 
-    /// The list of someone of whom another call is about to tell who they are.
+    /// Fetches the list of a user whom a concurrent call is about to identify.
     async fn arriving_guilds(
         &self,
         client: ClientMark,
         user: &SetOnce<UserId>,
         access: &Secret,
     ) -> Result<Vec<Membership>, IdentityError> {
-        // Of one deadline, however they are asked for: a sign-in has no time for two.
+        // Both ways share one deadline, because a sign-in has no time for two.
         let until = self.until();
         let first = if self.gate.may_ask_early() {
             self.early_page(client, user, access, until).await?
@@ -195,7 +195,7 @@ impl OauthIdentity {
         self.all_pages(first, user, access, until).await
     }
 
-    /// The list that begins with this page. Whose it is matters only where there are more.
+    /// Fetches all pages after the first. The user is needed only if there are more.
     async fn all_pages(
         &self,
         first: Page,
@@ -224,7 +224,7 @@ impl OauthIdentity {
         }
     }
 
-    /// A further page. A short limit between two pages is waited for, since the list is worth nothing without it.
+    /// Fetches a further page. Waits for a short limit between two pages, because the list is useless without the rest.
     async fn further_page(
         &self,
         user: UserId,
@@ -249,7 +249,7 @@ impl OauthIdentity {
     }
 }
 
-/// The call that exchanges a code of a client in this standing.
+/// Returns the call that exchanges a code of a client with this standing.
 const fn code_exchange_call(standing: Standing) -> Call {
     Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
 }
@@ -267,7 +267,7 @@ fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
     request.body(Vec::new()).map_err(|_| CallError::Unwritable)
 }
 
-/// What a good answer says.
+/// Returns the body of a successful response.
 fn good(answer: &Answer) -> Result<&[u8], CallError> {
     match answer.status() {
         StatusCode::OK => Ok(answer.body()),
@@ -341,7 +341,7 @@ impl IdentityProvider for OauthIdentity {
     }
 }
 
-/// Whether a revocation was done. A token that nobody knows any more is a success, too (RFC 7009, 2.2).
+/// Checks the response to a revocation. An unknown token is a success, too (RFC 7009, 2.2).
 fn ended(answer: &Answer) -> Result<(), IdentityError> {
     match answer.status() {
         status if status.is_success() => Ok(()),

@@ -1,23 +1,23 @@
-//! The platform's routes, as far as discipline goes.
+//! The routes of the platform, each with its own limits.
 
-/// A route of the platform that is limited, broken off and counted on its own.
+/// A route of the platform with its own limits, circuit breaker and counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Route {
-    /// Codes and refresh tokens for tokens.
+    /// Exchanges codes and refresh tokens for tokens.
     Token,
-    /// The end of an authorisation.
+    /// Revokes an authorisation.
     Revoke,
-    /// The user behind a token.
+    /// Returns the user of a token.
     User,
-    /// A page of that user's guilds.
+    /// Returns a page of that user's guilds.
     Guilds,
 }
 
 impl Route {
-    /// All of them.
+    /// All routes.
     pub const ALL: [Self; 4] = [Self::Token, Self::Revoke, Self::User, Self::Guilds];
 
-    /// Its name, for metrics.
+    /// Returns its name, for metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Route {
     }
 }
 
-/// One value for each route.
+/// One value per route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PerRoute<T> {
     token: T,

@@ -1,50 +1,50 @@
-//! What the provider is built with, and which addresses it refuses.
+//! Settings of the provider, and the addresses it rejects.
 
 use crate::{BreakerRules, BudgetRules};
 use companion_domain::model::{PictureServer, Secret, WebUrl};
 use std::time::Duration;
 use url::{Host, Url};
 
-/// The stretch of time in which the platform counts what it refused.
+/// The window in which the platform counts refusals.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
-/// What the provider is built with.
+/// Settings of the provider.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where the platform's API begins.
+    /// Base URL of the platform's API.
     pub api_url: WebUrl,
-    /// Where its pictures are.
+    /// Server of the platform's pictures.
     pub pictures: PictureServer,
-    /// Our id at the platform.
+    /// Client id at the platform.
     pub client_id: String,
-    /// Our secret at the platform; any characters.
+    /// Client secret at the platform. It may contain any characters.
     pub client_secret: Secret,
-    /// How we introduce ourselves; the platform refuses those who do not.
+    /// User agent. The platform rejects requests without one.
     pub user_agent: String,
-    /// How long things may take.
+    /// Timeouts.
     pub deadlines: Deadlines,
-    /// How much is allowed.
+    /// Limits.
     pub limits: Limits,
 }
 
 impl Settings {
-    /// Whether the platform can be asked at this address, which is also checked when a provider is built.
+    /// Checks whether the platform may be called at this address. Building a provider checks it as well.
     ///
     /// # Errors
-    /// Where it is neither HTTPS nor loopback, or more than a place where paths begin.
+    /// Returns an error if the address is neither HTTPS nor loopback, or has a query or fragment.
     pub fn check_address(api_url: &WebUrl) -> Result<(), SettingsError> {
         ApiBase::check(api_url).map(|_| ())
     }
 }
 
-/// How long things may take.
+/// Timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {
-    /// To connect, name look-up and TLS included.
+    /// To connect, including name lookup and TLS.
     pub connect: Duration,
-    /// For one call of the port, from the first byte to the last, all pages included.
+    /// For one call of the port, from the first byte to the last, including all pages.
     pub call: Duration,
-    /// To get a place in the bulkhead.
+    /// To get a slot in the bulkhead.
     pub place: Duration,
 }
 
@@ -58,28 +58,28 @@ impl Default for Deadlines {
     }
 }
 
-/// How much is allowed.
+/// Limits on calls, responses and refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest answer, in bytes.
+    /// Maximum size of a response, in bytes.
     pub answer_bytes: usize,
-    /// Calls at the same time, per route, so that a route that hangs leaves room for the others.
+    /// Maximum number of concurrent calls per route, so that a hung route leaves room for the others.
     pub calls_at_once: usize,
-    /// Guilds of one user, over all pages.
+    /// Maximum number of guilds of one user, over all pages.
     pub guilds: usize,
-    /// When a failing route is left alone.
+    /// When the circuit breaker of a route opens.
     pub breaker: BreakerRules,
-    /// Answers of 401, 403 and 429 about the token of one user. Then nothing is asked for that user.
+    /// Responses of 401, 403 and 429 about the token of one user. Beyond it, no call is made for that user.
     pub refused_per_user: BudgetRules,
-    /// Such answers to calls in our own name. Then nothing is asked in our own name.
+    /// Such responses to calls without a user. Beyond it, no such call is made.
     pub refused: BudgetRules,
-    /// Such answers in all. Then nothing is asked at all: the platform bans an address after 10,000 in ten minutes.
+    /// Such responses in total. Beyond it, no call is made: the platform bans an address after 10,000 in ten minutes.
     pub refused_in_all: BudgetRules,
-    /// Such answers to lists that were asked for before anyone knew whose they are. Then a sign-in asks for the user first.
+    /// Such responses to lists requested before their user was known. Beyond it, a sign-in requests the user first.
     pub refused_early: BudgetRules,
-    /// Codes that the platform refused. It answers them with 400, which it bans nobody for.
+    /// Codes that the platform refused. It responds with 400, which does not count towards a ban.
     pub bad_codes: BudgetRules,
-    /// So many of them are kept for clients in good standing.
+    /// Share of them that is reserved for clients in good standing.
     pub kept_codes: usize,
 }
 
@@ -108,13 +108,13 @@ impl Default for Limits {
 /// Why a provider cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// Tokens and the secret would travel in the open.
+    /// Tokens and the secret would be sent unencrypted.
     #[error("the platform's address must be https, or http on loopback")]
     Insecure,
-    /// The address is more than a place where paths begin.
+    /// The address has a query or a fragment.
     #[error("the platform's address must have no query and no fragment")]
     NotABase,
-    /// The platform refuses those who do not introduce themselves.
+    /// The user agent is empty or not printable ASCII.
     #[error("the user agent must be printable ASCII, and not empty")]
     UserAgent,
     /// The HTTP client cannot be built.
@@ -122,7 +122,7 @@ pub enum SettingsError {
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The checked base of the platform's API, without a slash at its end.
+/// The validated base URL of the platform's API, without a trailing slash.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiBase {
     pub(crate) url: String,

@@ -1,8 +1,8 @@
-//! What the platform told another node.
+//! Pauses that the platform requested from any node.
 //!
-//! A limit that holds for everything is told to one node and meant for all. So whoever is told writes it down, and before a
-//! call goes out the others look whether someone was, once a second at most. A store that does not answer at once is not waited
-//! for: then each node finds out for itself, as it would without it.
+//! The platform announces a global limit to one node, but it applies to all. That node stores it, and the others poll
+//! the store before a call, at most once a second. A slow store is not waited for: then each node learns of the limit
+//! by itself, as it would without sharing.
 
 use companion_domain::{
     model::Timestamp,
@@ -14,9 +14,9 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// How long what was seen counts.
+/// Minimum time between two polls.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the store is waited for.
+/// Timeout for the store.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 pub(crate) struct SharedPause {
@@ -31,7 +31,8 @@ impl SharedPause {
         Self { pauses, clock, last_look: Mutex::default() }
     }
 
-    /// How long another node was told to wait from now on. Nothing where nobody was, or it was looked up a moment ago.
+    /// Returns the remaining pause requested from another node. Returns `None` if there is none, or the last poll was a
+    /// moment ago.
     pub(crate) async fn learn(&self) -> Option<Duration> {
         if !self.is_due() {
             return None;
@@ -40,10 +41,10 @@ impl SharedPause {
         pause.left(self.clock.now())
     }
 
-    /// Tells the others how long to wait from now on.
+    /// Publishes a pause to the other nodes.
     pub(crate) async fn tell(&self, wait: Duration) {
         let said_at: Timestamp = self.clock.now();
-        // Who cannot be told finds out.
+        // On failure the other nodes learn of the limit by themselves.
         let _ = timeout(PATIENCE, self.pauses.note(PlatformPause { said_at, wait })).await;
     }
 

@@ -1,48 +1,48 @@
-//! Plain numbers about what went out and what came back.
+//! Counters of calls and their outcomes.
 
 use crate::{BreakerState, Route, route::PerRoute};
 use companion_domain::port::IdentityErrorKind;
 
-/// What happened on one route since the provider was built.
+/// Counters of one route since the provider was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RouteStatistics {
-    /// Calls that went out.
+    /// Calls that were sent.
     pub sent: u64,
-    /// Calls that brought what was asked for.
+    /// Calls that succeeded.
     pub succeeded: u64,
-    /// Codes and tokens that the platform refused, and codes that grant too little.
+    /// Codes and tokens that the platform refused, and codes with missing scopes.
     pub refused: u64,
-    /// Calls that did not go out, or were told to wait.
+    /// Calls that were not sent, or were rate-limited.
     pub limited: u64,
-    /// Calls that found nobody.
+    /// Calls that found the platform unreachable.
     pub unreachable: u64,
-    /// Calls that took too long.
+    /// Calls that timed out.
     pub timed_out: u64,
-    /// Calls that brought an error or nonsense.
+    /// Calls with an error or an invalid response.
     pub failed: u64,
-    /// How the breaker stands.
+    /// State of the circuit breaker.
     pub breaker: BreakerState,
 }
 
-/// What happened since the provider was built.
+/// Counters since the provider was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statistics {
-    /// By route.
+    /// Counters by route.
     pub routes: [(Route, RouteStatistics); 4],
-    /// Answers of 401, 403 and 429 that count now.
+    /// Responses of 401, 403 and 429 in the current window.
     pub refused_answers: usize,
-    /// How many more of these there may be before no call goes out.
+    /// Number of further such responses before no call is sent.
     pub refused_answers_left: usize,
-    /// Refused codes that count now.
+    /// Refused codes in the current window.
     pub bad_codes: usize,
-    /// How many more of these there may be before no code is exchanged.
+    /// Number of further refused codes before no code is exchanged.
     pub bad_codes_left: usize,
-    /// Rows in lists of guilds that were left out because they could not be read.
+    /// Rows of guild lists that were skipped because they were unreadable.
     pub unreadable_guilds: u64,
 }
 
 impl Statistics {
-    /// What happened on a route.
+    /// Returns the counters of a route.
     #[must_use]
     pub fn of(&self, route: Route) -> RouteStatistics {
         let [token, revoke, user, guilds] = &self.routes;

@@ -1,4 +1,4 @@
-//! Codes and refresh tokens for tokens, and the end of them.
+//! Exchanges codes and refresh tokens for tokens, and revokes them.
 
 use crate::{
     client::{Answer, HttpClient, Request},
@@ -22,10 +22,10 @@ use url::form_urlencoded;
 
 type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// How long the platform's access tokens live, where an answer does not say.
+/// Lifetime of an access token if the response does not state it.
 const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What `oauth2` sends its request with: a permit of the gate, and until when.
+/// The HTTP client for `oauth2`: it sends one request with a permit and a deadline.
 pub(crate) struct OneCall<'a> {
     pub(crate) permit: &'a Permit<'a>,
     pub(crate) client: &'a HttpClient,
@@ -54,7 +54,8 @@ impl TokenEndpoint {
         let (id, secret) = (settings.client_id.clone(), settings.client_secret.clone());
         let oauth = BasicClient::new(ClientId::new(id.clone()))
             .set_client_secret(ClientSecret::new(secret.expose().to_owned()))
-            // In a form every character has one meaning. In the header servers disagree on how odd ones are written.
+            // In a form every character is unambiguous. In the header, servers disagree on how to encode special
+            // characters.
             .set_auth_type(AuthType::RequestBody)
             .set_token_uri(url);
         Ok(Self {
@@ -80,7 +81,7 @@ impl TokenEndpoint {
             request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().to_owned()));
         }
         let answer = request.request_async(call).await.map_err(explain)?;
-        // An answer that does not say what was granted means that everything was (RFC 6749, 5.1).
+        // A response without scopes means that all requested ones were granted (RFC 6749, 5.1).
         if answer.scopes().is_some_and(|granted| !suffices(granted.iter().map(|scope| scope.as_str()))) {
             return Err(CallError::ScopeMissing.into());
         }
@@ -99,8 +100,8 @@ impl TokenEndpoint {
         read(&answer.map_err(explain)?, now)
     }
 
-    /// A request that ends an authorisation. It is written here because `oauth2` writes none to plain HTTP, which
-    /// loopback is.
+    /// Returns a request that revokes an authorisation. It is built here because `oauth2` rejects plain HTTP, which
+    /// loopback uses.
     pub(crate) fn revocation(&self, token: &Secret) -> Result<Request, IdentityError> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token.expose())
@@ -126,7 +127,7 @@ pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<Platfo
     })
 }
 
-/// A token travels in a header, so it must fit into one.
+/// Returns an error unless the token can be sent in a header.
 fn usable(token: &str) -> Result<Secret, CallError> {
     if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Secret::new(token.to_owned()))
@@ -135,7 +136,7 @@ fn usable(token: &str) -> Result<Secret, CallError> {
     }
 }
 
-/// Says what went wrong without a word of the answer: its descriptions may repeat what was sent.
+/// Converts an error without quoting the response: its descriptions may repeat what was sent.
 fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> IdentityError {
     let error = match error {
         RequestTokenError::Request(error) => return error,

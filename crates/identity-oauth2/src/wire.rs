@@ -1,23 +1,23 @@
-//! The platform's JSON, and what becomes of it.
+//! The platform's JSON, and its conversion to domain values.
 //!
-//! Unknown fields are ignored and optional ones may be missing or null, because the platform grows. A field of the wrong
-//! type is refused, because then it is no longer the platform that we know; but in a list it costs only its own row.
+//! Unknown fields are ignored, and optional ones may be missing or null, because the platform evolves. A field of the
+//! wrong type is rejected, because the API has then changed incompatibly. In a list it costs only its own row.
 
 use crate::failure::CallError;
 use companion_domain::model::{GuildId, Membership, Name, PictureServer, PlatformPermissions, User, UserId};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// How many guilds are asked for at once: the most that the platform gives.
+/// Number of guilds per page: the maximum that the platform allows.
 pub(crate) const PAGE: usize = 200;
-/// The longest hash of a picture.
+/// Maximum length of a picture hash.
 const HASH_LENGTH: usize = 64;
 
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallError> {
     serde_json::from_slice(body).map_err(|error| CallError::of_json(&error))
 }
 
-/// The user behind a token.
+/// The user of a token.
 #[derive(Deserialize)]
 pub(crate) struct WireUser {
     id: String,
@@ -33,7 +33,7 @@ impl WireUser {
         let id: UserId = self.id.parse().map_err(|_| CallError::Nonsense("a user without an id"))?;
         let username: Name =
             self.username.parse().map_err(|_| CallError::Nonsense("a user without a name"))?;
-        // An empty name is none.
+        // An empty name counts as absent.
         let name = self.global_name.and_then(|name| name.parse().ok());
         let picture = match self.avatar.filter(|hash| is_hash(hash)) {
             Some(hash) => pictures.avatar(id, &hash),
@@ -48,20 +48,20 @@ impl WireUser {
     }
 }
 
-/// What may become part of an address. Anything else would be a way to write another one.
+/// Returns whether the text may become part of a URL. Other characters could change the URL.
 fn is_hash(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     (1..=HASH_LENGTH).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// A page of the list of a user's guilds.
+/// A page of a user's guild list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// What could be read.
+    /// The readable rows.
     pub(crate) memberships: Vec<Membership>,
-    /// How many rows could not.
+    /// Number of unreadable rows.
     pub(crate) unreadable: usize,
-    /// Where the next page begins, where there is one: after the highest id of all rows that have one.
+    /// The highest id of all rows, after which the next page begins. `None` if this is the last page.
     pub(crate) next_after: Option<GuildId>,
 }
 
@@ -74,7 +74,7 @@ impl Page {
         let next_after = if rows.len() < PAGE {
             None
         } else {
-            // A page that is full is not the last one, however little of it can be read.
+            // A full page is not the last one, however few of its rows are readable.
             let newest = rows.iter().filter_map(id).max();
             Some(newest.ok_or(CallError::Nonsense("a page of guilds without ids"))?)
         };
@@ -86,7 +86,7 @@ fn id(row: &Value) -> Option<GuildId> {
     row.get("id")?.as_str()?.parse().ok()
 }
 
-/// A guild in the list; nothing where it cannot be read.
+/// Converts a row of the list. Returns `None` if it is unreadable.
 fn membership(row: &Value) -> Option<Membership> {
     let owner = match row.get("owner") {
         None | Some(Value::Null) => false,

@@ -1,4 +1,4 @@
-//! Leaving a failing platform alone, and calls at the same time.
+//! Circuit breaking, and concurrent calls.
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, Route};
@@ -114,7 +114,7 @@ async fn a_ban_page_is_left_alone() {
     }
     assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), RULES.first_pause);
     assert_eq!(stage.control.calls(Route::User), 3);
-    // It is our address that is banned, so nothing else is asked either.
+    // The ban concerns our address, so the other routes are not called either.
     assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), RULES.first_pause);
     assert_eq!(wait_of(stage.provider.revoke(&access).await), RULES.first_pause);
     assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), RULES.first_pause);
@@ -132,7 +132,7 @@ async fn a_page_that_only_some_calls_meet_is_no_ban() {
     assert!(stage.exchange(stage.code().expose()).await.is_ok(), "exchanges worked all the time");
 }
 
-/// What one user alone may be told: not with this token, not by you, and something that makes no sense.
+/// Responses that concern one user only: a rejected token, a refusal, and invalid content.
 fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
     [
         (Fault::Status { status: 401, body: ErrorBody::Json }, IdentityErrorKind::TokenRefused),
@@ -145,7 +145,7 @@ fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
 #[tokio::test]
 async fn what_one_user_is_told_about_their_guilds_opens_it_only_when_five_are_told_so() {
     for (fault, expected) in words_for_one() {
-        // With the usual rules.
+        // With the default rules.
         let stage = Stage::new();
         let access = stage.signed_in().await.access;
         let list = async |user: u64| stage.provider.guilds(UserId::new(user).unwrap(), &access).await;
@@ -202,7 +202,7 @@ async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alon
     assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 
-    // Whoever gives up makes room.
+    // A cancelled call frees its slot.
     stage.control.clear_all();
     hanging.shutdown().await;
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());

@@ -1,5 +1,5 @@
-//! Every fault of the platform, and what becomes of it. No secret is ever seen: canaries are put into every secret, and
-//! everything that can be said is searched for them.
+//! Every fault of the platform, and the resulting error. Every secret contains a canary, and all output is searched for
+//! it.
 
 use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, settings, user_id};
 use companion_dev_identity::{Client, DripPart, ErrorBody, Fault, Route};
@@ -17,12 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a call may take where the platform takes all the time there is.
+/// Deadline of a call to a platform that never answers.
 const CALL: Duration = Duration::from_millis(300);
-/// Loose, for a busy machine: what matters is that there is an end.
+/// Generous, for a busy machine: only that the call ends matters.
 const AT_MOST: Duration = Duration::from_secs(5);
 
-/// A platform that may fail as often as it likes.
+/// A platform that may fail any number of times.
 fn stage() -> Stage {
     Stage::with(|settings| {
         settings.limits.breaker = BreakerRules {
@@ -34,10 +34,10 @@ fn stage() -> Stage {
     })
 }
 
-/// More than could arrive before any deadline, so that only a limit on the way can end it.
+/// More than can arrive before any deadline, so that only the size limit can end the call.
 const ENDLESS: u64 = 1 << 40;
 
-/// Every fault but redirects, and what a caller hears of it.
+/// Every fault except redirects, with the error kind that the caller sees.
 fn faults() -> Vec<(Fault, Kind)> {
     let every = Duration::from_millis(5);
     let drip = |part| Fault::Drip { part, every };
@@ -86,16 +86,16 @@ async fn call(provider: &OauthIdentity, route: Route) -> Result<(), Kind> {
 async fn each_meets_its_kind_on(route: Route) {
     let stage = stage();
     let expected = |fault: &Fault, kind| match (route, fault) {
-        // What a revocation says does not matter, so it is not read.
+        // The body of a revocation response is not read.
         (Route::Revoke, Fault::NotJson | Fault::WrongShape) => Ok(()),
-        // 401 is about the token where there is one.
+        // On routes with a token, 401 concerns the token.
         (Route::User | Route::Guilds, Fault::OauthError { error }) if error == "invalid_client" => {
             Err(Kind::TokenRefused)
         }
         _ => Err(kind),
     };
     for (fault, kind) in faults() {
-        // Each with a memory of its own, or one fault would keep the next from being met.
+        // A new provider for each fault, because its state would keep the next fault from being met.
         let provider =
             if kind == Kind::TimedOut { stage.impatient_provider(CALL) } else { stage.another_provider() };
         let calls = stage.control.calls(route);
@@ -106,7 +106,7 @@ async fn each_meets_its_kind_on(route: Route) {
         assert_eq!(met, expected(&fault, kind), "{route:?} {fault:?}");
         assert!(took < AT_MOST, "{route:?} {fault:?} took {took:?}");
         assert!(kind != Kind::TimedOut || took >= CALL, "{route:?} {fault:?} took {took:?}");
-        // Nothing is ever asked twice.
+        // No request is sent twice.
         assert_eq!(stage.control.calls(route) - calls, 1, "{route:?} {fault:?}");
         stage.control.clear_all();
     }
@@ -135,7 +135,7 @@ async fn a_platform_that_refuses_connections_is_unreachable() {
 
 #[tokio::test]
 async fn a_platform_that_cannot_be_connected_to_in_time_is_unreachable() {
-    // A listener that accepts nothing, once its queue is full, answers no attempt to connect.
+    // Once its queue is full, a listener that does not accept answers no connection attempt.
     let full = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = full.local_addr().unwrap();
     let queue: Vec<_> = (0..5000)
@@ -195,7 +195,7 @@ fn canary(number: usize) -> String {
     format!("{CANARY}-{number}-0123456789-0123456789-0123456789-0123456789")
 }
 
-/// Everything that an error says to anyone who asks.
+/// Returns all output of an error.
 fn words(error: &IdentityError) -> String {
     let mut words = format!("{error} {error:?} {error:#?}");
     let mut source = error.source();
@@ -206,7 +206,7 @@ fn words(error: &IdentityError) -> String {
     words
 }
 
-/// Answers that repeat the canary, as a platform that says too much would.
+/// Responses that repeat the canary.
 fn talkative() -> Vec<Fault> {
     let text = canary(0);
     vec![
@@ -282,7 +282,7 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
     said += &words(&unreachable);
     let _ = write!(said, "{:?} {exchange:?} {token:?}", stage.settings);
     assert!(said.contains("refused") && !said.contains(CANARY), "{said}");
-    // Nor where we asked: the address of a call can be as telling as its body.
+    // The URL is not shown either, because it can reveal as much as the body.
     assert!(!said.contains("/oauth2/token") && !said.contains("/users/"), "{said}");
 }
 

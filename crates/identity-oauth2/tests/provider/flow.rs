@@ -1,4 +1,4 @@
-//! The whole way, from a code to the end of an authorisation; and what a sign-in asks for at once.
+//! The whole flow, from a code to a revocation, and the concurrent calls of a sign-in.
 
 use crate::stage::{ANYONE, CLIENT_SECRET, Stage, USER, account, kind, secret, user_id, wait_of};
 use companion_dev_identity::{Client, ErrorBody, Fault, RateLimit, Route};
@@ -92,7 +92,7 @@ async fn odd_rows_are_left_out_and_counted_and_the_pages_behind_them_are_read() 
     assert_eq!(stage.control.calls(Route::Guilds), 3);
 }
 
-/// A clock that goes on by itself, for a test in which the provider has to wait.
+/// A clock that advances by itself, for tests in which the provider waits.
 struct Running(Instant);
 
 impl Clock for Running {
@@ -139,7 +139,7 @@ async fn pages_that_lead_nowhere_come_to_an_end() {
     assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     assert_eq!(stage.control.calls(Route::Guilds), 2);
 
-    // More than anyone has, even though every page goes on where the last one ended.
+    // More guilds than allowed, even though the pages are consistent.
     stage.control.clear_all();
     stage.control.put_user(account(USER, 700));
     let access = stage.signed_in().await.access;
@@ -164,7 +164,7 @@ async fn an_answer_that_does_not_name_scopes_grants_all_and_one_that_names_none_
         stage.control.fail_times(Route::Token, token_answer(Some(scope)), 1);
         assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::ScopeMissing, "{scope:?}");
     }
-    // What a refresh says about them does not matter.
+    // The scopes of a refresh response are ignored.
     stage.control.fail_times(Route::Token, token_answer(Some("identify")), 1);
     assert!(stage.provider.refresh(user_id(), &secret("any")).await.is_ok());
     let routes = [Route::User, Route::Guilds, Route::Revoke];
@@ -206,7 +206,7 @@ async fn wrong_credentials_of_ours_are_a_failure_and_nobody_elses_fault() {
     assert_eq!((statistics.refused_answers, statistics.bad_codes), (3, 0));
 }
 
-/// The environment of a process can only be chosen by whoever starts it, so the test starts another one.
+/// The environment can only be set for a new process, so the test starts one.
 #[test]
 fn no_proxy_is_taken_from_the_environment() {
     let mut again = Command::new(std::env::current_exe().unwrap());
@@ -280,7 +280,7 @@ async fn a_list_that_is_refused_is_charged_to_the_user_whichever_comes_first() {
         stage.control.fail(Route::Guilds, REFUSED);
         let access = stage.signed_in().await.access;
         for number in 0..5 {
-            // A different client each time: it is the user who pays.
+            // A different client each time: the refusal is charged to the user.
             let asking = stage.provider.user_with_guilds(ClientMark(number), &access);
             let held = stage.control.hold(slow);
             let release = async {
@@ -310,10 +310,10 @@ async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
         assert!(together.guilds.is_err());
         asked.push(stage.control.calls(Route::Guilds));
     }
-    // Three at once with the user, two more in the user's own name; then nothing is asked for that user.
+    // Three concurrent with the user, two more charged to the user; then no call is made for that user.
     assert_eq!(asked, [1, 2, 3, 4, 5, 5, 5, 5]);
 
-    // Nobody else goes without a list; it only comes later.
+    // Other users still get their list, only later.
     stage.control.clear(Route::Guilds);
     stage.control.put_user(account(USER + 1, 3));
     let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
@@ -331,7 +331,7 @@ async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
 async fn a_list_that_is_given_up_with_its_user_counts_as_refused() {
     let stage = Stage::new();
     stage.control.fail(Route::Guilds, Fault::Silent);
-    // The user is refused while the list is under way.
+    // The user is refused while the list is in flight.
     let held = stage.control.hold(Route::User);
     let release = async {
         stage.control.called(Route::Guilds, 1).await;

@@ -1,4 +1,4 @@
-//! Waiting as the platform says, and staying far from a ban.
+//! Rate limits of the platform, and distance from a ban.
 
 use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
 use async_trait::async_trait;
@@ -24,7 +24,7 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
     assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
-    // No clock that is set makes it longer or shorter.
+    // Setting the clock neither extends nor shortens it.
     let now = stage.clock.now();
     for (date, left) in [(now.before(seconds(3600)), 20), (now.after(seconds(3600)), 10)] {
         stage.clock.set(date);
@@ -62,7 +62,7 @@ async fn a_code_that_met_a_limit_can_be_sent_later() {
     stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 5.0, global: false }, 1);
     let limited = stage.exchange(code.expose()).await;
     assert!(limited.as_ref().is_err_and(|error| error.kind.nothing_sent()));
-    // Exchanges are all in our own name, so the limit holds for the next code, too.
+    // Exchanges carry no user token, so the limit applies to the next code, too.
     assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(5));
     stage.clock.advance(seconds(5));
     assert!(stage.exchange(code.expose()).await.is_ok());
@@ -131,7 +131,7 @@ async fn what_one_node_is_told_to_wait_for_everything_the_others_wait_too() {
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
     assert_eq!(wait_of(one.user(ANYONE, &access).await), seconds(30));
     let sent = stage.control.calls(Route::User) + stage.control.calls(Route::Guilds);
-    // It has looked a moment ago.
+    // It has polled a moment ago.
     stage.clock.advance(seconds(1));
     assert_eq!(wait_of(other.guilds(user_id(), &access).await), seconds(29));
     stage.clock.advance(seconds(9));
@@ -225,7 +225,7 @@ async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
     let list =
         async |user: u64, access: &Secret| stage.provider.guilds(UserId::new(user).unwrap(), access).await;
     for number in 0..5 {
-        // With another token each time, as after a refresh: it is the user who pays.
+        // With a new token each time, as after a refresh: the refusal is charged to the user.
         let token = secret(&format!("renewed-{number}"));
         assert_eq!(kind(list(1, &token).await), IdentityErrorKind::TokenRefused);
         stage.clock.advance(Duration::from_secs(60));
@@ -287,7 +287,7 @@ async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
         assert_eq!(kind(stage.exchange("bad").await), IdentityErrorKind::BadGrant);
     }
     wait_of(stage.exchange("bad").await);
-    // Without codes everything goes on.
+    // Calls without codes are still sent.
     assert_eq!(kind(stage.provider.refresh(user_id(), &secret("bad")).await), IdentityErrorKind::BadGrant);
 }
 

@@ -1,4 +1,4 @@
-//! A platform, a provider that asks it, and a clock in the hand; and the promises of the port.
+//! A platform, a provider and a manual clock for tests; and conformance of the provider.
 
 use async_trait::async_trait;
 use companion_dev_identity::{
@@ -23,7 +23,7 @@ pub(crate) const CLIENT_ID: &str = "4711";
 pub(crate) const CLIENT_SECRET: &str = "s3cr3t: with & odd = char+acters % \"ä🦊\\ and /";
 /// The user whom most tests sign in.
 pub(crate) const USER: u64 = 80_351_110_224_678_912;
-/// Whose code it was.
+/// The client of most tests.
 pub(crate) const ANYONE: ClientMark = ClientMark(1);
 
 pub(crate) struct Stage {
@@ -57,12 +57,12 @@ impl Stage {
         Self { control: running.control(), running, clock, settings, provider }
     }
 
-    /// Another provider at the same platform, with a memory of its own.
+    /// Creates another provider for the same platform, with its own state.
     pub(crate) fn another_provider(&self) -> OauthIdentity {
         OauthIdentity::new(&self.settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
     }
 
-    /// Another one, which gives up soon.
+    /// Creates another provider with a short deadline.
     pub(crate) fn impatient_provider(&self, call: Duration) -> OauthIdentity {
         let mut settings = self.settings.clone();
         settings.deadlines.call = call;
@@ -111,7 +111,7 @@ pub(crate) fn account(id: u64, guilds: u64) -> Account {
     }
 }
 
-/// The user whom most tests sign in, as the port has it.
+/// Returns the user whom most tests sign in, as a domain value.
 pub(crate) fn user_id() -> UserId {
     UserId::new(USER).unwrap()
 }

@@ -1,5 +1,4 @@
-//! The platform behind TLS, as it is in earnest; what the provider refuses to be built with, and what it says about itself on
-//! the wire.
+//! The platform behind TLS; rejected settings; and the headers of a request.
 
 use crate::stage::{ANYONE, Stage, USER, exchange_of, kind, secret, settings};
 use companion_domain::{
@@ -19,11 +18,11 @@ use tokio_rustls::{
     rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
 };
 
-/// Where the second process finds the certificate and the key that the first one made.
+/// Environment variables that pass the certificate and key to the second process.
 const CERTIFICATE: &str = "SSL_CERT_FILE";
 const KEY: &str = "TEST_KEY_FILE";
 
-/// Takes TLS connections, and passes what is inside on to the platform.
+/// Terminates TLS, and forwards the traffic to the platform.
 async fn tls_before(platform: SocketAddr, certificate: &str, key: &str) -> SocketAddr {
     let certificates = pem_blocks(certificate).map(Into::into).collect();
     let key = PrivateKeyDer::Pkcs8(pem_blocks(key).next().unwrap().into());
@@ -76,7 +75,7 @@ async fn a_certificate_that_nobody_vouches_for_is_not_talked_to() {
     assert_eq!(stage.control.calls(companion_dev_identity::Route::Token), 0);
 }
 
-/// Which roots a machine has is said by its environment, so a second process does the signing in.
+/// The environment decides the root certificates, so a second process signs in.
 #[test]
 fn a_platform_that_this_machine_vouches_for_is_talked_to() {
     let folder = tempfile::tempdir().unwrap();
