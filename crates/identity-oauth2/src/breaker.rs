@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_user_is_told_does_not_open_it_and_what_many_are_told_does() {
+    fn refusals_of_many_users_open_it_and_of_one_do_not() {
         let mut breaker = Breaker::new(RULES);
         for second in 0..100 {
             refused(&mut breaker, 1, at(second));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_different_users_in_a_row_and_within_its_time_count() {
+    fn counts_consecutive_refusals_of_different_users_in_window() {
         let mut breaker = Breaker::new(RULES);
         refused(&mut breaker, 1, at(0));
         refused(&mut breaker, 2, at(59));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_user_is_told_neither_counts_as_a_failure_nor_makes_failures_forgotten() {
+    fn a_refusal_of_one_user_keeps_the_failure_count() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 2, at(0));
         refused(&mut breaker, 1, at(0));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_only_its_user_learns_from_leaves_the_next_one_to_try_after_as_long_again() {
+    fn an_inconclusive_probe_repeats_after_the_same_pause() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         for now in [10, 20, 30] {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn only_failures_in_a_row_open_it() {
+    fn only_consecutive_failures_open_it() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 2, at(0));
         breaker.record(Admission::Ordinary, Observation::Alive, at(0));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_pause_one_call_tries_and_success_closes_it() {
+    fn after_the_pause_a_successful_probe_closes_it() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_try_that_fails_doubles_the_pause_up_to_the_longest() {
+    fn a_failed_probe_doubles_the_pause_up_to_the_maximum() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         let mut now = at(10);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_is_given_up_leaves_the_next_one_to_try() {
+    fn a_cancelled_probe_lets_the_next_call_probe() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         let admission = breaker.admit(at(10)).unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_changes_nothing_any_more() {
+    fn ignores_outcomes_of_calls_sent_before_it_opened() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         breaker.record(Admission::Ordinary, Observation::Alive, at(1));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_does_not_keep_it_open() {
+    fn a_clock_set_back_does_not_keep_it_open() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(1000));
         assert_eq!(breaker.admit(at(5)), Ok(Admission::Probe));

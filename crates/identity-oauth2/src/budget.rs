@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_empty_until_the_oldest_is_old_enough() {
+    fn stays_exhausted_until_the_oldest_entry_expires() {
         let mut budget = budget();
         spend(&mut budget, at(0));
         spend(&mut budget, at(20));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_left_for_those_it_is_kept_for() {
+    fn keeps_the_reserved_part_for_its_owners() {
         let mut budget = Budget::new(BudgetRules { count: 3, within: Duration::from_secs(60) });
         for second in [0, 10] {
             assert_eq!(budget.empty_but_for(1, at(second)), None);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_at_the_same_time_cannot_overdraw() {
+    fn concurrent_calls_cannot_overdraw() {
         let mut budget = budget();
         budget.reserve(at(0)).unwrap();
         budget.reserve(at(0)).unwrap();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_does_not_keep_it_empty() {
+    fn a_clock_set_back_does_not_keep_it_exhausted() {
         let mut budget = budget();
         spend(&mut budget, at(1000));
         spend(&mut budget, at(1000));

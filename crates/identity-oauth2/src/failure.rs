@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_used_up_their_own_waits_and_nobody_else() {
+    fn a_user_who_exhausted_the_budget_waits_alone() {
         let mut charges = charges();
         charges.charge(user(1), at(0));
         assert_eq!(charges.empty_for(user(1), at(0)), None);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_bounded_and_what_still_counts_stays_longest() {
+    fn bounds_memory_and_evicts_expired_users_first() {
         let mut charges = charges();
         for number in 1..=MANY {
             charges.charge(user(number), at(if number == 1 { 500 } else { 0 }));

@@ -21,7 +21,7 @@ fn each(what: &str, samples: &[&str], mut reader: impl FnMut(&[u8]) -> bool) {
 }
 
 #[test]
-fn hostile_users_have_an_id_a_name_and_a_picture_of_ours_or_are_refused() {
+fn hostile_users_are_valid_or_rejected() {
     let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
     let samples = [
         r#"{"id": "190000000000000005", "username": "night_owl", "global_name": "Zoë 🦊", "avatar": "a_0a1b"}"#,
@@ -37,7 +37,7 @@ fn hostile_users_have_an_id_a_name_and_a_picture_of_ours_or_are_refused() {
 }
 
 #[test]
-fn hostile_lists_count_every_row_and_never_go_on_without_a_place() {
+fn hostile_lists_count_every_row_and_need_an_id_to_continue() {
     let full = format!("[{}]", vec![r#"{"id":"7"}"#; PAGE].join(","));
     let samples = [
         r#"[{"id": "190000000000000500", "name": "g", "icon": null, "owner": true, "permissions": "8"}]"#,
@@ -58,7 +58,7 @@ fn hostile_lists_count_every_row_and_never_go_on_without_a_place() {
 }
 
 #[test]
-fn hostile_tokens_can_be_sent_in_a_header_or_are_refused() {
+fn hostile_tokens_fit_a_header_or_are_rejected() {
     let now = Timestamp::from_seconds(1_700_000_000).unwrap();
     let samples = [
         r#"{"access_token":"6qrZcUqja7812RVdnEKjpzOL4CvHBFG","token_type":"Bearer","expires_in":604800,"refresh_token":"D43f5y0ahjqew82jZ4NViEr2YafMKhue","scope":"identify guilds"}"#,

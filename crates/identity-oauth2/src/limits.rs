@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_of_what_the_header_and_the_body_say_holds() {
+    fn takes_the_longer_wait_of_header_and_body() {
         let body = r#"{"message": "slow down", "retry_after": 1.5, "global": false}"#;
         assert_eq!(read(429, &[("retry-after", "1")], body), Some((Scope::Token, 1.5)));
         assert_eq!(read(429, &[("retry-after", "2")], body), Some((Scope::Token, 2.0)));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_global_limit_is_one_wherever_it_says_so() {
+    fn recognises_a_global_limit_in_headers_and_body() {
         let (local, global) = (r#"{"retry_after": 1}"#, r#"{"retry_after": 1, "global": true}"#);
         assert_eq!(read(429, &[], global), Some((Scope::Everything, 1.0)));
         assert_eq!(read(429, &[("x-ratelimit-global", "true")], local), Some((Scope::Everything, 1.0)));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_taken_as_unsaid_and_what_is_endless_is_cut() {
+    fn ignores_invalid_waits_and_caps_long_ones() {
         for nonsense in ["-1", "NaN", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"] {
             assert_eq!(
                 read(429, &[("retry-after", nonsense)], ""),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_that_was_just_emptied_counts_and_others_do_not() {
+    fn only_a_bucket_that_was_just_emptied_limits() {
         let left = |left| [("x-ratelimit-remaining", left), ("x-ratelimit-reset-after", "0.25")];
         assert_eq!(read(200, &left("0"), ""), Some((Scope::Token, 0.25)));
         assert_eq!(read(200, &left("1"), ""), None);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_holds_for_its_route_and_asker_only_unless_it_is_global() {
+    fn a_limit_applies_to_its_route_and_token_unless_global() {
         let mut limits = KnownLimits::default();
         let (one, other) = (Some(TokenFingerprint(1)), Some(TokenFingerprint(2)));
         limits.remember(Route::User, one, notice(Scope::Token, 10), at(0));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_bounded_and_what_still_holds_stays_longest() {
+    fn bounds_memory_and_evicts_expired_limits_first() {
         let mut limits = KnownLimits::default();
         let token = |number: usize| Some(TokenFingerprint(number as u64));
         limits.remember(Route::User, token(0), notice(Scope::Token, 100), at(0));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn https_is_taken_anywhere_and_http_on_loopback_only() {
+    fn accepts_https_anywhere_and_http_on_loopback_only() {
         for (text, base) in [
             ("https://platform.example/api/v10", "https://platform.example/api/v10"),
             ("https://platform.example/", "https://platform.example"),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_no_base_is_refused() {
+    fn rejects_a_base_url_with_query_or_fragment() {
         for text in ["https://platform.example/?query", "https://platform.example/#fragment"] {
             assert!(matches!(check(text), Err(SettingsError::NotABase)), "{text}");
         }

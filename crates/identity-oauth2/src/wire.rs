@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_display_name_is_the_global_one_or_else_the_username() {
+    fn the_display_name_falls_back_to_the_username() {
         for (global_name, name) in [
             (r#", "global_name": "Zoë \ud83e\udd8a""#, "Zoë 🦊"),
             (r#", "global_name": null"#, "sample"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_the_users_own_or_the_default_one_for_the_id() {
+    fn the_picture_falls_back_to_the_default_for_the_id() {
         let id = 3_u64 << 22;
         let own = |hash: &str| format!("https://cdn.example/avatars/{id}/{hash}");
         let default = "https://cdn.example/embed/avatars/3.png".to_owned();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_of_another_shape_is_refused() {
+    fn rejects_a_user_of_another_shape() {
         for json in [
             "",
             "null",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_a_number_as_text_and_whatever_is_missing_or_unknown_is_not_granted() {
+    fn permissions_are_decimal_text_and_default_to_none() {
         let all = guild(r#"{"id": "7", "owner": true, "permissions": "18446744073709551615"}"#).unwrap();
         assert_eq!((all.owner, all.permissions.bits()), (true, u64::MAX));
         for json in [
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_cannot_be_read_costs_only_itself() {
+    fn an_unreadable_row_costs_only_itself() {
         let json = r#"[{"id": "7"}, null, {"id": "8", "permissions": 8}, {"id": "9"}]"#;
         let page = Page::read(json.as_bytes()).unwrap();
         let guilds: Vec<_> = page.memberships.iter().map(|membership| membership.guild.get()).collect();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn no_list_at_all_is_an_empty_one_and_anything_else_is_no_list() {
+    fn null_is_an_empty_list_and_other_types_are_rejected() {
         let empty = Page { memberships: Vec::new(), unreadable: 0, next_after: None };
         for json in ["null", "[]"] {
             assert_eq!(Page::read(json.as_bytes()).unwrap(), empty, "{json}");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_page_is_followed_by_another_whatever_of_it_can_be_read() {
+    fn a_full_page_is_followed_by_another_even_if_unreadable() {
         let page = |odd: &str| {
             let mut rows: Vec<_> = (1..200).map(|id| format!(r#"{{"id": "{id}"}}"#)).collect();
             rows.push(odd.to_owned());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_where_and_never_what() {
+    fn an_error_shows_the_position_and_not_the_content() {
         let error = read::<WireUser>(br#"{"id": "canary", "username": 5}"#).err().unwrap();
         assert_eq!(error.to_string(), "the answer cannot be read: JSON of another shape, line 1, column 30");
         assert!(!format!("{error:?}").contains("canary"));

@@ -32,7 +32,7 @@ async fn fail_until_open(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn failures_in_a_row_stop_the_calls_and_one_try_brings_them_back() {
+async fn consecutive_failures_open_it_and_a_probe_closes_it() {
     let stage = stage();
     let access = stage.signed_in().await.access;
     fail_until_open(&stage).await;
@@ -54,7 +54,7 @@ async fn failures_in_a_row_stop_the_calls_and_one_try_brings_them_back() {
 }
 
 #[tokio::test]
-async fn while_one_call_tries_the_others_wait_and_a_try_that_is_given_up_frees_the_next() {
+async fn calls_wait_for_the_probe_and_a_cancelled_one_frees_it() {
     let stage = stage();
     let access = stage.signed_in().await.access;
     fail_until_open(&stage).await;
@@ -74,7 +74,7 @@ async fn while_one_call_tries_the_others_wait_and_a_try_that_is_given_up_frees_t
 }
 
 #[tokio::test]
-async fn silence_and_closed_doors_open_it_too() {
+async fn timeouts_and_refused_connections_open_it() {
     let mut stage = stage();
     stage.control.fail(Route::User, Fault::Silent);
     let impatient = stage.impatient_provider(Duration::from_millis(100));
@@ -90,7 +90,7 @@ async fn silence_and_closed_doors_open_it_too() {
 }
 
 #[tokio::test]
-async fn a_platform_that_refuses_politely_is_not_left_alone() {
+async fn proper_refusals_do_not_open_the_breaker() {
     let stage = stage();
     for _ in 0..10 {
         assert_eq!(kind(stage.exchange("bad").await), IdentityErrorKind::BadGrant);
@@ -105,7 +105,7 @@ async fn a_platform_that_refuses_politely_is_not_left_alone() {
 }
 
 #[tokio::test]
-async fn a_ban_page_is_left_alone() {
+async fn a_ban_page_opens_all_breakers() {
     let stage = stage();
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
     let access = stage.signed_in().await.access;
@@ -121,7 +121,7 @@ async fn a_ban_page_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_page_that_only_some_calls_meet_is_no_ban() {
+async fn a_refusal_page_on_one_route_is_not_a_ban() {
     let stage = stage();
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
     for _ in 0..3 {
@@ -143,7 +143,7 @@ fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
 }
 
 #[tokio::test]
-async fn what_one_user_is_told_about_their_guilds_opens_it_only_when_five_are_told_so() {
+async fn refused_lists_open_it_once_five_users_are_refused() {
     for (fault, expected) in words_for_one() {
         // With the default rules.
         let stage = Stage::new();
@@ -163,7 +163,7 @@ async fn what_one_user_is_told_about_their_guilds_opens_it_only_when_five_are_to
 }
 
 #[tokio::test]
-async fn sign_ins_of_one_client_that_are_told_no_do_not_open_it_for_the_others() {
+async fn refused_sign_ins_of_one_client_do_not_open_it() {
     for (fault, expected) in words_for_one() {
         let stage = stage();
         stage.control.fail(Route::User, fault.clone());
@@ -181,7 +181,7 @@ async fn sign_ins_of_one_client_that_are_told_no_do_not_open_it_for_the_others()
 }
 
 #[tokio::test]
-async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alone() {
+async fn a_hung_route_fills_its_bulkhead_only() {
     let stage = Arc::new(Stage::with(|settings| {
         settings.limits.calls_at_once = 4;
         settings.deadlines.place = Duration::from_millis(50);
@@ -210,7 +210,7 @@ async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alon
 }
 
 #[tokio::test]
-async fn as_many_wait_for_a_place_as_may_call_and_the_next_is_refused_at_once() {
+async fn rejects_calls_at_once_beyond_the_waiting_limit() {
     let stage = Stage::with(|settings| {
         settings.limits.calls_at_once = 2;
         settings.deadlines.place = Duration::from_secs(3600);

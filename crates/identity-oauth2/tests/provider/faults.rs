@@ -113,7 +113,7 @@ async fn each_meets_its_kind_on(route: Route) {
 }
 
 #[tokio::test]
-async fn every_fault_of_every_route_is_told_apart() {
+async fn maps_every_fault_of_every_route_to_its_kind() {
     tokio::join!(
         each_meets_its_kind_on(Route::Token),
         each_meets_its_kind_on(Route::Revoke),
@@ -123,7 +123,7 @@ async fn every_fault_of_every_route_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_platform_that_refuses_connections_is_unreachable() {
+async fn refused_connections_are_unreachable() {
     let mut stage = stage();
     stage.running.refuse_connections().await;
     for route in [Route::Token, Route::Revoke, Route::User, Route::Guilds] {
@@ -134,7 +134,7 @@ async fn a_platform_that_refuses_connections_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_platform_that_cannot_be_connected_to_in_time_is_unreachable() {
+async fn a_connect_timeout_is_unreachable() {
     // Once its queue is full, a listener that does not accept answers no connection attempt.
     let full = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = full.local_addr().unwrap();
@@ -162,7 +162,7 @@ async fn no_redirect_is_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_of_just_the_limit_is_read_and_a_byte_more_is_not() {
+async fn reads_a_response_up_to_the_size_limit() {
     let stage = Stage::with(|settings| settings.limits.answer_bytes = 1000);
     let padded = |size: usize| {
         let json =
@@ -177,7 +177,7 @@ async fn an_answer_of_just_the_limit_is_read_and_a_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn words_are_believed_only_where_the_platform_itself_speaks() {
+async fn reads_oauth_errors_only_from_status_400() {
     let stage = stage();
     let json = serde_json::json!({"error": "invalid_grant"});
     for (status, kind) in
@@ -287,7 +287,7 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
 }
 
 #[tokio::test]
-async fn tokens_that_were_given_are_not_shown_either() {
+async fn issued_tokens_are_not_shown() {
     let stage = Stage::new();
     let answer = json!({"access_token": canary(5), "refresh_token": canary(6), "token_type": "Bearer"});
     stage.control.fail_times(Route::Token, Fault::Body { status: 200, json: answer }, 1);

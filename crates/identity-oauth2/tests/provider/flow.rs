@@ -16,7 +16,7 @@ use std::{
 use tokio::time::timeout;
 
 #[tokio::test]
-async fn a_code_becomes_a_user_with_guilds_until_it_is_revoked() {
+async fn a_code_yields_a_user_with_guilds_until_revoked() {
     let stage = Stage::new();
     let tokens = stage.signed_in().await;
     assert_eq!(tokens.expires_at, stage.clock.now().after(Duration::from_secs(7 * 24 * 3600)));
@@ -39,7 +39,7 @@ async fn a_code_becomes_a_user_with_guilds_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn every_refresh_rotates_and_the_old_token_is_a_bad_grant() {
+async fn a_refresh_rotates_the_token_and_voids_the_old_one() {
     let stage = Stage::new();
     let first = stage.signed_in().await;
     let old = first.refresh.unwrap();
@@ -52,7 +52,7 @@ async fn every_refresh_rotates_and_the_old_token_is_a_bad_grant() {
 }
 
 #[tokio::test]
-async fn all_pages_are_read_and_a_full_last_page_is_followed_by_one_more() {
+async fn reads_all_pages_and_one_more_after_a_full_one() {
     let stage = Stage::new();
     for (guilds, calls) in [(0, 1), (199, 1), (200, 2), (450, 3)] {
         stage.control.put_user(account(USER, guilds));
@@ -66,7 +66,7 @@ async fn all_pages_are_read_and_a_full_last_page_is_followed_by_one_more() {
 }
 
 #[tokio::test]
-async fn odd_rows_are_left_out_and_counted_and_the_pages_behind_them_are_read() {
+async fn skips_unreadable_rows_and_reads_later_pages() {
     let stage = Stage::new();
     let row = |id: u64| match id {
         1 => json!({"id": "1", "owner": null, "permissions": "1180591620717411303432"}),
@@ -106,7 +106,7 @@ impl Clock for Running {
 }
 
 #[tokio::test]
-async fn a_short_limit_between_two_pages_is_waited_for() {
+async fn waits_for_a_short_limit_between_two_pages() {
     let stage = Stage::new();
     stage.control.put_user(account(USER, 450));
     let per = Duration::from_millis(100);
@@ -119,7 +119,7 @@ async fn a_short_limit_between_two_pages_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_limit_between_two_pages_that_outlasts_the_call_is_told() {
+async fn reports_a_limit_between_pages_beyond_the_deadline() {
     let stage = Stage::with(|settings| settings.deadlines.call = Duration::from_secs(5));
     stage.control.put_user(account(USER, 450));
     let per = Duration::from_secs(3600);
@@ -131,7 +131,7 @@ async fn a_limit_between_two_pages_that_outlasts_the_call_is_told() {
 }
 
 #[tokio::test]
-async fn pages_that_lead_nowhere_come_to_an_end() {
+async fn stops_at_repeating_or_excessive_pages() {
     let stage = Stage::with(|settings| settings.limits.guilds = 500);
     let page: Vec<_> = (1..=200).map(|id| serde_json::json!({"id": id.to_string()})).collect();
     stage.control.fail(Route::Guilds, Fault::Body { status: 200, json: page.into() });
@@ -156,7 +156,7 @@ fn token_answer(scope: Option<&str>) -> Fault {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_name_scopes_grants_all_and_one_that_names_none_grants_none() {
+async fn absent_scopes_grant_all_and_empty_scopes_grant_none() {
     let stage = Stage::new();
     stage.control.fail_times(Route::Token, token_answer(None), 1);
     assert!(stage.exchange("any").await.is_ok());
@@ -173,7 +173,7 @@ async fn an_answer_that_does_not_name_scopes_grants_all_and_one_that_names_none_
 }
 
 #[tokio::test]
-async fn a_code_may_hold_any_printable_character() {
+async fn a_code_may_contain_any_printable_character() {
     let stage = Stage::new();
     let all: String = ('!'..='~').collect();
     assert_eq!(kind(stage.exchange(&all).await), IdentityErrorKind::BadGrant);
@@ -181,7 +181,7 @@ async fn a_code_may_hold_any_printable_character() {
 }
 
 #[tokio::test]
-async fn a_secret_of_any_characters_proves_who_we_are() {
+async fn a_client_secret_may_contain_any_character() {
     for odd in [CLIENT_SECRET, ":", "%41+%zz", "a&client_id=1", "=", "\u{1f98a} \t\n\u{0}", "-_.~'()*"] {
         let stage = Stage::with(|settings| settings.client_secret = secret(odd));
         stage.control.put_client(Client {
@@ -197,7 +197,7 @@ async fn a_secret_of_any_characters_proves_who_we_are() {
 }
 
 #[tokio::test]
-async fn wrong_credentials_of_ours_are_a_failure_and_nobody_elses_fault() {
+async fn wrong_client_credentials_are_not_charged_to_codes() {
     let stage = Stage::with(|settings| settings.client_secret = secret("wrong"));
     assert_eq!(kind(stage.exchange(stage.code().expose()).await), IdentityErrorKind::Failed);
     assert_eq!(kind(stage.provider.refresh(user_id(), &secret("any")).await), IdentityErrorKind::Failed);
@@ -208,7 +208,7 @@ async fn wrong_credentials_of_ours_are_a_failure_and_nobody_elses_fault() {
 
 /// The environment can only be set for a new process, so the test starts one.
 #[test]
-fn no_proxy_is_taken_from_the_environment() {
+fn ignores_proxy_variables_of_the_environment() {
     let mut again = Command::new(std::env::current_exe().unwrap());
     for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
         again.env(variable, "http://127.0.0.1:9");
@@ -216,10 +216,8 @@ fn no_proxy_is_taken_from_the_environment() {
     for variable in ["NO_PROXY", "no_proxy"] {
         again.env_remove(variable);
     }
-    let output = again
-        .args(["--exact", "flow::a_code_becomes_a_user_with_guilds_until_it_is_revoked"])
-        .output()
-        .unwrap();
+    let output =
+        again.args(["--exact", "flow::a_code_yields_a_user_with_guilds_until_revoked"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
@@ -228,7 +226,7 @@ const TEN_MINUTES: Duration = Duration::from_secs(600);
 const REFUSED: Fault = Fault::Status { status: 403, body: ErrorBody::Json };
 
 #[tokio::test]
-async fn the_list_is_asked_for_before_the_user_is_answered() {
+async fn requests_the_list_before_the_user_is_known() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     let held = stage.control.hold(Route::User);
@@ -242,7 +240,7 @@ async fn the_list_is_asked_for_before_the_user_is_answered() {
 }
 
 #[tokio::test]
-async fn where_the_user_fails_the_list_is_given_up() {
+async fn a_failed_user_call_cancels_the_list() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::Guilds, Fault::Silent);
@@ -252,7 +250,7 @@ async fn where_the_user_fails_the_list_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_list_that_fails_leaves_the_user() {
+async fn a_failed_list_still_returns_the_user() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::Guilds, Fault::NotJson);
@@ -261,7 +259,7 @@ async fn a_list_that_fails_leaves_the_user() {
 }
 
 #[tokio::test]
-async fn sign_ins_one_after_another_share_two_connections() {
+async fn sequential_sign_ins_share_two_connections() {
     let stage = Stage::new();
     stage.control.limit_rate(None);
     for _ in 0..50 {
@@ -273,7 +271,7 @@ async fn sign_ins_one_after_another_share_two_connections() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_refused_is_charged_to_the_user_whichever_comes_first() {
+async fn a_refused_list_is_charged_to_the_user_in_either_order() {
     for (slow, fast) in [(Route::User, Route::Guilds), (Route::Guilds, Route::User)] {
         let stage = Stage::new();
         stage.control.limit_rate(None);
@@ -298,7 +296,7 @@ async fn a_list_that_is_refused_is_charged_to_the_user_whichever_comes_first() {
 }
 
 #[tokio::test]
-async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
+async fn requests_the_user_first_after_many_refused_lists() {
     let early = BudgetRules { count: 3, within: TEN_MINUTES };
     let stage = Stage::with(|settings| settings.limits.refused_early = early);
     stage.control.limit_rate(None);
@@ -328,7 +326,7 @@ async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_given_up_with_its_user_counts_as_refused() {
+async fn a_list_cancelled_with_its_user_counts_as_refused() {
     let stage = Stage::new();
     stage.control.fail(Route::Guilds, Fault::Silent);
     // The user is refused while the list is in flight.

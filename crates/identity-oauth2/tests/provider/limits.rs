@@ -19,7 +19,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 #[tokio::test]
-async fn until_the_wait_is_over_nothing_is_asked_again() {
+async fn sends_no_call_until_the_wait_is_over() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
@@ -38,7 +38,7 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_global_limit_and_a_ban_hold_for_everything() {
+async fn a_global_limit_or_ban_applies_to_all_routes() {
     for fault in [Fault::Limited { retry_after: 60.0, global: true }, Fault::BanPage { status: 429 }] {
         let stage = Stage::new();
         let access = stage.signed_in().await.access;
@@ -56,7 +56,7 @@ async fn a_global_limit_and_a_ban_hold_for_everything() {
 }
 
 #[tokio::test]
-async fn a_code_that_met_a_limit_can_be_sent_later() {
+async fn a_rate_limited_code_can_be_sent_later() {
     let stage = Stage::new();
     let code = stage.code();
     stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 5.0, global: false }, 1);
@@ -69,7 +69,7 @@ async fn a_code_that_met_a_limit_can_be_sent_later() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_says_it_is_empty_is_not_tried() {
+async fn sends_no_call_while_the_bucket_is_empty() {
     let stage = Stage::new();
     stage.control.limit_rate(Some(RateLimit { requests: 2, per: seconds(3600) }));
     let access = stage.signed_in().await.access;
@@ -84,7 +84,7 @@ async fn a_bucket_that_says_it_is_empty_is_not_tried() {
 }
 
 #[tokio::test]
-async fn that_no_code_would_go_out_is_known_before_one_is_sent() {
+async fn readiness_reports_limits_before_a_code_is_sent() {
     let stage = Stage::new();
     let ready = || stage.provider.ready_to_exchange(Standing::Good);
     assert!(ready().is_ok());
@@ -105,7 +105,7 @@ async fn that_no_code_would_go_out_is_known_before_one_is_sent() {
 }
 
 #[tokio::test]
-async fn limits_are_counted() {
+async fn counts_limited_calls() {
     let stage = Stage::new();
     stage.control.fail(Route::User, Fault::Limited { retry_after: 30.0, global: false });
     let access = secret("any");
@@ -122,7 +122,7 @@ async fn limits_are_counted() {
 }
 
 #[tokio::test]
-async fn what_one_node_is_told_to_wait_for_everything_the_others_wait_too() {
+async fn a_global_limit_of_one_node_applies_to_all_nodes() {
     let stage = Stage::new();
     let pauses = Arc::new(MemoryStorage::new());
     let [one, other] = [(); 2].map(|()| stage.another_provider().sharing(pauses.clone()));
@@ -142,7 +142,7 @@ async fn what_one_node_is_told_to_wait_for_everything_the_others_wait_too() {
 }
 
 #[tokio::test]
-async fn limits_of_one_route_or_user_are_not_told_to_others() {
+async fn does_not_share_limits_of_one_route_or_user() {
     let stage = Stage::new();
     let pauses = Arc::new(MemoryStorage::new());
     let provider = stage.another_provider().sharing(pauses.clone());
@@ -169,7 +169,7 @@ impl PlatformPauses for Lost {
 }
 
 #[tokio::test]
-async fn without_the_store_each_node_finds_out_for_itself() {
+async fn without_the_store_each_node_learns_the_limit_itself() {
     for silent in [false, true] {
         let stage = Stage::new();
         let provider = stage.another_provider().sharing(Arc::new(Lost(silent)));
@@ -182,7 +182,7 @@ async fn without_the_store_each_node_finds_out_for_itself() {
 }
 
 #[test]
-fn the_usual_budgets_are_far_from_a_ban() {
+fn default_budgets_are_far_from_a_ban() {
     let limits = Limits::default();
     let ten_minutes = Duration::from_secs(600);
     // The platform bans after 10,000, and several nodes may share an address.
@@ -197,7 +197,7 @@ fn the_usual_budgets_are_far_from_a_ban() {
 }
 
 #[tokio::test]
-async fn refused_answers_on_any_route_use_up_one_budget() {
+async fn refusals_on_all_routes_share_one_budget() {
     let within = Duration::from_secs(600);
     let stage = Stage::with(|settings| settings.limits.refused_in_all = BudgetRules { count: 3, within });
     let access = stage.signed_in().await.access;
@@ -219,7 +219,7 @@ async fn refused_answers_on_any_route_use_up_one_budget() {
 }
 
 #[tokio::test]
-async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
+async fn a_repeatedly_refused_user_waits_alone() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     let list =
@@ -240,7 +240,7 @@ async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
+async fn refused_credentials_stop_calls_without_a_user() {
     let within = Duration::from_secs(600);
     let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 2, within });
     let access = stage.signed_in().await.access;
@@ -254,7 +254,7 @@ async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
 }
 
 #[tokio::test]
-async fn a_third_of_the_bad_codes_is_kept_for_clients_in_good_standing() {
+async fn reserves_a_third_of_bad_codes_for_good_standing() {
     let stage = Stage::new();
     let doubtful =
         |code: &str| CodeExchange { standing: Standing::Doubtful, ..exchange_of(code.parse().unwrap()) };
@@ -272,7 +272,7 @@ async fn a_third_of_the_bad_codes_is_kept_for_clients_in_good_standing() {
 }
 
 #[tokio::test]
-async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
+async fn good_codes_and_refreshes_spend_no_bad_code_budget() {
     let within = Duration::from_secs(60);
     let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 2, within });
     for _ in 0..5 {
@@ -292,7 +292,7 @@ async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
 }
 
 #[tokio::test]
-async fn an_exchange_that_is_given_up_counts_as_a_bad_code() {
+async fn a_cancelled_exchange_counts_as_a_bad_code() {
     let within = Duration::from_secs(60);
     let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 1, within });
     stage.control.fail(Route::Token, Fault::Silent);

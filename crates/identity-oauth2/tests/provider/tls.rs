@@ -63,7 +63,7 @@ fn self_signed() -> CertifiedKey<rcgen::KeyPair> {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_not_talked_to() {
+async fn rejects_an_untrusted_certificate() {
     let stage = Stage::new();
     let made = self_signed();
     let key = made.signing_key.serialize_pem();
@@ -77,14 +77,14 @@ async fn a_certificate_that_nobody_vouches_for_is_not_talked_to() {
 
 /// The environment decides the root certificates, so a second process signs in.
 #[test]
-fn a_platform_that_this_machine_vouches_for_is_talked_to() {
+fn accepts_a_certificate_trusted_by_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
     let made = self_signed();
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "tls::in_the_second_process_a_user_signs_in_over_tls"])
+        .args(["--exact", "--ignored", "tls::second_process_signs_in_over_tls"])
         .env(CERTIFICATE, certificate)
         .env(KEY, key)
         .output()
@@ -95,7 +95,7 @@ fn a_platform_that_this_machine_vouches_for_is_talked_to() {
 
 #[tokio::test]
 #[ignore = "it is the second half of another test, which starts it"]
-async fn in_the_second_process_a_user_signs_in_over_tls() {
+async fn second_process_signs_in_over_tls() {
     let read = |variable| std::fs::read_to_string(std::env::var(variable).unwrap()).unwrap();
     let stage = Stage::new();
     let address = tls_before(stage.running.address(), &read(CERTIFICATE), &read(KEY)).await;
@@ -112,13 +112,13 @@ fn build(api_url: &str, user_agent: &str) -> Result<OauthIdentity, SettingsError
 }
 
 #[test]
-fn plain_http_beyond_loopback_is_refused() {
+fn rejects_plain_http_beyond_loopback() {
     assert!(matches!(build("http://platform.example/api", "us"), Err(SettingsError::Insecure)));
     assert!(build("https://platform.example/api", "us").is_ok());
 }
 
 #[test]
-fn a_user_agent_that_nobody_could_read_is_refused() {
+fn rejects_an_unprintable_user_agent() {
     for agent in ["", "a\nb", "ä"] {
         assert!(
             matches!(build("https://platform.example", agent), Err(SettingsError::UserAgent)),
@@ -128,7 +128,7 @@ fn a_user_agent_that_nobody_could_read_is_refused() {
 }
 
 #[tokio::test]
-async fn every_request_introduces_us_and_asks_for_plain_json() {
+async fn every_request_has_a_user_agent_and_asks_for_plain_json() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api_url = format!("http://{}/base/", listener.local_addr().unwrap());
     let provider = build(&api_url, "Companion (https://companion.example, 1)").unwrap();
@@ -161,7 +161,7 @@ async fn every_request_introduces_us_and_asks_for_plain_json() {
 }
 
 #[tokio::test]
-async fn a_token_that_fits_into_no_header_is_not_sent() {
+async fn does_not_send_a_token_that_fits_no_header() {
     let stage = Stage::new();
     assert!(stage.provider.user(ANYONE, &secret("a\r\nb: c")).await.is_err());
     assert_eq!(stage.control.calls(companion_dev_identity::Route::User), 0);
