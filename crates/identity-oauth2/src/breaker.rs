@@ -5,7 +5,7 @@ use companion_domain::model::Timestamp;
 use std::time::Duration;
 
 /// Retry delay for callers while a probe is in flight.
-const WHILE_PROBING: Duration = Duration::from_secs(1);
+const PROBE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// When a breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +29,13 @@ pub enum BreakerState {
     /// No call is sent.
     Open,
     /// A single probe is in flight.
-    Trying,
+    HalfOpen,
 }
 
 /// How a call was admitted. It is returned with the outcome of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Admission {
-    Ordinary,
+pub(crate) enum BreakerPermit {
+    Regular,
     Probe,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Observation {
 enum State {
     Closed { failures: u32 },
     Open(Pause),
-    Trying(Pause),
+    HalfOpen(Pause),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -72,14 +72,14 @@ impl Pause {
 }
 
 #[derive(Debug)]
-pub(crate) struct Breaker {
+pub(crate) struct CircuitBreaker {
     rules: BreakerRules,
     state: State,
     /// The principals refused since the last success, and when.
     refused_users: Vec<(Principal, Timestamp)>,
 }
 
-impl Breaker {
+impl CircuitBreaker {
     pub(crate) const fn new(rules: BreakerRules) -> Self {
         Self { rules, state: State::Closed { failures: 0 }, refused_users: Vec::new() }
     }
@@ -89,41 +89,41 @@ impl Breaker {
         match self.state {
             State::Closed { .. } => None,
             State::Open(pause) => pause.left(now),
-            State::Trying(_) => Some(WHILE_PROBING),
+            State::HalfOpen(_) => Some(PROBE_RETRY_AFTER),
         }
     }
 
     /// Admits a call, or returns how long to wait.
-    pub(crate) fn admit(&mut self, now: Timestamp) -> Result<Admission, Duration> {
+    pub(crate) fn admit(&mut self, now: Timestamp) -> Result<BreakerPermit, Duration> {
         if let Some(wait) = self.blocked_for(now) {
             return Err(wait);
         }
         match self.state {
             State::Open(pause) => {
-                self.state = State::Trying(pause);
-                Ok(Admission::Probe)
+                self.state = State::HalfOpen(pause);
+                Ok(BreakerPermit::Probe)
             }
-            State::Closed { .. } | State::Trying(_) => Ok(Admission::Ordinary),
+            State::Closed { .. } | State::HalfOpen(_) => Ok(BreakerPermit::Regular),
         }
     }
 
     /// Records the outcome of a call. Outcomes of calls sent before the breaker opened are ignored.
-    pub(crate) fn record(&mut self, admission: Admission, observation: Observation, now: Timestamp) {
-        self.state = match (self.state, admission, observation) {
+    pub(crate) fn record(&mut self, permit: BreakerPermit, observation: Observation, now: Timestamp) {
+        self.state = match (self.state, permit, observation) {
             (State::Closed { .. }, _, Observation::Alive)
-            | (State::Trying(_), Admission::Probe, Observation::Alive) => {
+            | (State::HalfOpen(_), BreakerPermit::Probe, Observation::Alive) => {
                 self.refused_users.clear();
                 State::Closed { failures: 0 }
             }
             (unchanged @ State::Closed { .. }, _, Observation::RefusedFor(principal)) => {
-                if self.enough_refused(principal, now) {
+                if self.note_refused(principal, now) {
                     self.open(now, self.rules.first_pause)
                 } else {
                     unchanged
                 }
             }
             // The probe proves nothing in either direction, so another one follows after the same pause.
-            (State::Trying(pause), Admission::Probe, Observation::RefusedFor(_)) => {
+            (State::HalfOpen(pause), BreakerPermit::Probe, Observation::RefusedFor(_)) => {
                 self.open(now, pause.length)
             }
             (State::Closed { failures }, _, Observation::Failing) => {
@@ -134,15 +134,15 @@ impl Breaker {
                     self.open(now, self.rules.first_pause)
                 }
             }
-            (State::Trying(pause), Admission::Probe, Observation::Failing) => {
+            (State::HalfOpen(pause), BreakerPermit::Probe, Observation::Failing) => {
                 self.open(now, pause.length.saturating_mul(2))
             }
-            (unchanged @ (State::Open(_) | State::Trying(_)), _, _) => unchanged,
+            (unchanged @ (State::Open(_) | State::HalfOpen(_)), _, _) => unchanged,
         };
     }
 
     /// Records a refused principal. Returns whether enough different ones were refused.
-    fn enough_refused(&mut self, principal: Principal, now: Timestamp) -> bool {
+    fn note_refused(&mut self, principal: Principal, now: Timestamp) -> bool {
         let within = self.rules.within;
         // Entries in the future were recorded before the clock was set back.
         self.refused_users.retain(|(other, at)| *other != principal && *at <= now && now < at.after(within));
@@ -151,8 +151,8 @@ impl Breaker {
     }
 
     /// Records that a call was cancelled without an outcome.
-    pub(crate) fn forget(&mut self, admission: Admission) {
-        if let (State::Trying(pause), Admission::Probe) = (self.state, admission) {
+    pub(crate) fn cancel(&mut self, permit: BreakerPermit) {
+        if let (State::HalfOpen(pause), BreakerPermit::Probe) = (self.state, permit) {
             self.state = State::Open(pause);
         }
     }
@@ -161,7 +161,7 @@ impl Breaker {
         match self.state {
             State::Closed { .. } => BreakerState::Closed,
             State::Open(_) => BreakerState::Open,
-            State::Trying(_) => BreakerState::Trying,
+            State::HalfOpen(_) => BreakerState::HalfOpen,
         }
     }
 
@@ -191,21 +191,21 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn failed(breaker: &mut Breaker, times: u32, now: Timestamp) {
+    fn failed(breaker: &mut CircuitBreaker, times: u32, now: Timestamp) {
         for _ in 0..times {
-            let admission = breaker.admit(now).unwrap();
-            breaker.record(admission, Observation::Failing, now);
+            let permit = breaker.admit(now).unwrap();
+            breaker.record(permit, Observation::Failing, now);
         }
     }
 
-    fn refused(breaker: &mut Breaker, user: u64, now: Timestamp) {
-        let admission = breaker.admit(now).unwrap();
-        breaker.record(admission, Observation::RefusedFor(Principal::User(UserId::new(user).unwrap())), now);
+    fn refused(breaker: &mut CircuitBreaker, user: u64, now: Timestamp) {
+        let permit = breaker.admit(now).unwrap();
+        breaker.record(permit, Observation::RefusedFor(Principal::User(UserId::new(user).unwrap())), now);
     }
 
     #[test]
     fn refusals_of_many_users_open_it_and_of_one_do_not() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         for second in 0..100 {
             refused(&mut breaker, 1, at(second));
         }
@@ -217,12 +217,12 @@ mod tests {
 
     #[test]
     fn counts_consecutive_refusals_of_different_users_in_window() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         refused(&mut breaker, 1, at(0));
         refused(&mut breaker, 2, at(59));
         refused(&mut breaker, 3, at(60));
         assert_eq!(breaker.state(), BreakerState::Closed, "the first is too long ago");
-        breaker.record(Admission::Ordinary, Observation::Alive, at(61));
+        breaker.record(BreakerPermit::Regular, Observation::Alive, at(61));
         refused(&mut breaker, 4, at(62));
         refused(&mut breaker, 5, at(62));
         assert_eq!(breaker.state(), BreakerState::Closed, "the platform was seen to be well");
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_refusal_of_one_user_keeps_the_failure_count() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 2, at(0));
         refused(&mut breaker, 1, at(0));
         assert_eq!(breaker.state(), BreakerState::Closed);
@@ -243,22 +243,22 @@ mod tests {
 
     #[test]
     fn an_inconclusive_probe_repeats_after_the_same_pause() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         for now in [10, 20, 30] {
             refused(&mut breaker, 1, at(now));
             assert_eq!(breaker.blocked_for(at(now)), Some(seconds(10)));
         }
-        let admission = breaker.admit(at(40)).unwrap();
-        breaker.record(admission, Observation::Alive, at(40));
+        let permit = breaker.admit(at(40)).unwrap();
+        breaker.record(permit, Observation::Alive, at(40));
         assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     #[test]
     fn only_consecutive_failures_open_it() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 2, at(0));
-        breaker.record(Admission::Ordinary, Observation::Alive, at(0));
+        breaker.record(BreakerPermit::Regular, Observation::Alive, at(0));
         failed(&mut breaker, 2, at(0));
         assert_eq!(breaker.state(), BreakerState::Closed);
         failed(&mut breaker, 1, at(0));
@@ -268,18 +268,18 @@ mod tests {
 
     #[test]
     fn after_the_pause_a_successful_probe_closes_it() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
-        assert_eq!(breaker.state(), BreakerState::Trying);
-        assert_eq!(breaker.admit(at(10)), Err(WHILE_PROBING));
-        breaker.record(Admission::Probe, Observation::Alive, at(11));
-        assert_eq!(breaker.admit(at(11)), Ok(Admission::Ordinary));
+        assert_eq!(breaker.admit(at(10)), Ok(BreakerPermit::Probe));
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
+        assert_eq!(breaker.admit(at(10)), Err(PROBE_RETRY_AFTER));
+        breaker.record(BreakerPermit::Probe, Observation::Alive, at(11));
+        assert_eq!(breaker.admit(at(11)), Ok(BreakerPermit::Regular));
     }
 
     #[test]
     fn a_failed_probe_doubles_the_pause_up_to_the_maximum() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         let mut now = at(10);
         for pause in [20, 30, 30] {
@@ -288,38 +288,38 @@ mod tests {
             now = now.after(seconds(pause));
         }
         // After closing, the pause starts at its initial length again.
-        let admission = breaker.admit(now).unwrap();
-        breaker.record(admission, Observation::Alive, now);
+        let permit = breaker.admit(now).unwrap();
+        breaker.record(permit, Observation::Alive, now);
         failed(&mut breaker, 3, now);
         assert_eq!(breaker.blocked_for(now), Some(seconds(10)));
     }
 
     #[test]
     fn a_cancelled_probe_lets_the_next_call_probe() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        let admission = breaker.admit(at(10)).unwrap();
-        breaker.forget(admission);
-        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
+        let permit = breaker.admit(at(10)).unwrap();
+        breaker.cancel(permit);
+        assert_eq!(breaker.admit(at(10)), Ok(BreakerPermit::Probe));
     }
 
     #[test]
     fn ignores_outcomes_of_calls_sent_before_it_opened() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        breaker.record(Admission::Ordinary, Observation::Alive, at(1));
+        breaker.record(BreakerPermit::Regular, Observation::Alive, at(1));
         assert_eq!(breaker.state(), BreakerState::Open);
-        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
-        breaker.record(Admission::Ordinary, Observation::Failing, at(10));
-        breaker.record(Admission::Ordinary, Observation::Alive, at(10));
-        breaker.forget(Admission::Ordinary);
-        assert_eq!(breaker.state(), BreakerState::Trying);
+        assert_eq!(breaker.admit(at(10)), Ok(BreakerPermit::Probe));
+        breaker.record(BreakerPermit::Regular, Observation::Failing, at(10));
+        breaker.record(BreakerPermit::Regular, Observation::Alive, at(10));
+        breaker.cancel(BreakerPermit::Regular);
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
     }
 
     #[test]
     fn a_clock_set_back_does_not_keep_it_open() {
-        let mut breaker = Breaker::new(RULES);
+        let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(1000));
-        assert_eq!(breaker.admit(at(5)), Ok(Admission::Probe));
+        assert_eq!(breaker.admit(at(5)), Ok(BreakerPermit::Probe));
     }
 }

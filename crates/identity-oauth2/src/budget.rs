@@ -4,7 +4,7 @@ use companion_domain::model::Timestamp;
 use std::{collections::VecDeque, time::Duration};
 
 /// Retry delay while calls in flight may use up the rest.
-const WHILE_OUT: Duration = Duration::from_secs(1);
+const IN_FLIGHT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The size of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +29,12 @@ impl Budget {
     }
 
     /// Returns how long the budget stays exhausted, or `None` if something is left.
-    pub(crate) fn empty_for(&mut self, now: Timestamp) -> Option<Duration> {
-        self.empty_but_for(0, now)
+    pub(crate) fn exhausted_for(&mut self, now: Timestamp) -> Option<Duration> {
+        self.exhausted_but_for(0, now)
     }
 
     /// Returns how long at most the last `kept` are left, or `None` if there are more.
-    pub(crate) fn empty_but_for(&mut self, kept: usize, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn exhausted_but_for(&mut self, kept: usize, now: Timestamp) -> Option<Duration> {
         let within = self.rules.within;
         // Entries in the future were recorded before the clock was set back.
         self.spent.retain(|at| *at <= now && now < at.after(within));
@@ -44,11 +44,11 @@ impl Budget {
         }
         // There is room for one as soon as this entry and all older ones have expired.
         let over = self.spent.len().checked_sub(room).and_then(|place| self.spent.get(place));
-        Some(over.map_or(WHILE_OUT, |at| at.after(within).since(now)))
+        Some(over.map_or(IN_FLIGHT_RETRY_AFTER, |at| at.after(within).since(now)))
     }
 
     pub(crate) fn reserve(&mut self, now: Timestamp) -> Result<(), Duration> {
-        match self.empty_for(now) {
+        match self.exhausted_for(now) {
             Some(wait) => Err(wait),
             None => {
                 self.reserved += 1;
@@ -58,7 +58,7 @@ impl Budget {
     }
 
     /// Reserves one even if the budget is exhausted, for a call that was already decided.
-    pub(crate) fn reserve_more(&mut self) {
+    pub(crate) fn reserve_beyond(&mut self) {
         self.reserved += 1;
     }
 
@@ -77,13 +77,13 @@ impl Budget {
 
     /// Returns how much is left. Reservations of calls in flight count as spent.
     pub(crate) fn left(&mut self, now: Timestamp) -> usize {
-        self.empty_for(now);
+        self.exhausted_for(now);
         self.rules.count.saturating_sub(self.spent.len().saturating_add(self.reserved))
     }
 
     /// Returns how much is spent.
     pub(crate) fn spent(&mut self, now: Timestamp) -> usize {
-        self.empty_for(now);
+        self.exhausted_for(now);
         self.spent.len()
     }
 }
@@ -121,15 +121,15 @@ mod tests {
     fn keeps_the_reserved_part_for_its_owners() {
         let mut budget = Budget::new(BudgetRules { count: 3, within: Duration::from_secs(60) });
         for second in [0, 10] {
-            assert_eq!(budget.empty_but_for(1, at(second)), None);
+            assert_eq!(budget.exhausted_but_for(1, at(second)), None);
             spend(&mut budget, at(second));
         }
-        assert_eq!(budget.empty_but_for(1, at(20)), Some(Duration::from_secs(40)));
+        assert_eq!(budget.exhausted_but_for(1, at(20)), Some(Duration::from_secs(40)));
         spend(&mut budget, at(20));
-        assert_eq!(budget.empty_for(at(20)), Some(Duration::from_secs(40)));
-        assert_eq!(budget.empty_but_for(1, at(20)), Some(Duration::from_secs(50)));
-        assert_eq!(budget.empty_but_for(1, at(70)), None);
-        assert_eq!(budget.empty_but_for(5, at(70)), Some(WHILE_OUT), "there never is any");
+        assert_eq!(budget.exhausted_for(at(20)), Some(Duration::from_secs(40)));
+        assert_eq!(budget.exhausted_but_for(1, at(20)), Some(Duration::from_secs(50)));
+        assert_eq!(budget.exhausted_but_for(1, at(70)), None);
+        assert_eq!(budget.exhausted_but_for(5, at(70)), Some(IN_FLIGHT_RETRY_AFTER), "there never is any");
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
             budget.reserve(at(0)).unwrap();
             budget.settle(false, at(0));
         }
-        assert_eq!(budget.empty_for(at(0)), None);
+        assert_eq!(budget.exhausted_for(at(0)), None);
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let mut budget = budget();
         budget.reserve(at(0)).unwrap();
         budget.reserve(at(0)).unwrap();
-        assert_eq!(budget.reserve(at(0)), Err(WHILE_OUT));
+        assert_eq!(budget.reserve(at(0)), Err(IN_FLIGHT_RETRY_AFTER));
         budget.settle(false, at(0));
         budget.reserve(at(0)).unwrap();
         budget.settle(true, at(0));
@@ -160,6 +160,6 @@ mod tests {
         let mut budget = budget();
         spend(&mut budget, at(1000));
         spend(&mut budget, at(1000));
-        assert_eq!(budget.empty_for(at(5)), None);
+        assert_eq!(budget.exhausted_for(at(5)), None);
     }
 }

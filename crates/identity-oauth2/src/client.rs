@@ -15,7 +15,7 @@ pub(crate) type Answer = http::Response<Vec<u8>>;
 
 /// Idle connections are closed before the platform closes them, so that no code is sent into a closing connection. Some
 /// servers close them after five seconds.
-const IDLE: Duration = Duration::from_secs(3);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The request id, sent so that the logs of both sides can be correlated.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -37,14 +37,16 @@ impl HttpClient {
         let inner = reqwest::Client::builder()
             .user_agent(agent.ok_or(SettingsError::UserAgent)?)
             .default_headers(headers)
-            .tls_backend_preconfigured(tls(base.https).map_err(|error| SettingsError::Client(error.into()))?)
-            .https_only(base.https)
+            .tls_backend_preconfigured(
+                tls(base.is_https).map_err(|error| SettingsError::Client(error.into()))?,
+            )
+            .https_only(base.is_https)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
             .connect_timeout(settings.deadlines.connect)
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_max_idle_per_host(settings.limits.calls_at_once)
             .build()
             .map_err(unbuilt)?;
@@ -53,7 +55,7 @@ impl HttpClient {
 
     /// Sends the request once, and reads the whole response.
     pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, CallError> {
-        let mut request = reqwest::Request::try_from(request).map_err(|_| CallError::Unwritable)?;
+        let mut request = reqwest::Request::try_from(request).map_err(|_| CallError::InvalidRequest)?;
         let id = RequestContext::current().and_then(|context| HeaderValue::from_str(context.id()).ok());
         if let Some(id) = id {
             request.headers_mut().insert(X_REQUEST_ID, id);
@@ -61,7 +63,7 @@ impl HttpClient {
         let began = Instant::now();
         let answer = timeout_at(until, self.exchange(request)).await;
         note(Part::Provider, began.elapsed());
-        answer.map_err(|_| CallError::Late)?
+        answer.map_err(|_| CallError::TimedOut)?
     }
 
     async fn exchange(&self, request: reqwest::Request) -> Result<Answer, CallError> {
@@ -118,9 +120,9 @@ pub fn platform_tls() -> Result<ClientConfig, rustls::Error> {
 /// in a minimal container.
 ///
 /// The crypto provider is set explicitly, so that nothing depends on a process-wide default.
-pub(crate) fn tls(https: bool) -> Result<ClientConfig, rustls::Error> {
+pub(crate) fn tls(is_https: bool) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
-    if https {
+    if is_https {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());

@@ -13,11 +13,11 @@ pub(crate) enum CallError {
     #[error("no connection")]
     NoConnection(#[source] reqwest::Error),
     #[error("the call took too long")]
-    Late,
+    TimedOut,
     #[error("the connection broke")]
     Broken(#[source] reqwest::Error),
     #[error("the request cannot be built")]
-    Unwritable,
+    InvalidRequest,
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
     #[error("the answer is compressed, which was not asked for")]
@@ -27,7 +27,7 @@ pub(crate) enum CallError {
     #[error("the answer cannot be read: {what}, line {line}, column {column}")]
     Unreadable { what: &'static str, line: usize, column: usize },
     #[error("the answer is not valid: {0}")]
-    Nonsense(&'static str),
+    Invalid(&'static str),
     #[error("the platform refused the request: {0}")]
     Refused(&'static str),
     #[error("the platform refused the code or the refresh token")]
@@ -61,18 +61,18 @@ impl CallError {
     const fn kind(&self) -> IdentityErrorKind {
         match self {
             Self::NoConnection(_) => IdentityErrorKind::Unreachable,
-            Self::Late => IdentityErrorKind::TimedOut,
+            Self::TimedOut => IdentityErrorKind::TimedOut,
             Self::Limited { wait, .. } => IdentityErrorKind::Limited(*wait),
             Self::BadGrant => IdentityErrorKind::BadGrant,
             Self::ScopeMissing => IdentityErrorKind::ScopeMissing,
             Self::TokenRefused => IdentityErrorKind::TokenRefused,
             Self::Broken(_)
-            | Self::Unwritable
+            | Self::InvalidRequest
             | Self::TooLarge(_)
             | Self::Compressed
             | Self::Status(_)
             | Self::Unreadable { .. }
-            | Self::Nonsense(_)
+            | Self::Invalid(_)
             | Self::Refused(_) => IdentityErrorKind::Failed,
         }
     }
@@ -85,29 +85,29 @@ impl From<CallError> for IdentityError {
 }
 
 /// Maximum number of users. Beyond it, users without current refusals are dropped, and then all.
-const MANY: usize = 10_000;
+const MAX_USERS: usize = 10_000;
 
 /// A small budget per user. A user who has exhausted it waits; other users are not affected.
 #[derive(Debug)]
-pub(crate) struct Charges {
+pub(crate) struct UserBudgets {
     rules: BudgetRules,
     users: HashMap<UserId, Budget>,
 }
 
-impl Charges {
+impl UserBudgets {
     pub(crate) fn new(rules: BudgetRules) -> Self {
         Self { rules, users: HashMap::new() }
     }
 
     /// Returns how long calls for this user are rejected, or `None` if they are not.
-    pub(crate) fn empty_for(&mut self, user: UserId, now: Timestamp) -> Option<Duration> {
-        self.users.get_mut(&user)?.empty_for(now)
+    pub(crate) fn exhausted_for(&mut self, user: UserId, now: Timestamp) -> Option<Duration> {
+        self.users.get_mut(&user)?.exhausted_for(now)
     }
 
     pub(crate) fn charge(&mut self, user: UserId, now: Timestamp) {
-        if self.users.len() >= MANY && !self.users.contains_key(&user) {
+        if self.users.len() >= MAX_USERS && !self.users.contains_key(&user) {
             self.users.retain(|_, budget| budget.spent(now) > 0);
-            if self.users.len() >= MANY {
+            if self.users.len() >= MAX_USERS {
                 self.users.clear();
             }
         }
@@ -132,8 +132,8 @@ pub(crate) enum Principal {
 mod tests {
     use super::*;
 
-    fn charges() -> Charges {
-        Charges::new(BudgetRules { count: 2, within: Duration::from_secs(600) })
+    fn charges() -> UserBudgets {
+        UserBudgets::new(BudgetRules { count: 2, within: Duration::from_secs(600) })
     }
 
     fn at(seconds: i64) -> Timestamp {
@@ -148,24 +148,24 @@ mod tests {
     fn a_user_who_exhausted_the_budget_waits_alone() {
         let mut charges = charges();
         charges.charge(user(1), at(0));
-        assert_eq!(charges.empty_for(user(1), at(0)), None);
+        assert_eq!(charges.exhausted_for(user(1), at(0)), None);
         charges.charge(user(1), at(100));
-        assert_eq!(charges.empty_for(user(1), at(100)), Some(Duration::from_secs(500)));
-        assert_eq!(charges.empty_for(user(2), at(100)), None);
-        assert_eq!(charges.empty_for(user(1), at(600)), None);
+        assert_eq!(charges.exhausted_for(user(1), at(100)), Some(Duration::from_secs(500)));
+        assert_eq!(charges.exhausted_for(user(2), at(100)), None);
+        assert_eq!(charges.exhausted_for(user(1), at(600)), None);
     }
 
     #[test]
     fn bounds_memory_and_evicts_expired_users_first() {
         let mut charges = charges();
-        for number in 1..=MANY {
+        for number in 1..=MAX_USERS {
             charges.charge(user(number), at(if number == 1 { 500 } else { 0 }));
         }
-        charges.charge(user(MANY + 1), at(600));
+        charges.charge(user(MAX_USERS + 1), at(600));
         assert_eq!(charges.users.len(), 2);
-        for number in 1..=3 * MANY {
+        for number in 1..=3 * MAX_USERS {
             charges.charge(user(number), at(600));
         }
-        assert!(charges.users.len() <= MANY);
+        assert!(charges.users.len() <= MAX_USERS);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     token_endpoint,
-    wire::{PAGE, Page, WireUser, read},
+    wire::{PAGE_SIZE, Page, WireUser, read},
 };
 use companion_domain::model::{PictureServer, Timestamp};
 use companion_testkit::hostile::{Hostile, count};
@@ -38,7 +38,7 @@ fn hostile_users_are_valid_or_rejected() {
 
 #[test]
 fn hostile_lists_count_every_row_and_need_an_id_to_continue() {
-    let full = format!("[{}]", vec![r#"{"id":"7"}"#; PAGE].join(","));
+    let full = format!("[{}]", vec![r#"{"id":"7"}"#; PAGE_SIZE].join(","));
     let samples = [
         r#"[{"id": "190000000000000500", "name": "g", "icon": null, "owner": true, "permissions": "8"}]"#,
         r#"[{"id":"1","permissions":"18446744073709551615"},{"id":"2","owner":false},null]"#,
@@ -52,7 +52,7 @@ fn hostile_lists_count_every_row_and_need_an_id_to_continue() {
     ];
     each("lists", &samples, |body| {
         let Ok(page) = Page::read(body) else { return false };
-        assert!(page.next_after.is_none() || page.memberships.len() + page.unreadable >= PAGE);
+        assert!(page.next_after.is_none() || page.memberships.len() + page.unreadable >= PAGE_SIZE);
         true
     });
 }

@@ -13,18 +13,18 @@
 //! | `token_endpoint` | codes and refresh tokens, through the `oauth2` crate |
 //! | `wire` | the platform's JSON, and its conversion to domain values |
 //! | `client` | one request and its response: deadline, size, no redirect, no compression |
-//! | `gate` | whether a call may be sent, and what is learnt from its response |
-//! | `limits`, `breaker`, `budget`, `failure` | the rules of `gate`, each a pure state machine |
+//! | `call_limiter` | whether a call may be sent, and what is learnt from its response |
+//! | `limits`, `breaker`, `budget`, `failure` | the rules of `call_limiter`, each a pure state machine |
 //!
 //! To extend it: another platform is another `wire`, chosen in `provider`; another rule for outbound calls is a state
-//! machine beside the others and a line in `gate`.
+//! machine beside the others and a line in `call_limiter`.
 #![warn(missing_docs)]
 
 mod breaker;
 mod budget;
+mod call_limiter;
 mod client;
 mod failure;
-mod gate;
 #[cfg(test)]
 mod hostile;
 mod limits;

@@ -9,9 +9,9 @@ use std::{collections::HashMap, time::Duration};
 /// Wait if the platform limits calls without saying for how long.
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 /// Upper bound of a wait. After a day, one more call does no harm.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum number of limits by token. Beyond it, expired ones are dropped, and then all.
-const MANY: usize = 10_000;
+const MAX_TOKENS: usize = 10_000;
 
 /// A hash that stands for a token, so that no token is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub(crate) enum Scope {
     /// The route, for every caller.
     Route,
     /// All routes.
-    Everything,
+    Global,
 }
 
 /// A limit announced by a response.
@@ -50,16 +50,16 @@ impl LimitNotice {
             let global = global || parsed.is_none_or(|body| body.global);
             let wait = retry_after.max(in_body).or(reset_after).unwrap_or(DEFAULT_WAIT);
             return Some(Self {
-                scope: if global { Scope::Everything } else { Scope::Token },
-                wait: wait.min(LONGEST),
+                scope: if global { Scope::Global } else { Scope::Token },
+                wait: wait.min(MAX_WAIT),
             });
         }
         if status.is_server_error() {
-            let wait = retry_after?.min(LONGEST);
+            let wait = retry_after?.min(MAX_WAIT);
             return Some(Self { scope: Scope::Route, wait });
         }
         let used_up = headers.get("x-ratelimit-remaining").is_some_and(|left| left == "0");
-        let wait = reset_after.filter(|_| used_up)?.min(LONGEST);
+        let wait = reset_after.filter(|_| used_up)?.min(MAX_WAIT);
         Some(Self { scope: Scope::Token, wait })
     }
 }
@@ -97,7 +97,7 @@ impl Wait {
 /// The limits announced by the platform, until they expire.
 #[derive(Debug, Default)]
 pub(crate) struct KnownLimits {
-    everything: Option<Wait>,
+    global: Option<Wait>,
     routes: HashMap<Route, Wait>,
     tokens: HashMap<(Route, TokenFingerprint), Wait>,
 }
@@ -111,7 +111,7 @@ impl KnownLimits {
         now: Timestamp,
     ) -> Option<Duration> {
         let token = token.and_then(|token| self.tokens.get(&(route, token)));
-        let waits = [self.everything.as_ref(), self.routes.get(&route), token];
+        let waits = [self.global.as_ref(), self.routes.get(&route), token];
         waits.into_iter().flatten().filter_map(|wait| wait.left(now)).max()
     }
 
@@ -124,7 +124,7 @@ impl KnownLimits {
     ) {
         let wait = Wait { since: now, until: now.after(notice.wait) };
         match (notice.scope, token) {
-            (Scope::Everything, _) => self.everything = Some(wait),
+            (Scope::Global, _) => self.global = Some(wait),
             // Calls without a user's token share one limit.
             (Scope::Route, _) | (Scope::Token, None) => {
                 self.routes.insert(route, wait);
@@ -138,16 +138,16 @@ impl KnownLimits {
 
     /// Records a global pause, unless a longer one is known.
     pub(crate) fn pause(&mut self, wait: Duration, now: Timestamp) {
-        if self.everything.and_then(|known| known.left(now)) < Some(wait) {
-            self.everything = Some(Wait { since: now, until: now.after(wait) });
+        if self.global.and_then(|known| known.left(now)) < Some(wait) {
+            self.global = Some(Wait { since: now, until: now.after(wait) });
         }
     }
 
     fn evict(&mut self, now: Timestamp) {
-        if self.tokens.len() >= MANY {
+        if self.tokens.len() >= MAX_TOKENS {
             self.tokens.retain(|_, wait| wait.left(now).is_some());
         }
-        if self.tokens.len() >= MANY {
+        if self.tokens.len() >= MAX_TOKENS {
             self.tokens.clear();
         }
     }
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn recognises_a_global_limit_in_headers_and_body() {
         let (local, global) = (r#"{"retry_after": 1}"#, r#"{"retry_after": 1, "global": true}"#);
-        assert_eq!(read(429, &[], global), Some((Scope::Everything, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-global", "true")], local), Some((Scope::Everything, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-scope", "global")], local), Some((Scope::Everything, 1.0)));
+        assert_eq!(read(429, &[], global), Some((Scope::Global, 1.0)));
+        assert_eq!(read(429, &[("x-ratelimit-global", "true")], local), Some((Scope::Global, 1.0)));
+        assert_eq!(read(429, &[("x-ratelimit-scope", "global")], local), Some((Scope::Global, 1.0)));
         assert_eq!(read(429, &[("x-ratelimit-scope", "shared")], local), Some((Scope::Token, 1.0)));
-        assert_eq!(read(429, &[("retry-after", "9")], "<html>"), Some((Scope::Everything, 9.0)));
+        assert_eq!(read(429, &[("retry-after", "9")], "<html>"), Some((Scope::Global, 9.0)));
     }
 
     #[test]
@@ -198,11 +198,11 @@ mod tests {
         for nonsense in ["-1", "NaN", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"] {
             assert_eq!(
                 read(429, &[("retry-after", nonsense)], ""),
-                Some((Scope::Everything, 60.0)),
+                Some((Scope::Global, 60.0)),
                 "{nonsense}"
             );
         }
-        assert_eq!(read(429, &[("retry-after", "99999999")], ""), Some((Scope::Everything, 86400.0)));
+        assert_eq!(read(429, &[("retry-after", "99999999")], ""), Some((Scope::Global, 86400.0)));
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         limits.remember(Route::Token, None, notice(Scope::Token, 10), at(0));
         assert!(limits.left(Route::Token, None, at(4)).is_some());
         assert!(limits.left(Route::Revoke, None, at(4)).is_none());
-        limits.remember(Route::User, one, notice(Scope::Everything, 10), at(0));
+        limits.remember(Route::User, one, notice(Scope::Global, 10), at(0));
         assert!(Route::ALL.iter().all(|route| limits.left(*route, other, at(4)).is_some()));
         // A clock that was set back ends all of them.
         assert!(Route::ALL.iter().all(|route| limits.left(*route, one, at(-4)).is_none()));
@@ -242,16 +242,16 @@ mod tests {
         let mut limits = KnownLimits::default();
         let token = |number: usize| Some(TokenFingerprint(number as u64));
         limits.remember(Route::User, token(0), notice(Scope::Token, 100), at(0));
-        for number in 1..MANY {
+        for number in 1..MAX_TOKENS {
             limits.remember(Route::User, token(number), notice(Scope::Token, 10), at(0));
         }
-        assert_eq!(limits.tokens.len(), MANY);
-        limits.remember(Route::User, token(MANY), notice(Scope::Token, 100), at(50));
+        assert_eq!(limits.tokens.len(), MAX_TOKENS);
+        limits.remember(Route::User, token(MAX_TOKENS), notice(Scope::Token, 100), at(50));
         assert_eq!(limits.tokens.len(), 2);
         assert!(limits.left(Route::User, token(0), at(50)).is_some());
-        for number in 0..3 * MANY {
+        for number in 0..3 * MAX_TOKENS {
             limits.remember(Route::User, token(number), notice(Scope::Token, 100), at(50));
         }
-        assert!(limits.tokens.len() <= MANY);
+        assert!(limits.tokens.len() <= MAX_TOKENS);
     }
 }

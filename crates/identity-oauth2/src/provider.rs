@@ -2,12 +2,12 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
+    call_limiter::{Call, CallLimiter, Permit},
     client::{Answer, HttpClient, Request},
     failure::{CallError, Principal},
-    gate::{Call, Gate, Permit},
     limits::TokenFingerprint,
     settings::ApiBase,
-    token_endpoint::{OneCall, TokenEndpoint},
+    token_endpoint::{PermittedCall, TokenEndpoint},
     wire::{self, Page, WireUser},
 };
 use async_trait::async_trait;
@@ -35,23 +35,23 @@ use tokio::{
 };
 
 /// Number of refused codes, before the first good one, that triggers a warning.
-const SUSPICIOUS: u32 = 3;
+const SUSPICIOUS_REFUSALS: u32 = 3;
 /// Minimum delay between two pages, because a wait of zero must not cause a burst of calls.
-const BETWEEN_PAGES: Duration = Duration::from_millis(10);
+const MIN_PAGE_DELAY: Duration = Duration::from_millis(10);
 
 /// The chat platform as an identity provider, over OAuth 2.0.
 pub struct OauthIdentity {
     clock: Arc<dyn Clock>,
     api: String,
     client: HttpClient,
-    gate: Gate,
+    limiter: CallLimiter,
     tokens: TokenEndpoint,
     pictures: PictureServer,
     deadlines: Deadlines,
     limits: Limits,
     hasher: RandomState,
     unreadable_guilds: AtomicU64,
-    /// Number of codes refused before the first good one, up to [`SUSPICIOUS`].
+    /// Number of codes refused before the first good one, up to [`SUSPICIOUS_REFUSALS`].
     refused_codes: AtomicU32,
 }
 
@@ -60,13 +60,13 @@ impl OauthIdentity {
     /// as a made-up code.
     fn note_code(&self, exchanged: &Result<PlatformTokens, IdentityError>) {
         match exchanged {
-            Ok(_) => self.refused_codes.store(SUSPICIOUS, Ordering::Relaxed),
+            Ok(_) => self.refused_codes.store(SUSPICIOUS_REFUSALS, Ordering::Relaxed),
             Err(error) if error.kind == IdentityErrorKind::BadGrant => {
-                let one_more = |refused: u32| (refused < SUSPICIOUS).then_some(refused + 1);
+                let one_more = |refused: u32| (refused < SUSPICIOUS_REFUSALS).then_some(refused + 1);
                 let before = self.refused_codes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-                if before == Ok(SUSPICIOUS - 1) {
+                if before == Ok(SUSPICIOUS_REFUSALS - 1) {
                     tracing::warn!(
-                        "identity.redirect_uri: the platform refused each of the first {SUSPICIOUS} codes. Unless somebody made \
+                        "identity.redirect_uri: the platform refused each of the first {SUSPICIOUS_REFUSALS} codes. Unless somebody made \
                          them up, the redirect URI is not, to the letter, the one that the sign-in page names to the platform"
                     );
                 }
@@ -83,7 +83,7 @@ impl OauthIdentity {
         let base = ApiBase::check(&settings.api_url)?;
         Ok(Self {
             client: HttpClient::new(settings, &base)?,
-            gate: Gate::new(settings, Arc::clone(&clock)),
+            limiter: CallLimiter::new(settings, Arc::clone(&clock)),
             tokens: TokenEndpoint::new(settings, &base)?,
             clock,
             api: base.url,
@@ -99,22 +99,22 @@ impl OauthIdentity {
     /// Shares global pauses requested by the platform with all nodes.
     #[must_use]
     pub fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
-        Self { gate: self.gate.sharing(pauses), ..self }
+        Self { limiter: self.limiter.sharing(pauses), ..self }
     }
 
     /// Returns counters of calls and their outcomes.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.gate.statistics(self.unreadable_guilds.load(Ordering::Relaxed))
+        self.limiter.statistics(self.unreadable_guilds.load(Ordering::Relaxed))
     }
 
     fn until(&self) -> Instant {
         Instant::now() + self.deadlines.call
     }
 
-    fn one_call<'a>(&'a self, permit: &'a Permit<'a>, until: Instant) -> OneCall<'a> {
+    fn permitted_call<'a>(&'a self, permit: &'a Permit<'a>, until: Instant) -> PermittedCall<'a> {
         let client = &self.client;
-        OneCall { permit, client, until }
+        PermittedCall { permit, client, until }
     }
 
     /// Returns a call with an access token, of which only a hash is kept.
@@ -134,9 +134,9 @@ impl OauthIdentity {
     ) -> Result<T, IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
         let (route, principal) = call;
-        let permit = self.gate.acquire(self.with_token(route, principal, access)).await?;
+        let permit = self.limiter.acquire(self.with_token(route, principal, access)).await?;
         let answer = permit.send(&self.client, request, until).await;
-        let result = answer.and_then(|answer| Ok(read(good(&answer)?)?));
+        let result = answer.and_then(|answer| Ok(read(ok_body(&answer)?)?));
         permit.settle(result)
     }
 
@@ -163,12 +163,12 @@ impl OauthIdentity {
     ) -> Result<Page, IdentityError> {
         let request = get(&format!("{}{}", self.api, page_path(None)), access)?;
         let call = self.with_token(Route::Guilds, Principal::Arriving(client), access);
-        let mut permit = self.gate.acquire(call).await?;
+        let mut permit = self.limiter.acquire(call).await?;
         let answer = permit.send(&self.client, request, until).await;
-        let result = answer.and_then(|answer| Ok(Page::read(good(&answer)?)?));
+        let result = answer.and_then(|answer| Ok(Page::read(ok_body(&answer)?)?));
         if result.is_err() {
-            permit.leave();
-            permit.belongs_to(*user.wait().await);
+            permit.release_slot();
+            permit.set_user(*user.wait().await);
         }
         Ok(self.counted(permit.settle(result)?))
     }
@@ -187,7 +187,7 @@ impl OauthIdentity {
     ) -> Result<Vec<Membership>, IdentityError> {
         // Both ways share one deadline, because a sign-in has no time for two.
         let until = self.until();
-        let first = if self.gate.may_ask_early() {
+        let first = if self.limiter.may_ask_early() {
             self.early_page(client, user, access, until).await?
         } else {
             self.page(*user.wait().await, access, None, until).await?
@@ -211,21 +211,21 @@ impl OauthIdentity {
                 all.entry(membership.guild).or_insert(membership);
             }
             if all.len() + unreadable > self.limits.guilds {
-                return Err(CallError::Nonsense("more guilds than anyone has").into());
+                return Err(CallError::Invalid("more guilds than anyone has").into());
             }
             let Some(newest) = page.next_after else {
                 return Ok(all.into_values().collect());
             };
             if last.is_some_and(|last| newest <= last) {
-                return Err(CallError::Nonsense("pages that lead nowhere").into());
+                return Err(CallError::Invalid("pages that lead nowhere").into());
             }
             last = Some(newest);
-            page = self.further_page(*user.wait().await, access, newest, until).await?;
+            page = self.next_page(*user.wait().await, access, newest, until).await?;
         }
     }
 
     /// Fetches a further page. Waits for a short limit between two pages, because the list is useless without the rest.
-    async fn further_page(
+    async fn next_page(
         &self,
         user: UserId,
         access: &Secret,
@@ -240,7 +240,7 @@ impl OauthIdentity {
             let IdentityErrorKind::Limited(wait) = error.kind else {
                 return Err(error);
             };
-            let next = Instant::now() + wait.max(BETWEEN_PAGES);
+            let next = Instant::now() + wait.max(MIN_PAGE_DELAY);
             if next >= until {
                 return Err(error);
             }
@@ -256,19 +256,19 @@ const fn code_exchange_call(standing: Standing) -> Call {
 
 fn page_path(after: Option<GuildId>) -> String {
     let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
-    format!("/users/@me/guilds?limit={}{after}", wire::PAGE)
+    format!("/users/@me/guilds?limit={}{after}", wire::PAGE_SIZE)
 }
 
 fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose()));
-    let mut bearer = bearer.map_err(|_| CallError::Unwritable)?;
+    let mut bearer = bearer.map_err(|_| CallError::InvalidRequest)?;
     bearer.set_sensitive(true);
     let request = http::Request::get(url).header(header::AUTHORIZATION, bearer);
-    request.body(Vec::new()).map_err(|_| CallError::Unwritable)
+    request.body(Vec::new()).map_err(|_| CallError::InvalidRequest)
 }
 
 /// Returns the body of a successful response.
-fn good(answer: &Answer) -> Result<&[u8], CallError> {
+fn ok_body(answer: &Answer) -> Result<&[u8], CallError> {
     match answer.status() {
         StatusCode::OK => Ok(answer.body()),
         StatusCode::UNAUTHORIZED => Err(CallError::TokenRefused),
@@ -279,14 +279,14 @@ fn good(answer: &Answer) -> Result<&[u8], CallError> {
 #[async_trait]
 impl IdentityProvider for OauthIdentity {
     fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
-        self.gate.would_admit(code_exchange_call(standing))
+        self.limiter.would_admit(code_exchange_call(standing))
     }
 
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let permit = self.gate.acquire(code_exchange_call(exchange.standing)).await?;
+        let permit = self.limiter.acquire(code_exchange_call(exchange.standing)).await?;
         let now = self.clock.now();
-        let call = self.one_call(&permit, until);
+        let call = self.permitted_call(&permit, until);
         let result = self.tokens.exchange(exchange, now, &call).await;
         let result = permit.settle(result);
         self.note_code(&result);
@@ -324,9 +324,9 @@ impl IdentityProvider for OauthIdentity {
         let until = self.until();
         let principal = Principal::User(user);
         let call = Call { route: Route::Token, principal, token: None, code: None };
-        let permit = self.gate.acquire(call).await?;
+        let permit = self.limiter.acquire(call).await?;
         let now = self.clock.now();
-        let result = self.tokens.refresh(refresh, now, &self.one_call(&permit, until)).await;
+        let result = self.tokens.refresh(refresh, now, &self.permitted_call(&permit, until)).await;
         permit.settle(result)
     }
 
@@ -335,14 +335,14 @@ impl IdentityProvider for OauthIdentity {
         let request = self.tokens.revocation(token)?;
         let principal = Principal::Ourselves;
         let call = Call { route: Route::Revoke, principal, token: None, code: None };
-        let permit = self.gate.acquire(call).await?;
+        let permit = self.limiter.acquire(call).await?;
         let answer = permit.send(&self.client, request, until).await;
-        permit.settle(answer.and_then(|answer| ended(&answer)))
+        permit.settle(answer.and_then(|answer| revoked(&answer)))
     }
 }
 
 /// Checks the response to a revocation. An unknown token is a success, too (RFC 7009, 2.2).
-fn ended(answer: &Answer) -> Result<(), IdentityError> {
+fn revoked(answer: &Answer) -> Result<(), IdentityError> {
     match answer.status() {
         status if status.is_success() => Ok(()),
         StatusCode::UNAUTHORIZED => Err(CallError::Refused("our id or secret is wrong").into()),

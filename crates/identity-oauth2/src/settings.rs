@@ -74,13 +74,13 @@ pub struct Limits {
     /// Such responses to calls without a user. Beyond it, no such call is made.
     pub refused: BudgetRules,
     /// Such responses in total. Beyond it, no call is made: the platform bans an address after 10,000 in ten minutes.
-    pub refused_in_all: BudgetRules,
+    pub refused_total: BudgetRules,
     /// Such responses to lists requested before their user was known. Beyond it, a sign-in requests the user first.
     pub refused_early: BudgetRules,
     /// Codes that the platform refused. It responds with 400, which does not count towards a ban.
     pub bad_codes: BudgetRules,
     /// Share of them that is reserved for clients in good standing.
-    pub kept_codes: usize,
+    pub reserved_codes: usize,
 }
 
 impl Default for Limits {
@@ -97,10 +97,10 @@ impl Default for Limits {
             },
             refused_per_user: BudgetRules { count: 5, within: TEN_MINUTES },
             refused: BudgetRules { count: 500, within: TEN_MINUTES },
-            refused_in_all: BudgetRules { count: 2000, within: TEN_MINUTES },
+            refused_total: BudgetRules { count: 2000, within: TEN_MINUTES },
             refused_early: BudgetRules { count: 100, within: TEN_MINUTES },
             bad_codes: BudgetRules { count: 300, within: Duration::from_secs(60) },
-            kept_codes: 100,
+            reserved_codes: 100,
         }
     }
 }
@@ -126,20 +126,20 @@ pub enum SettingsError {
 #[derive(Debug, Clone)]
 pub(crate) struct ApiBase {
     pub(crate) url: String,
-    pub(crate) https: bool,
+    pub(crate) is_https: bool,
 }
 
 impl ApiBase {
     pub(crate) fn check(api_url: &WebUrl) -> Result<Self, SettingsError> {
         let url = Url::parse(api_url.as_str()).map_err(|_| SettingsError::NotABase)?;
-        let https = url.scheme() == "https";
-        if !https && !is_loopback(&url) {
+        let is_https = url.scheme() == "https";
+        if !is_https && !is_loopback(&url) {
             return Err(SettingsError::Insecure);
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(SettingsError::NotABase);
         }
-        Ok(Self { url: url.as_str().trim_end_matches('/').to_owned(), https })
+        Ok(Self { url: url.as_str().trim_end_matches('/').to_owned(), is_https })
     }
 }
 

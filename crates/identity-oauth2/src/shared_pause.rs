@@ -15,43 +15,43 @@ use std::{
 use tokio::time::timeout;
 
 /// Minimum time between two polls.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Timeout for the store.
-const PATIENCE: Duration = Duration::from_millis(250);
+const STORE_TIMEOUT: Duration = Duration::from_millis(250);
 
 pub(crate) struct SharedPause {
     pauses: Arc<dyn PlatformPauses>,
     clock: Arc<dyn Clock>,
     /// In monotonic time.
-    last_look: Mutex<Option<Duration>>,
+    last_poll: Mutex<Option<Duration>>,
 }
 
 impl SharedPause {
     pub(crate) fn new(pauses: Arc<dyn PlatformPauses>, clock: Arc<dyn Clock>) -> Self {
-        Self { pauses, clock, last_look: Mutex::default() }
+        Self { pauses, clock, last_poll: Mutex::default() }
     }
 
     /// Returns the remaining pause requested from another node. Returns `None` if there is none, or the last poll was a
     /// moment ago.
-    pub(crate) async fn learn(&self) -> Option<Duration> {
+    pub(crate) async fn poll(&self) -> Option<Duration> {
         if !self.is_due() {
             return None;
         }
-        let pause = timeout(PATIENCE, self.pauses.current()).await.ok()?.ok()??;
+        let pause = timeout(STORE_TIMEOUT, self.pauses.current()).await.ok()?.ok()??;
         pause.left(self.clock.now())
     }
 
     /// Publishes a pause to the other nodes.
-    pub(crate) async fn tell(&self, wait: Duration) {
+    pub(crate) async fn publish(&self, wait: Duration) {
         let said_at: Timestamp = self.clock.now();
         // On failure the other nodes learn of the limit by themselves.
-        let _ = timeout(PATIENCE, self.pauses.note(PlatformPause { said_at, wait })).await;
+        let _ = timeout(STORE_TIMEOUT, self.pauses.note(PlatformPause { said_at, wait })).await;
     }
 
     fn is_due(&self) -> bool {
         let now = self.clock.monotonic();
-        let mut last = self.last_look.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = last.is_none_or(|last| now.saturating_sub(last) >= LOOK_INTERVAL);
+        let mut last = self.last_poll.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = last.is_none_or(|last| now.saturating_sub(last) >= POLL_INTERVAL);
         if due {
             *last = Some(now);
         }

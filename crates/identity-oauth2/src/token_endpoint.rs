@@ -1,9 +1,9 @@
 //! Exchanges codes and refresh tokens for tokens, and revokes them.
 
 use crate::{
+    call_limiter::Permit,
     client::{Answer, HttpClient, Request},
     failure::CallError,
-    gate::Permit,
     settings::{ApiBase, Settings, SettingsError},
 };
 use companion_domain::{
@@ -26,13 +26,13 @@ type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, Endpoin
 const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The HTTP client for `oauth2`: it sends one request with a permit and a deadline.
-pub(crate) struct OneCall<'a> {
+pub(crate) struct PermittedCall<'a> {
     pub(crate) permit: &'a Permit<'a>,
     pub(crate) client: &'a HttpClient,
     pub(crate) until: Instant,
 }
 
-impl<'c> AsyncHttpClient<'c> for OneCall<'_> {
+impl<'c> AsyncHttpClient<'c> for PermittedCall<'_> {
     type Error = IdentityError;
     type Future = Pin<Box<dyn Future<Output = Result<Answer, IdentityError>> + Send + 'c>>;
 
@@ -71,10 +71,11 @@ impl TokenEndpoint {
         &self,
         exchange: &CodeExchange,
         now: Timestamp,
-        call: &OneCall<'_>,
+        call: &PermittedCall<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let CodeExchange { code, verifier, redirect, .. } = exchange;
-        let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| CallError::Unwritable)?;
+        let redirect =
+            RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| CallError::InvalidRequest)?;
         let mut request = self.oauth.exchange_code(AuthorizationCode::new(code.expose().to_owned()));
         request = request.set_redirect_uri(Cow::Owned(redirect));
         if let Some(verifier) = verifier {
@@ -93,7 +94,7 @@ impl TokenEndpoint {
         &self,
         refresh: &Secret,
         now: Timestamp,
-        call: &OneCall<'_>,
+        call: &PermittedCall<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let token = RefreshToken::new(refresh.expose().to_owned());
         let answer = self.oauth.exchange_refresh_token(&token).request_async(call).await;
@@ -110,13 +111,13 @@ impl TokenEndpoint {
             .finish();
         let form_encoded = HeaderValue::from_static("application/x-www-form-urlencoded");
         let request = http::Request::post(&self.revocation).header(header::CONTENT_TYPE, form_encoded);
-        Ok(request.body(form.into_bytes()).map_err(|_| CallError::Unwritable)?)
+        Ok(request.body(form.into_bytes()).map_err(|_| CallError::InvalidRequest)?)
     }
 }
 
 pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
-        return Err(CallError::Nonsense("tokens of a type that is not known").into());
+        return Err(CallError::Invalid("tokens of a type that is not known").into());
     }
     let access = usable(answer.access_token().secret())?;
     let refresh = answer.refresh_token().map(|token| usable(token.secret())).transpose()?;
@@ -132,7 +133,7 @@ fn usable(token: &str) -> Result<Secret, CallError> {
     if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Secret::new(token.to_owned()))
     } else {
-        Err(CallError::Nonsense("a token that cannot be sent"))
+        Err(CallError::Invalid("a token that cannot be sent"))
     }
 }
 
@@ -141,7 +142,7 @@ fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> Ident
     let error = match error {
         RequestTokenError::Request(error) => return error,
         RequestTokenError::Parse(error, _) => CallError::of_json(error.inner()),
-        RequestTokenError::Other(_) => CallError::Nonsense("no JSON, or nothing at all"),
+        RequestTokenError::Other(_) => CallError::Invalid("no JSON, or nothing at all"),
         RequestTokenError::ServerResponse(answer) => match answer.error() {
             BasicErrorResponseType::InvalidGrant => CallError::BadGrant,
             BasicErrorResponseType::InvalidClient => CallError::Refused("our id or secret is wrong"),

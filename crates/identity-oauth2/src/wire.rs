@@ -9,9 +9,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// Number of guilds per page: the maximum that the platform allows.
-pub(crate) const PAGE: usize = 200;
+pub(crate) const PAGE_SIZE: usize = 200;
 /// Maximum length of a picture hash.
-const HASH_LENGTH: usize = 64;
+const MAX_HASH_LENGTH: usize = 64;
 
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallError> {
     serde_json::from_slice(body).map_err(|error| CallError::of_json(&error))
@@ -30,9 +30,9 @@ pub(crate) struct WireUser {
 
 impl WireUser {
     pub(crate) fn into_user(self, pictures: &PictureServer) -> Result<User, CallError> {
-        let id: UserId = self.id.parse().map_err(|_| CallError::Nonsense("a user without an id"))?;
+        let id: UserId = self.id.parse().map_err(|_| CallError::Invalid("a user without an id"))?;
         let username: Name =
-            self.username.parse().map_err(|_| CallError::Nonsense("a user without a name"))?;
+            self.username.parse().map_err(|_| CallError::Invalid("a user without a name"))?;
         // An empty name counts as absent.
         let name = self.global_name.and_then(|name| name.parse().ok());
         let picture = match self.avatar.filter(|hash| is_hash(hash)) {
@@ -43,7 +43,7 @@ impl WireUser {
             id,
             name: name.unwrap_or_else(|| username.clone()),
             username,
-            avatar: picture.parse().map_err(|_| CallError::Nonsense("a picture without an address"))?,
+            avatar: picture.parse().map_err(|_| CallError::Invalid("a picture without an address"))?,
         })
     }
 }
@@ -51,7 +51,7 @@ impl WireUser {
 /// Returns whether the text may become part of a URL. Other characters could change the URL.
 fn is_hash(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    (1..=HASH_LENGTH).contains(&text.len()) && text.bytes().all(plain)
+    (1..=MAX_HASH_LENGTH).contains(&text.len()) && text.bytes().all(plain)
 }
 
 /// A page of a user's guild list.
@@ -71,12 +71,12 @@ impl Page {
         let rows = rows.unwrap_or_default();
         let memberships: Vec<_> = rows.iter().filter_map(membership).collect();
         let unreadable = rows.len() - memberships.len();
-        let next_after = if rows.len() < PAGE {
+        let next_after = if rows.len() < PAGE_SIZE {
             None
         } else {
             // A full page is not the last one, however few of its rows are readable.
             let newest = rows.iter().filter_map(id).max();
-            Some(newest.ok_or(CallError::Nonsense("a page of guilds without ids"))?)
+            Some(newest.ok_or(CallError::Invalid("a page of guilds without ids"))?)
         };
         Ok(Self { memberships, unreadable, next_after })
     }

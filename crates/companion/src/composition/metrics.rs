@@ -91,7 +91,7 @@ impl MetricsSource for IdentityMetrics {
             for (state, name) in [
                 (BreakerState::Closed, "closed"),
                 (BreakerState::Open, "open"),
-                (BreakerState::Trying, "trying"),
+                (BreakerState::HalfOpen, "trying"),
             ] {
                 let help = "1 for the state that the breaker is in.";
                 let stands = f64::from(u8::from(counts.breaker == state));

@@ -1,6 +1,6 @@
 //! Circuit breaking, and concurrent calls.
 
-use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
+use crate::stage::{CLIENT, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, Route};
 use companion_domain::{
     model::UserId,
@@ -27,7 +27,7 @@ fn stage() -> Stage {
 async fn fail_until_open(stage: &Stage) {
     stage.control.fail(Route::User, BROKEN);
     for _ in 0..RULES.failures {
-        assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(CLIENT, &secret("any")).await), IdentityErrorKind::Failed);
     }
 }
 
@@ -36,20 +36,20 @@ async fn consecutive_failures_open_it_and_a_probe_closes_it() {
     let stage = stage();
     let access = stage.signed_in().await.access;
     fail_until_open(&stage).await;
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(10));
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(10));
     assert_eq!(stage.control.calls(Route::User), 3);
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
     assert!(stage.provider.guilds(user_id(), &access).await.is_ok(), "other routes go on");
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 
     stage.clock.advance(Duration::from_secs(10));
-    assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(20));
+    assert_eq!(kind(stage.provider.user(CLIENT, &access).await), IdentityErrorKind::Failed);
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(20));
     assert_eq!(stage.control.calls(Route::User), 4);
 
     stage.control.clear_all();
     stage.clock.advance(Duration::from_secs(20));
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed);
 }
 
@@ -62,15 +62,15 @@ async fn calls_wait_for_the_probe_and_a_cancelled_one_frees_it() {
     stage.control.fail_times(Route::User, Fault::Silent, 1);
     stage.clock.advance(Duration::from_secs(10));
     {
-        let mut trying = std::pin::pin!(stage.provider.user(ANYONE, &access));
+        let mut trying = std::pin::pin!(stage.provider.user(CLIENT, &access));
         tokio::select! {
             _ = &mut trying => unreachable!("the platform is silent"),
             () = stage.control.called(Route::User, 4) => {}
         }
-        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Trying);
-        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::HalfOpen);
+        assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(1));
     }
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
 }
 
 #[tokio::test]
@@ -79,9 +79,9 @@ async fn timeouts_and_refused_connections_open_it() {
     stage.control.fail(Route::User, Fault::Silent);
     let impatient = stage.impatient_provider(Duration::from_millis(100));
     for _ in 0..3 {
-        assert_eq!(kind(impatient.user(ANYONE, &secret("any")).await), IdentityErrorKind::TimedOut);
+        assert_eq!(kind(impatient.user(CLIENT, &secret("any")).await), IdentityErrorKind::TimedOut);
     }
-    wait_of(impatient.user(ANYONE, &secret("any")).await);
+    wait_of(impatient.user(CLIENT, &secret("any")).await);
     stage.running.refuse_connections().await;
     for _ in 0..3 {
         assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Unreachable);
@@ -94,7 +94,7 @@ async fn proper_refusals_do_not_open_the_breaker() {
     let stage = stage();
     for _ in 0..10 {
         assert_eq!(kind(stage.exchange("bad").await), IdentityErrorKind::BadGrant);
-        assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
+        assert_eq!(kind(stage.provider.user(CLIENT, &secret("bad")).await), IdentityErrorKind::TokenRefused);
     }
     stage.control.fail(Route::Token, Fault::Status { status: 400, body: ErrorBody::Json });
     for _ in 0..10 {
@@ -110,9 +110,9 @@ async fn a_ban_page_opens_all_breakers() {
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
     let access = stage.signed_in().await.access;
     for _ in 0..3 {
-        assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(CLIENT, &access).await), IdentityErrorKind::Failed);
     }
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), RULES.first_pause);
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), RULES.first_pause);
     assert_eq!(stage.control.calls(Route::User), 3);
     // The ban concerns our address, so the other routes are not called either.
     assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), RULES.first_pause);
@@ -126,14 +126,14 @@ async fn a_refusal_page_on_one_route_is_not_a_ban() {
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
     for _ in 0..3 {
         let access = stage.signed_in().await.access;
-        assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(CLIENT, &access).await), IdentityErrorKind::Failed);
     }
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
     assert!(stage.exchange(stage.code().expose()).await.is_ok(), "exchanges worked all the time");
 }
 
 /// Responses that concern one user only: a rejected token, a refusal, and invalid content.
-fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
+fn single_user_refusals() -> [(Fault, IdentityErrorKind); 4] {
     [
         (Fault::Status { status: 401, body: ErrorBody::Json }, IdentityErrorKind::TokenRefused),
         (Fault::Status { status: 403, body: ErrorBody::Json }, IdentityErrorKind::Failed),
@@ -144,7 +144,7 @@ fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
 
 #[tokio::test]
 async fn refused_lists_open_it_once_five_users_are_refused() {
-    for (fault, expected) in words_for_one() {
+    for (fault, expected) in single_user_refusals() {
         // With the default rules.
         let stage = Stage::new();
         let access = stage.signed_in().await.access;
@@ -164,12 +164,12 @@ async fn refused_lists_open_it_once_five_users_are_refused() {
 
 #[tokio::test]
 async fn refused_sign_ins_of_one_client_do_not_open_it() {
-    for (fault, expected) in words_for_one() {
+    for (fault, expected) in single_user_refusals() {
         let stage = stage();
         stage.control.fail(Route::User, fault.clone());
         for _ in 0..10 {
             let access = stage.signed_in().await.access;
-            assert_eq!(kind(stage.provider.user(ANYONE, &access).await), expected, "{fault:?}");
+            assert_eq!(kind(stage.provider.user(CLIENT, &access).await), expected, "{fault:?}");
         }
         assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed, "{fault:?}");
         for client in [2, 3] {
@@ -191,12 +191,12 @@ async fn a_hung_route_fills_its_bulkhead_only() {
     let mut hanging = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let stage = Arc::clone(&stage);
-        hanging.spawn(async move { stage.provider.user(ANYONE, &secret("any")).await });
+        hanging.spawn(async move { stage.provider.user(CLIENT, &secret("any")).await });
     }
     stage.control.called(Route::User, 4).await;
 
     let started = Instant::now();
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(1));
     assert!(started.elapsed() >= Duration::from_millis(50) && started.elapsed() < Duration::from_secs(3));
     assert_eq!(stage.control.calls(Route::User), 4);
     assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
@@ -205,7 +205,7 @@ async fn a_hung_route_fills_its_bulkhead_only() {
     // A cancelled call frees its slot.
     stage.control.clear_all();
     hanging.shutdown().await;
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).limited, 1);
 }
 
@@ -218,7 +218,7 @@ async fn rejects_calls_at_once_beyond_the_waiting_limit() {
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::User, Fault::Silent);
     let mut calls: Vec<_> =
-        (0..4).map(|_| Box::pin(async { stage.provider.user(ANYONE, &access).await })).collect();
+        (0..4).map(|_| Box::pin(async { stage.provider.user(CLIENT, &access).await })).collect();
     for call in &mut calls {
         tokio::select! {
             biased;
@@ -226,8 +226,8 @@ async fn rejects_calls_at_once_beyond_the_waiting_limit() {
             () = std::future::ready(()) => {}
         }
     }
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(1));
     drop(calls);
     stage.control.clear_all();
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
 }

@@ -1,7 +1,7 @@
 //! Every fault of the platform, and the resulting error. Every secret contains a canary, and all output is searched for
 //! it.
 
-use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, settings, user_id};
+use crate::stage::{CLIENT, Stage, exchange_of, kind, secret, settings, user_id};
 use companion_dev_identity::{Client, DripPart, ErrorBody, Fault, Route};
 use companion_domain::port::{
     CodeExchange, IdentityError, IdentityErrorKind as Kind, IdentityErrorKind, IdentityProvider as _,
@@ -76,7 +76,7 @@ async fn call(provider: &OauthIdentity, route: Route) -> Result<(), Kind> {
     let result = match route {
         Route::Token => provider.exchange(&exchange_of("a-code".parse().unwrap())).await.map(drop),
         Route::Revoke => provider.revoke(&secret("a-token")).await,
-        Route::User => provider.user(ANYONE, &secret("a-token")).await.map(drop),
+        Route::User => provider.user(CLIENT, &secret("a-token")).await.map(drop),
         Route::Guilds => provider.guilds(user_id(), &secret("a-token")).await.map(drop),
         Route::Authorize | Route::Picture => unreachable!("never called by a provider"),
     };
@@ -171,9 +171,9 @@ async fn reads_a_response_up_to_the_size_limit() {
         Fault::Body { status: 200, json: json(size - bare) }
     };
     stage.control.fail_times(Route::User, padded(1000), 1);
-    assert!(stage.provider.user(ANYONE, &secret("any")).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &secret("any")).await.is_ok());
     stage.control.fail_times(Route::User, padded(1001), 1);
-    assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), Kind::Failed);
+    assert_eq!(kind(stage.provider.user(CLIENT, &secret("any")).await), Kind::Failed);
 }
 
 #[tokio::test]
@@ -207,7 +207,7 @@ fn words(error: &IdentityError) -> String {
 }
 
 /// Responses that repeat the canary.
-fn talkative() -> Vec<Fault> {
+fn responses_with_canary() -> Vec<Fault> {
     let text = canary(0);
     vec![
         Fault::Body {
@@ -255,7 +255,7 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
     let token = secret(&canary(4));
     let mut said = String::new();
     let mut errors = 0;
-    for fault in talkative() {
+    for fault in responses_with_canary() {
         for route in [Route::Token, Route::Revoke, Route::User, Route::Guilds] {
             stage.control.fail(route, fault.clone());
         }
@@ -263,7 +263,7 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
         let results = [
             provider.exchange(&exchange).await.map(drop),
             provider.refresh(user_id(), &token).await.map(drop),
-            provider.user(ANYONE, &token).await.map(drop),
+            provider.user(CLIENT, &token).await.map(drop),
             provider.guilds(user_id(), &token).await.map(drop),
             provider.revoke(&token).await,
         ];
@@ -294,7 +294,7 @@ async fn issued_tokens_are_not_shown() {
     let tokens = stage.exchange("any").await.unwrap();
     assert_eq!(tokens.access.expose(), canary(5));
     assert!(!format!("{tokens:?} {:?}", stage.provider).contains(CANARY));
-    let refused = stage.provider.user(ANYONE, &tokens.access).await;
+    let refused = stage.provider.user(CLIENT, &tokens.access).await;
     assert!(!format!("{refused:?}").contains(CANARY));
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
 }

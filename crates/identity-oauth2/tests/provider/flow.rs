@@ -1,6 +1,6 @@
 //! The whole flow, from a code to a revocation, and the concurrent calls of a sign-in.
 
-use crate::stage::{ANYONE, CLIENT_SECRET, Stage, USER, account, kind, secret, user_id, wait_of};
+use crate::stage::{CLIENT, CLIENT_SECRET, Stage, USER, account, kind, secret, user_id, wait_of};
 use companion_dev_identity::{Client, ErrorBody, Fault, RateLimit, Route};
 use companion_domain::{
     model::Timestamp,
@@ -21,7 +21,7 @@ async fn a_code_yields_a_user_with_guilds_until_revoked() {
     let tokens = stage.signed_in().await;
     assert_eq!(tokens.expires_at, stage.clock.now().after(Duration::from_secs(7 * 24 * 3600)));
 
-    let user = stage.provider.user(ANYONE, &tokens.access).await.unwrap();
+    let user = stage.provider.user(CLIENT, &tokens.access).await.unwrap();
     assert_eq!((user.username.as_str(), user.name.as_str()), ("sample_user", "Sample User"));
     let avatar = format!("{}/avatars/{USER}/a_0f1e.gif", stage.running.cdn_url());
     assert_eq!((user.id.get(), user.avatar.as_str()), (USER, avatar.as_str()));
@@ -33,7 +33,7 @@ async fn a_code_yields_a_user_with_guilds_until_revoked() {
 
     stage.provider.revoke(&tokens.access).await.unwrap();
     assert!(!stage.control.is_authorised(USER));
-    assert_eq!(kind(stage.provider.user(ANYONE, &tokens.access).await), IdentityErrorKind::TokenRefused);
+    assert_eq!(kind(stage.provider.user(CLIENT, &tokens.access).await), IdentityErrorKind::TokenRefused);
     let routes = [Route::Token, Route::User, Route::Guilds, Route::Revoke];
     assert_eq!(routes.map(|route| stage.control.calls(route)), [1, 2, 1, 1]);
 }
@@ -234,7 +234,7 @@ async fn requests_the_list_before_the_user_is_known() {
         stage.control.answered(Route::Guilds, 1).await;
         drop(held);
     };
-    let both = async { tokio::join!(stage.provider.user_with_guilds(ANYONE, &access), release).0 };
+    let both = async { tokio::join!(stage.provider.user_with_guilds(CLIENT, &access), release).0 };
     let together = timeout(Duration::from_secs(5), both).await.unwrap().unwrap();
     assert_eq!((together.user.id, together.guilds.unwrap().len()), (user_id(), 2));
 }
@@ -245,7 +245,7 @@ async fn a_failed_user_call_cancels_the_list() {
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::Guilds, Fault::Silent);
     stage.control.fail_times(Route::User, Fault::Status { status: 500, body: ErrorBody::Empty }, 1);
-    let failed = timeout(Duration::from_secs(5), stage.provider.user_with_guilds(ANYONE, &access)).await;
+    let failed = timeout(Duration::from_secs(5), stage.provider.user_with_guilds(CLIENT, &access)).await;
     assert_eq!(kind(failed.unwrap()), IdentityErrorKind::Failed);
 }
 
@@ -254,7 +254,7 @@ async fn a_failed_list_still_returns_the_user() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::Guilds, Fault::NotJson);
-    let UserWithGuilds { user, guilds } = stage.provider.user_with_guilds(ANYONE, &access).await.unwrap();
+    let UserWithGuilds { user, guilds } = stage.provider.user_with_guilds(CLIENT, &access).await.unwrap();
     assert_eq!((user.id, kind(guilds)), (user_id(), IdentityErrorKind::Failed));
 }
 
@@ -264,7 +264,7 @@ async fn sequential_sign_ins_share_two_connections() {
     stage.control.limit_rate(None);
     for _ in 0..50 {
         let access = stage.signed_in().await.access;
-        let together = stage.provider.user_with_guilds(ANYONE, &access).await.unwrap();
+        let together = stage.provider.user_with_guilds(CLIENT, &access).await.unwrap();
         assert_eq!(together.guilds.unwrap().len(), 2);
     }
     assert!((1..=2).contains(&stage.control.connections()), "{}", stage.control.connections());
@@ -315,12 +315,12 @@ async fn requests_the_user_first_after_many_refused_lists() {
     stage.control.clear(Route::Guilds);
     stage.control.put_user(account(USER + 1, 3));
     let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
-    let together = stage.provider.user_with_guilds(ANYONE, &other).await.unwrap();
+    let together = stage.provider.user_with_guilds(CLIENT, &other).await.unwrap();
     assert_eq!(together.guilds.unwrap().len(), 3);
     stage.clock.advance(TEN_MINUTES);
     stage.control.fail(Route::User, Fault::Silent);
     tokio::select! {
-        _ = stage.provider.user_with_guilds(ANYONE, &other) => unreachable!("the platform is silent"),
+        _ = stage.provider.user_with_guilds(CLIENT, &other) => unreachable!("the platform is silent"),
         () = stage.control.called(Route::Guilds, 7) => {}
     }
 }
@@ -336,7 +336,7 @@ async fn a_list_cancelled_with_its_user_counts_as_refused() {
         drop(held);
     };
     let access = secret("made-up");
-    let (refused, ()) = tokio::join!(stage.provider.user_with_guilds(ANYONE, &access), release);
+    let (refused, ()) = tokio::join!(stage.provider.user_with_guilds(CLIENT, &access), release);
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
     assert_eq!(stage.control.calls(Route::Guilds), 1);
     assert_eq!(stage.provider.statistics().refused_answers, 2, "the platform may have counted both");

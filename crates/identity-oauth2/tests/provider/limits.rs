@@ -1,6 +1,6 @@
 //! Rate limits of the platform, and distance from a ban.
 
-use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
+use crate::stage::{CLIENT, Stage, exchange_of, kind, secret, user_id, wait_of};
 use async_trait::async_trait;
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
 use companion_domain::{
@@ -23,17 +23,17 @@ async fn sends_no_call_until_the_wait_is_over() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), seconds(30));
     // Setting the clock neither extends nor shortens it.
     let now = stage.clock.now();
     for (date, left) in [(now.before(seconds(3600)), 20), (now.after(seconds(3600)), 10)] {
         stage.clock.set(date);
         stage.clock.advance(seconds(10));
-        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(left));
+        assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), seconds(left));
     }
     assert_eq!(stage.control.calls(Route::User), 1);
     stage.clock.advance(seconds(10));
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     assert_eq!(stage.control.calls(Route::User), 2);
 }
 
@@ -43,7 +43,7 @@ async fn a_global_limit_or_ban_applies_to_all_routes() {
         let stage = Stage::new();
         let access = stage.signed_in().await.access;
         stage.control.fail_times(Route::User, fault, 1);
-        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(60));
+        assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), seconds(60));
         assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), seconds(60));
         assert_eq!(wait_of(stage.provider.revoke(&access).await), seconds(60));
         assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(60));
@@ -51,7 +51,7 @@ async fn a_global_limit_or_ban_applies_to_all_routes() {
             [Route::Token, Route::User, Route::Guilds, Route::Revoke].map(|route| stage.control.calls(route));
         assert_eq!(calls, [1, 1, 0, 0]);
         stage.clock.advance(seconds(60));
-        assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+        assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     }
 }
 
@@ -73,14 +73,14 @@ async fn sends_no_call_while_the_bucket_is_empty() {
     let stage = Stage::new();
     stage.control.limit_rate(Some(RateLimit { requests: 2, per: seconds(3600) }));
     let access = stage.signed_in().await.access;
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
-    let wait = wait_of(stage.provider.user(ANYONE, &access).await);
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
+    let wait = wait_of(stage.provider.user(CLIENT, &access).await);
     assert!(wait > seconds(3500) && wait <= seconds(3600), "{wait:?}");
     assert_eq!(stage.control.calls(Route::User), 2);
     stage.clock.advance(seconds(3600));
     stage.control.forward(seconds(3600));
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn counts_limited_calls() {
     stage.control.fail(Route::User, Fault::Limited { retry_after: 30.0, global: false });
     let access = secret("any");
     for _ in 0..3 {
-        wait_of(stage.provider.user(ANYONE, &access).await);
+        wait_of(stage.provider.user(CLIENT, &access).await);
     }
     let user = stage.provider.statistics().of(companion_identity_oauth2::Route::User);
     assert_eq!((user.sent, user.limited, user.succeeded), (1, 3, 0));
@@ -127,18 +127,18 @@ async fn a_global_limit_of_one_node_applies_to_all_nodes() {
     let pauses = Arc::new(MemoryStorage::new());
     let [one, other] = [(); 2].map(|()| stage.another_provider().sharing(pauses.clone()));
     let access = stage.signed_in().await.access;
-    assert!(other.user(ANYONE, &access).await.is_ok());
+    assert!(other.user(CLIENT, &access).await.is_ok());
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
-    assert_eq!(wait_of(one.user(ANYONE, &access).await), seconds(30));
+    assert_eq!(wait_of(one.user(CLIENT, &access).await), seconds(30));
     let sent = stage.control.calls(Route::User) + stage.control.calls(Route::Guilds);
     // It has polled a moment ago.
     stage.clock.advance(seconds(1));
     assert_eq!(wait_of(other.guilds(user_id(), &access).await), seconds(29));
     stage.clock.advance(seconds(9));
-    assert_eq!(wait_of(other.user(ANYONE, &access).await), seconds(20));
+    assert_eq!(wait_of(other.user(CLIENT, &access).await), seconds(20));
     assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Guilds), sent);
     stage.clock.advance(seconds(20));
-    assert!(other.user(ANYONE, &access).await.is_ok() && one.user(ANYONE, &access).await.is_ok());
+    assert!(other.user(CLIENT, &access).await.is_ok() && one.user(CLIENT, &access).await.is_ok());
 }
 
 #[tokio::test]
@@ -147,15 +147,15 @@ async fn does_not_share_limits_of_one_route_or_user() {
     let pauses = Arc::new(MemoryStorage::new());
     let provider = stage.another_provider().sharing(pauses.clone());
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    wait_of(provider.user(ANYONE, &secret("any")).await);
+    wait_of(provider.user(CLIENT, &secret("any")).await);
     assert_eq!(pauses.current().await.unwrap(), None);
 }
 
 /// A store that fails, or never answers.
-struct Lost(bool);
+struct FailingPauses(bool);
 
 #[async_trait]
-impl PlatformPauses for Lost {
+impl PlatformPauses for FailingPauses {
     async fn note(&self, _: PlatformPause) -> Result<(), StoreError> {
         self.current().await.map(drop)
     }
@@ -172,12 +172,12 @@ impl PlatformPauses for Lost {
 async fn without_the_store_each_node_learns_the_limit_itself() {
     for silent in [false, true] {
         let stage = Stage::new();
-        let provider = stage.another_provider().sharing(Arc::new(Lost(silent)));
+        let provider = stage.another_provider().sharing(Arc::new(FailingPauses(silent)));
         let access = stage.signed_in().await.access;
-        assert!(provider.user(ANYONE, &access).await.is_ok());
+        assert!(provider.user(CLIENT, &access).await.is_ok());
         stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
-        assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
-        assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
+        assert_eq!(wait_of(provider.user(CLIENT, &access).await), seconds(30));
+        assert_eq!(wait_of(provider.user(CLIENT, &access).await), seconds(30));
     }
 }
 
@@ -186,12 +186,12 @@ fn default_budgets_are_far_from_a_ban() {
     let limits = Limits::default();
     let ten_minutes = Duration::from_secs(600);
     // The platform bans after 10,000, and several nodes may share an address.
-    for (budget, most) in [(limits.refused_per_user, 5), (limits.refused, 500), (limits.refused_in_all, 2000)]
+    for (budget, most) in [(limits.refused_per_user, 5), (limits.refused, 500), (limits.refused_total, 2000)]
     {
         assert!(budget.count <= most && budget.within >= ten_minutes, "{budget:?}");
     }
     assert!(limits.bad_codes.count <= 300 && limits.bad_codes.within >= Duration::from_secs(60));
-    assert_eq!(limits.kept_codes * 3, limits.bad_codes.count);
+    assert_eq!(limits.reserved_codes * 3, limits.bad_codes.count);
     assert!(limits.breaker.longest_pause <= Duration::from_secs(30));
     assert_eq!(limits.answer_bytes, 1 << 20);
 }
@@ -199,21 +199,21 @@ fn default_budgets_are_far_from_a_ban() {
 #[tokio::test]
 async fn refusals_on_all_routes_share_one_budget() {
     let within = Duration::from_secs(600);
-    let stage = Stage::with(|settings| settings.limits.refused_in_all = BudgetRules { count: 3, within });
+    let stage = Stage::with(|settings| settings.limits.refused_total = BudgetRules { count: 3, within });
     let access = stage.signed_in().await.access;
-    assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
+    assert_eq!(kind(stage.provider.user(CLIENT, &secret("bad")).await), IdentityErrorKind::TokenRefused);
     stage.clock.advance(Duration::from_secs(100));
     stage.control.fail_times(Route::Token, Fault::OauthError { error: "invalid_client".to_owned() }, 1);
     assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
     stage.control.fail_times(Route::Guilds, Fault::BanPage { status: 403 }, 1);
     assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
 
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(500));
+    assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(500));
     assert_eq!(wait_of(stage.exchange("any").await), Duration::from_secs(500));
     assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Token), 3);
     assert_eq!(stage.provider.statistics().refused_answers_left, 0);
     stage.clock.advance(Duration::from_secs(500));
-    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     let now = stage.provider.statistics();
     assert_eq!((now.refused_answers, now.refused_answers_left), (2, 1));
 }

@@ -24,7 +24,7 @@ pub(crate) const CLIENT_SECRET: &str = "s3cr3t: with & odd = char+acters % \"Ã¤ð
 /// The user whom most tests sign in.
 pub(crate) const USER: u64 = 80_351_110_224_678_912;
 /// The client of most tests.
-pub(crate) const ANYONE: ClientMark = ClientMark(1);
+pub(crate) const CLIENT: ClientMark = ClientMark(1);
 
 pub(crate) struct Stage {
     pub(crate) running: Running,
@@ -117,7 +117,7 @@ pub(crate) fn user_id() -> UserId {
 }
 
 pub(crate) fn exchange_of(code: IdpCode) -> CodeExchange {
-    CodeExchange { client: ANYONE, ..CodeExchange::new(code, redirect()) }
+    CodeExchange { client: CLIENT, ..CodeExchange::new(code, redirect()) }
 }
 
 pub(crate) fn redirect() -> WebUrl {

@@ -1,6 +1,6 @@
 //! The platform behind TLS; rejected settings; and the headers of a request.
 
-use crate::stage::{ANYONE, Stage, USER, exchange_of, kind, secret, settings};
+use crate::stage::{CLIENT, Stage, USER, exchange_of, kind, secret, settings};
 use companion_domain::{
     port::{IdentityErrorKind, IdentityProvider as _},
     request::{Part, RequestContext, carried},
@@ -102,7 +102,7 @@ async fn second_process_signs_in_over_tls() {
     let settings = settings(&format!("https://{address}/api/v10"), "https://cdn.example");
     let provider = OauthIdentity::new(&settings, Arc::clone(&stage.clock) as _).unwrap();
     let tokens = provider.exchange(&exchange_of(stage.code())).await.unwrap();
-    assert_eq!(provider.user(ANYONE, &tokens.access).await.unwrap().id.get(), USER);
+    assert_eq!(provider.user(CLIENT, &tokens.access).await.unwrap().id.get(), USER);
 }
 
 fn build(api_url: &str, user_agent: &str) -> Result<OauthIdentity, SettingsError> {
@@ -144,7 +144,7 @@ async fn every_request_has_a_user_agent_and_asks_for_plain_json() {
     };
     let access = secret("AN-access-token");
     let request = RequestContext::new("the-one");
-    let asked = request.within(|| carried(provider.user(ANYONE, &access)));
+    let asked = request.within(|| carried(provider.user(CLIENT, &access)));
     let (user, head) = tokio::join!(asked, heard);
     assert_eq!(user.unwrap().username.as_str(), "abc");
     assert!(head.starts_with("get /base/users/@me http/1.1\r\n"), "{head}");
@@ -163,6 +163,6 @@ async fn every_request_has_a_user_agent_and_asks_for_plain_json() {
 #[tokio::test]
 async fn does_not_send_a_token_that_fits_no_header() {
     let stage = Stage::new();
-    assert!(stage.provider.user(ANYONE, &secret("a\r\nb: c")).await.is_err());
+    assert!(stage.provider.user(CLIENT, &secret("a\r\nb: c")).await.is_err());
     assert_eq!(stage.control.calls(companion_dev_identity::Route::User), 0);
 }

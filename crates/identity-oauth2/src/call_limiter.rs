@@ -2,10 +2,10 @@
 
 use crate::{
     Limits, Route, Statistics,
-    breaker::{Admission, Breaker, Observation},
+    breaker::{BreakerPermit, CircuitBreaker, Observation},
     budget::Budget,
     client::{Answer, HttpClient, Request, counts_as_refused},
-    failure::{CallError, Charges, Principal},
+    failure::{CallError, Principal, UserBudgets},
     limits::{KnownLimits, LimitNotice, Scope, TokenFingerprint},
     route::PerRoute,
     settings::Settings,
@@ -28,7 +28,7 @@ use tokio::{
 };
 
 /// Retry delay if too many calls are in flight.
-const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
+const FULL_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
@@ -57,11 +57,11 @@ impl Call {
     }
 }
 
-pub(crate) struct Gate {
+pub(crate) struct CallLimiter {
     clock: Arc<dyn Clock>,
     slots: PerRoute<Semaphore>,
     /// Limits the number of calls that wait for a slot.
-    places: PerRoute<Semaphore>,
+    waiters: PerRoute<Semaphore>,
     slot_timeout: Duration,
     state: Mutex<State>,
     /// The pause requested from other nodes. `None` for a single node.
@@ -70,35 +70,35 @@ pub(crate) struct Gate {
 
 struct State {
     limits: KnownLimits,
-    breakers: PerRoute<Breaker>,
-    charges: Charges,
+    breakers: PerRoute<CircuitBreaker>,
+    user_budgets: UserBudgets,
     refused: Budget,
-    refused_in_all: Budget,
+    refused_total: Budget,
     refused_early: Budget,
     bad_codes: Budget,
-    kept_codes: usize,
+    reserved_codes: usize,
     counts: PerRoute<RouteCounts>,
 }
 
-impl Gate {
+impl CallLimiter {
     pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         let Limits { calls_at_once, breaker, .. } = settings.limits;
-        let Limits { refused_per_user, refused, refused_in_all, refused_early, .. } = settings.limits;
-        let Limits { bad_codes, kept_codes, .. } = settings.limits;
+        let Limits { refused_per_user, refused, refused_total, refused_early, .. } = settings.limits;
+        let Limits { bad_codes, reserved_codes, .. } = settings.limits;
         Self {
             clock,
             slots: PerRoute::new(|| Semaphore::new(calls_at_once)),
-            places: PerRoute::new(|| Semaphore::new(calls_at_once)),
+            waiters: PerRoute::new(|| Semaphore::new(calls_at_once)),
             slot_timeout: settings.deadlines.place,
             state: Mutex::new(State {
                 limits: KnownLimits::default(),
-                breakers: PerRoute::new(|| Breaker::new(breaker)),
-                charges: Charges::new(refused_per_user),
+                breakers: PerRoute::new(|| CircuitBreaker::new(breaker)),
+                user_budgets: UserBudgets::new(refused_per_user),
                 refused: Budget::new(refused),
-                refused_in_all: Budget::new(refused_in_all),
+                refused_total: Budget::new(refused_total),
                 refused_early: Budget::new(refused_early),
                 bad_codes: Budget::new(bad_codes),
-                kept_codes,
+                reserved_codes,
                 counts: PerRoute::default(),
             }),
             shared: None,
@@ -125,7 +125,7 @@ impl Gate {
 
     /// Returns whether a call may be made for a user who is not known yet.
     pub(crate) fn may_ask_early(&self) -> bool {
-        self.state().refused_early.empty_for(self.now()).is_none()
+        self.state().refused_early.exhausted_for(self.now()).is_none()
     }
 
     fn count_refused(&self, route: Route, error: CallError) -> IdentityError {
@@ -136,33 +136,41 @@ impl Gate {
 
     async fn acquire_slot(&self, call: Call) -> Result<Permit<'_>, CallError> {
         if let Some(shared) = &self.shared
-            && let Some(wait) = shared.learn().await
+            && let Some(wait) = shared.poll().await
         {
             self.state().limits.pause(wait, self.now());
         }
         self.state().check(call, self.now())?;
-        let full = || limited("too many calls are in flight", RETRY_WHEN_FULL);
+        let full = || limited("too many calls are in flight", FULL_RETRY_AFTER);
         let slots = self.slots.of(call.route);
         let slot = match slots.try_acquire() {
             Ok(slot) => slot,
             Err(_) => {
                 // As many calls may wait as may be in flight. More would only be rejected later.
-                let _place = self.places.of(call.route).try_acquire().map_err(|_| full())?;
+                let _waiter = self.waiters.of(call.route).try_acquire().map_err(|_| full())?;
                 let slot = timeout(self.slot_timeout, slots.acquire()).await;
                 slot.map_err(|_| full())?.map_err(|_| full())?
             }
         };
-        let admission = self.state().admit(call, self.now())?;
+        let breaker_permit = self.state().admit(call, self.now())?;
         let (slot, response) = (Some(slot), OnceLock::new());
-        Ok(Permit { gate: self, call, early: call.is_early(), admission, response, settled: false, slot })
+        Ok(Permit {
+            limiter: self,
+            call,
+            is_early: call.is_early(),
+            breaker_permit,
+            response,
+            is_settled: false,
+            slot,
+        })
     }
 
     pub(crate) fn statistics(&self, unreadable_guilds: u64) -> Statistics {
         let now = self.now();
         let mut state = self.state();
         Statistics {
-            refused_answers: state.refused_in_all.spent(now),
-            refused_answers_left: state.refused_in_all.left(now),
+            refused_answers: state.refused_total.spent(now),
+            refused_answers_left: state.refused_total.left(now),
             bad_codes: state.bad_codes.spent(now),
             bad_codes_left: state.bad_codes.left(now),
             unreadable_guilds,
@@ -193,22 +201,22 @@ impl State {
             return Err(limited("the platform said to wait", wait));
         }
         let charged = match call.payer() {
-            Principal::Ourselves => self.refused.empty_for(now),
+            Principal::Ourselves => self.refused.exhausted_for(now),
             // Early calls were decided before, and their caller already depends on them.
             Principal::Client(_) | Principal::Arriving(_) => None,
-            Principal::User(user) => self.charges.empty_for(user, now),
+            Principal::User(user) => self.user_budgets.exhausted_for(user, now),
         };
         if let Some(wait) = charged {
             return Err(limited("the platform has refused this too often", wait));
         }
-        if let Some(wait) = self.refused_in_all.empty_for(now) {
+        if let Some(wait) = self.refused_total.exhausted_for(now) {
             return Err(limited("the platform has refused us too often", wait));
         }
         let kept = code.map(|standing| match standing {
             Standing::Good => 0,
-            Standing::Doubtful => self.kept_codes,
+            Standing::Doubtful => self.reserved_codes,
         });
-        if let Some(wait) = kept.and_then(|kept| self.bad_codes.empty_but_for(kept, now)) {
+        if let Some(wait) = kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now)) {
             return Err(limited("too many codes were bad", wait));
         }
         if let Some(wait) = self.breakers.of(route).blocked_for(now) {
@@ -217,23 +225,23 @@ impl State {
         Ok(())
     }
 
-    fn admit(&mut self, call: Call, now: Timestamp) -> Result<Admission, CallError> {
+    fn admit(&mut self, call: Call, now: Timestamp) -> Result<BreakerPermit, CallError> {
         self.check(call, now)?;
-        let admission = self.breakers.of_mut(call.route).admit(now);
-        let admission = admission.map_err(|wait| limited("the platform keeps failing", wait))?;
+        let breaker_permit = self.breakers.of_mut(call.route).admit(now);
+        let breaker_permit = breaker_permit.map_err(|wait| limited("the platform keeps failing", wait))?;
         // These cannot fail: the budgets were checked a moment ago, under the same lock.
-        let _ = self.refused_in_all.reserve(now);
+        let _ = self.refused_total.reserve(now);
         if let Principal::Ourselves = call.payer() {
             let _ = self.refused.reserve(now);
         }
         if call.is_early() {
-            self.refused_early.reserve_more();
+            self.refused_early.reserve_beyond();
         }
         if call.code.is_some() {
             let _ = self.bad_codes.reserve(now);
         }
         self.counts.of_mut(call.route).count_sent();
-        Ok(admission)
+        Ok(breaker_permit)
     }
 
     fn settle(
@@ -246,15 +254,15 @@ impl State {
         let response = permit.response.get().copied();
         let status = response.map(|response| response.status);
         // A list cancelled because its user was refused would have been refused as well.
-        let given_up_early = permit.early && outcome.is_none() && response.is_none();
-        let refused = given_up_early || status.is_some_and(counts_as_refused);
-        self.refused_in_all.settle(refused, now);
-        if permit.early {
+        let cancelled_early = permit.is_early && outcome.is_none() && response.is_none();
+        let refused = cancelled_early || status.is_some_and(counts_as_refused);
+        self.refused_total.settle(refused, now);
+        if permit.is_early {
             self.refused_early.settle(refused, now);
         }
         match permit.call.payer() {
             Principal::Ourselves => self.refused.settle(refused, now),
-            Principal::User(user) if refused => self.charges.charge(user, now),
+            Principal::User(user) if refused => self.user_budgets.charge(user, now),
             Principal::User(_) | Principal::Client(_) | Principal::Arriving(_) => {}
         }
         if code.is_some() {
@@ -264,14 +272,14 @@ impl State {
             self.bad_codes.settle(bad, now);
         }
         match outcome {
-            None => self.breakers.of_mut(route).forget(permit.admission),
+            None => self.breakers.of_mut(route).cancel(permit.breaker_permit),
             Some(outcome) => {
                 let observation = observation(permit.call.principal, outcome, response);
-                self.breakers.of_mut(route).record(permit.admission, observation, now);
-                if response.is_some_and(|response| response.ban) {
+                self.breakers.of_mut(route).record(permit.breaker_permit, observation, now);
+                if response.is_some_and(|response| response.is_ban) {
                     // A ban applies to all routes.
                     for other in Route::ALL.into_iter().filter(|other| *other != route) {
-                        self.breakers.of_mut(other).record(Admission::Ordinary, Observation::Failing, now);
+                        self.breakers.of_mut(other).record(BreakerPermit::Regular, Observation::Failing, now);
                     }
                 }
                 self.counts.of_mut(route).count(outcome);
@@ -285,14 +293,14 @@ impl State {
 struct Response {
     status: StatusCode,
     /// Whether it refuses with a page instead of JSON, and so comes from a proxy in front of the platform.
-    ban: bool,
+    is_ban: bool,
 }
 
 impl Response {
     fn of(answer: &Answer) -> Self {
         let status = answer.status();
         let is_json = || serde_json::from_slice::<IgnoredAny>(answer.body()).is_ok();
-        Self { status, ban: status == StatusCode::FORBIDDEN && !is_json() }
+        Self { status, is_ban: status == StatusCode::FORBIDDEN && !is_json() }
     }
 }
 
@@ -314,7 +322,7 @@ fn observation(
         Err(IdentityErrorKind::TokenRefused) => refused,
         Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => Observation::Failing,
         Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => match response {
-            Some(Response { ban: true, .. }) => Observation::Failing,
+            Some(Response { is_ban: true, .. }) => Observation::Failing,
             Some(Response { status: StatusCode::FORBIDDEN, .. }) => refused,
             Some(Response { status, .. }) if status.is_success() => refused,
             Some(Response { status, .. }) if status.is_client_error() => Observation::Alive,
@@ -325,13 +333,13 @@ fn observation(
 
 /// The permit for one call. Dropping it without settling means that the call was cancelled.
 pub(crate) struct Permit<'a> {
-    gate: &'a Gate,
+    limiter: &'a CallLimiter,
     call: Call,
     /// Whether the call was sent before its user was known. It stays set once the user is known.
-    early: bool,
-    admission: Admission,
+    is_early: bool,
+    breaker_permit: BreakerPermit,
     response: OnceLock<Response>,
-    settled: bool,
+    is_settled: bool,
     slot: Option<SemaphorePermit<'a>>,
 }
 
@@ -349,10 +357,10 @@ impl Permit<'_> {
         let notice = LimitNotice::read(status, answer.headers(), answer.body());
         if let Some(notice) = notice {
             let Call { route, token, .. } = self.call;
-            let now = self.gate.now();
-            self.gate.state().limits.remember(route, token, notice, now);
-            if let (Scope::Everything, Some(shared)) = (notice.scope, &self.gate.shared) {
-                shared.tell(notice.wait).await;
+            let now = self.limiter.now();
+            self.limiter.state().limits.remember(route, token, notice, now);
+            if let (Scope::Global, Some(shared)) = (notice.scope, &self.limiter.shared) {
+                shared.publish(notice.wait).await;
             }
         }
         if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
@@ -364,32 +372,32 @@ impl Permit<'_> {
     }
 
     /// Releases the slot, while the outcome is still to be recorded.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn release_slot(&mut self) {
         self.slot = None;
     }
 
     /// Sets the user that the call was made for, once known.
-    pub(crate) fn belongs_to(&mut self, user: UserId) {
+    pub(crate) fn set_user(&mut self, user: UserId) {
         self.call.principal = Principal::User(user);
     }
 
     /// Records the outcome of the call, and returns it.
     pub(crate) fn settle<T>(mut self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
-        self.settled = true;
+        self.is_settled = true;
         let outcome = result.as_ref().map(|_| ()).map_err(|error| error.kind);
         self.record(Some(outcome));
         result
     }
 
     fn record(&self, outcome: Option<Result<(), IdentityErrorKind>>) {
-        let now = self.gate.now();
-        self.gate.state().settle(self, outcome, now);
+        let now = self.limiter.now();
+        self.limiter.state().settle(self, outcome, now);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if !self.settled {
+        if !self.is_settled {
             self.record(None);
         }
     }
