@@ -198,7 +198,7 @@ impl State {
     fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
         let Call { route, token, code, .. } = call;
         if let Some(wait) = self.limits.left(route, token, now) {
-            return Err(limited("the platform said to wait", wait));
+            return Err(limited("the platform asked to wait", wait));
         }
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.exhausted_for(now),
@@ -207,17 +207,17 @@ impl State {
             Principal::User(user) => self.user_budgets.exhausted_for(user, now),
         };
         if let Some(wait) = charged {
-            return Err(limited("the platform has refused this too often", wait));
+            return Err(limited("too many refusals of this user or of our credentials", wait));
         }
         if let Some(wait) = self.refused_total.exhausted_for(now) {
-            return Err(limited("the platform has refused us too often", wait));
+            return Err(limited("too many refusals in total", wait));
         }
         let kept = code.map(|standing| match standing {
             Standing::Good => 0,
             Standing::Doubtful => self.reserved_codes,
         });
         if let Some(wait) = kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now)) {
-            return Err(limited("too many codes were bad", wait));
+            return Err(limited("too many bad codes", wait));
         }
         if let Some(wait) = self.breakers.of(route).blocked_for(now) {
             return Err(limited("the platform keeps failing", wait));
@@ -364,7 +364,7 @@ impl Permit<'_> {
             }
         }
         if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
-            return Err(limited("the platform says to wait", notice.wait).into());
+            return Err(limited("the platform asks to wait", notice.wait).into());
         }
         let meant_for_us =
             status.is_success() || (status.is_client_error() && status != StatusCode::FORBIDDEN);

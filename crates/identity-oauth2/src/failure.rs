@@ -12,7 +12,7 @@ use std::{collections::HashMap, time::Duration};
 pub(crate) enum CallError {
     #[error("no connection")]
     NoConnection(#[source] reqwest::Error),
-    #[error("the call took too long")]
+    #[error("the call timed out")]
     TimedOut,
     #[error("the connection broke")]
     Broken(#[source] reqwest::Error),
@@ -20,19 +20,19 @@ pub(crate) enum CallError {
     InvalidRequest,
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    #[error("the answer is compressed, which was not asked for")]
+    #[error("the answer is compressed, which was not requested")]
     Compressed,
     #[error("the answer has status {0}")]
     Status(u16),
     #[error("the answer cannot be read: {what}, line {line}, column {column}")]
     Unreadable { what: &'static str, line: usize, column: usize },
-    #[error("the answer is not valid: {0}")]
+    #[error("the answer is invalid: {0}")]
     Invalid(&'static str),
     #[error("the platform refused the request: {0}")]
     Refused(&'static str),
     #[error("the platform refused the code or the refresh token")]
     BadGrant,
-    #[error("the user did not grant the scopes that are needed")]
+    #[error("the user did not grant the required scopes")]
     ScopeMissing,
     #[error("the platform refused the access token")]
     TokenRefused,
@@ -50,10 +50,10 @@ impl CallError {
     /// Converts a JSON error. Only the position is kept, because the parser's message would quote the response.
     pub(crate) fn of_json(error: &serde_json::Error) -> Self {
         let what = match error.classify() {
-            serde_json::error::Category::Io => "it broke off",
+            serde_json::error::Category::Io => "truncated",
             serde_json::error::Category::Syntax => "not JSON",
             serde_json::error::Category::Data => "JSON of another shape",
-            serde_json::error::Category::Eof => "JSON without an end",
+            serde_json::error::Category::Eof => "incomplete JSON",
         };
         Self::Unreadable { what, line: error.line(), column: error.column() }
     }

@@ -66,8 +66,8 @@ impl OauthIdentity {
                 let before = self.refused_codes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
                 if before == Ok(SUSPICIOUS_REFUSALS - 1) {
                     tracing::warn!(
-                        "identity.redirect_uri: the platform refused each of the first {SUSPICIOUS_REFUSALS} codes. Unless somebody made \
-                         them up, the redirect URI is not, to the letter, the one that the sign-in page names to the platform"
+                        "identity.redirect_uri: the platform refused each of the first {SUSPICIOUS_REFUSALS} codes. Unless they were \
+                         made up, the redirect URI differs from the one that the sign-in page sends to the platform"
                     );
                 }
             }
@@ -211,13 +211,13 @@ impl OauthIdentity {
                 all.entry(membership.guild).or_insert(membership);
             }
             if all.len() + unreadable > self.limits.guilds {
-                return Err(CallError::Invalid("more guilds than anyone has").into());
+                return Err(CallError::Invalid("too many guilds").into());
             }
             let Some(newest) = page.next_after else {
                 return Ok(all.into_values().collect());
             };
             if last.is_some_and(|last| newest <= last) {
-                return Err(CallError::Invalid("pages that lead nowhere").into());
+                return Err(CallError::Invalid("pages that repeat").into());
             }
             last = Some(newest);
             page = self.next_page(*user.wait().await, access, newest, until).await?;

@@ -117,7 +117,7 @@ impl TokenEndpoint {
 
 pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
-        return Err(CallError::Invalid("tokens of a type that is not known").into());
+        return Err(CallError::Invalid("an unknown token type").into());
     }
     let access = usable(answer.access_token().secret())?;
     let refresh = answer.refresh_token().map(|token| usable(token.secret())).transpose()?;
@@ -142,7 +142,7 @@ fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> Ident
     let error = match error {
         RequestTokenError::Request(error) => return error,
         RequestTokenError::Parse(error, _) => CallError::of_json(error.inner()),
-        RequestTokenError::Other(_) => CallError::Invalid("no JSON, or nothing at all"),
+        RequestTokenError::Other(_) => CallError::Invalid("an empty or non-JSON body"),
         RequestTokenError::ServerResponse(answer) => match answer.error() {
             BasicErrorResponseType::InvalidGrant => CallError::BadGrant,
             BasicErrorResponseType::InvalidClient => CallError::Refused("our id or secret is wrong"),
@@ -150,9 +150,7 @@ fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> Ident
             BasicErrorResponseType::InvalidScope => CallError::Refused("invalid_scope"),
             BasicErrorResponseType::UnauthorizedClient => CallError::Refused("unauthorized_client"),
             BasicErrorResponseType::UnsupportedGrantType => CallError::Refused("unsupported_grant_type"),
-            BasicErrorResponseType::Extension(_) => {
-                CallError::Refused("an error of a kind that is not known")
-            }
+            BasicErrorResponseType::Extension(_) => CallError::Refused("an unknown error"),
         },
     };
     error.into()

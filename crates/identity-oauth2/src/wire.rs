@@ -237,7 +237,7 @@ mod tests {
             assert_eq!(page(odd).next_after.map(GuildId::get), Some(next_after), "{odd}");
         }
         let nothing = format!("[{}]", vec!["null"; 200].join(","));
-        assert!(Page::read(nothing.as_bytes()).is_err(), "nobody knows where the next one begins");
+        assert!(Page::read(nothing.as_bytes()).is_err(), "no id to continue after");
     }
 
     #[test]

@@ -222,7 +222,7 @@ async fn rejects_calls_at_once_beyond_the_waiting_limit() {
     for call in &mut calls {
         tokio::select! {
             biased;
-            _ = call => panic!("nobody has answered yet"),
+            _ = call => panic!("the platform is silent"),
             () = std::future::ready(()) => {}
         }
     }

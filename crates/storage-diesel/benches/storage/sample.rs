@@ -49,8 +49,8 @@ pub(crate) fn feedback(number: u64) -> Feedback {
         submitted_at: Timestamp::EPOCH,
         submitter: User {
             id: user(number),
-            username: "someone".parse().unwrap(),
-            name: "Someone".parse().unwrap(),
+            username: "sample_user".parse().unwrap(),
+            name: "Sample User".parse().unwrap(),
             avatar: "https://pictures.example/avatars/1.png".parse().unwrap(),
         },
     }

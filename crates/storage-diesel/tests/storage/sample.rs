@@ -73,8 +73,8 @@ pub(crate) fn feedback(id: &str, rating: i64) -> Feedback {
         submitted_at: Timestamp::EPOCH,
         submitter: User {
             id: user(1),
-            username: "someone".parse().unwrap(),
-            name: "Someone".parse().unwrap(),
+            username: "sample_user".parse().unwrap(),
+            name: "Sample User".parse().unwrap(),
             avatar: "https://pictures.example/1.png".parse().unwrap(),
         },
     }
