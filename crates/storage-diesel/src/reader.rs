@@ -55,7 +55,7 @@ impl Readers {
             #[cfg(feature = "sqlite")]
             Database::Sqlite(options) => {
                 let builder = builder.test_on_check_out(false);
-                builder.connection_timeout(options.write_patience).build(manager)?
+                builder.connection_timeout(options.max_write_wait).build(manager)?
             }
             // A server may. It was reachable a moment ago, so the pool may fill while the service starts.
             #[cfg(feature = "postgres")]
@@ -72,14 +72,14 @@ impl Readers {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let patience = self.limits.read_patience;
-        let permit = self.permit(patience).await?;
+        let max_wait = self.limits.max_read_wait;
+        let permit = self.permit(max_wait).await?;
         let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
         let database = Arc::clone(&self.database);
         let reading = spawn_blocking(move || {
             // Declared before the connection, so it is released after it.
             let _permit = permit;
-            let mut connection = pool.get_timeout(patience).map_err(StoreError::unavailable)?;
+            let mut connection = pool.get_timeout(max_wait).map_err(StoreError::unavailable)?;
             let result = work(&mut connection.db).inspect_err(|failure| {
                 connection.has_damage = database.note_failure(&failure.to_string());
             });
@@ -102,14 +102,14 @@ impl Readers {
     }
 
     /// Waits for a connection. During a burst, such as after a restart, every caller gets one in turn. Returns `Err` if
-    /// no read finished within `patience`, or after [`MAX_WAIT`].
-    async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
+    /// no read finished within `max_wait`, or after [`MAX_WAIT`].
+    async fn permit(&self, max_wait: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
         let busy = || StoreError::unavailable("every read connection is busy");
         let begun = Instant::now();
         let mut waiting = pin!(Arc::clone(&self.permits).acquire_owned());
         loop {
             let finished = self.finished.load(Relaxed);
-            match timeout(patience, &mut waiting).await {
+            match timeout(max_wait, &mut waiting).await {
                 Ok(permit) => return permit.map_err(|_| busy()),
                 Err(_) if self.finished.load(Relaxed) == finished || begun.elapsed() > MAX_WAIT => {
                     return Err(busy());

@@ -201,7 +201,7 @@ impl DieselStorage {
     ) -> Result<T, StoreError> {
         let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
         let mut answer = writer.submit(access, work)?;
-        if let Ok(answered) = timeout(limits.write_patience, answer.wait()).await {
+        if let Ok(answered) = timeout(limits.max_write_wait, answer.wait()).await {
             return answered;
         }
         if answer.withdraw() {
@@ -225,7 +225,7 @@ impl DieselStorage {
     /// Waits for the permit that lets a sync open its own connection.
     pub(crate) async fn sync_permit(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let permit = Arc::clone(&self.inner.sync_permits).acquire_owned();
-        match timeout(self.inner.database.limits().sync_patience, permit).await {
+        match timeout(self.inner.database.limits().max_sync_wait, permit).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(StoreError::unavailable("too many syncs are in progress")),
         }
@@ -283,7 +283,7 @@ mod tests {
     async fn rejects_a_write_that_timed_out_in_the_queue_without_writing() {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions {
-            write_patience: Duration::from_millis(50),
+            max_write_wait: Duration::from_millis(50),
             ..SqliteOptions::new(folder.path().join("companion.db"))
         };
         let storage = DieselStorage::open(options).await.unwrap();
@@ -310,12 +310,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_burst_of_reads_longer_than_the_patience_is_served() {
+    async fn a_burst_of_reads_longer_than_the_maximum_wait_is_served() {
         let folder = tempfile::tempdir().unwrap();
-        let patience = Duration::from_millis(500);
+        let max_wait = Duration::from_millis(500);
         let options = SqliteOptions {
             readers: std::num::NonZeroU32::MIN,
-            read_patience: patience,
+            max_read_wait: max_wait,
             ..SqliteOptions::new(folder.path().join("companion.db"))
         };
         let storage = DieselStorage::open(options).await.unwrap();
@@ -331,9 +331,9 @@ mod tests {
                 (release, tokio::spawn(async move { storage.read(work).await }))
             })
             .collect();
-        // Each read takes half of the patience, so the last one waits 25 times the patience.
+        // Each read takes half of `max_wait`, so the last one waits 25 times `max_wait`.
         for (release, read) in reads {
-            tokio::time::advance(patience / 2).await;
+            tokio::time::advance(max_wait / 2).await;
             drop(release);
             read.await.unwrap().unwrap();
         }
@@ -344,7 +344,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions {
             // Printing a panic takes a while.
-            write_patience: Duration::from_secs(60),
+            max_write_wait: Duration::from_secs(60),
             ..SqliteOptions::new(folder.path().join("companion.db"))
         };
         let storage = DieselStorage::open(options).await.unwrap();

@@ -55,14 +55,14 @@ impl Place {
     }
 
     /// Opens the storage with at most this many writes per commit.
-    pub(crate) async fn open_gathering(&self, gather: usize) -> DieselStorage {
-        let gather = NonZeroUsize::new(gather).unwrap();
+    pub(crate) async fn open_with_batch(&self, max_batch: usize) -> DieselStorage {
+        let max_batch = NonZeroUsize::new(max_batch).unwrap();
         match self {
             Self::Folder(folder) => {
-                DieselStorage::open(SqliteOptions { gather, ..sqlite(folder) }).await.unwrap()
+                DieselStorage::open(SqliteOptions { max_batch, ..sqlite(folder) }).await.unwrap()
             }
             Self::Schema { server, name } => {
-                let options = PostgresOptions { gather, ..postgres(server, name) };
+                let options = PostgresOptions { max_batch, ..postgres(server, name) };
                 DieselStorage::open_postgres(options).await.unwrap()
             }
         }

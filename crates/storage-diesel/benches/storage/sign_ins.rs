@@ -37,9 +37,9 @@ fn median(mut rounds: Vec<f64>) -> f64 {
 }
 
 /// Returns sign-ins per second, and how many shared a commit.
-async fn measure(database: Database, clients: u64, gather: usize) -> (f64, f64) {
+async fn measure(database: Database, clients: u64, max_batch: usize) -> (f64, f64) {
     let place = Place::new(database);
-    let storage = place.open_gathering(gather).await;
+    let storage = place.open_with_batch(max_batch).await;
     let chance = Arc::new(SeededEntropy::new(1));
     let begun = Instant::now();
     let tasks: Vec<_> = (0..clients)

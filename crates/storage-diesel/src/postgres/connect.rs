@@ -50,7 +50,7 @@ impl PostgresOptions {
             Purpose::Export => (self.bulk_timeout, self.statement_timeout, MAX_EXPORT_IDLE),
             // The statement timeout includes the wait for the lock.
             Purpose::Write => {
-                (self.write_patience.saturating_add(self.statement_timeout), self.write_patience, MAX_IDLE)
+                (self.max_write_wait.saturating_add(self.statement_timeout), self.max_write_wait, MAX_IDLE)
             }
             // Other syncs and migrations may take as long as this one.
             Purpose::Bulk => (self.bulk_timeout, self.bulk_timeout, MAX_IDLE),

@@ -17,10 +17,10 @@ pub struct PostgresOptions {
     /// Maximum number of concurrent reads.
     pub readers: NonZeroU32,
     /// Time that a read waits for a connection before it is rejected.
-    pub read_patience: Duration,
+    pub max_read_wait: Duration,
     /// Time that a write waits in the queue before it is rejected, and that the writer waits for writers of other
     /// nodes.
-    pub write_patience: Duration,
+    pub max_write_wait: Duration,
     /// Statement timeout of the server.
     pub statement_timeout: Duration,
     /// Statement timeout for syncs, exports and migrations.
@@ -28,13 +28,13 @@ pub struct PostgresOptions {
     /// Capacity of the write queue. Further writes are rejected.
     pub queue: NonZeroUsize,
     /// Maximum number of writes per commit.
-    pub gather: NonZeroUsize,
+    pub max_batch: NonZeroUsize,
     /// Minimum number of changes kept in the history.
     pub history: u64,
     /// Maximum number of syncs that are staged and merged at once.
     pub syncs: NonZeroUsize,
     /// Time that a sync waits to start before it is rejected.
-    pub sync_patience: Duration,
+    pub max_sync_wait: Duration,
 }
 
 impl PostgresOptions {
@@ -44,15 +44,15 @@ impl PostgresOptions {
         Self {
             url,
             readers: const { NonZeroU32::new(8).unwrap() },
-            read_patience: Duration::from_millis(500),
-            write_patience: Duration::from_secs(2),
+            max_read_wait: Duration::from_millis(500),
+            max_write_wait: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(5),
             bulk_timeout: Duration::from_secs(120),
             queue: const { NonZeroUsize::new(4096).unwrap() },
-            gather: const { NonZeroUsize::new(256).unwrap() },
+            max_batch: const { NonZeroUsize::new(256).unwrap() },
             history: 65_536,
             syncs: const { NonZeroUsize::new(4).unwrap() },
-            sync_patience: Duration::from_secs(10),
+            max_sync_wait: Duration::from_secs(10),
         }
     }
 
@@ -65,15 +65,15 @@ impl PostgresOptions {
     pub(crate) const fn limits(&self) -> Limits {
         Limits {
             readers: self.readers,
-            read_patience: self.read_patience,
-            write_patience: self.write_patience,
+            max_read_wait: self.max_read_wait,
+            max_write_wait: self.max_write_wait,
             queue: self.queue,
-            batch: self.gather,
+            batch: self.max_batch,
             history: self.history,
             syncs: self.syncs,
-            sync_patience: self.sync_patience,
+            max_sync_wait: self.max_sync_wait,
             // A hung server keeps its connections open, so its own timeouts are not enough.
-            deadline: Some(self.write_patience.saturating_add(self.statement_timeout)),
+            deadline: Some(self.max_write_wait.saturating_add(self.statement_timeout)),
         }
     }
 

@@ -55,7 +55,7 @@ impl SqliteDatabase {
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<SqliteConnection, Cause> {
         let connected = self.identity.connect(|| {
             if matches!(purpose, Purpose::Read | Purpose::Export) {
-                let mut connection = open(&self.path, self.read_patience)?;
+                let mut connection = open(&self.path, self.max_read_wait)?;
                 // A connection that has read keeps the log open, and thereby the identity of the log.
                 connection.batch_execute(&format!(
                     "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON; PRAGMA schema_version"
@@ -88,7 +88,7 @@ impl Deref for SqliteDatabase {
 impl SqliteOptions {
     /// Opens a connection for writing, whose commits are durable when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
-        let mut connection = open(&self.path, self.write_patience)?;
+        let mut connection = open(&self.path, self.max_write_wait)?;
         connection.batch_execute(&set_page_size())?;
         let mode = self.enable_wal(&mut connection)?;
         if mode != "wal" {
@@ -107,7 +107,7 @@ impl SqliteOptions {
         let begun = Instant::now();
         loop {
             match sql::<Text>("PRAGMA journal_mode = WAL").get_result(connection) {
-                Err(error) if means_busy(&error.to_string()) && begun.elapsed() < self.write_patience => {
+                Err(error) if means_busy(&error.to_string()) && begun.elapsed() < self.max_write_wait => {
                     thread::sleep(RETRY_DELAY);
                 }
                 chosen => return chosen,
@@ -169,15 +169,19 @@ impl OpenMode {
 }
 
 /// Opens an existing file for reading and writing.
-pub(crate) fn open(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
-    open_as(path, patience, OpenMode::ReadWrite)
+pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<SqliteConnection, Cause> {
+    open_as(path, busy_timeout, OpenMode::ReadWrite)
 }
 
-pub(super) fn open_as(path: &Path, patience: Duration, mode: OpenMode) -> Result<SqliteConnection, Cause> {
+pub(super) fn open_as(
+    path: &Path,
+    busy_timeout: Duration,
+    mode: OpenMode,
+) -> Result<SqliteConnection, Cause> {
     let mut connection = SqliteConnection::establish(&(address(path) + mode.options()))?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON",
-        patience.as_millis()
+        busy_timeout.as_millis()
     ))?;
     Ok(connection)
 }

@@ -23,7 +23,7 @@ impl SqliteOptions {
         if !has_content(&self.path)? {
             return Err(OpenError::Missing { path: self.path.clone() });
         }
-        let found = open_for_inspection(&self.path, self.read_patience).and_then(|mut connection| {
+        let found = open_for_inspection(&self.path, self.max_read_wait).and_then(|mut connection| {
             if is_foreign(&mut connection)? {
                 return Ok(None);
             }

@@ -39,7 +39,7 @@ impl SqliteOptions {
             return Ok(steps().lacking(&[]));
         }
         self.refuse_foreign()?;
-        let applied = connect::open(&self.path, self.write_patience)
+        let applied = connect::open(&self.path, self.max_write_wait)
             .and_then(|mut connection| Ok(applied(&mut connection)?))
             .map_err(|cause| open_error(&self.path, cause))?;
         steps().refuse_newer(&applied, &self.path.display())?;
@@ -86,7 +86,7 @@ impl SqliteOptions {
     /// Returns an error if the file is a database of another program, and leaves it unchanged. If a read-only
     /// connection cannot tell, the later steps, which may write, decide.
     fn refuse_foreign(&self) -> Result<(), OpenError> {
-        let is_foreign = open_for_inspection(&self.path, self.read_patience)
+        let is_foreign = open_for_inspection(&self.path, self.max_read_wait)
             .and_then(|mut connection| Ok(is_foreign(&mut connection)?));
         match is_foreign {
             Ok(true) => Err(OpenError::Foreign { path: self.path.clone() }),
@@ -148,9 +148,9 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
 ///
 /// If another process has the file open, it has a log, which is read through the index of that process. Without a log
 /// the file is opened as immutable, because any other mode would create a log.
-pub(super) fn open_for_inspection(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
+pub(super) fn open_for_inspection(path: &Path, busy_timeout: Duration) -> Result<SqliteConnection, Cause> {
     let mode = if log_of(path).exists() { OpenMode::ReadOnly } else { OpenMode::Immutable };
-    connect::open_as(path, patience, mode)
+    connect::open_as(path, busy_timeout, mode)
 }
 
 /// Returns whether the database has tables but not the first migration.

@@ -13,12 +13,12 @@ use companion_storage_diesel::DieselStorage;
 use std::time::{Duration, Instant};
 
 /// Timeout after which the test fails.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Waits for changes after a revision, and returns how long that took.
 async fn heard(storage: &DieselStorage, revision: Revision) -> Duration {
     let begun = Instant::now();
-    tokio::time::timeout(PATIENCE, storage.wait_for_change(revision)).await.unwrap();
+    tokio::time::timeout(TIMEOUT, storage.wait_for_change(revision)).await.unwrap();
     begun.elapsed()
 }
 
@@ -77,7 +77,7 @@ async fn changes_in_another_schema_wake_no_waiter() {
     let early = tokio::time::timeout(Duration::from_millis(200), &mut news).await;
     assert!(early.is_err(), "woke for a neighbour");
     storage.put(Record::Blocked(user(2))).await.unwrap();
-    tokio::time::timeout(PATIENCE, news).await.unwrap();
+    tokio::time::timeout(TIMEOUT, news).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +93,7 @@ async fn revisions_of_all_nodes_are_gap_free_and_ordered() {
     // A concurrent reader never sees a revision before its predecessors.
     let (mut seen, begun) = (Revision(0), Instant::now());
     while seen.0 < 90 {
-        assert!(begun.elapsed() < PATIENCE, "only {seen:?}");
+        assert!(begun.elapsed() < TIMEOUT, "only {seen:?}");
         let Changes::Listed(changes) = nodes[0].since(seen).await.unwrap() else {
             panic!("a gap after {seen:?}");
         };

@@ -30,7 +30,7 @@ use std::{
 use xtask::postgres::{Cluster, Shutdown};
 
 /// Timeout after which the test fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A primary, its standby, and a schema on both.
 struct Pair {
@@ -49,7 +49,7 @@ impl Pair {
 
     /// Options with the addresses of both servers.
     fn options(&self) -> PostgresOptions {
-        PostgresOptions { write_patience: Duration::from_secs(5), ..self.schema.options() }
+        PostgresOptions { max_write_wait: Duration::from_secs(5), ..self.schema.options() }
     }
 
     async fn open(&self) -> DieselStorage {
@@ -65,7 +65,7 @@ impl Pair {
         let mut standby = self.on_standby();
         let (has, begun) = (sql::<BigInt>("SELECT revision FROM history"), Instant::now());
         while has.clone().get_result::<i64>(&mut standby).is_ok_and(|has| has < revision) {
-            assert!(begun.elapsed() < PATIENCE, "the standby does not catch up");
+            assert!(begun.elapsed() < TIMEOUT, "the standby does not catch up");
         }
     }
 
@@ -77,7 +77,7 @@ impl Pair {
         let receiving = sql::<Bool>("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)");
         let begun = Instant::now();
         while receiving.clone().get_result::<bool>(&mut standby).unwrap() {
-            assert!(begun.elapsed() < PATIENCE, "the standby still receives");
+            assert!(begun.elapsed() < TIMEOUT, "the standby still receives");
         }
     }
 
@@ -121,7 +121,7 @@ async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Cha
     loop {
         match storage.since(revision).await {
             Ok(changes) => return changes,
-            Err(error) => assert!(begun.elapsed() < PATIENCE, "{error:?}"),
+            Err(error) => assert!(begun.elapsed() < TIMEOUT, "{error:?}"),
         }
     }
 }
@@ -148,7 +148,7 @@ async fn uses_the_primary_and_reports_no_revision_of_a_standby() {
     // The standby is readable and has everything, but cannot prove it.
     let begun = Instant::now();
     while storage.is_blocked(user(1)).await.ok() != Some(true) {
-        assert!(begun.elapsed() < PATIENCE, "the standby is not found");
+        assert!(begun.elapsed() < TIMEOUT, "the standby is not found");
     }
     let (latest, since) = (storage.latest().await.unwrap_err(), storage.since(known).await.unwrap_err());
     for error in [latest, since] {
@@ -195,9 +195,9 @@ async fn reused_revisions_after_failover_reload_everything() {
     }
 
     // From here on changes are listed again, and wake waiting nodes.
-    tokio::time::timeout(PATIENCE, storage.wait_for_change(known)).await.unwrap();
+    tokio::time::timeout(TIMEOUT, storage.wait_for_change(known)).await.unwrap();
     elsewhere.create(&other, CAP, NOTHING_ENDED).await.unwrap();
-    tokio::time::timeout(PATIENCE, storage.wait_for_change(latest)).await.unwrap();
+    tokio::time::timeout(TIMEOUT, storage.wait_for_change(latest)).await.unwrap();
     let Changes::Listed(changes) = storage.since(latest).await.unwrap() else { panic!("a gap") };
     let revisions: Vec<_> = changes.iter().map(|change| change.revision).collect();
     assert_eq!(revisions, [Revision(latest.0 + 1)]);

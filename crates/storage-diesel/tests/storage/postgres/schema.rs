@@ -18,7 +18,7 @@ use std::sync::{
 };
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the address of the test server.
 pub(crate) fn server() -> String {
@@ -160,9 +160,9 @@ impl Schema {
     /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
         let options = PostgresOptions {
-            read_patience: PATIENCE,
-            write_patience: PATIENCE,
-            statement_timeout: PATIENCE,
+            max_read_wait: TIMEOUT,
+            max_write_wait: TIMEOUT,
+            statement_timeout: TIMEOUT,
             readers: NonZeroU32::MIN,
             ..self.options()
         };

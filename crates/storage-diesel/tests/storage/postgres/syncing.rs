@@ -112,7 +112,7 @@ async fn idle_sync_streams_open_no_connection() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_syncs_beyond_the_limit_after_a_wait() {
     let schema = Schema::new();
-    let options = PostgresOptions { sync_patience: Duration::from_millis(100), ..schema.options() };
+    let options = PostgresOptions { max_sync_wait: Duration::from_millis(100), ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
     let large = || Halting::new((1..=2500).map(|number| Record::Guild(guild(number))));
     let mut under_way = Vec::new();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A folder that is removed after the test.
 pub(crate) struct Folder(TempDir);
@@ -65,7 +65,7 @@ impl Folder {
 
     /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
-        let options = SqliteOptions { read_patience: PATIENCE, write_patience: PATIENCE, ..self.options() };
+        let options = SqliteOptions { max_read_wait: TIMEOUT, max_write_wait: TIMEOUT, ..self.options() };
         DieselStorage::open(options).await.unwrap()
     }
 }

@@ -104,7 +104,7 @@ async fn a_stalled_sync_blocks_no_writer_but_holds_its_permit() {
     let folder = Folder::new();
     let options = SqliteOptions {
         syncs: NonZeroUsize::MIN,
-        sync_patience: Duration::from_millis(50),
+        max_sync_wait: Duration::from_millis(50),
         ..folder.options()
     };
     let storage = DieselStorage::open(options).await.unwrap();

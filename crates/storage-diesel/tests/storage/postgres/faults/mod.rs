@@ -33,7 +33,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreEr
 /// Options with short timeouts.
 pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
     PostgresOptions {
-        write_patience: Duration::from_millis(300),
+        max_write_wait: Duration::from_millis(300),
         statement_timeout: Duration::from_millis(300),
         ..schema.options()
     }

@@ -38,7 +38,7 @@ async fn until_it_works<T: fmt::Debug, E: Into<ApplyError>>(
 async fn outage(how: Shutdown) {
     let mut cluster = Cluster::start().unwrap();
     let schema = Schema::on(&cluster.url("postgres"));
-    let options = PostgresOptions { read_patience: Duration::from_millis(100), ..schema.options() };
+    let options = PostgresOptions { max_read_wait: Duration::from_millis(100), ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
     let witness = schema.open().await;
     let signing_in = tokio::spawn(sign_in_until_refused(storage.clone()));
