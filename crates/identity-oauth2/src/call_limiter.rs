@@ -82,14 +82,14 @@ struct State {
 
 impl CallLimiter {
     pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
-        let Limits { calls_at_once, breaker, .. } = settings.limits;
+        let Limits { max_concurrent_calls, breaker, .. } = settings.limits;
         let Limits { refused_per_user, refused, refused_total, refused_early, .. } = settings.limits;
         let Limits { bad_codes, reserved_codes, .. } = settings.limits;
         Self {
             clock,
-            slots: PerRoute::new(|| Semaphore::new(calls_at_once)),
-            waiters: PerRoute::new(|| Semaphore::new(calls_at_once)),
-            slot_timeout: settings.deadlines.place,
+            slots: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
+            waiters: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
+            slot_timeout: settings.deadlines.slot,
             state: Mutex::new(State {
                 limits: KnownLimits::default(),
                 breakers: PerRoute::new(|| CircuitBreaker::new(breaker)),

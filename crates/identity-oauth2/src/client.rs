@@ -23,7 +23,7 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
     inner: reqwest::Client,
-    answer_bytes: usize,
+    max_response_bytes: usize,
 }
 
 impl HttpClient {
@@ -47,10 +47,10 @@ impl HttpClient {
             .referer(false)
             .connect_timeout(settings.deadlines.connect)
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(settings.limits.calls_at_once)
+            .pool_max_idle_per_host(settings.limits.max_concurrent_calls)
             .build()
             .map_err(unbuilt)?;
-        Ok(Self { inner, answer_bytes: settings.limits.answer_bytes })
+        Ok(Self { inner, max_response_bytes: settings.limits.max_response_bytes })
     }
 
     /// Sends the request once, and reads the whole response.
@@ -87,14 +87,14 @@ impl HttpClient {
         if encodings.iter().any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             return Err(CallError::Compressed);
         }
-        let too_large = || CallError::TooLarge(self.answer_bytes);
+        let too_large = || CallError::TooLarge(self.max_response_bytes);
         let announced = response.content_length().map_or(Ok(0), usize::try_from);
-        if announced.map_err(|_| too_large())? > self.answer_bytes {
+        if announced.map_err(|_| too_large())? > self.max_response_bytes {
             return Err(too_large());
         }
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(CallError::of_client)? {
-            if piece.len() > self.answer_bytes.saturating_sub(body.len()) {
+            if piece.len() > self.max_response_bytes.saturating_sub(body.len()) {
                 return Err(too_large());
             }
             body.extend_from_slice(&piece);

@@ -45,7 +45,7 @@ pub struct Deadlines {
     /// For one call of the port, from the first byte to the last, including all pages.
     pub call: Duration,
     /// To get a slot in the bulkhead.
-    pub place: Duration,
+    pub slot: Duration,
 }
 
 impl Default for Deadlines {
@@ -53,7 +53,7 @@ impl Default for Deadlines {
         Self {
             connect: Duration::from_secs(1),
             call: Duration::from_secs(5),
-            place: Duration::from_millis(250),
+            slot: Duration::from_millis(250),
         }
     }
 }
@@ -62,9 +62,9 @@ impl Default for Deadlines {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum size of a response, in bytes.
-    pub answer_bytes: usize,
+    pub max_response_bytes: usize,
     /// Maximum number of concurrent calls per route, so that a hung route leaves room for the others.
-    pub calls_at_once: usize,
+    pub max_concurrent_calls: usize,
     /// Maximum number of guilds of one user, over all pages.
     pub guilds: usize,
     /// When the circuit breaker of a route opens.
@@ -86,8 +86,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            answer_bytes: 1 << 20,
-            calls_at_once: 64,
+            max_response_bytes: 1 << 20,
+            max_concurrent_calls: 64,
             guilds: 10_000,
             breaker: BreakerRules {
                 failures: 5,

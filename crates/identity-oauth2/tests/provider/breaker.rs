@@ -183,8 +183,8 @@ async fn refused_sign_ins_of_one_client_do_not_open_it() {
 #[tokio::test]
 async fn a_hung_route_fills_its_bulkhead_only() {
     let stage = Arc::new(Stage::with(|settings| {
-        settings.limits.calls_at_once = 4;
-        settings.deadlines.place = Duration::from_millis(50);
+        settings.limits.max_concurrent_calls = 4;
+        settings.deadlines.slot = Duration::from_millis(50);
     }));
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::User, Fault::Silent);
@@ -212,8 +212,8 @@ async fn a_hung_route_fills_its_bulkhead_only() {
 #[tokio::test]
 async fn rejects_calls_at_once_beyond_the_waiting_limit() {
     let stage = Stage::with(|settings| {
-        settings.limits.calls_at_once = 2;
-        settings.deadlines.place = Duration::from_secs(3600);
+        settings.limits.max_concurrent_calls = 2;
+        settings.deadlines.slot = Duration::from_secs(3600);
     });
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::User, Fault::Silent);

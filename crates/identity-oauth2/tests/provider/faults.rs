@@ -163,7 +163,7 @@ async fn no_redirect_is_followed() {
 
 #[tokio::test]
 async fn reads_a_response_up_to_the_size_limit() {
-    let stage = Stage::with(|settings| settings.limits.answer_bytes = 1000);
+    let stage = Stage::with(|settings| settings.limits.max_response_bytes = 1000);
     let padded = |size: usize| {
         let json =
             |padding: usize| serde_json::json!({"id": "7", "username": "s", "padding": "x".repeat(padding)});

@@ -193,7 +193,7 @@ fn default_budgets_are_far_from_a_ban() {
     assert!(limits.bad_codes.count <= 300 && limits.bad_codes.within >= Duration::from_secs(60));
     assert_eq!(limits.reserved_codes * 3, limits.bad_codes.count);
     assert!(limits.breaker.longest_pause <= Duration::from_secs(30));
-    assert_eq!(limits.answer_bytes, 1 << 20);
+    assert_eq!(limits.max_response_bytes, 1 << 20);
 }
 
 #[tokio::test]

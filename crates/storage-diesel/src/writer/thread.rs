@@ -178,9 +178,9 @@ impl WriterThread {
                 JobOutcome::RolledBack => undo(connection)?,
                 JobOutcome::Failed(reason) => {
                     // On a full disk the rollback may fail too. Report the first failure, not that one.
-                    let told =
+                    let with_reason =
                         |error| TransactionError { reason: reason.clone(), ..TransactionError::from(error) };
-                    undo(connection).map_err(told)?;
+                    undo(connection).map_err(with_reason)?;
                     outcome = Some(Err(reason));
                 }
             }
