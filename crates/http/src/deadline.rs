@@ -1,4 +1,4 @@
-//! How long a request may take, and what happens to its work when it takes longer or its client is gone.
+//! Deadlines of requests, and what happens to their work on a timeout or a disconnect.
 
 use crate::{client::Client, error::ApiError, gate::Gate};
 use actix_web::{HttpRequest, rt};
@@ -7,14 +7,15 @@ use futures_util::future::poll_immediate;
 use std::{future::Future, pin::pin, time::Duration};
 use tokio::time::timeout;
 
-/// A whole sign-in.
+/// Deadline of a whole sign-in.
 const SIGN_IN: Duration = Duration::from_secs(7);
-/// A change that may have to wait for a large one before it.
+/// Deadline of a change, which may have to wait for a large one before it.
 const CHANGE: Duration = Duration::from_secs(30);
-/// What asks our own store, and waits a moment for the platform at most.
+/// Deadline of a read of the store, which may wait briefly for the platform.
 const STORAGE: Duration = Duration::from_secs(5);
 
-/// Waits for work that asks our own store, and little else.
+/// Awaits a read of the store for at most five seconds. Returns [`ApiError::StorageUnavailable`] on a timeout and
+/// [`ApiError::Overloaded`] if too many requests wait.
 pub async fn within_storage<T, E>(
     gate: &Gate,
     request: &HttpRequest,
@@ -26,8 +27,8 @@ where
     within(STORAGE, gate, request, work).await
 }
 
-/// The same, for as long as this. What memory answers is there at once: only for what is not, a timer is set, and someone may
-/// have to be turned away.
+/// Awaits `work` for at most `limit`. Work that completes on the first poll, as with cached values, needs no timer and
+/// no place at the gate.
 pub(crate) async fn within<T, E>(
     limit: Duration,
     gate: &Gate,
@@ -45,8 +46,8 @@ where
     Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
 }
 
-/// Waits for a sign-in, which is not undone halfway: it goes on to its end when the client hangs up or the time is over,
-/// as a code is spent by the attempt. So much of the time was `spent` before.
+/// Awaits a sign-in. On a timeout or disconnect it still runs to completion, because the attempt uses up the code.
+/// `spent` is the time already taken from its deadline.
 pub(crate) async fn sign_in<T, E>(
     spent: Duration,
     work: impl Future<Output = Result<T, E>> + 'static,
@@ -59,8 +60,8 @@ where
     to_its_end(SIGN_IN.saturating_sub(spent), work, ApiError::ProviderTimeout).await
 }
 
-/// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers
-/// show it, whoever still waits.
+/// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
+/// public responses include it.
 pub async fn change<T, E>(
     gate: &Gate,
     request: &HttpRequest,
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(word(within_storage(&gate, &other, pending()).await), Some("storage_unavailable"));
     }
 
-    /// Setting a timer would panic here, where there is no runtime.
+    /// A timer would panic here, outside of a runtime.
     #[test]
     fn what_is_there_at_once_needs_no_timer() {
         let done =

@@ -1,5 +1,5 @@
-//! How many requests may wait for one thing at once, and how many of them may be of one client. Requests that are
-//! answered from memory never come here.
+//! Limits how many requests may wait for one resource at once, in total and per client. Responses from memory are not
+//! limited.
 
 use crate::{client::Client, error::ApiError};
 use std::{
@@ -10,37 +10,39 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A crowd that comes at once, as after a restart, may wait up to this number.
+/// Limit for bursts, such as all clients reconnecting after a restart.
 const CROWD: usize = 16_384;
-/// How long it may take a crowd to be served. A queue that is long for longer is no crowd: more come than can be served, and
-/// to let them all wait would serve nobody sooner.
+/// How long a burst may take to be served. A queue that stays long for longer means sustained overload: more requests
+/// arrive than can be served, and queueing them only adds latency.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// As many may wait then, which is enough to keep whatever they wait for at work.
+/// Limit under sustained overload. It is enough to keep the resource busy.
 const STANDING: usize = 256;
-/// A queue that was long is over when fewer than this wait. It is less than may stay, or a queue that is kept at its limit
-/// would count as over whenever someone leaves it.
+/// The overload ends when fewer requests than this wait. This is lower than the limit; otherwise a queue held at its
+/// limit would count as over whenever one request leaves it.
 const SHORT: usize = STANDING / 4;
-/// When those who are turned away should try again.
+/// `Retry-After` of rejected requests.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// The way to something that requests wait for.
+/// Limits the requests that wait for one resource.
 #[derive(Default)]
 pub struct Gate(Mutex<Queue>);
 
 #[derive(Default)]
 struct Queue {
     waiting: usize,
-    /// How many of them are of each client. Those without an address count as one client.
+    /// Waiting requests by client. Those without an address count as one client.
     by_client: HashMap<Option<Client>, usize>,
-    /// Since when it is long.
+    /// Since when the queue has been long.
     long_since: Option<Instant>,
 }
 
 impl Gate {
-    /// Lets a request of this client wait for as long as what it gets is kept, or turns it away at once.
+    /// Admits a request of this client until the returned guard is dropped.
     ///
-    /// A client has at most as many places as are free. So one alone has half of them, two have a third each, and however
-    /// many come, there is a place left for the next client.
+    /// A client may hold at most as many places as are free. So a single client gets half of them, two get a third
+    /// each, and there is always a place left for the next client.
+    ///
+    /// Returns [`ApiError::Overloaded`] if the client has its share, or no place is free.
     pub fn enter(&self, client: Option<Client>) -> Result<Waiting<'_>, ApiError> {
         let mut queue = self.queue();
         let stands = queue.long_since.is_some_and(|since| since.elapsed() >= PATIENCE);
@@ -67,7 +69,7 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// A request that waits.
+/// An admitted request, released on drop.
 #[derive(Debug)]
 pub struct Waiting<'a> {
     gate: &'a Gate,
@@ -100,12 +102,12 @@ mod tests {
         Some(Client::at(Ipv4Addr::from(u32::try_from(number).unwrap()).into()))
     }
 
-    /// One request of each of these clients, up to the first that is turned away.
+    /// Admits one request of each of these clients, up to the first that is rejected.
     fn enter(gate: &Gate, clients: Range<usize>) -> Vec<Waiting<'_>> {
         clients.map_while(|number| gate.enter(client(number)).ok()).collect()
     }
 
-    /// All that may wait of one client.
+    /// Admits requests of one client until one is rejected.
     fn flood(gate: &Gate, client: Option<Client>) -> Vec<Waiting<'_>> {
         iter::from_fn(|| gate.enter(client).ok()).collect()
     }

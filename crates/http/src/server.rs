@@ -1,4 +1,4 @@
-//! Listening and stopping.
+//! Starts and stops the HTTP server.
 
 use crate::{
     guard::{
@@ -33,22 +33,22 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-/// How many connections may wait to be accepted: a crowd that comes back at once is let in, not left to try again a second
-/// later. The system may allow fewer.
+/// Length of the accept queue. Clients that all reconnect at once are queued; a shorter queue would drop their SYN
+/// packets and make them retry a second later. The system may lower it.
 const BACKLOG: i32 = 4096;
 
-/// How much of what was written the system keeps for a client until it is read; Linux doubles it. Usual answers fit, and it
-/// bounds what is done for a client that asks and does not read.
+/// Socket send buffer, which Linux doubles. Usual responses fit, and it bounds the memory of a client that sends
+/// requests and does not read.
 const SEND_BUFFER: usize = 32 * 1024;
 
-/// What a listener is given: where it listens, and what it shows of itself there.
+/// A bound socket and how to serve it.
 #[derive(Debug)]
 pub struct Socket {
-    /// Bound already.
+    /// The bound listener.
     pub listener: TcpListener,
-    /// Without it, plain HTTP is spoken.
+    /// The TLS identity; `None` serves plain HTTP.
     pub tls: Option<Tls>,
-    /// Whether someone else holds it too, and lets others connect when we end.
+    /// Whether another process holds the listener too and will accept connections after this one stops.
     pub shared: bool,
 }
 
@@ -58,60 +58,61 @@ impl From<TcpListener> for Socket {
     }
 }
 
-/// How long those who wait to be accepted have until the listener is closed.
+/// Time for connections in the accept queue before the listener is closed.
 const LAST_CALL: Duration = Duration::from_millis(100);
-/// How long the answers of those who were told to wait no longer have to be sent.
+/// Time to send the 503 responses of requests cancelled at the drain deadline.
 const LAST_ANSWERS: Duration = Duration::from_millis(200);
 
-/// A server that runs. Awaiting it waits for its end; dropping it leaves it running.
+/// A running server. Awaiting it waits until it stops; dropping it leaves it running.
 #[derive(Debug)]
 pub struct Listening {
     addr: SocketAddr,
     /// Stops, pauses and resumes the server.
     pub handle: ServerHandle,
     task: JoinHandle<io::Result<()>>,
-    /// Ends connections that are late.
+    /// Task that ends connections that have timed out.
     sweeping: JoinHandle<()>,
-    /// The same listener once more.
+    /// A duplicate of the listening socket.
     listener: TcpListener,
-    /// Whether someone else holds it too.
+    /// Whether another process holds the listener too.
     shared: bool,
     admission: Admission,
     drain: Drain,
-    /// How long requests in flight may take when it stops.
+    /// Time for requests in flight when it stops.
     longest_drain: Duration,
     summaries: Summaries,
 }
 
 impl Listening {
-    /// Where it listens.
+    /// Returns the local address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Announces the end: from now on each answer is the last of its connection, so that clients and their balancers move on.
+    /// Makes every response close its connection from now on, so that clients and load balancers move to another node.
     pub fn close_connections(&self) {
         self.drain.advance(Stage::Closing);
     }
 
-    /// Waits for nothing any more: requests that still do are answered with 503.
+    /// Cancels requests in flight and answers them with 503.
     pub fn wait_no_longer(&self) {
         advance(&self.drain, &self.admission, Stage::Over);
     }
 
-    /// Stops: no new connections, requests in flight are finished, and then it is over.
+    /// Stops gracefully: accepts no new connections, then waits for requests in flight, at most for the configured
+    /// drain time.
     pub async fn stop(self) -> io::Result<()> {
         let longest = self.longest_drain;
         self.stop_by(Instant::now() + longest).await
     }
 
-    /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
+    /// Stops gracefully by `deadline`. Requests still in flight then are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
         let Self { handle, task, sweeping, listener, shared, admission, drain, summaries, .. } = self;
         if shared {
-            // Whoever waits at a listener that others hold is let in by whoever serves it next. Those that were let in already
-            // are on their way to a worker, which a server that stops at once would not wait for.
+            // The next process accepts what is still in the shared queue. Connections accepted here may still be on
+            // their way to a worker, and a server stopped at once would not wait for them.
             handle.pause().await;
         } else {
             last_call(&listener);
@@ -127,7 +128,7 @@ impl Listening {
             let _ = timeout(LAST_ANSWERS, admission.empty()).await;
         }
         summaries.iter().for_each(|counted| counted.summarise());
-        // By itself the server looks only once a second whether everyone has left.
+        // The server itself checks only once a second whether all connections have closed.
         task.abort();
         sweeping.abort();
         match task.await {
@@ -138,7 +139,7 @@ impl Listening {
     }
 }
 
-/// Goes on with stopping, and lets every connection notice.
+/// Advances the shutdown and wakes every connection, so that it sees the new stage.
 fn advance(drain: &Drain, admission: &Admission, stage: Stage) {
     drain.advance(stage);
     admission.wake();
@@ -154,7 +155,7 @@ impl Future for Listening {
     }
 }
 
-/// Serves the public API on a bound listener. To be called within a tokio runtime.
+/// Serves the public API on a bound listener. Must be called within a tokio runtime.
 pub fn serve_public(
     api: PublicApi,
     socket: impl Into<Socket>,
@@ -164,7 +165,7 @@ pub fn serve_public(
     serve(move || api.app(), &shell, socket, limits)
 }
 
-/// Serves an application with this shell on a bound listener. To be called within a tokio runtime.
+/// Serves an application with this shell on a bound listener. Must be called within a tokio runtime.
 pub fn serve<F, T>(
     app: F,
     shell: &Shell,
@@ -179,11 +180,12 @@ where
     let Socket { listener, tls, shared } = socket.into();
     let addr = listener.local_addr()?;
     let socket = SockRef::from(&listener);
-    // A listener that was bound by the standard library lets 128 wait.
+    // The standard library binds with a backlog of 128.
     socket.listen(BACKLOG)?;
-    // Its connections have the same.
+    // Accepted sockets inherit it.
     socket.set_send_buffer_size(SEND_BUFFER)?;
-    // What lies in that buffer counts as sent here, so only the system can tell that nobody takes it.
+    // Bytes in the send buffer count as sent here, so only the kernel can detect a client that does not acknowledge
+    // them.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
@@ -193,10 +195,10 @@ where
     let accepting = listener.try_clone()?;
     let server = Server::build()
         .workers(workers)
-        // The guard refuses connections, or evicts idle ones. More than it can look at at once wait to be accepted, so that
-        // they take no descriptors.
+        // The guard refuses connections or evicts idle ones. Beyond what it can handle at once, they stay in the accept
+        // queue, where they use no file descriptors.
         .max_concurrent_connections(limits.connections.div_ceil(workers) + ACCEPTED_AHEAD)
-        // Long enough never to matter: who has had time enough is known when it stops.
+        // Longer than any drain: `stop_by` enforces the deadline.
         .shutdown_timeout(60)
         .disable_signals();
     let server = match tls {
@@ -220,7 +222,7 @@ where
     })
 }
 
-/// What a worker does with each connection.
+/// Returns the service that a worker runs for each connection.
 fn connections<T, C>(
     app: App<T>,
     door: Door,
@@ -233,11 +235,11 @@ where
 {
     let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
     let server = HttpService::build()
-        // The guard has deadlines of its own, and closes connections itself.
+        // The guard has its own timeouts and closes connections itself.
         .client_request_timeout(Duration::ZERO)
         .client_disconnect_timeout(Duration::ZERO)
         .keep_alive(KeepAlive::Os)
-        // One slice of an answer at a time.
+        // Buffer one slice of a response at a time.
         .h1_write_buffer_size(1024)
         .on_connect_ext(|stream: &GuardedStream<C::Stream>, data| {
             data.insert(Rc::clone(stream.connection()));

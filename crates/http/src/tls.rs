@@ -1,4 +1,4 @@
-//! TLS of our own: the certificate that a listener shows, and the streams of those who come through it.
+//! TLS termination: the certificate of a listener and its streams.
 
 use arc_swap::ArcSwap;
 use companion_domain::model::Timestamp;
@@ -16,13 +16,13 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// The one protocol that we speak, as clients ask for it.
+/// The only ALPN protocol.
 const HTTP_1_1: &[u8] = b"http/1.1";
 
-/// What a TLS record of a client begins with.
+/// Content type of a TLS handshake record, the first byte that a TLS client sends.
 const HANDSHAKE: u8 = 0x16;
 
-/// What someone gets to read who speaks HTTP without TLS here.
+/// Response to a client that speaks plain HTTP on a TLS port.
 const WITHOUT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\
     connection: close\r\n\r\nThis port speaks HTTPS.\n";
 
@@ -30,32 +30,32 @@ const WITHOUT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plai
 pub(crate) const TOO_LATE: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// A certificate, with those that lead to its issuer, and its key.
+/// A certificate chain and its private key.
 #[derive(Clone)]
 pub struct TlsIdentity {
     config: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
 
-/// Why a certificate and a key are of no use.
+/// Why a certificate and key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFlaw {
-    /// There is no certificate, or one cannot be read.
+    /// The certificate is missing or unreadable.
     #[error("holds no certificate in PEM")]
     NoCertificate,
-    /// There is no key, or it cannot be read.
+    /// The key is missing or unreadable.
     #[error("holds no private key in PEM")]
     NoKey,
-    /// They do not belong together.
+    /// The key does not belong to the certificate.
     #[error("is not the key of the certificate")]
     Mismatch,
-    /// It is something that cannot be used here.
+    /// The certificate or key is not supported.
     #[error("cannot be used: {0}")]
     Unusable(String),
 }
 
 impl TlsIdentity {
-    /// Reads both from PEM.
+    /// Parses both from PEM.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsFlaw> {
         let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<_, _>>()
@@ -76,17 +76,17 @@ impl TlsIdentity {
         Ok(Self { config: Arc::new(config), certificate })
     }
 
-    /// The certificate itself.
+    /// Returns the leaf certificate.
     #[must_use]
     pub const fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// When the certificate ends. Returns `None` if it says so in no way that clients understand.
+    /// Returns when the certificate expires, or `None` if its date cannot be read.
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         let certificate = ParsedCertificate::try_from(&self.certificate).ok()?;
-        // Dates are checked before anything else, and no certificate is valid then: the refusal names the end.
+        // Validity is checked first, and every certificate has expired by then: the error contains the end date.
         let then = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
         let verified =
             verify_server_cert_signed_by_trust_anchor(&certificate, &RootCertStore::empty(), &[], then, &[]);
@@ -105,36 +105,36 @@ impl fmt::Debug for TlsIdentity {
     }
 }
 
-/// What listeners show, which may be exchanged while they run. Clones are the same.
+/// The TLS identity of listeners, replaceable while they run. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<ArcSwap<TlsIdentity>>);
 
 impl Tls {
-    /// Shows this.
+    /// Creates it with this identity.
     #[must_use]
     pub fn new(identity: TlsIdentity) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(identity)))
     }
 
-    /// Shows this to whoever connects from now on. Connections that are there go on.
+    /// Replaces the identity for new connections. Existing ones keep theirs.
     pub fn exchange(&self, identity: TlsIdentity) {
         self.0.store(Arc::new(identity));
     }
 }
 
-/// What comes between a connection and HTTP. It is chosen once for a listener, so that plain HTTP pays nothing for TLS.
+/// How a connection carries HTTP. Chosen once per listener, so that plain HTTP pays nothing for TLS.
 pub(crate) trait Transport: Clone + 'static {
-    /// What HTTP is spoken over.
+    /// The stream that carries HTTP.
     type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
 
-    /// What someone gets to read who said nothing in time.
+    /// Sent to a client that sent no byte in time.
     const TOO_LATE: &'static [u8];
 
-    /// Comes to terms with a client that has sent something.
+    /// Opens the stream of a client that has sent its first byte.
     fn open(&self, stream: TcpStream) -> impl Future<Output = io::Result<Self::Stream>>;
 }
 
-/// Nothing comes between.
+/// Plain TCP.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plain;
 
@@ -151,7 +151,7 @@ impl Transport for Plain {
 impl Transport for Tls {
     type Stream = TlsStream<TcpStream>;
 
-    /// Whoever waits for a handshake could not read it.
+    /// Empty: a client without a completed handshake could not read it.
     const TOO_LATE: &'static [u8] = b"";
 
     async fn open(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
@@ -164,8 +164,8 @@ impl Transport for Tls {
     }
 }
 
-/// Says in plain HTTP that this is not the place for it. What was sent is read first: a connection that is closed with something
-/// unread is reset, and the answer lost.
+/// Responds in plain HTTP that the port speaks HTTPS. Received bytes are read first: closing a socket with unread data
+/// resets the connection and can destroy the response.
 fn turn_away(stream: &TcpStream) -> io::Error {
     let mut sent = [0; 4096];
     let _ = stream.try_read(&mut sent);

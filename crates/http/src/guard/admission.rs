@@ -1,6 +1,6 @@
-//! The places of a listener: who may connect, and who has to leave.
+//! Limits the connections of a listener: admission, timeouts and eviction.
 //!
-//! One task per listener looks at all connections a few times a second, so that a request needs no timer.
+//! One task per listener sweeps all connections every 250 ms, so that no request needs its own timer.
 
 use super::ServerLimits;
 use crate::{
@@ -20,32 +20,32 @@ use std::{
 };
 use tokio::{sync::Notify, time::sleep};
 
-/// How often connections are looked at. Times of connections are counted in these.
+/// Interval of the sweep, and the resolution of connection timeouts.
 const TICK: Duration = Duration::from_millis(250);
-/// How many bytes one address may make us hold, of large heads and unread answers.
+/// Bytes of large heads and unread responses that the service buffers for one address.
 const HELD_PER_ADDRESS: usize = 4 << 20;
-/// With more than this held in all, an address may only have a part of that.
+/// Total buffered bytes above which each address is limited to [`CROWDED`].
 const HELD: usize = 16 << 20;
 const CROWDED: usize = HELD_PER_ADDRESS / 32;
 
-/// What a connection waits for.
+/// What a connection is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Phase {
-    /// The first byte of its first request.
+    /// The first byte of the first request.
     New,
-    /// The rest of a head.
+    /// The rest of a request head.
     Head,
     /// The next request.
     Idle,
-    /// The application.
+    /// The application to respond.
     Busy,
-    /// The client to read.
+    /// The client to read the response.
     Blocked,
 }
 
 impl Phase {
-    /// In the order of their numbers.
+    /// In discriminant order.
     const ALL: [Self; 5] = [Self::New, Self::Head, Self::Idle, Self::Busy, Self::Blocked];
 
     const fn is_idle(self) -> bool {
@@ -62,20 +62,21 @@ impl Phase {
     }
 }
 
-/// Set in the state of a connection that has to end. It then stays in its phase.
+/// Bit in the state of a connection that has to close. The connection keeps its phase.
 const ENDED: u64 = 8;
 
-/// One connection, as its listener sees it.
+/// The state of one connection, shared by its task and the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// The phase, whether it has to end, and since which tick: `tick * 16 + ENDED + phase`.
+    /// `tick * 16 + ENDED + phase`: the tick in which the phase began, whether the connection has to close, and the
+    /// phase.
     state: AtomicU64,
-    /// Wakes its task.
+    /// Wakes the connection's task.
     waker: OnceLock<Waker>,
 }
 
 impl Slot {
-    /// Lets the listener wake the task of the connection.
+    /// Stores the waker of the connection's task.
     pub(super) fn bind(&self, waker: &Waker) {
         self.waker.get_or_init(|| waker.clone());
     }
@@ -85,7 +86,7 @@ impl Slot {
         Phase::ALL.get(phase).copied().unwrap_or(Phase::Busy)
     }
 
-    /// Whether the connection has to end: it is late, or another one got its place.
+    /// Whether the connection has to close because it timed out or was evicted.
     pub(super) fn has_ended(&self) -> bool {
         self.state.load(Relaxed) & ENDED != 0
     }
@@ -94,7 +95,7 @@ impl Slot {
         self.state.load(Relaxed) / (2 * ENDED)
     }
 
-    /// Ends the connection if it is as this says, and wakes its task. Returns whether it is.
+    /// Marks the connection as ended if `is_to_end` holds, and wakes its task. Returns whether this call marked it.
     fn end(&self, is_to_end: impl Fn(&Self) -> bool) -> bool {
         let state = self.state.load(Relaxed);
         let ends = state & ENDED == 0
@@ -111,14 +112,14 @@ impl Slot {
     }
 }
 
-/// The connections of one client by their numbers, and how many bytes they make us hold.
+/// The connections of one client by number, and the bytes buffered for them.
 #[derive(Debug, Default)]
 struct Held {
     slots: HashMap<u64, Arc<Slot>>,
     bytes: usize,
 }
 
-/// All connections. Those of trusted proxies, and of unknown peers, have no client.
+/// All connections. Those of trusted proxies and of unknown peers have the client `None`.
 #[derive(Debug, Default)]
 struct Table {
     all: usize,
@@ -128,7 +129,8 @@ struct Table {
 }
 
 impl Table {
-    /// Ends the connection that is idle longest, of the client that holds most. Proxies come last.
+    /// Ends the longest idle connection of the client with the most connections. Those of proxies come last. Returns
+    /// `false` if no connection is idle.
     fn evict(&mut self) -> bool {
         let is_idle = |slot: &Slot| slot.phase().is_idle() && !slot.has_ended();
         loop {
@@ -138,7 +140,7 @@ impl Table {
             let Some((&client, held)) = most else { return false };
             let idle = held.slots.iter().filter(|(_, slot)| is_idle(slot));
             let longest = idle.min_by_key(|(number, slot)| (slot.since(), **number));
-            // One that has just become busy is not idle when it is looked for again.
+            // If the connection has just become busy, the next iteration no longer finds it idle.
             if let Some((&number, slot)) = longest
                 && slot.end(is_idle)
             {
@@ -161,7 +163,7 @@ impl Table {
     }
 }
 
-/// The places of one listener. Clones share them.
+/// The connection limiter of one listener. Clones share its state.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission(Arc<Shared>);
 
@@ -170,7 +172,7 @@ struct Shared {
     proxies: TrustedProxies,
     table: Mutex<Table>,
     tick: AtomicU64,
-    /// Notified when the last connection has ended.
+    /// Notified when the last connection has closed.
     empty: Notify,
     refused: AtomicU64,
     cut_off: AtomicU64,
@@ -189,8 +191,8 @@ impl Admission {
         Self(Arc::new(Shared { proxies, table, tick, empty: Notify::new(), refused, cut_off, evicted }))
     }
 
-    /// Returns a place for a connection, or `None` if its address has its share, or no connection is idle and all places are
-    /// taken.
+    /// Admits a connection. Returns `None` if its address has reached its limit, or if the listener has and no
+    /// connection is idle.
     pub(super) fn admit(&self, limits: &ServerLimits, peer: Option<IpAddr>) -> Option<Place> {
         let shared = &self.0;
         let client = peer.filter(|peer| !shared.proxies.trusts(peer.to_canonical())).map(Client::at);
@@ -214,7 +216,7 @@ impl Admission {
         Some(place)
     }
 
-    /// Ends connections that are late, for as long as the listener lives.
+    /// Ends connections that have timed out. Runs until it is aborted.
     pub(crate) async fn sweep(self, limits: ServerLimits) {
         loop {
             sleep(TICK).await;
@@ -226,7 +228,7 @@ impl Admission {
         let now = self.0.tick.fetch_add(1, Relaxed) + 1;
         for slot in self.0.table().slots() {
             let is_late = |slot: &Slot| {
-                // The tick in which it began does not count, so nothing ends early.
+                // The tick in which the phase began is not counted, so that no connection times out early.
                 let waited = u32::try_from(now.saturating_sub(slot.since() + 1)).unwrap_or(u32::MAX);
                 TICK.saturating_mul(waited) >= slot.phase().limit(limits)
             };
@@ -236,17 +238,17 @@ impl Admission {
         }
     }
 
-    /// Wakes all connections, so that they see how far the listener is with stopping.
+    /// Wakes all connections, so that they see the stage of the shutdown.
     pub(crate) fn wake(&self) {
         self.0.table().slots().for_each(|slot| slot.wake());
     }
 
-    /// The number of connections.
+    /// Returns the number of open connections.
     pub(crate) fn open(&self) -> usize {
         self.0.table().all
     }
 
-    /// Waits until there is no connection.
+    /// Waits until no connection is open.
     pub(crate) async fn empty(&self) {
         loop {
             let empty = self.0.empty.notified();
@@ -258,7 +260,7 @@ impl Admission {
     }
 }
 
-/// The place of one connection, which is free again when this is dropped.
+/// A connection admitted by the limiter, released on drop.
 pub(super) struct Place {
     shared: Arc<Shared>,
     client: Option<Client>,
@@ -267,7 +269,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Notes what the connection waits for now.
+    /// Sets the phase and restarts its timeout, unless the connection has ended.
     pub(super) fn enter(&self, phase: Phase) {
         let now = self.shared.tick.load(Relaxed) * 2 * ENDED + phase as u64;
         let before = self.slot.state.swap(now, Relaxed);
@@ -276,7 +278,7 @@ impl Place {
         }
     }
 
-    /// Counts bytes that the client makes us hold. Returns whether it may.
+    /// Adds to the bytes buffered for the client. Returns whether it is still within its limit.
     pub(super) fn hold(&self, bytes: usize) -> bool {
         let mut table = self.shared.table();
         let most = if table.bytes < HELD { HELD_PER_ADDRESS } else { CROWDED };
@@ -286,14 +288,14 @@ impl Place {
         self.client.is_none() || held.bytes <= most
     }
 
-    /// Counts them no more.
+    /// Subtracts from the bytes buffered for the client.
     pub(super) fn release(&self, bytes: usize) {
         let mut table = self.shared.table();
         table.bytes -= bytes;
         table.clients.get_mut(&self.client).into_iter().for_each(|held| held.bytes -= bytes);
     }
 
-    /// Counts that the connection is ended for what the client did.
+    /// Counts the connection as closed because of its client.
     pub(super) fn cut_off(&self) {
         self.shared.cut_off.fetch_add(1, Relaxed);
     }
@@ -317,7 +319,7 @@ impl Drop for Place {
     }
 }
 
-/// Metrics of a listener's connections.
+/// Metrics of the connections of a listener.
 pub(crate) struct ConnectionMetrics {
     pub(crate) listener: &'static str,
     pub(crate) admission: Admission,
@@ -345,7 +347,7 @@ impl MetricsSource for ConnectionMetrics {
 mod tests {
     use super::*;
 
-    /// Places with their limits.
+    /// A limiter with its limits.
     struct Places(Admission, ServerLimits);
 
     impl Places {
@@ -367,7 +369,7 @@ mod tests {
             self.0.admit(&self.1, Some(address.parse().unwrap()))
         }
 
-        /// A connection in this phase, and a tick after it.
+        /// Admits a connection, sets its phase, and sweeps once.
         fn in_phase(&self, address: &str, phase: Phase) -> Place {
             let place = self.admit(address).unwrap();
             place.enter(phase);

@@ -1,4 +1,4 @@
-//! The application, as the server calls it: tells each connection which request is being answered.
+//! Wraps the application, so that each connection knows which request is being answered.
 
 use super::{framing::Body, stream::Connection};
 use actix_http::{ConnectionType, Request, Response};
@@ -15,11 +15,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// How much of an answer the server gets at once. It copies that into a buffer of the connection, where it fits behind the
-/// head without making it grow.
+/// Bytes of a response that the server gets at once. It copies them into the connection's buffer, where this many fit
+/// behind the head without growing it.
 const SLICE: usize = 7 * 1024;
 
-/// Wraps an application.
+/// Wraps an application. Announces each request to its connection, and the end of each response.
 pub(crate) fn watched<S>(
     app: S,
 ) -> impl ServiceFactory<
@@ -45,10 +45,10 @@ where
     })
 }
 
-/// The body of an answer, in slices of shared bytes.
+/// A response body, given to the server in slices that share its bytes.
 pub(crate) struct Answer {
     body: BoxBody,
-    /// What is left of the bytes that the body gave last.
+    /// The rest of the last chunk of the body.
     rest: Bytes,
     connection: Option<Rc<Connection>>,
 }
@@ -85,7 +85,7 @@ impl MessageBody for Answer {
     }
 }
 
-/// The server drops a body when it has all of it.
+/// The server drops a body once it has buffered all of it.
 impl Drop for Answer {
     fn drop(&mut self) {
         if let Some(connection) = &self.connection {

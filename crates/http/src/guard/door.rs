@@ -1,4 +1,4 @@
-//! The life of a connection: a place, a first byte, a handshake, requests, and an orderly end.
+//! Lifecycle of a connection: admission, first byte, TLS handshake, requests and lingering close.
 
 use super::{
     ServerLimits,
@@ -18,7 +18,7 @@ use std::{
 };
 use tokio::{net::TcpStream, time::timeout};
 
-/// What all connections of a listener share.
+/// State shared by all connections of a listener.
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) admission: Admission,
@@ -26,10 +26,10 @@ pub(crate) struct Door {
     pub(crate) limits: ServerLimits,
 }
 
-/// A connection on its way to the server.
+/// An admitted connection on its way to the server.
 type Entering<T> = (GuardedStream<<T as Transport>::Stream>, Option<SocketAddr>);
 
-/// Puts the guard before a server.
+/// Wraps the HTTP server in the guard.
 pub(crate) fn guarded<S, T>(
     server: S,
     door: Door,
@@ -71,23 +71,24 @@ impl Door {
         let place = self.admission.admit(&self.limits, peer.map(|peer| peer.ip()));
         let place = place.ok_or(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
         place.bind(&poll_fn(|context| Poll::Ready(context.waker().clone())).await);
-        // An answer is written whole, so its last part has nothing to wait for.
+        // Responses are written whole, so Nagle's algorithm would only delay the last segment.
         stream.set_nodelay(true)?;
         if self.unless_ended(&place, stream.readable()).await.is_err() {
-            // Whether or not it can be written, that is the end.
+            // Best effort: the connection closes whether or not the client receives it.
             let _ = stream.try_write(T::TOO_LATE);
             return Err(DispatchError::SlowRequestTimeout);
         }
         let stream = self.unless_ended(&place, transport.open(stream)).await?;
         let stream = GuardedStream::new(stream, Connection::new(place, &self.drain, config));
-        // The server allocates buffers, so it is called when there is something to read. The box keeps the room for its state
-        // out of this future.
+        // The server allocates buffers, so it is called only once there is something to read. Boxing keeps its state
+        // out of this future, which every waiting connection holds.
         let served = Box::pin(server.call((stream.clone(), peer))).await;
         let _ = timeout(self.limits.disconnect, stream.linger()).await;
         served
     }
 
-    /// Waits for a client, until its connection has to end.
+    /// Awaits `work` until the connection is timed out, evicted or drained. Returns `SlowRequestTimeout` in those
+    /// cases.
     async fn unless_ended<R>(
         &self,
         place: &Place,

@@ -1,4 +1,4 @@
-//! How a listener comes to its end without cutting anyone off.
+//! Graceful shutdown of a listener.
 
 use std::{
     net::TcpListener,
@@ -9,19 +9,19 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How far a listener is on its way to its end.
+/// Stages of a shutdown, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Stage {
-    /// Each answer is the last of its connection.
+    /// Every response closes its connection.
     Closing = 1,
-    /// Connections that rest are ended.
+    /// Idle connections are closed.
     Leaving,
-    /// Requests that still wait are answered, whatever they wait for.
+    /// Requests in flight are answered with 503.
     Over,
 }
 
-/// The way of a listener to its end. Clones are the same.
+/// The shutdown state of a listener. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drain(Arc<Progress>);
 
@@ -32,7 +32,7 @@ struct Progress {
 }
 
 impl Drain {
-    /// Goes on to a stage. There is no way back.
+    /// Advances to a stage. Stages never go back.
     pub(crate) fn advance(&self, to: Stage) {
         self.0.stage.fetch_max(to as u8, Ordering::Release);
         self.0.reached.notify_waiters();
@@ -42,7 +42,7 @@ impl Drain {
         self.0.stage.load(Ordering::Acquire) >= stage as u8
     }
 
-    /// Waits for a stage.
+    /// Waits until the shutdown has reached `stage`.
     pub(crate) async fn reached(self, stage: Stage) {
         loop {
             let reached = self.0.reached.notified();
@@ -54,17 +54,18 @@ impl Drain {
     }
 }
 
-/// Lets a listener take no more connections, but those that wait to be accepted. Closing it would turn those away.
+/// Rejects new connections but keeps those already in the accept queue, which closing the listener would reset.
 ///
-/// Where the system cannot do it, whoever comes between the last that is accepted and the end is turned away.
+/// A socket filter drops incoming SYN packets. On other systems, and if the filter cannot be attached, connections that
+/// arrive between the last accept and the close are reset.
 #[cfg(target_os = "linux")]
 pub(crate) fn last_call(listener: &TcpListener) {
     use socket2::{SockFilter, SockRef};
-    /// Reads the byte of the TCP header with its flags.
+    /// Loads the flags byte of the TCP header.
     const FLAGS: SockFilter = SockFilter::new(0x30, 0, 0, 13);
-    /// Keeps SYN and ACK of them.
+    /// Masks SYN and ACK.
     const SYN_AND_ACK: SockFilter = SockFilter::new(0x54, 0, 0, 0x12);
-    /// Goes on to the next for SYN alone, which asks for a new connection, and to the one after it for anything else.
+    /// For SYN alone, a new connection, continues with the next instruction; otherwise skips it.
     const IS_SYN: SockFilter = SockFilter::new(0x15, 0, 1, 0x02);
     const DROP: SockFilter = SockFilter::new(0x06, 0, 0, 0);
     const ACCEPT: SockFilter = SockFilter::new(0x06, 0, 0, u32::MAX);
@@ -75,7 +76,7 @@ pub(crate) fn last_call(listener: &TcpListener) {
     }
 }
 
-/// The same elsewhere.
+/// Does nothing: socket filters are specific to Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn last_call(_: &TcpListener) {}
 

@@ -1,4 +1,4 @@
-//! Where a request ends. The rules are those of the server's parser; tests compare both.
+//! Finds where a request ends. The rules are those of the server's parser; tests compare both.
 
 use actix_codec::Decoder as _;
 use actix_http::{
@@ -9,8 +9,8 @@ use actix_http::{
 use actix_web::{http::Method, web::BytesMut};
 use memchr::memchr;
 
-/// Finds the end of a head, in pieces of any size. Empty lines before the request line belong to the head; lines end with LF
-/// or CRLF.
+/// Incremental search for the end of a request head. Empty lines before the request line belong to the head; lines end
+/// with LF or CRLF.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum HeadEnd {
     /// Only empty lines so far.
@@ -18,14 +18,14 @@ pub(super) enum HeadEnd {
     Start,
     /// Within a line.
     Line,
-    /// Behind the LF of a line.
+    /// After the LF of a line.
     Lf,
-    /// Behind the LF of a line and a CR.
+    /// After the LF of a line and a CR.
     LfCr,
 }
 
 impl HeadEnd {
-    /// Scans more bytes. Returns the length of the part that belongs to the head if the head ends in these bytes.
+    /// Scans `bytes`. Returns the length of the part that belongs to the head if the head ends in them.
     pub(super) fn find(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
@@ -50,7 +50,7 @@ impl HeadEnd {
     }
 }
 
-/// The body that a head announces.
+/// The kind of body that a request head announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Absent,
@@ -61,7 +61,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// The body of a request that the server has parsed: contradictory lengths are refused before.
+    /// Returns the body of a parsed request. The server's parser has already rejected contradictory lengths.
     pub(crate) fn of(head: &RequestHead) -> Self {
         let is_websocket = |value: &HeaderValue| {
             value.to_str().is_ok_and(|value| value.trim().eq_ignore_ascii_case("websocket"))
@@ -88,14 +88,14 @@ pub(super) struct ChunkedEnd {
     buffer: BytesMut,
 }
 
-/// What follows a piece of a chunked body.
+/// Result of scanning a piece of a chunked body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AfterPiece {
-    /// More of the body.
+    /// The body continues.
     Body,
-    /// So many of the last bytes are no part of the body.
+    /// The body has ended; this many of the last bytes follow it.
     Rest(usize),
-    /// Nothing: the body is malformed.
+    /// The body is malformed.
     Malformed,
 }
 
@@ -103,7 +103,7 @@ impl ChunkedEnd {
     pub(super) fn new(config: &ServiceConfig) -> Self {
         let (mut codec, mut buffer) = (Codec::new(config.clone()), BytesMut::new());
         buffer.extend_from_slice(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-        // From here on the codec expects the chunks.
+        // After this head, the codec expects chunks.
         let _head = codec.decode(&mut buffer);
         Self { codec, buffer }
     }
@@ -145,7 +145,7 @@ mod tests {
         "OPTIONS * HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nGET / HTTP/1.0\r\n\r\n",
     ];
 
-    /// Where a request ends for the server: `None` if its parser refuses it, or needs more.
+    /// Returns where a request ends for the server, or `None` if its parser rejects the request or needs more bytes.
     fn end_for_server(config: &ServiceConfig, bytes: &[u8]) -> Option<(usize, Body, Option<usize>)> {
         let (mut codec, mut buffer) = (Codec::new(config.clone()), BytesMut::from(bytes));
         let Ok(Some(Message::Item(request))) = codec.decode(&mut buffer) else { return None };
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The same for the guard, which gets the bytes in two pieces.
+    /// Returns where a request ends for the guard, which gets the bytes in two pieces.
     fn end_for_guard(
         config: &ServiceConfig,
         bytes: &[u8],

@@ -1,19 +1,20 @@
-//! The connection guard: between a listener's sockets and the HTTP/1 server.
+//! Connection guard between the sockets of a listener and the HTTP/1 server.
 //!
-//! The server parses whatever it reads, keeps state of the last parsed request per connection, and has a deadline for the
-//! first head only. The guard lets it read one request at a time: a head, then that request's body, then nothing until
-//! the last byte of the answer is written. It also limits connections and how long each may wait.
+//! The server parses everything it reads, keeps only the state of the last parsed request per connection, and has a
+//! deadline for the first request head only. The guard lets it read one request at a time: a head, then its body, then
+//! nothing until the last byte of the response is written. It also limits the number of connections and enforces their
+//! timeouts.
 //!
 //! [`ServerLimits`] are the limits of a listener and of its connections.
 //!
-//! | file | subject |
+//! | file | contents |
 //! |---|---|
-//! | `admission` | places of a listener: limits, deadlines, eviction |
-//! | `framing` | where a head and a body end |
-//! | `stream` | what the server may read, and when its answer is written |
+//! | `admission` | limits, timeouts and eviction of connections |
+//! | `framing` | finds the end of a request head and body |
+//! | `stream` | the stream that the server reads and writes |
 //! | `answers` | tells the stream which request is being answered |
-//! | `door` | the life of a connection, from accept to close |
-//! | `drain` | how a listener stops |
+//! | `door` | the lifecycle of a connection, from accept to close |
+//! | `drain` | graceful shutdown of a listener |
 
 mod admission;
 mod answers;
@@ -33,32 +34,34 @@ pub(crate) use self::{
 
 use std::time::Duration;
 
-/// How many connections beyond its limit a worker may have accepted, to refuse them or to evict idle ones for them.
+/// Number of connections beyond its limit that a worker may accept, so that the guard can refuse them or evict idle
+/// ones in their favour.
 pub const ACCEPTED_AHEAD: usize = 32;
 
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Threads that answer.
+    /// Worker threads.
     pub workers: usize,
-    /// Connections, over all threads.
+    /// Connections over all workers.
     pub connections: usize,
-    /// Connections of one address, or one IPv6 network. Trusted proxies are exempt.
+    /// Connections per IPv4 address or IPv6 /64 network. Trusted proxies are exempt.
     pub connections_per_address: usize,
-    /// Time until the first byte, and for a TLS handshake.
+    /// Timeout for the first byte of a connection and for the TLS handshake.
     pub request_head: Duration,
-    /// Time for a head, and for a client to read some of an answer.
+    /// Timeout for the rest of a request head, and for a client to read any part of a response.
     pub patience: Duration,
-    /// Time between two requests.
+    /// Keep-alive timeout between two requests.
     pub keep_alive: Duration,
-    /// Time for a client to close a connection after its last answer.
+    /// Timeout for the client to close the connection after its last response.
     pub disconnect: Duration,
-    /// Time for requests in flight when the listener stops.
+    /// Time for requests in flight to finish when the listener stops.
     pub drain: Duration,
 }
 
 impl Default for ServerLimits {
-    /// Limits for one thread per core. Stopping is over within five seconds, so draining leaves one for the rest.
+    /// Uses one worker per core. The process must stop within five seconds; a drain of four leaves one for the rest of
+    /// the shutdown.
     fn default() -> Self {
         Self {
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

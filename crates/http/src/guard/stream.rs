@@ -1,4 +1,4 @@
-//! A connection, as the server reads and writes it: one request at a time.
+//! The stream that the server reads and writes: one request at a time.
 
 use super::{
     admission::{Phase, Place},
@@ -21,30 +21,31 @@ use tokio::{
     task::yield_now,
 };
 
-/// The longest head.
+/// Maximum size of a request head.
 const MAX_HEAD: usize = 16 * 1024;
-/// The server's buffer grows for a longer head than this, and would stay so. So it counts as held, and the connection closes.
+/// Above this size, the server's buffer grows and would stay large. The head then counts as buffered, and the
+/// connection closes after the response.
 const LARGE_HEAD: usize = 7 * 1024;
-/// How much of a body is read at once.
+/// Size of reads from a body.
 const BODY_READ: usize = 8192;
-/// How much of anything else is read at once. What follows a request is kept until that is answered, so this bounds what a
-/// client that pipelines costs.
+/// Size of other reads. Bytes that follow a request are kept until it is answered, so this bounds the memory of a
+/// client that pipelines.
 const HEAD_READ: usize = 2048;
 
-/// Sent where no request could be read, so it is no envelope.
+/// Sent if the request could not be parsed, so without an envelope.
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What the server may read next.
 enum Incoming {
-    /// A head of which it has read so many bytes.
+    /// A head, and the number of bytes already read of it.
     Head(HeadEnd, usize),
-    /// A body of which so many bytes are left.
+    /// The remaining bytes of a body.
     Length(u64),
     Chunked(Box<ChunkedEnd>),
     /// Nothing until the request is answered.
     Nothing,
-    /// Nothing any more.
+    /// End of stream.
     Closed,
 }
 
@@ -57,20 +58,20 @@ impl Default for Incoming {
 #[derive(Default)]
 struct State {
     incoming: Incoming,
-    /// What was read from the client and may not be read by the server yet.
+    /// Bytes received from the client that the server may not read yet.
     ahead: Vec<u8>,
-    /// Whether the connection closes after this answer.
+    /// Whether the connection closes after the current response.
     is_last: bool,
-    /// Whether the answer has no end of its own.
+    /// Whether the response is a stream of unknown length.
     is_stream: bool,
-    /// Whether the server has all of the answer in its buffer.
+    /// Whether the server has buffered the whole response.
     is_answered: bool,
-    /// How many bytes the client makes us hold: of a large head, or of an answer that it does not read.
+    /// Bytes counted as buffered for the client: of a large head, or of a response it does not read.
     held: usize,
 }
 
 impl State {
-    /// How many of these bytes the server may read now.
+    /// Returns how many of `bytes` the server may read now.
     fn admit(&mut self, bytes: &[u8]) -> usize {
         let (count, is_complete) = match &mut self.incoming {
             Incoming::Head(end, length) => {
@@ -116,14 +117,14 @@ impl Connection {
         self.state.borrow_mut()
     }
 
-    /// Begins to answer a request with this body.
+    /// Starts a request with this body.
     pub(super) fn begin(&self, body: Body) {
         self.place.enter(Phase::Busy);
         let mut state = self.state();
         match body {
             Body::Absent => return,
             Body::Length(length) => state.incoming = Incoming::Length(length),
-            // Whatever follows these is not answered.
+            // Requests after one of these are not answered.
             Body::Chunked => {
                 state.is_last = true;
                 state.incoming = Incoming::Chunked(Box::new(ChunkedEnd::new(&self.config)));
@@ -133,26 +134,26 @@ impl Connection {
         self.place.wake();
     }
 
-    /// Decides whether the connection closes after the answer to that request.
+    /// Returns whether the connection closes after the response to the current request.
     pub(super) fn is_last_answer(&self, is_stream: bool) -> bool {
         let mut state = self.state();
         let is_body_left = !matches!(state.incoming, Incoming::Nothing);
         let is_ending = self.place.has_ended() || self.drain.has_reached(Stage::Closing);
         state.is_last |= is_stream || is_body_left || is_ending;
         if is_stream {
-            // What the client sends now is read only to notice that it is gone.
+            // From now on reads only detect that the client has disconnected.
             (state.is_stream, state.ahead) = (true, Vec::new());
             self.place.wake();
         }
         state.is_last
     }
 
-    /// Notes that the server has all of the answer in its buffer.
+    /// Records that the server has buffered the whole response.
     pub(super) fn answered(&self) {
         self.state().is_answered = true;
     }
 
-    /// Notes that the server's buffer is written. After an answer, the next request may be read.
+    /// Records that the server's buffer is flushed. After a complete response, the next request may be read.
     fn written(&self, context: &mut Context<'_>) {
         let mut state = self.state();
         if !mem::take(&mut state.is_answered) {
@@ -161,19 +162,20 @@ impl Connection {
         self.place.enter(Phase::Idle);
         state.incoming = if state.is_last { Incoming::Closed } else { Incoming::default() };
         if state.is_last || !state.ahead.is_empty() {
-            // Wakes this task after the sockets of all others were looked at, so a client that pipelines does not delay them.
+            // Reschedules this task behind all others that are ready, so that a client that pipelines does not delay
+            // them.
             let _ = pin!(yield_now()).poll(context);
         }
     }
 
-    /// Whether the listener stops and the client has asked for nothing. A client that has just connected, or has sent a part of
-    /// a head, has time until requests in flight are given up.
+    /// Whether the listener is stopping and the client has no request in flight. A client that has just connected, or
+    /// has sent part of a head, is given until requests in flight are cancelled.
     fn leaves(&self) -> bool {
         let stage = if self.place.phase() == Phase::Idle { Stage::Leaving } else { Stage::Over };
         self.drain.has_reached(stage) && matches!(self.state().incoming, Incoming::Head(..))
     }
 
-    /// Notes that the client makes us hold so many bytes. Returns an error if that is too much for its address.
+    /// Counts bytes as buffered for the client. Returns an error if its address exceeds the limit.
     fn hold(&self, state: &mut State, bytes: usize) -> io::Result<()> {
         state.held += bytes;
         if self.place.hold(bytes) {
@@ -183,7 +185,7 @@ impl Connection {
         Err(ErrorKind::TimedOut.into())
     }
 
-    /// Notes that the client has read something.
+    /// Records that the client has read some of the response.
     fn release(&self) {
         let held = mem::take(&mut self.state().held);
         if held > 0 {
@@ -199,7 +201,7 @@ impl Drop for Connection {
     }
 }
 
-/// The stream that the server reads and writes. Clones are the same.
+/// The stream that the server reads and writes. Clones share the connection.
 pub(crate) struct GuardedStream<T> {
     io: Rc<RefCell<T>>,
     connection: Rc<Connection>,
@@ -220,12 +222,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
         &self.connection
     }
 
-    /// Calls a method of the client's stream.
+    /// Calls a method of the underlying stream.
     fn io<R>(&self, call: impl FnOnce(Pin<&mut T>) -> R) -> R {
         call(Pin::new(&mut *self.io.borrow_mut()))
     }
 
-    /// Lets the server read as many of these bytes as it may, and keeps the rest.
+    /// Copies as many of these bytes as the server may read to its buffer, and keeps the rest.
     fn hand_over(
         &self,
         bytes: &[u8],
@@ -240,7 +242,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
                 place.cut_off();
                 return Poll::Ready(Err(self.refuse(TOO_LONG, context)));
             }
-            // The first part of a head, and not all of it.
+            // The first part of an incomplete head.
             Incoming::Head(_, length) if length == count => place.enter(Phase::Head),
             _ => {}
         }
@@ -249,18 +251,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
         }
         buffer.put_slice(bytes.get(..count).unwrap_or_default());
         state.ahead.extend_from_slice(bytes.get(count..).unwrap_or_default());
-        // Without any, the task is woken when the server may read on.
+        // With none to read, the task is woken once the server may read on.
         if count == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
-    /// Answers where there is no request to answer. Whether or not that can be written, it is the end.
+    /// Writes a response without a parsed request, best effort. Returns the error that closes the connection.
     fn refuse(&self, answer: &[u8], context: &mut Context<'_>) -> io::Error {
         let _ = self.io(|io| io.poll_write(context, answer));
         let _ = self.io(|io| io.poll_flush(context));
         ErrorKind::TimedOut.into()
     }
 
-    /// Ends a connection that is late, or whose place another one got.
+    /// Ends a connection that has timed out or was evicted.
     fn end(&self, context: &mut Context<'_>) -> io::Result<()> {
         match self.connection.place.phase() {
             // The server sees the end of the stream.
@@ -270,8 +272,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
         }
     }
 
-    /// Closes the connection for writing, and reads until the client has closed it too: to close it with something unread would
-    /// reset it, and take the last answer with it.
+    /// Shuts down writing, and reads until the client closes too. Closing a socket with unread data resets the
+    /// connection, which can destroy the last response.
     pub(super) async fn linger(self) {
         let Connection { place, drain, .. } = &*self.connection;
         let is_idle = !self.connection.state().is_last;
@@ -320,12 +322,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
             let room = space.get_mut(..most.min(buffer.remaining())).unwrap_or_default();
             let mut read = ReadBuf::uninit(room);
             if self.io(|io| io.poll_read(context, &mut read))?.is_pending() {
-                // Asked for only when there is nothing to read, so that no request is overlooked.
+                // Checked only if there is nothing to read, so that no request is dropped.
                 return if connection.leaves() { Poll::Ready(Ok(())) } else { Poll::Pending };
             }
             match (read.filled(), is_stream) {
                 ([], false) => return Poll::Ready(Ok(())),
-                // A client that closes its side of a stream is gone.
+                // A client that closes its side during a stream has disconnected.
                 ([], true) => return Poll::Ready(Err(ErrorKind::ConnectionReset.into())),
                 (bytes, false) => return self.hand_over(bytes, context, buffer),
                 (_, true) => {}
