@@ -1,4 +1,4 @@
-//! Request bodies: none is defined, so one that comes is read up to the limit and thrown away.
+//! Request bodies. Most operations define none, so a body is read up to the limit and discarded.
 
 use crate::error::ApiError;
 use actix_web::{
@@ -14,15 +14,15 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// How long the body is, as far as the headers say.
+/// Returns the announced length of the body, if any.
 pub fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
 }
 
-/// How long a body may take to come in. Whoever may take longer, as a stream does, has a rule of its own.
+/// Timeout for a body. Endpoints that stream their input have a rule of their own.
 const TIME: Duration = Duration::from_secs(7);
 
-/// Reads a body, unless it takes too long to come.
+/// Awaits a body. Returns [`ApiError::BodyTimeout`] if it takes too long.
 pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     timeout(TIME, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
 }
@@ -34,15 +34,15 @@ pub struct UnusedBody {
 }
 
 impl UnusedBody {
-    /// The body of this request.
+    /// Takes the body of this request.
     pub fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
         let payload = payload.take();
         let announced = if let Payload::None = payload { None } else { announced(request.headers()) };
         Self { announced, payload }
     }
 
-    /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than
-    /// `limit` is refused.
+    /// Reads and discards the body, so that the connection can be reused. Returns [`ApiError::BodyTooLarge`] if it is,
+    /// or is announced as, larger than `limit`.
     pub async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
         let limit = limit as u64;
         if self.announced.is_some_and(|length| length > limit) {

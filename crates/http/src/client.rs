@@ -1,4 +1,4 @@
-//! Who a request comes from, as far as its connection and trusted proxies tell.
+//! Identifies the client of a request by its connection and trusted proxies.
 
 use actix_web::HttpRequest;
 use std::{
@@ -12,21 +12,22 @@ use std::{
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Which addresses are proxies of ours, whose word about the client counts. One for each listener; clones are the same.
+/// The addresses of trusted reverse proxies, whose `X-Forwarded-For` is believed. One per listener; clones share the
+/// warning.
 #[derive(Clone)]
 pub struct TrustedProxies {
     is_proxy: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
-    /// Whether the operator was told that someone else wants to be one.
+    /// Whether the operator was already warned about an untrusted `X-Forwarded-For`.
     warned: Arc<AtomicBool>,
 }
 
 impl TrustedProxies {
-    /// Trusts the addresses for which `is_proxy` holds.
+    /// Trusts the addresses for which `is_proxy` returns `true`.
     pub fn new(is_proxy: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
         Self { is_proxy: Arc::new(is_proxy), warned: Arc::default() }
     }
 
-    /// Trusts nobody.
+    /// Trusts no address.
     #[must_use]
     pub fn none() -> Self {
         Self::new(|_| false)
@@ -36,8 +37,8 @@ impl TrustedProxies {
         (self.is_proxy)(address)
     }
 
-    /// Tells the log once that a proxy may be missing in the configuration. What it said of the client is not repeated:
-    /// anyone may have written it.
+    /// Warns once that a proxy may be missing in the configuration. The header's value is not logged, because any
+    /// client can set it.
     fn warn_of(&self, peer: IpAddr) {
         if !self.warned.load(Ordering::Relaxed) && !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -55,12 +56,12 @@ impl fmt::Debug for TrustedProxies {
     }
 }
 
-/// A client for the purpose of limits. A household with IPv6 has a whole /64, so its addresses count as one.
+/// A client, as limits count it: an IPv4 address or an IPv6 /64 network, which is what one household has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Client(IpAddr);
 
 impl Client {
-    /// The client behind a request; nothing where the connection has no address, as in a test without one.
+    /// Returns the client of a request, or `None` if the connection has no peer address, as in some tests.
     #[must_use]
     pub fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
         let peer = request.peer_addr()?.ip().to_canonical();
@@ -72,13 +73,14 @@ impl Client {
         Some(Self::behind(peer, &hops, proxies))
     }
 
-    /// The client behind a request of an application that knows its trusted proxies, as every one with a shell does.
+    /// Returns the client of a request whose application data holds its [`TrustedProxies`], as every
+    /// [`Shell`](crate::Shell) provides.
     pub(crate) fn behind_request(request: &HttpRequest) -> Option<Self> {
         Self::of(request, request.app_data::<TrustedProxies>()?)
     }
 
-    /// Goes back from the connection over the proxies that are trusted to the first address that is not. What stands
-    /// before that was written by someone who may say anything.
+    /// Walks back from the peer over trusted proxies to the first untrusted address. Entries before that one can be
+    /// forged.
     fn behind(peer: IpAddr, hops: &[&str], proxies: &TrustedProxies) -> Self {
         let mut nearest = peer;
         for hop in hops.iter().rev() {
@@ -91,7 +93,7 @@ impl Client {
         Self::at(nearest)
     }
 
-    /// The client at this address.
+    /// Returns the client at this address.
     pub(crate) fn at(address: IpAddr) -> Self {
         let address = address.to_canonical();
         match address {

@@ -1,4 +1,4 @@
-//! The envelope in which everything travels.
+//! The JSON envelope of all responses.
 
 use crate::error::{ApiError, Problem};
 use actix_web::{
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::time::Instant;
 use utoipa::ToSchema;
 
-/// What every answer with a body looks like.
+/// Form of every response with a body.
 #[derive(Serialize)]
 pub(crate) struct Envelope<'a, T> {
     pub(crate) code: u16,
@@ -22,24 +22,24 @@ pub(crate) struct Envelope<'a, T> {
     pub(crate) data: T,
 }
 
-/// The data of an error.
+/// The `data` of an error.
 #[derive(Serialize)]
 pub(crate) struct ErrorData<'a> {
     pub(crate) error: &'a str,
     pub(crate) request_id: &'a str,
-    /// The mistakes in what was sent, where that is the error.
+    /// The mistakes of invalid input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fields: Option<Vec<FieldProblem<'a>>>,
 }
 
-/// One mistake: where, and what to do about it.
+/// A mistake in one field.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FieldProblem<'a> {
-    /// Where: `roles.MOD[2]`, or `line 7: members` in a sync.
+    /// Path of the field: `roles.MOD[2]`, or `line 7: members` in a sync.
     #[schema(examples("roles.MOD[2]"))]
     path: &'a str,
-    /// What to do about it.
+    /// What the field must be.
     #[schema(examples("must be text"))]
     message: &'a str,
 }
@@ -50,13 +50,13 @@ impl<'a> From<&'a Mistake> for FieldProblem<'a> {
     }
 }
 
-/// What every envelope is.
+/// Media type of envelopes.
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The code of every success.
+/// Status code of success.
 pub(crate) const SUCCESS: u16 = 200;
 
-/// The answer of a success.
+/// Returns a success response.
 pub fn answer<T: Serialize>(
     message: &str,
     data: T,
@@ -65,7 +65,7 @@ pub fn answer<T: Serialize>(
     Ok(answer_with(success(message, data)?, cache_control))
 }
 
-/// The answer of a success whose body is at hand.
+/// Returns a success response with a rendered body.
 pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE));
@@ -73,7 +73,7 @@ pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpRespo
     response.body(body)
 }
 
-/// The body of a success.
+/// Renders the body of a success.
 pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, serde_json::Error> {
     let began = Instant::now();
     let body = serde_json::to_vec(&Envelope { code: SUCCESS, message, data }).map(Bytes::from);
@@ -81,11 +81,11 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
     body
 }
 
-/// The body of an error.
+/// Renders the body of an error.
 pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
     let fields = error.mistakes().map(|mistakes| mistakes.iter().map(FieldProblem::from).collect());
     let data = ErrorData { error: problem.word, request_id, fields };
     let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
-    // Numbers and text always serialise; an empty body would only ever say that this sentence is wrong.
+    // Numbers and strings always serialise.
     serde_json::to_vec(&envelope).unwrap_or_default().into()
 }

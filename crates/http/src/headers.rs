@@ -1,21 +1,21 @@
-//! The headers that callers send: their names, and what makes them acceptable.
+//! Names of request headers, and how they are parsed.
 
 use crate::error::ApiError;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use companion_domain::{model::CodeVerifier, session::UserAgent};
 
-/// Carries the identity provider's code.
+/// The identity provider's authorisation code.
 pub(crate) const IDP_CODE: HeaderName = HeaderName::from_static("idp-code");
-/// Carries a PKCE verifier.
+/// The PKCE verifier.
 pub(crate) const IDP_CODE_VERIFIER: HeaderName = HeaderName::from_static("idp-code-verifier");
-/// Carries a session token.
+/// The session token.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("token");
-/// Says when the request was sent.
+/// When the client sent the request.
 pub(crate) const SENT_EPOCH: HeaderName = HeaderName::from_static("sent-epoch");
-/// Names a request, in both directions.
+/// The id of a request, in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The names as people write them.
+/// Header names as shown to people.
 pub(crate) mod name {
     pub(crate) const IDP_CODE: &str = "Idp-Code";
     pub(crate) const IDP_CODE_VERIFIER: &str = "Idp-Code-Verifier";
@@ -25,7 +25,7 @@ pub(crate) mod name {
 
 const CREDENTIAL: &str = "sent once, in printable ASCII";
 
-/// The value of a header that was sent exactly once.
+/// Returns whether a header was sent, and its value if it was sent exactly once.
 pub fn only<'a>(headers: &'a HeaderMap, header: &HeaderName) -> Only<'a> {
     let mut values = headers.get_all(header);
     match (values.next(), values.next()) {
@@ -35,49 +35,49 @@ pub fn only<'a>(headers: &'a HeaderMap, header: &HeaderName) -> Only<'a> {
     }
 }
 
-/// How often a header was sent.
+/// How many times a header was sent.
 pub enum Only<'a> {
     /// Not at all.
     Absent,
-    /// With this value.
+    /// Once, with this value.
     Once(&'a HeaderValue),
     /// More than once.
     Repeated,
 }
 
-/// What the caller's device calls itself, where it says so in text.
+/// Returns the `User-Agent`, if it is usable.
 #[must_use]
 pub fn user_agent(headers: &HeaderMap) -> Option<UserAgent> {
     let value = headers.get(USER_AGENT)?;
     UserAgent::sent(&String::from_utf8_lossy(value.as_bytes()))
 }
 
-/// The code that the caller wants to exchange, as it was sent.
+/// Returns the authorisation code as sent. Returns an error if it is missing or malformed.
 pub(crate) fn idp_code(headers: &HeaderMap) -> Result<&str, ApiError> {
     credential(headers, &IDP_CODE, name::IDP_CODE)?.ok_or(ApiError::IdpCodeMissing)
 }
 
-/// The session token, as it was sent.
+/// Returns the session token as sent. Returns an error if it is missing or malformed.
 pub fn token(headers: &HeaderMap) -> Result<&str, ApiError> {
     credential(headers, &TOKEN, name::TOKEN)?.ok_or(ApiError::TokenMissing)
 }
 
-/// The PKCE verifier, where one was sent.
+/// Parses the PKCE verifier. Returns `None` if none was sent.
 pub(crate) fn code_verifier(headers: &HeaderMap) -> Result<Option<CodeVerifier>, ApiError> {
     let refused = |expected| ApiError::HeaderInvalid { header: name::IDP_CODE_VERIFIER, expected };
     match only(headers, &IDP_CODE_VERIFIER) {
         Only::Absent => Ok(None),
         Only::Repeated => Err(refused("sent once")),
         Only::Once(value) => {
-            // What is not text is not a verifier either: the empty text stands for it.
+            // Other bytes than text cannot be a verifier either; the empty string is always refused.
             let verifier = value.to_str().unwrap_or_default().parse::<CodeVerifier>();
             verifier.map(Some).map_err(|invalid| refused(invalid.expected))
         }
     }
 }
 
-/// When the caller says it sent the request, in seconds since 1970. It only serves a measurement, so what cannot be
-/// read counts as not sent.
+/// Parses when the caller sent the request, in seconds since 1970. Returns `None` if it is malformed, because the value
+/// serves only a measurement.
 pub(crate) fn sent_epoch(headers: &HeaderMap) -> Option<f64> {
     let Only::Once(value) = only(headers, &SENT_EPOCH) else {
         return None;
@@ -90,7 +90,8 @@ pub(crate) fn sent_epoch(headers: &HeaderMap) -> Option<f64> {
     if digits(whole, 12) && digits(fraction, 9) { text.parse().ok() } else { None }
 }
 
-/// Text that was sent once and is printable ASCII; nothing where it is absent or empty.
+/// Returns a value of printable ASCII, or `None` if it is absent or empty. Returns an error if it was sent twice or has
+/// other bytes.
 fn credential<'a>(
     headers: &'a HeaderMap,
     header: &HeaderName,

@@ -1,4 +1,4 @@
-//! Header values that nobody should send: each reader takes them or refuses them, and what it takes is what it promises.
+//! Fuzzes header parsers: each accepts or rejects malformed values, and what it accepts keeps its guarantees.
 
 use crate::{
     client::{Client, TrustedProxies},
@@ -18,16 +18,16 @@ use companion_testkit::{
 use std::{hint::black_box, net::IpAddr};
 
 const USUAL: u64 = 5000;
-/// For each header.
+/// Per header.
 const FULL: u64 = 6_000_000;
 
-/// Reads damaged values, some of them sent twice.
+/// Feeds mutated values to `reader`, one in 16 of them sent twice.
 fn read(name: &HeaderName, samples: &[&str], mut reader: impl FnMut(&HeaderMap, &HeaderValue)) {
     let mut hostile = Hostile::new(samples, 1);
     let inputs = count(USUAL, FULL);
     let mut taken = 0_u64;
     for _ in 0..inputs {
-        // What is no header value ends in the parser of heads, which other tests are for.
+        // Bytes that are no header value fail in the parser of request heads, which has its own tests.
         let Ok(value) = HeaderValue::from_bytes(hostile.bytes()) else { continue };
         let mut headers = HeaderMap::new();
         headers.append(name.clone(), value.clone());
@@ -50,7 +50,7 @@ fn hostile_tokens_are_printable_or_refused() {
     read(&TOKEN, &samples, |headers, _| {
         let Ok(token) = headers::token(headers) else { return };
         assert!(token.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()));
-        // Whatever was not issued is refused, however near it is.
+        // Tokens that were not issued are rejected, however similar.
         assert_eq!(ring.verify(token).is_ok(), issued.iter().any(|known| known == token), "{token}");
     });
 }

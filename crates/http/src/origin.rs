@@ -1,9 +1,9 @@
-//! Web origins, and where each of them has users sent back to.
+//! Web origins and their OAuth redirect URLs.
 
 use companion_domain::model::{Invalid, WebUrl};
 use std::{collections::HashMap, fmt, str::FromStr};
 
-/// Where a web page comes from, spelled exactly as browsers send it: `https://dashboard.example`.
+/// A web origin, spelled exactly as browsers send it: `https://dashboard.example`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Origin(Box<str>);
 
@@ -19,7 +19,7 @@ impl FromStr for Origin {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        // Origins are compared byte by byte, so one that no browser would send is a mistake worth telling.
+        // Origins are compared byte by byte, so one that no browser sends is a configuration mistake.
         let spelled = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         match spelled.map(|url| url.origin().ascii_serialization()) {
             Some(canonical) if canonical == text => Ok(Self(text.into())),
@@ -44,24 +44,24 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// Where the platform sends users back to. It is configured; nothing that a caller sends becomes part of it.
+/// The configured redirect URLs. Nothing that a caller sends becomes part of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redirects {
-    /// Nowhere: sign-in is not configured.
+    /// Sign-in is not configured.
     NotConfigured,
-    /// One address for everyone.
+    /// One URL for all origins.
     One(WebUrl),
-    /// An address for each origin.
+    /// One URL per origin.
     ByOrigin {
-        /// The address of each origin.
+        /// The URL of each origin.
         table: HashMap<Origin, WebUrl>,
-        /// The address for requests that name no origin, as backends make them.
+        /// The URL for requests without an `Origin` header, such as those of backends.
         default: Option<WebUrl>,
     },
 }
 
 impl Redirects {
-    /// The address for a request from this origin, where there is one.
+    /// Returns the redirect URL for this origin, if any.
     #[must_use]
     pub fn for_origin(&self, origin: Option<&Origin>) -> Option<&WebUrl> {
         match (self, origin) {

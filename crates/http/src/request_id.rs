@@ -1,4 +1,4 @@
-//! What is noted of a request when it comes in: its name, by which callers and logs speak of the same thing, and the time.
+//! Request ids, and the time at which a request arrived.
 
 use crate::headers::{Only, X_REQUEST_ID, only};
 use actix_web::{
@@ -8,13 +8,13 @@ use actix_web::{
 use companion_domain::port::{Clock, Entropy};
 use std::time::Duration;
 
-/// The longest name that a caller may give.
+/// Maximum length of an id, which callers may choose.
 const LONGEST: usize = 64;
-/// How many random bytes a name of ours shows, two digits each.
+/// Random bytes of a generated id, two hexadecimal digits each.
 const RANDOM: usize = 16;
 const DIGITS: [u8; 16] = *b"0123456789abcdef";
 
-/// The name of one request. Every request has one, so it is kept in place: only the answer's header needs memory of its own.
+/// The id of a request. It is stored inline: every request has one, and only the response header needs an allocation.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestId {
     text: [u8; LONGEST],
@@ -22,7 +22,7 @@ pub(crate) struct RequestId {
 }
 
 impl RequestId {
-    /// The name that the caller gave, where it is fit to be repeated, or a new one.
+    /// Returns the id that the caller sent if it is well-formed, otherwise a new one.
     pub(crate) fn of(headers: &HeaderMap, entropy: &dyn Entropy) -> Self {
         match only(headers, &X_REQUEST_ID) {
             Only::Once(value) if is_fit(value.as_bytes()) => Self::from_bytes(value.as_bytes()),
@@ -41,7 +41,7 @@ impl RequestId {
         Self::from_bytes(&text)
     }
 
-    /// As much of the bytes as a name can hold.
+    /// Copies at most [`LONGEST`] bytes.
     fn from_bytes(bytes: &[u8]) -> Self {
         let mut text = [0; LONGEST];
         text.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
@@ -52,12 +52,12 @@ impl RequestId {
         self.text.get(..self.length).unwrap_or_default()
     }
 
-    /// The name as text.
+    /// Returns the id as text.
     pub(crate) fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// The name as a header.
+    /// Returns the id as a header value.
     pub(crate) fn to_header(self) -> HeaderValue {
         HeaderValue::from_bytes(self.as_bytes()).unwrap_or(HeaderValue::from_static("unnamed"))
     }
@@ -74,36 +74,36 @@ fn is_fit(name: &[u8]) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.iter().all(plain)
 }
 
-/// The name of a request, and when it came in.
+/// The id of a request and when it arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Receipt {
     pub(crate) id: RequestId,
-    /// In monotonic time.
+    /// Monotonic time of arrival.
     since: Duration,
 }
 
 impl Receipt {
-    /// Takes note of a request with these headers.
+    /// Records a request that arrives now with these headers.
     pub(crate) fn new(headers: &HeaderMap, clock: &dyn Clock, entropy: &dyn Entropy) -> Self {
         Self { id: RequestId::of(headers, entropy), since: clock.monotonic() }
     }
 
-    /// Leaves the receipt with its request, for handlers.
+    /// Stores it in the request's extensions, for handlers.
     pub(crate) fn attach(self, request: &HttpRequest) {
         request.extensions_mut().insert(self);
     }
 
-    /// The receipt that came with this request.
+    /// Returns what [`attach`](Self::attach) stored, if any.
     pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
         request.extensions().get::<Self>().copied()
     }
 
-    /// How long the request has taken so far.
+    /// Returns the time since the request arrived.
     pub(crate) fn taken(&self, clock: &dyn Clock) -> Duration {
         self.taken_at(clock.monotonic())
     }
 
-    /// The same by this monotonic time.
+    /// Returns the time from its arrival to this monotonic time.
     pub(crate) fn taken_at(&self, monotonic: Duration) -> Duration {
         monotonic.saturating_sub(self.since)
     }
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Gives the bytes from zero on.
+    /// Yields the bytes 0x00, 0x11, 0x22 and so on.
     struct Counting;
 
     impl Entropy for Counting {

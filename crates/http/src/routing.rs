@@ -1,4 +1,4 @@
-//! Paths and methods, answered to the letter.
+//! Routes with exact methods.
 
 use crate::error::ApiError;
 use actix_web::{
@@ -7,14 +7,15 @@ use actix_web::{
     web,
 };
 
-/// The path that a request reached, as it is written in the table of routes.
+/// The matched route pattern.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Routed(pub(crate) &'static str);
 
-/// What paths that are only read answer to.
+/// Methods of paths that are only read.
 pub(crate) const READING: &str = "GET, HEAD, OPTIONS";
 
-/// A path that answers to the methods routed on it and to OPTIONS; `allow` names them all for those who use another.
+/// Returns a resource that answers OPTIONS, and other methods with 405. `allow` lists its methods, including those the
+/// caller adds.
 pub fn resource(path: &'static str, allow: &'static str) -> Resource {
     web::resource(path)
         .app_data(Routed(path))
@@ -24,7 +25,7 @@ pub fn resource(path: &'static str, allow: &'static str) -> Resource {
         .default_service(web::to(move || async move { refuse_method(allow) }))
 }
 
-/// A path that is only read. HEAD runs the same handler as GET; the edge takes the body off.
+/// Returns a resource for GET and HEAD. Both run the same handler; the edge removes the body of HEAD.
 pub fn reading<F, Args>(path: &'static str, handler: F) -> Resource
 where
     F: Handler<Args>,
@@ -34,7 +35,7 @@ where
     resource(path, READING).route(web::get().to(handler.clone())).route(web::head().to(handler))
 }
 
-/// The answer of every path that does not exist.
+/// Responds to unknown paths.
 pub(crate) async fn not_found() -> Result<HttpResponse, ApiError> {
     Err(ApiError::NotFound)
 }

@@ -1,5 +1,5 @@
-//! The way of a request through the edge, as a future of its own: to box one for every request would cost more than what the
-//! edge does in it.
+//! The future of a request in the edge. It is a named type because boxing one per request would cost more than the
+//! edge's own work.
 
 use super::{
     Edge,
@@ -22,13 +22,13 @@ use std::{
 type Answer = Result<ServiceResponse<BoxBody>, Box<Lost>>;
 
 pin_project! {
-    /// A request on its way to its answer.
+    /// A request being answered.
     pub struct Answering<F> {
         #[pin]
         stage: Stage<F>,
-        // Counted by each worker for itself: requests of several workers do not contend for one count.
+        // Not an `Arc`: workers would contend for its reference count.
         edge: Rc<Edge>,
-        // Made for those that have to wait, which most do not.
+        // Allocated on the first `Pending`, which most requests never reach.
         overdue: Option<LocalBoxFuture<'static, ()>>,
     }
 }
@@ -36,22 +36,22 @@ pin_project! {
 pin_project! {
     #[project = StageProjection]
     enum Stage<F> {
-        // The application works on it.
+        // The application is handling the request.
         Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<WatchedBody> },
-        // The answer is there, and the rest of the request's body is read.
+        // The response is complete; the rest of the request body is being read.
         Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, ()> },
-        // Nothing is left to do but to give the answer.
+        // The response is ready.
         Answered { answer: Option<Answer> },
     }
 }
 
 impl<F> Answering<F> {
-    /// Gives an answer that is there already.
+    /// Returns a response that is already complete.
     pub(super) fn at_once(answer: ServiceResponse<BoxBody>, edge: &Rc<Edge>) -> Self {
         Self { stage: Stage::Answered { answer: Some(Ok(answer)) }, edge: Rc::clone(edge), overdue: None }
     }
 
-    /// Lets the application begin to work on a request.
+    /// Calls the application. A panic becomes an error response.
     pub(super) fn begin(
         exchange: Exchange,
         body: Option<WatchedBody>,
@@ -98,12 +98,12 @@ where
                     {
                         return Poll::Pending;
                     }
-                    // It is there until the stage is over, and this is its end.
+                    // Always present: this is the only place that takes it, and it ends the stage.
                     let Some(exchange) = exchange.take() else { return Poll::Pending };
                     let settings = &this.edge.settings;
                     let answer: Answer = match polled {
                         Ok(Poll::Pending) => {
-                            // The rest of its body cannot be waited for either.
+                            // Nor is the rest of the body awaited.
                             let overdue = exchange.overdue(settings);
                             this.stage.set(Stage::Answered { answer: Some(Err(overdue.into())) });
                             continue;
@@ -128,7 +128,7 @@ where
     }
 }
 
-/// Whether the listener comes to its end and nobody can be waited for any more.
+/// Whether the listener has reached the drain deadline.
 fn is_overdue(
     overdue: &mut Option<LocalBoxFuture<'static, ()>>,
     edge: &Edge,
@@ -138,8 +138,8 @@ fn is_overdue(
     overdue.get_or_insert_with(wait).as_mut().poll(context).is_ready()
 }
 
-/// Runs a part of a handler. One that panics leaves nothing behind that another request could see: state is shared through
-/// ports only, and these are atomic.
+/// Catches a panic in a part of a handler. Other requests see no broken state: it is shared through ports only, and
+/// their operations are atomic.
 fn unharmed<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }

@@ -1,4 +1,4 @@
-//! Which pages may read our answers.
+//! CORS headers.
 
 use crate::{
     headers::{Only, only},
@@ -12,23 +12,23 @@ use actix_web::http::{
 const ALLOWED_HEADERS: HeaderValue =
     HeaderValue::from_static("Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch");
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("X-Request-Id, Retry-After, Age, ETag");
-/// Browsers may remember a preflight for two hours.
+/// Browsers may cache a preflight response for two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const VARY: HeaderValue = HeaderValue::from_static("Origin");
 
-/// Where a request comes from, as far as it says.
+/// The origin of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller<'a> {
-    /// It names no origin, as backends and tools do.
+    /// No `Origin` header, as sent by backends and tools.
     Unnamed,
-    /// It comes from a page of this configured origin.
+    /// A configured origin.
     Known(&'a Origin),
-    /// It comes from a page of some other origin, or names its origin in no way that makes sense.
+    /// Another origin, or a repeated header.
     Stranger,
 }
 
 impl<'a> Caller<'a> {
-    /// Who sent these headers.
+    /// Returns the origin of a request with these headers.
     pub(crate) fn of(headers: &HeaderMap, allowed: &'a [Origin]) -> Self {
         match only(headers, &header::ORIGIN) {
             Only::Absent => Self::Unnamed,
@@ -41,17 +41,17 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// What the browser is told about one answer.
+/// The CORS headers of one response.
 #[derive(Debug, Clone)]
 pub(super) struct CorsHeaders {
-    /// The origin that may read it.
+    /// The allowed origin to echo.
     origin: Option<HeaderValue>,
-    /// Whether the browser asks beforehand, by OPTIONS.
+    /// Whether the request is a preflight.
     preflight: bool,
 }
 
 impl CorsHeaders {
-    /// What a request with these headers will be told.
+    /// Prepares the CORS headers of a response to this request.
     pub(super) fn of(method: &Method, headers: &HeaderMap, allowed: &[Origin]) -> Self {
         let origin = match Caller::of(headers, allowed) {
             Caller::Known(_) => headers.get(header::ORIGIN).cloned(),
@@ -62,10 +62,9 @@ impl CorsHeaders {
         Self { origin, preflight }
     }
 
-    /// Tells the browser. An answer to OPTIONS has `Allow`, and to a browser that asks beforehand the methods in it
-    /// are what it asks about.
+    /// Writes the headers. For a preflight, the allowed methods are those of `Allow`.
     pub(super) fn write(&self, headers: &mut HeaderMap) {
-        // The answer differs with the origin even when there is none: caches must not mix them up.
+        // Responses differ by origin even without one, so caches must not mix them.
         headers.insert(header::VARY, VARY);
         let Some(origin) = &self.origin else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

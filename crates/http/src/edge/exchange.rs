@@ -1,4 +1,4 @@
-//! One request and its answer, as the edge sees them.
+//! One request and its response.
 
 use super::{EdgeSettings, ErrorPages, ReadyAnswer, ReadyAnswers, cors::CorsHeaders, slow};
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::Receipt, routing::Routed};
@@ -24,14 +24,14 @@ use std::{
     time::Duration,
 };
 
-/// Nobody keeps an error.
+/// Errors are never cached.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-/// Browsers take an answer for what it says it is, whatever its content looks like.
+/// Browsers must not guess another media type.
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
-/// One year, which is what ASVS asks for. Names below this one are not ours to decide about, and a preload list is hard to leave.
+/// One year, as ASVS requires. Subdomains are not ours to decide about, and a preload list is hard to leave.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// What has to be known of a request to finish its answer.
+/// What the edge needs of a request to finish its response.
 #[derive(Clone)]
 pub(super) struct Exchange {
     pub(super) receipt: Receipt,
@@ -39,12 +39,12 @@ pub(super) struct Exchange {
     method: Method,
     tls: bool,
     error_pages: Option<Arc<dyn ErrorPages>>,
-    /// Known to whoever works for the request; nothing where its answer was ready.
+    /// Context for the handler; `None` if the response came from memory.
     context: Option<Arc<RequestContext>>,
 }
 
 impl Exchange {
-    /// Takes note of a request that just came in.
+    /// Records an incoming request.
     pub(super) fn begin(
         request: &ServiceRequest,
         settings: &EdgeSettings,
@@ -61,12 +61,12 @@ impl Exchange {
         }
     }
 
-    /// The same for a request that somebody has to work for.
+    /// Adds the request context that handlers need.
     pub(super) fn worked_for(self) -> Self {
         Self { context: Some(RequestContext::new(self.receipt.id.as_str())), ..self }
     }
 
-    /// Does a part of the work for the request.
+    /// Runs a part of the handler within the request context.
     pub(super) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.context {
             Some(context) => context.within(work),
@@ -74,7 +74,7 @@ impl Exchange {
         }
     }
 
-    /// Renders an error as the answer that the caller gets.
+    /// Renders an error as a page or an envelope.
     fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let id = self.receipt.id.as_str();
@@ -98,15 +98,15 @@ impl Exchange {
         response
     }
 
-    /// The answer that is ready for this request, if there is one. A panic on the way is none: the application meets it again,
-    /// and answers for it.
+    /// Returns a response from memory, if there is one. A panic counts as `None`: the handler meets it again and
+    /// reports it.
     pub(super) fn ready(&self, answers: &dyn ReadyAnswers, request: &HttpRequest) -> Option<ReadyAnswer> {
         let reads = matches!(self.method, Method::GET | Method::HEAD);
         let ready = || answers.ready(request, &self.receipt);
         if reads { catch_unwind(AssertUnwindSafe(ready)).ok().flatten() } else { None }
     }
 
-    /// Finishes an answer of the application.
+    /// Finishes a response of the application.
     pub(super) fn routed(
         &self,
         answer: ServiceResponse<BoxBody>,
@@ -118,7 +118,7 @@ impl Exchange {
         self.concluded(request, path, response, settings)
     }
 
-    /// Gives an answer of this path what every answer has, and takes note of it.
+    /// Adds the common headers, and records metrics and log lines under this path.
     pub(super) fn concluded(
         &self,
         request: HttpRequest,
@@ -136,7 +136,7 @@ impl Exchange {
         ServiceResponse::new(request, response)
     }
 
-    /// The request failed without an answer.
+    /// Converts a failure without a response into an internal error, and logs it.
     pub(super) fn lost(self, cause: String, settings: &EdgeSettings) -> Lost {
         let error = ApiError::Internal(cause.into());
         error.log(self.receipt.id.as_str(), &settings.failures);
@@ -144,21 +144,21 @@ impl Exchange {
         Lost { exchange: self, error }
     }
 
-    /// There was no time left to wait for what the answer waits for.
+    /// Rejects a request in flight at the drain deadline with 503.
     pub(super) fn overdue(self, settings: &EdgeSettings) -> Lost {
         let error = ApiError::Overloaded(Duration::from_secs(1));
         settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
         Lost { exchange: self, error }
     }
 
-    /// The request failed by a panic.
+    /// Converts a panic into an internal error.
     pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> Lost {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         self.lost(format!("panic: {}", message.unwrap_or("no message")), settings)
     }
 
-    /// An answer that is an error in disguise becomes what the caller gets to see of it.
+    /// Replaces a response that carries an error by the rendered error.
     fn rendered(&self, response: HttpResponse<BoxBody>, settings: &EdgeSettings) -> HttpResponse<BoxBody> {
         let Some(error) = response.error() else {
             return response;
@@ -185,7 +185,7 @@ impl Exchange {
         );
     }
 
-    /// Adds what every answer has.
+    /// Adds the headers that every response has.
     fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
         headers.insert(X_REQUEST_ID, self.receipt.id.to_header());
@@ -198,7 +198,7 @@ impl Exchange {
     }
 }
 
-/// An answer for a request that was lost on the way, as in a panic: actix makes it out of this error.
+/// Error for a request without a response of the application, as after a panic. actix-web renders it.
 pub(super) struct Lost {
     pub(super) exchange: Exchange,
     pub(super) error: ApiError,
@@ -226,12 +226,12 @@ impl fmt::Display for Lost {
     }
 }
 
-/// Rounded up: whoever waits that long has waited long enough.
+/// Rounds up, so that a client that waits this long is not rejected again.
 fn whole_seconds(wait: std::time::Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// Says how long the body would be, and gives none.
+/// A body that announces a length and sends nothing, for HEAD.
 struct LengthOnly(u64);
 
 impl MessageBody for LengthOnly {
@@ -246,7 +246,7 @@ impl MessageBody for LengthOnly {
     }
 }
 
-/// Takes the body off, but leaves its length.
+/// Removes the body but keeps its length.
 pub(super) fn without_body(response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
     response.map_body(|_, body| match body.size() {
         BodySize::Sized(length) => BoxBody::new(LengthOnly(length)),

@@ -1,7 +1,7 @@
-//! What every answer gets, whoever made it: the envelope of errors, the request id, CORS, and no body for HEAD.
+//! Outermost middleware of every application: error envelopes, request id, CORS, metrics, and no body for HEAD.
 //!
-//! It stands around everything else, so that unknown paths, refused methods, failed handlers and panics all leave in
-//! the same form.
+//! It wraps everything else, so that unknown paths, wrong methods, failed handlers and panics all get the same form of
+//! response.
 
 mod answering;
 mod cors;
@@ -46,10 +46,10 @@ where
     }
 }
 
-/// The outermost layer around one worker's services.
+/// The middleware of one worker.
 pub struct EdgeService<S> {
     inner: S,
-    /// Counted by each worker for itself: requests of several workers do not contend for one count.
+    /// Not an `Arc`: workers would contend for its reference count.
     edge: Rc<Edge>,
 }
 
@@ -86,7 +86,7 @@ impl<S> EdgeService<S>
 where
     S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error>,
 {
-    /// Leaves a request to the application.
+    /// Passes a request to the application.
     fn route(
         &self,
         exchange: Exchange,
@@ -98,43 +98,43 @@ where
     }
 }
 
-/// Shows errors as pages instead of envelopes. The edge adds what every error has: when to try again, what a path answers
-/// to, and that nobody keeps it.
+/// Renders errors as pages instead of envelopes. The edge adds the headers of every error: `Retry-After`, `Allow` and
+/// `Cache-Control: no-store`.
 pub trait ErrorPages: Send + Sync {
-    /// The answer to a request of this id that failed.
+    /// Renders the error page of the request with this id.
     fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse;
 }
 
-/// Has answers that need nothing but memory.
+/// Provides responses that need only memory.
 pub(crate) trait ReadyAnswers: Send + Sync {
-    /// The answer to a GET or HEAD without a body, where it is at hand. Everything else, failures included, is for the
-    /// handler on the same path.
+    /// Returns the response to a GET or HEAD without a body if it is in memory. `None` leaves everything else, failures
+    /// included, to the handler of the path.
     fn ready(&self, request: &HttpRequest, receipt: &Receipt) -> Option<ReadyAnswer>;
 }
 
-/// An answer, and the path that metrics count it under.
+/// A response, and the path that metrics count it under.
 pub(crate) struct ReadyAnswer {
     pub(crate) path: &'static str,
     pub(crate) response: HttpResponse,
 }
 
-/// What the edge of one listener is made with.
+/// Settings of the edge of one listener.
 pub(crate) struct EdgeSettings {
     pub(crate) allowed_origins: Vec<Origin>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    /// Whether each request is worth a line in the log.
+    /// Whether each request is logged.
     pub(crate) access_log: bool,
-    /// Whether the listener speaks TLS itself.
+    /// Whether the listener terminates TLS.
     pub(crate) tls: bool,
     pub(crate) metrics: Arc<RequestMetrics>,
-    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    /// Largest request body, in bytes, that is read and discarded to keep the connection alive.
     pub(crate) body_limit: usize,
-    /// What went wrong on our side lately.
+    /// Deduplicates log lines of server errors.
     pub(crate) failures: Arc<Repeats<FailureKind>>,
-    /// What took long lately.
+    /// Deduplicates log lines of slow requests.
     pub(crate) slow: Arc<Repeats<SlowKind>>,
-    /// How the listener comes to its end.
+    /// Shutdown state of the listener.
     pub(crate) drain: Drain,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that took long, which is worth a line in the log whether or not every request has one.
+//! Logs slow requests, whether or not the access log is on.
 
 use crate::{
     repeated::{LineKind, Repeats},
@@ -7,7 +7,7 @@ use crate::{
 use companion_domain::request::{Part, RequestContext};
 use std::{sync::Arc, time::Duration};
 
-/// No request should take longer. Half of it is spent when `GET /guilds` has waited in vain for the platform.
+/// Threshold of a slow request. It is twice as long as `GET /guilds` waits for a platform that does not respond.
 const SLOW: Duration = Duration::from_secs(2);
 
 /// Slow requests of one endpoint.
@@ -29,8 +29,8 @@ impl LineKind for SlowKind {
     }
 }
 
-/// Tells the log of a request that took too long, and where its time went. What is left when the parts are taken off was spent
-/// waiting: for its turn, for the client, or for work that another request had begun.
+/// Logs a request that took too long, and its time by part. The remainder was spent waiting: in a queue, for the
+/// client, or for work shared with another request.
 pub(super) fn note(
     slow: &Arc<Repeats<SlowKind>>,
     endpoint: Option<&'static str>,

@@ -1,5 +1,5 @@
-//! Bodies that a handler left unread. A small one is read and discarded, so that the connection can be used again. After a
-//! larger one the guard closes the connection.
+//! Request bodies that a handler left unread. A small one is read and discarded, so that the connection can be reused.
+//! After a larger one the guard closes the connection.
 
 use crate::{body::announced, guard::Body};
 use actix_web::{
@@ -18,10 +18,10 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// How long an answer waits for the rest of a small body.
+/// How long a response waits for the rest of a small body.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// The body of a request. Handlers read a clone of it, so that it stays known how much they read.
+/// A request body. Handlers read a clone of it, so that the edge knows how much they have read.
 #[derive(Clone)]
 pub(super) struct WatchedBody(Rc<RefCell<State>>);
 
@@ -33,8 +33,8 @@ struct State {
 }
 
 impl WatchedBody {
-    /// Puts itself between a request and its body. Returns `None` if the request has no body. What follows a request for another
-    /// protocol is none, and no handler sees it.
+    /// Replaces the payload of a request by a tracked one. Returns `None` if the request has no body. Bytes that follow
+    /// an upgrade request are not a body, and no handler sees them.
     pub(super) fn of(request: &mut ServiceRequest) -> Option<Self> {
         let payload = request.take_payload();
         if matches!(payload, Payload::None) || Body::of(request.head()) == Body::Tunnel {
@@ -46,7 +46,7 @@ impl WatchedBody {
         Some(body)
     }
 
-    /// Reads what is left, unless the body is larger than `limit` or takes too long.
+    /// Reads and discards the rest, unless the body is larger than `limit` or takes too long.
     pub(super) async fn rest(mut self, limit: usize) {
         let reading = async { while self.is_within(limit) && self.next().await.is_some() {} };
         let _ = timeout(MAX_WAIT, reading).await;

@@ -1,4 +1,4 @@
-//! What the failures of the use cases mean to callers.
+//! Converts the errors of use cases and ports.
 
 use super::ApiError;
 use companion_domain::{
@@ -9,9 +9,9 @@ use companion_domain::{
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error.kind {
-            // A conflict that a use case could not settle is a store too busy to serve.
+            // A conflict that a use case could not resolve means that the store is too busy.
             StoreErrorKind::Conflict | StoreErrorKind::Unavailable => Self::StorageUnavailable(error.into()),
-            // Waiting does not mend it, and nobody is signed out by it.
+            // Retrying does not help, and the session stays valid.
             StoreErrorKind::Corrupt => Self::Internal(error.into()),
         }
     }
@@ -33,7 +33,8 @@ impl From<IdentityError> for ApiError {
         match error.kind {
             IdentityErrorKind::Limited(wait) => Self::ProviderLimited(wait, error.into()),
             IdentityErrorKind::TimedOut => Self::ProviderTimeout(error.into()),
-            // A sign-in turns a refused code and a missing scope into errors of their own; what is left is the platform refusing what it gave.
+            // A sign-in maps refused codes and missing scopes to errors of its own. Here they mean that the platform
+            // rejects what it issued itself.
             IdentityErrorKind::BadGrant
             | IdentityErrorKind::ScopeMissing
             | IdentityErrorKind::TokenRefused
@@ -75,7 +76,7 @@ impl From<ListGuildsError> for ApiError {
         match error {
             ListGuildsError::Blocked(_) => Self::Blocked,
             ListGuildsError::SignedOut(_) | ListGuildsError::WithoutGrant(_) => Self::SignedOut,
-            // Whatever keeps the platform from giving a list, the way out is the same: wait, and ask again.
+            // The client's remedy is the same for every cause: wait and retry.
             ListGuildsError::NoList { retry_after, cause } => Self::ProviderLimited(retry_after, cause),
             ListGuildsError::Store(error) => error.into(),
         }

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, and the one table that says what callers hear of it.
+//! All errors of the APIs, and the one table of their status, word and message.
 
 mod from_domain;
 
@@ -7,104 +7,104 @@ use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use companion_domain::{model::Mistake, port::Cause};
 use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
 
-/// Retrying sooner than this helps nobody.
+/// Minimum `Retry-After`.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Why a request was not answered with success. Handlers return it; the edge renders it.
+/// Why a request failed. Handlers return it; the edge renders it.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.problem().word)]
 pub enum ApiError {
-    /// There is no such path.
+    /// The path does not exist.
     NotFound,
-    /// The path exists, the method does not; these do.
+    /// The path does not support the method; the value lists those it supports.
     MethodNotAllowed(&'static str),
-    /// A page from elsewhere tried to sign someone in.
+    /// A page of another origin called a sign-in endpoint.
     OriginRefused,
-    /// A header was sent twice, or holds what it must not.
+    /// A header was sent twice or is malformed.
     HeaderInvalid {
-        /// Its name, for the message.
+        /// Name of the header.
         header: &'static str,
         /// What it must be.
         expected: &'static str,
     },
-    /// The body did not come as the headers announced it.
+    /// The body does not match its headers or was cut off.
     BodyBroken,
-    /// No more of the body came.
+    /// The body did not arrive in time.
     BodyTimeout,
-    /// The body is larger than anything here needs.
+    /// The body exceeds the limit.
     BodyTooLarge,
     /// `Idp-Code` is missing or empty.
     IdpCodeMissing,
     /// The code is malformed, unknown, expired or used.
     IdpCodeInvalid,
-    /// The user did not grant what a sign-in needs.
+    /// The user did not grant a required scope.
     IdpScopeMissing,
     /// `Token` is missing or empty.
     TokenMissing,
     /// The token is malformed, unknown, expired or revoked.
     TokenInvalid,
-    /// The platform ended what it had granted, and the session with it.
+    /// The platform revoked the authorisation, which ended the session.
     SignedOut,
     /// The user is blocked.
     Blocked,
-    /// Too many requests from one caller.
+    /// The client exceeded its rate limit.
     RateLimited(Duration),
-    /// Our bug, or data that makes no sense.
+    /// A bug, or corrupt data.
     Internal(#[source] Cause),
     /// The operator has not configured sign-in.
     SignInNotConfigured,
-    /// The provider is unreachable, answered nonsense or an error, or refused our credentials.
+    /// The provider is unreachable, failed, or rejected our credentials.
     ProviderFailed(#[source] Cause),
-    /// The provider limits us, or we hold back.
+    /// The provider rate-limits us, or our own limit is reached.
     ProviderLimited(Duration, #[source] Cause),
     /// The provider did not answer in time.
     ProviderTimeout(#[source] Cause),
-    /// Storage cannot serve.
+    /// The store is unavailable.
     StorageUnavailable(#[source] Cause),
-    /// As many sign-ins are under way as we take on at once.
+    /// Too many requests or sign-ins are in flight.
     Overloaded(Duration),
-    /// The service is not ready for traffic; the text says why.
+    /// The service is not ready for traffic; the text is the reason.
     NotReady(String),
     /// The management key is missing.
     KeyMissing,
-    /// The management key is none of those configured.
+    /// The management key is unknown.
     KeyInvalid,
-    /// The management key is for other things.
+    /// The management key lacks a scope.
     KeyScopeMissing {
-        /// What it is called.
+        /// Name of the key.
         key: String,
-        /// What it would need.
+        /// The required scope.
         scope: &'static str,
     },
-    /// What was sent makes no sense; each mistake by its place.
+    /// The input is invalid; each mistake names its field.
     InputInvalid(Vec<Mistake>),
-    /// A member of a guild that the bot has not reported.
+    /// The guild is unknown: the bot has not reported it.
     GuildUnknown,
-    /// Nothing was reported under the id that was looked up.
+    /// No record has this id.
     NotReported,
-    /// Things of this kind are kept outside of the store, where feeding them does not reach.
+    /// Records of this kind are kept outside of the store, so they cannot be written.
     KeptElsewhere(&'static str),
 }
 
-/// What a caller hears of an error.
+/// How an error is shown to the caller.
 pub struct Problem {
-    /// The status, which is also the `code` of the envelope.
+    /// The status, also the `code` of the envelope.
     pub status: StatusCode,
-    /// What went wrong, in a word for programs.
+    /// The error word, for programs.
     pub word: &'static str,
-    /// The same for people.
+    /// The message, for people.
     pub message: Cow<'static, str>,
-    /// How long to wait before trying again, where waiting helps.
+    /// How long to wait before retrying, if retrying helps.
     pub retry_after: Option<Duration>,
 }
 
 impl ApiError {
-    /// A projection was asked for before it could be loaded.
+    /// Returns the error of a projection that is not loaded yet.
     pub(crate) fn not_loaded() -> Self {
         Self::StorageUnavailable("the public data was not loaded yet".into())
     }
 
-    /// The table: code, word and message of every error.
+    /// The table: status, word and message of every error.
     #[must_use]
     pub fn problem(&self) -> Problem {
         let (status, word, message): (_, _, Cow<'static, str>) = match self {
@@ -218,7 +218,7 @@ impl ApiError {
         Problem { status, word, message, retry_after: self.retry_after() }
     }
 
-    /// How long to wait before trying again, where waiting helps.
+    /// Returns how long to wait before retrying, if retrying helps.
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(wait) | Self::ProviderLimited(wait, _) | Self::Overloaded(wait) => {
@@ -253,12 +253,12 @@ impl ApiError {
         }
     }
 
-    /// The mistakes in what was sent, where that is the error.
+    /// Returns the mistakes of [`Self::InputInvalid`].
     pub(crate) fn mistakes(&self) -> Option<&[Mistake]> {
         if let Self::InputInvalid(mistakes) = self { Some(mistakes) } else { None }
     }
 
-    /// Tells the log about what operators have to know: what went wrong on our side.
+    /// Logs server errors, which operators need to know about.
     pub(crate) fn log(&self, request_id: &str, failures: &Arc<Repeats<FailureKind>>) {
         let Problem { status, word, .. } = self.problem();
         if !status.is_server_error() {
@@ -274,7 +274,7 @@ impl ApiError {
     }
 }
 
-/// Requests that failed for the same reason.
+/// Failed requests with the same cause.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FailureKind {
     code: u16,
@@ -283,7 +283,7 @@ pub(crate) struct FailureKind {
 }
 
 impl LineKind for FailureKind {
-    /// A bug is not to be hidden by another one or by an outage; but causes can differ without end.
+    /// High enough that a bug is not hidden by another one or by an outage. Causes can differ without bound.
     const MOST: usize = 100;
 
     fn coarser(self) -> Self {
@@ -299,14 +299,14 @@ impl LineKind for FailureKind {
     }
 }
 
-/// The causes of an error, the nearest first.
+/// Returns the chain of causes, joined with colons, the nearest first.
 fn chain(error: &ApiError) -> Option<String> {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     let said: Vec<_> = causes.map(ToString::to_string).collect();
     (!said.is_empty()).then(|| said.join(": "))
 }
 
-/// Only a stopgap for the edge, which knows the request id and writes the envelope.
+/// A placeholder. The edge, which knows the request id, renders the envelope.
 impl ResponseError for ApiError {
     fn status_code(&self) -> StatusCode {
         self.problem().status
