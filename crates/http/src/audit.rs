@@ -1,8 +1,9 @@
-//! The audit trail: one event for each sign-in, each end of a session, each forgotten user and each change of the feed.
+//! The audit trail: one event per sign-in, ended session, erased user and change of the feed.
 //!
-//! Events go to the target `companion::audit`; the subscriber adds the time. They name sessions by the first eight digits
-//! of the token's hash, and never hold a token, a code or a key. Reports of clusters are no changes: they come every few
-//! seconds, and would bury the rest. Refusals cost a stranger nothing, so those that repeat are counted and told together.
+//! Events have the target `companion::audit`; the tracing subscriber adds the time. They identify sessions by the first
+//! eight digits of the token's hash, and never contain a token, a code or a key. Cluster reports are not audited: they
+//! come every few seconds and would bury the rest. Refusals cost an attacker nothing, so repeated ones are counted and
+//! summarised.
 
 use crate::{
     client::Client,
@@ -22,15 +23,15 @@ use std::{
     sync::Arc,
 };
 
-/// How it went, where it went well. Otherwise the outcome is the error's word.
+/// Outcome of a success. Other outcomes are error words.
 pub(crate) const SUCCESS: &str = "success";
 
-/// What the end of a session that was over is called.
+/// Action of removing an expired session.
 pub const EXPIRE: &str = "expire_session";
-/// What the end of a session is called whose authorisation the platform ended.
+/// Action of ending a session whose authorisation the platform revoked.
 pub const END_AUTHORISATION: &str = "end_authorisation";
 
-/// What an application's lines are written with. It is part of the application's data.
+/// The state of an application's audit trail, kept in its application data.
 #[derive(Debug, Clone)]
 pub(crate) struct Trail {
     pub(crate) refusals: Arc<Repeats<RefusalKind>>,
@@ -42,23 +43,23 @@ impl Trail {
     }
 }
 
-/// Who did something.
+/// Who performed an action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Actor {
-    /// Someone who uses the public API or the dashboard, for themselves.
+    /// A user of the public API or the dashboard, on their own data.
     User,
-    /// Whoever has this key of the management API.
+    /// A client with this management key.
     Key(KeyName),
-    /// Someone at the management API who has no key that is known.
+    /// A client of the management API without a valid key.
     Stranger,
-    /// The service itself, because of what it knows or is told.
+    /// The service itself.
     Service,
-    /// Whoever may use the program on the machine itself.
+    /// An operator with access to the program on the machine.
     CommandLine,
 }
 
 impl Actor {
-    /// Who sent this request.
+    /// Returns the sender of this request.
     fn of(request: &HttpRequest) -> Self {
         request.extensions().get::<KeyName>().map_or(Self::User, |key| Self::Key(key.clone()))
     }
@@ -78,10 +79,10 @@ impl Actor {
     }
 }
 
-/// A line of the trail, as programs read it: this is every field there is. What a line has nothing to say about is left out.
+/// An event with every field there is. Empty fields are omitted.
 struct Line<'a> {
     action: &'static str,
-    /// [`SUCCESS`], or the word of the error.
+    /// [`SUCCESS`], or the error word.
     outcome: &'static str,
     by: &'a Actor,
     user: Option<UserId>,
@@ -90,7 +91,7 @@ struct Line<'a> {
     tally: Option<Tally>,
     client: Option<Client>,
     request_id: Option<&'a str>,
-    /// How often the same came again.
+    /// Number of repetitions that this event summarises.
     repeated: Option<u64>,
 }
 
@@ -117,7 +118,7 @@ impl Line<'_> {
     }
 }
 
-/// Refusals of one kind.
+/// Refusals that count as repetitions of each other.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RefusalKind {
     action: &'static str,
@@ -127,7 +128,7 @@ pub(crate) struct RefusalKind {
 }
 
 impl LineKind for RefusalKind {
-    /// Whoever has this many addresses is not stopped by looking at each of them.
+    /// An attacker with more addresses is not stopped by listing each of them.
     const MOST: usize = 1000;
 
     fn coarser(self) -> Self {
@@ -151,7 +152,7 @@ impl LineKind for RefusalKind {
     }
 }
 
-/// A line of the audit trail that waits for its outcome.
+/// An event whose outcome is not known yet.
 #[derive(Debug, Clone)]
 pub struct Audit {
     action: &'static str,
@@ -164,7 +165,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Whoever sent this request tries to do this.
+    /// Starts an event for an action of this request's sender.
     pub fn of(request: &HttpRequest, action: &'static str) -> Self {
         let trail = request.app_data::<Trail>();
         Self {
@@ -178,42 +179,42 @@ impl Audit {
         }
     }
 
-    /// Whoever may use the program on the machine itself does this.
+    /// Starts an event for an action of an operator at the command line.
     #[must_use]
     pub const fn of_command_line(action: &'static str) -> Self {
         let by = Actor::CommandLine;
         Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
     }
 
-    /// The service does this, and nobody asked for it.
+    /// Starts an event for an action that the service performs on its own.
     #[must_use]
     pub const fn by_service(action: &'static str) -> Self {
         let by = Actor::Service;
         Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
     }
 
-    /// What the service does because of that, in a line of its own.
+    /// Starts another event for an action of the service that this one caused.
     #[must_use]
     pub fn caused(&self, action: &'static str) -> Self {
         Self { action, by: Actor::Service, user: None, subject: None, ..self.clone() }
     }
 
-    /// It is someone else who does it.
+    /// Sets the actor.
     pub fn by(self, by: Actor) -> Self {
         Self { by, ..self }
     }
 
-    /// It is about this user.
+    /// Sets the user concerned.
     pub fn user(self, user: UserId) -> Self {
         Self { user: Some(user), ..self }
     }
 
-    /// It is about this guild, or this entry of feedback.
+    /// Sets the guild or feedback entry concerned.
     pub fn subject(self, subject: impl Display) -> Self {
         Self { subject: Some(subject.to_string()), ..self }
     }
 
-    /// It was done, or refused.
+    /// Writes the event with this outcome.
     pub fn concluded(self, outcome: &Result<Tally, ApiError>) {
         match outcome {
             Ok(tally) => self.write(SUCCESS, &[], Some(*tally)),
@@ -221,18 +222,18 @@ impl Audit {
         }
     }
 
-    /// It was done, and these sessions are what it was about.
+    /// Writes the success of an action on these sessions.
     pub fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
         let user = sessions.first().map(|session| session.user);
         Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally);
     }
 
-    /// This session has ended.
+    /// Writes that this session has ended.
     pub fn ended(self, session: &Session) {
         self.sessions(std::slice::from_ref(session), Some(Tally::REMOVED));
     }
 
-    /// It was refused.
+    /// Writes a refusal, or counts it if it repeats an earlier one.
     pub fn refused(self, error: &ApiError) {
         let outcome = error.problem().word;
         let kind = RefusalKind { action: self.action, outcome, by: self.by.clone(), client: self.client };
@@ -258,22 +259,22 @@ impl Audit {
     }
 }
 
-/// What a key of the management API is called: in the configuration, in the audit trail, and in refusals. It says
-/// nothing about the key itself, so it may be shown.
+/// The configured name of a management key. It reveals nothing about the key, so the audit trail and error messages may
+/// show it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyName(Arc<str>);
 
 impl KeyName {
-    /// The longest that is accepted, in characters.
+    /// Maximum length in characters.
     const LONGEST: usize = 64;
 
-    /// What keys that may do everything are called. No configured name has a dot.
+    /// Returns the name of the key with all scopes. Configured names cannot contain a dot.
     #[must_use]
     pub fn of_management_key() -> Self {
         Self("management.key".into())
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

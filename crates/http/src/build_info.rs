@@ -1,11 +1,11 @@
-//! What is running.
+//! Build information.
 
-/// What this program was built from.
+/// The version and commit that this program was built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildInfo {
-    /// Its name: the version of the crate.
+    /// The version of the crate.
     pub name: String,
-    /// The branch it was built from.
+    /// The branch.
     pub branch: String,
     /// The full hash of the commit.
     pub sha: String,
@@ -13,6 +13,6 @@ pub struct BuildInfo {
     pub message: String,
     /// The commit's author.
     pub author: String,
-    /// When the commit was made, in seconds since 1970.
+    /// Commit time, in seconds since 1970.
     pub timestamp: i64,
 }

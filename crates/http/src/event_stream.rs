@@ -1,4 +1,4 @@
-//! Answers without an end, as Server-Sent Events.
+//! Server-sent events.
 
 use actix_web::{
     HttpResponse, HttpResponseBuilder,
@@ -7,12 +7,12 @@ use actix_web::{
 use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-/// How often a stream says that it is there, so that nobody on the way takes it for dead.
+/// Interval of keep-alive comments, so that proxies do not time out a quiet stream.
 const BEAT: Duration = Duration::from_secs(15);
-/// Tells nginx to pass events on as they come.
+/// Disables response buffering in nginx.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The head of such an answer.
+/// Returns the head of an event stream response.
 #[must_use]
 pub fn event_stream() -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
@@ -23,13 +23,13 @@ pub fn event_stream() -> HttpResponseBuilder {
     response
 }
 
-/// Ticks whenever a stream should send a comment.
+/// Ticks whenever a stream should send a keep-alive comment.
 #[must_use]
 pub fn beat() -> Interval {
     every(BEAT)
 }
 
-/// Ticks at this distance from now on, and never twice at once.
+/// Ticks at this interval, first after one interval. Missed ticks are not made up.
 #[must_use]
 pub fn every(length: Duration) -> Interval {
     let mut interval = interval_at(Instant::now() + length, length);

@@ -1,5 +1,5 @@
-//! Lines of the log that anyone can cause, any number of times. The first of a kind is written at once. Those that follow
-//! within a minute are counted, and one more line then tells how many there were: a flood costs a few lines a minute.
+//! Deduplicates log lines that clients can cause at will. The first of a kind is written at once. Repetitions within a
+//! minute are counted and summarised in one line, so a flood costs a few lines a minute.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -9,22 +9,22 @@ use std::{
     time::Duration,
 };
 
-/// How long lines are counted before it is told how many there were.
+/// Time between the first line of a window and its summary.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// What makes two lines the same.
+/// Key of lines that count as repetitions of each other.
 pub(crate) trait LineKind: Eq + Hash + fmt::Debug + Send + 'static {
-    /// How many kinds are told apart within one window. It bounds the memory, and the lines that are written.
+    /// Number of kinds tracked per window. It bounds the memory and the number of lines.
     const MOST: usize;
 
-    /// What this counts as where that many are told apart already. There are only a few of these.
+    /// Returns a coarser kind, used when the maximum is tracked already. There must be only a few of these.
     fn coarser(self) -> Self;
 
-    /// Writes that there were so many more after the line that was written.
+    /// Logs that this many repetitions followed the first line.
     fn summarise(&self, repeated: u64);
 }
 
-/// What was written and counted since the last summary.
+/// Number of repetitions by kind since the last summary.
 #[derive(Debug)]
 pub(crate) struct Repeats<K>(Mutex<HashMap<K, u64>>);
 
@@ -33,8 +33,8 @@ impl<K: LineKind> Repeats<K> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// Whether this is the first of its kind, which is to be written now. All others are counted here. To be called within
-    /// a tokio runtime, where the summary is then written at the end of the window.
+    /// Returns whether this is the first of its kind, to be logged now; otherwise counts it. Must be called within a
+    /// tokio runtime, which writes the summary at the end of the window.
     pub(crate) fn is_first(self: &Arc<Self>, kind: K) -> bool {
         let mut counts = self.counts();
         if counts.is_empty() {
@@ -68,12 +68,12 @@ impl<K: LineKind> Repeats<K> {
     }
 }
 
-/// Everything that an application counts.
+/// All deduplicated lines of an application.
 pub(crate) type Summaries = [Arc<dyn Summarise>; 3];
 
-/// Something that is counted and has to be told in the end.
+/// Counters that must be summarised at shutdown.
 pub(crate) trait Summarise: fmt::Debug + Send + Sync {
-    /// Writes how often each kind came again, and begins a new window.
+    /// Logs the number of repetitions of each kind, and starts a new window.
     fn summarise(&self);
 }
 

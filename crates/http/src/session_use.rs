@@ -1,4 +1,4 @@
-//! What a session opens on any listener, and its end: who it is, their guilds, signing out and forgetting.
+//! What a session token allows on every listener: authentication, listing guilds, signing out and erasure.
 
 use crate::{
     audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
@@ -19,7 +19,7 @@ use companion_domain::{
 };
 use std::{future::Future, sync::Arc};
 
-/// The live session of a token.
+/// Authenticates a token. An expired session is removed and audited.
 pub async fn session_of(
     token: &str,
     authenticate: &Authenticate,
@@ -36,7 +36,7 @@ pub async fn session_of(
     .await
 }
 
-/// The guilds of a user. Those who need a newer list of the platform first have a queue of their own.
+/// Returns the guilds of a user. Requests that need a newer list of the platform wait in a queue of their own.
 pub async fn guilds_of(
     user: UserId,
     list_guilds: &ListGuilds,
@@ -50,7 +50,7 @@ pub async fn guilds_of(
     }
 }
 
-/// Tells the audit trail of sessions that turned out to be over.
+/// Audits sessions that ended while listing.
 async fn recorded<T>(
     request: &HttpRequest,
     listing: impl Future<Output = Result<T, ListGuildsError>>,
@@ -64,7 +64,7 @@ async fn recorded<T>(
     listing
 }
 
-/// Tells the audit trail of sessions that ended with this request, where there are any.
+/// Audits sessions that ended with this request, if any.
 fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
     if !ended.is_empty() {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
@@ -72,7 +72,7 @@ fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
     }
 }
 
-/// Ends the session of a token, and tells the audit trail.
+/// Ends the session of a token, and audits it.
 pub async fn end_session(
     sessions: &Arc<ManageSessions>,
     gate: &Gate,
@@ -92,7 +92,7 @@ pub async fn end_session(
     deadline::change(gate, request, work).await
 }
 
-/// Tells the audit trail which sessions ended. Returns how many.
+/// Audits ended sessions. Returns their number.
 pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Result<u64, ApiError> {
     match ended.map_err(ApiError::from) {
         Ok(sessions) => {
@@ -107,7 +107,7 @@ pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Res
     }
 }
 
-/// Forgets a user, and tells the audit trail.
+/// Erases the data of a user, and audits it.
 pub async fn forget_user(
     forget: &Arc<ForgetUser>,
     gate: &Gate,

@@ -1,4 +1,4 @@
-//! How long things take.
+//! Histogram of durations.
 
 use super::MetricsText;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// The upper ends of the buckets, in microseconds, with the name of each.
+/// Upper bounds of the buckets in microseconds, each with its label.
 const BUCKETS: [(u64, &str); 14] = [
     (250, "0.00025"),
     (500, "0.0005"),
@@ -24,10 +24,10 @@ const BUCKETS: [(u64, &str); 14] = [
     (5_000_000, "5"),
 ];
 
-/// How many took how long.
+/// A histogram of durations.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
-    /// Those that fit into a bucket and into none before it; what fits nowhere is only in the sum of all.
+    /// Counts per bucket, not cumulative.
     buckets: [AtomicU64; BUCKETS.len()],
     longer: AtomicU64,
     micros: AtomicU64,

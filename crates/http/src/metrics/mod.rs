@@ -1,7 +1,7 @@
-//! Numbers for those who watch: what was answered and how fast, in the text format of Prometheus.
+//! Metrics in the Prometheus text format.
 //!
-//! Counting is a few additions to atomics, and what is counted is fixed when a listener is made: no request can add a
-//! label. Whoever else has numbers to show implements [`MetricsSource`].
+//! Counting is a few atomic additions. The set of series is fixed when a listener is created: no request can add a
+//! label. Other sources of metrics implement [`MetricsSource`].
 
 mod histogram;
 mod requests;
@@ -10,21 +10,20 @@ pub(crate) use self::requests::{RequestMetrics, SignInMetrics};
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-/// Something that has numbers to show.
+/// A source of metrics.
 pub trait MetricsSource: Send + Sync {
-    /// Writes them as they are now.
+    /// Writes the current values.
     fn write(&self, text: &mut MetricsText);
 }
 
-/// What several have to show.
+/// Writes several sources.
 impl MetricsSource for Vec<Arc<dyn MetricsSource>> {
     fn write(&self, text: &mut MetricsText) {
         self.iter().for_each(|source| source.write(text));
     }
 }
 
-/// A page of metrics in version 0.0.4 of that format, put together by any number of sources. What belongs to one name ends
-/// up in one place, whoever wrote it.
+/// A page of metrics in text format 0.0.4, written by any number of sources. Samples of one name are grouped.
 #[derive(Debug, Default)]
 pub struct MetricsText(BTreeMap<&'static str, Family>);
 
@@ -36,7 +35,7 @@ struct Family {
 }
 
 impl MetricsText {
-    /// A number that only grows. Its name ends in `_total`.
+    /// Adds a sample of a counter. Its name must end in `_total`.
     pub fn counter(
         &mut self,
         name: &'static str,
@@ -47,7 +46,7 @@ impl MetricsText {
         self.sample("counter", name, help, "", labels, &value.to_string());
     }
 
-    /// A number that comes and goes.
+    /// Adds a sample of a gauge.
     pub fn gauge(
         &mut self,
         name: &'static str,
@@ -58,7 +57,7 @@ impl MetricsText {
         self.sample("gauge", name, help, "", labels, &number(value));
     }
 
-    /// One line of a histogram; the suffix says which.
+    /// Adds one line of a histogram, with this suffix of the name.
     fn histogram(
         &mut self,
         (name, suffix): (&'static str, &'static str),
@@ -69,7 +68,7 @@ impl MetricsText {
         self.sample("histogram", name, help, suffix, labels, value);
     }
 
-    /// All samples in the text format of Prometheus.
+    /// Renders all samples in the Prometheus text format.
     #[must_use]
     pub fn render(&self) -> String {
         let mut page = String::new();
@@ -102,7 +101,7 @@ impl MetricsText {
     }
 }
 
-/// A number as Prometheus reads it.
+/// Formats a number for Prometheus.
 fn number(value: f64) -> String {
     if value.is_infinite() {
         if value > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() }

@@ -12,8 +12,8 @@ const ANSWERED: &str = "companion_http_requests_total";
 const ANSWERED_HELP: &str = "Requests answered, by listener, endpoint and status code.";
 const TOOK: &str = "companion_http_request_duration_seconds";
 const TOOK_HELP: &str = "From the receipt of a request's head to its answer, by listener and endpoint.";
-/// Every code that is answered, the commonest first. The set is closed, so that a code which comes from elsewhere adds no
-/// series; it counts as [`OTHER`].
+/// Every status code in use, the most frequent first. The set is closed, so that an unexpected code adds no series; it
+/// counts as [`OTHER`].
 const CODES: [(StatusCode, &str); 21] = [
     (StatusCode::OK, "200"),
     (StatusCode::NO_CONTENT, "204"),
@@ -38,12 +38,12 @@ const CODES: [(StatusCode, &str); 21] = [
     (StatusCode::GATEWAY_TIMEOUT, "504"),
 ];
 const OTHER: &str = "other";
-/// Shown from the start, since a rate can only be told of a series that was there before.
+/// Exported from the start, because a rate needs an earlier sample of the series.
 const ALWAYS: [&str; 3] = ["200", "500", "503"];
-/// The endpoint of requests that reached none.
+/// Endpoint label of requests that matched no route.
 const NOWHERE: &str = "none";
 
-/// What one listener answered, by endpoint.
+/// Request metrics of one listener, by endpoint.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     listener: &'static str,
@@ -66,13 +66,13 @@ impl Endpoint {
 }
 
 impl RequestMetrics {
-    /// Counts for a listener that has these paths.
+    /// Creates the metrics of a listener with these paths.
     pub(crate) fn new(listener: &'static str, paths: impl IntoIterator<Item = &'static str>) -> Self {
         let endpoints = paths.into_iter().map(Endpoint::new).collect();
         Self { listener, endpoints, nowhere: Endpoint::new(NOWHERE) }
     }
 
-    /// Counts an answer of the path, where it reached one.
+    /// Counts a response of this path; `None` for requests that matched no route.
     pub(crate) fn answered(&self, path: Option<&str>, status: StatusCode, took: Duration) {
         let known = path.and_then(|path| self.endpoints.iter().find(|endpoint| endpoint.path == path));
         let endpoint = known.unwrap_or(&self.nowhere);
@@ -98,12 +98,12 @@ impl MetricsSource for RequestMetrics {
     }
 }
 
-/// Sign-ins by outcome: success, or the word of the refusal.
+/// Sign-ins by outcome: success, or the error word.
 #[derive(Debug)]
 pub(crate) struct SignInMetrics(Vec<(&'static str, AtomicU64)>);
 
 impl SignInMetrics {
-    /// Counts for sign-ins that can fail with these errors.
+    /// Creates the metrics of sign-ins that can fail with these errors.
     pub(crate) fn new(errors: &[ApiError]) -> Self {
         let mut outcomes: Vec<_> = errors.iter().map(|error| error.problem().word).collect();
         outcomes.push(SUCCESS);
@@ -112,7 +112,7 @@ impl SignInMetrics {
         Self(outcomes.into_iter().map(|outcome| (outcome, AtomicU64::new(0))).collect())
     }
 
-    /// A sign-in ended.
+    /// Counts a completed sign-in.
     pub(crate) fn ended<T>(&self, outcome: &Result<T, ApiError>) {
         let word = outcome.as_ref().map_or_else(|error| error.problem().word, |_| SUCCESS);
         if let Some((_, count)) = self.0.iter().find(|(known, _)| *known == word) {

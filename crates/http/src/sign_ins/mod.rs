@@ -1,4 +1,4 @@
-//! Sign-ins, on whichever listener they are asked for: how many there may be, and how each is counted and recorded.
+//! Sign-ins on every listener: limits, metrics and audit.
 
 mod refusals;
 
@@ -22,33 +22,33 @@ use tokio::{
     time::Instant,
 };
 
-/// How many sign-ins may be under way at once. Each goes on to its end, also when its caller is gone, so a platform that is
-/// slow to answer would otherwise let them grow without end.
+/// Maximum number of sign-ins in flight. Each runs to completion even if its caller disconnects, so a slow platform
+/// would otherwise let them grow without bound.
 const SIGN_INS_AT_ONCE: usize = 1000;
 
-/// Signs users in. All listeners share one, so that a client has the same limit everywhere.
+/// Signs users in. All listeners share one, so that a client has one limit everywhere.
 pub struct SignInAttempts {
     sign_in: Arc<SignIn>,
     refusals: Arc<Refusals>,
-    /// One permit for each sign-in in flight.
+    /// One permit per sign-in in flight.
     slots: Arc<Semaphore>,
     metrics: SignInMetrics,
 }
 
-/// A code to be exchanged.
+/// A code to exchange.
 pub struct SentCode {
     /// The platform's code.
     pub code: IdpCode,
-    /// The PKCE verifier, where the sign-in was begun with one.
+    /// The PKCE verifier, if the sign-in was begun with one.
     pub verifier: Option<CodeVerifier>,
-    /// Where the platform sent the user back to.
+    /// The redirect URL of the sign-in.
     pub redirect: WebUrl,
-    /// What the device calls itself.
+    /// The `User-Agent` of the device.
     pub user_agent: Option<UserAgent>,
 }
 
 impl SignInAttempts {
-    /// Attempts of clients that may each send so many refused codes in a minute.
+    /// Creates it with a limit of refused codes per client.
     pub(crate) fn new(sign_in: Arc<SignIn>, refused_codes_per_minute: NonZeroU32) -> Arc<Self> {
         Arc::new(Self {
             sign_in,
@@ -58,12 +58,12 @@ impl SignInAttempts {
         })
     }
 
-    /// Turns away a client that has used up its refusals.
+    /// Returns [`ApiError::RateLimited`] if the client has used up its refusals.
     pub fn check(&self, client: Option<Client>) -> Result<(), ApiError> {
         self.refusals.check(client)
     }
 
-    /// Reads a code that a client sent. A malformed one is refused, and counts.
+    /// Parses a code. A malformed one is refused, and counts as a refusal of this client.
     pub fn read_code(&self, client: Option<Client>, text: &str) -> Result<IdpCode, ApiError> {
         text.parse().map_err(|_| {
             self.refusals.count(client);
@@ -71,7 +71,7 @@ impl SignInAttempts {
         })
     }
 
-    /// Exchanges what a request that came in at `begun` brought, or records why it brought nothing.
+    /// Exchanges the code of a request that began at `begun`, or records why there is none.
     pub async fn sign_in(
         self: &Arc<Self>,
         begun: Instant,
@@ -103,7 +103,7 @@ impl SignInAttempts {
         deadline::sign_in(begun.elapsed(), work).await
     }
 
-    /// Takes a slot among the attempts of the client and among all.
+    /// Takes a slot of the client, and one of all sign-ins.
     async fn admit(
         &self,
         client: Option<Client>,
@@ -124,7 +124,7 @@ impl MetricsSource for SignInAttempts {
     }
 }
 
-/// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.
+/// Signs in, and audits the outcome even if the caller has disconnected.
 async fn audited_sign_in(
     sign_in: &SignIn,
     sign_in_request: &SignInRequest,

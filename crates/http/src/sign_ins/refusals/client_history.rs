@@ -1,50 +1,50 @@
-//! What is known of one client that sends codes, and what it may do for that.
+//! History of one client that sends codes, and the limits that follow from it.
 
 use crate::error::ApiError;
 use companion_domain::{model::CodeFingerprint, port::Standing};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// How many codes of one client may be in flight.
+/// Maximum number of codes of one client in flight.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
-/// How many codes in flight are in good standing before the first has turned out to be good.
+/// Codes in flight that are in good standing before the first one succeeded.
 const UNPROVEN: i64 = 4;
-/// For how many refused codes a good one makes up.
+/// Number of refused codes that a good one offsets.
 const CREDIT: u32 = 3;
 /// How long a client is remembered after its last code.
 const FORGET_AFTER: Duration = Duration::from_secs(600);
 
-/// How many refused codes a client may send.
+/// Limit of refused codes per client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     limit: u32,
-    /// How long it takes until one refusal is forgiven.
+    /// Time after which one refusal is forgiven.
     pub(super) interval: Duration,
 }
 
 impl Rules {
-    /// So many a minute.
+    /// Allows this many per minute.
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
         Self { limit: per_minute.get(), interval: Duration::from_secs(60) / per_minute.get() }
     }
 }
 
-/// What is known of one client.
+/// History of one client.
 ///
-/// Its refusals are limited: each is forgiven after a while, and good codes have them forgiven at once, so that those who
-/// sign in behind one address are not locked out by a few who send junk from there. Its standing is what its good codes
-/// make up for, less what was refused; time alone does not mend it, or slow junk would be as good as none.
+/// Its refusals are rate-limited. Each is forgiven after a while; good codes forgive some at once, so that users behind
+/// a shared address are not locked out by a few who send junk. Its balance is what its good codes offset, minus its
+/// refusals. Time alone does not restore the balance; otherwise slow junk would go unnoticed.
 #[derive(Debug)]
 pub(super) struct ClientHistory {
     /// When every refusal is forgiven.
     clean_at: Instant,
-    /// What its good codes make up for, less its refused ones.
+    /// Credit of its good codes minus its refused ones.
     balance: i64,
     /// When it last sent a code.
     last_seen: Instant,
     /// The codes in flight, each with the number of attempts that share it.
     pub(super) in_flight: HashMap<CodeFingerprint, usize>,
-    /// Notified whenever an attempt has ended.
+    /// Notified whenever an attempt ends.
     pub(super) ended: Arc<Notify>,
 }
 
@@ -54,12 +54,12 @@ impl ClientHistory {
         Self { clean_at: now, balance: 0, last_seen: now, in_flight, ended }
     }
 
-    /// Whether there is nothing to remember it for.
+    /// Whether nothing has to be remembered.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         self.in_flight.is_empty() && self.clean_at <= now && (self.balance == 0 || self.is_old(now))
     }
 
-    /// Notes that it sent a code. What is too long ago does not count any more.
+    /// Records that it sent a code. An old balance expires.
     pub(super) fn seen(&mut self, now: Instant) {
         if self.is_old(now) {
             self.balance = 0;
@@ -71,7 +71,7 @@ impl ClientHistory {
         now.saturating_duration_since(self.last_seen) >= FORGET_AFTER
     }
 
-    /// How many refusals it has left: at least one, or the time until it has one again.
+    /// Returns how many refusals it has left, or `RateLimited` with the time until it has one.
     pub(super) fn left(&self, rules: Rules, now: Instant) -> Result<u32, ApiError> {
         let Rules { limit, interval } = rules;
         let until_clean = self.clean_at.saturating_duration_since(now);
@@ -83,28 +83,28 @@ impl ClientHistory {
         Ok(left)
     }
 
-    /// How many of its codes may be in flight: for a client whose codes were refused, no more than it has refusals left.
+    /// Returns how many of its codes may be in flight. With a negative balance, that is at most its remaining refusals.
     pub(super) fn slots(&self, rules: Rules, now: Instant) -> Result<usize, ApiError> {
         let left = self.left(rules, now)?;
         Ok(if self.balance < 0 { MAX_IN_FLIGHT.min(left as usize) } else { MAX_IN_FLIGHT })
     }
 
-    /// The standing of its next code, beside those in flight.
+    /// Returns the standing of its next code, given those in flight.
     pub(super) fn standing(&self) -> Standing {
         let vouched = if self.balance < 0 { 0 } else { UNPROVEN + self.balance };
         let in_flight = i64::try_from(self.in_flight.len()).unwrap_or(i64::MAX);
         if in_flight < vouched { Standing::Good } else { Standing::Doubtful }
     }
 
-    /// A code of its was refused.
+    /// Records a refused code.
     pub(super) fn refused(&mut self, rules: Rules, now: Instant) {
         let clean_at = self.clean_at.max(now) + rules.interval;
-        // Whoever has used up everything cannot use up more.
+        // More refusals than the limit do not extend the wait.
         self.clean_at = clean_at.min(now + rules.interval * rules.limit);
         self.balance = (self.balance - 1).max(-i64::from(rules.limit));
     }
 
-    /// A code of its was good.
+    /// Records a good code.
     pub(super) fn good(&mut self, rules: Rules, now: Instant) {
         let made_up = rules.interval * CREDIT;
         self.clean_at = self.clean_at.checked_sub(made_up).map_or(now, |clean_at| clean_at.max(now));
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(history.standing(), Standing::Good);
         history.refused(rules, now);
         assert_eq!(history.standing(), Standing::Doubtful);
-        // Its refusals are all forgiven by then, but it is not forgotten what it sends.
+        // All refusals are forgiven by then, but the balance is still negative.
         let later = now + Duration::from_secs(599);
         history.seen(later);
         assert_eq!(history.left(rules, later).ok(), Some(30));

@@ -1,4 +1,4 @@
-//! How many codes one client may have in flight, and how many of them may be refused.
+//! Limits the codes of one client in flight, and how many of them may be refused.
 
 mod client_history;
 
@@ -20,16 +20,15 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Once there are so many clients, those are forgotten that have nothing to be remembered for.
+/// Number of clients above which idle ones are evicted.
 const MANY: usize = 10_000;
-/// And once there are so many, all are that have no code in flight.
+/// Number of clients above which all without a code in flight are evicted.
 const MOST: usize = 100_000;
-/// How long an attempt waits for those of the same client that are in flight.
+/// How long an attempt waits for a slot of its client.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// Keeps the history of each client. An attempt takes a slot at once, and gives it back when it has ended: so sending many
-/// at the same moment gains little. Attempts with one code share one slot, because at most one of them reaches the
-/// platform.
+/// The history of each client. An attempt takes a slot at once and returns it when it ends, so sending many at the same
+/// time gains little. Attempts with the same code share one slot, because at most one of them reaches the platform.
 pub(super) struct Refusals {
     rules: Rules,
     clients: Mutex<Clients>,
@@ -38,15 +37,15 @@ pub(super) struct Refusals {
 
 struct Clients {
     histories: HashMap<Client, ClientHistory>,
-    /// How many clients there may be before idle ones are evicted.
+    /// Number of clients at which idle ones are evicted next.
     capacity: usize,
 }
 
-/// An attempt that has begun. It holds a slot until it has ended; none where the client is not known.
+/// An attempt in progress. It holds a slot until it ends; `None` if the client is unknown.
 pub(super) struct Attempt {
-    /// Stands for the client, without its address.
+    /// Identifies the client without its address.
     pub(super) client: ClientMark,
-    /// What is known of it.
+    /// The client's standing.
     pub(super) standing: Standing,
     slot: Option<Slot>,
 }
@@ -55,7 +54,7 @@ struct Slot {
     refusals: Arc<Refusals>,
     client: Client,
     code: CodeFingerprint,
-    /// Whether another attempt with the same code had it first.
+    /// Whether another attempt with the same code took the slot first.
     shared: bool,
 }
 
@@ -65,13 +64,13 @@ enum Admission {
 }
 
 impl Refusals {
-    /// Allows so many refused codes a minute.
+    /// Allows this many refused codes per client and minute.
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
         let clients = Mutex::new(Clients { histories: HashMap::new(), capacity: MANY });
         Self { rules: Rules::new(per_minute), clients, hasher: RandomState::new() }
     }
 
-    /// Turns away a client that has used up its refusals.
+    /// Returns [`ApiError::RateLimited`] if the client has used up its refusals.
     pub(super) fn check(&self, client: Option<Client>) -> Result<(), ApiError> {
         let Some(client) = client else { return Ok(()) };
         let clients = self.clients();
@@ -79,7 +78,7 @@ impl Refusals {
         left.map_or(Ok(()), |left| left.map(|_| ()))
     }
 
-    /// Takes a slot for an attempt, as soon as there is one.
+    /// Takes a slot for an attempt. Waits up to three seconds for one, then returns [`ApiError::RateLimited`].
     pub(super) async fn admit(
         self: &Arc<Self>,
         client: Option<Client>,
@@ -103,7 +102,7 @@ impl Refusals {
         timeout(MAX_WAIT, admitted).await.unwrap_or(Err(ApiError::RateLimited(self.rules.interval)))
     }
 
-    /// Notes a refused code.
+    /// Records a refused code.
     pub(super) fn count(&self, client: Option<Client>) {
         if let Some(client) = client {
             let now = Instant::now();
@@ -147,14 +146,14 @@ impl Clients {
         if self.histories.len() >= MOST {
             self.histories.retain(|_, history| !history.in_flight.is_empty());
         }
-        // Where hardly any could be forgotten, looking again soon would only cost time.
+        // If hardly any could be evicted, sweeping again soon would only cost time.
         self.capacity = MANY.max(self.histories.len() * 2).min(MOST.max(self.histories.len() + MANY));
     }
 }
 
 impl Attempt {
-    /// Ends the attempt. Only what its sender has done counts: not the platform's failures, nor ours, nor a code that was
-    /// not even sent because someone else was first.
+    /// Ends the attempt. Only failures caused by the sender count: not those of the platform or of this service, nor a
+    /// code that another attempt sent first.
     pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
         let Some(slot) = self.slot.filter(|slot| !slot.shared) else { return };
         let Refusals { rules, .. } = *slot.refusals;
@@ -165,13 +164,13 @@ impl Attempt {
             Err(error) if blames_the_sender(error) => clients.history(slot.client, now).refused(rules, now),
             Err(_) => {}
         }
-        // Giving the slot back takes the lock.
+        // Dropping the slot takes the lock.
         drop(clients);
     }
 }
 
-/// Whether a sign-in failed by what was sent: a code that is no good, one that grants too little, or one whose tokens the
-/// platform did not accept a moment later, because the user has ended the authorisation meanwhile.
+/// Whether a sign-in failed because of what the client sent: an invalid code, one with too few scopes, or one whose
+/// tokens the platform rejected because the user revoked the authorisation meanwhile.
 fn blames_the_sender(error: &ApiError) -> bool {
     let token_refused = |cause: &IdentityError| cause.kind == IdentityErrorKind::TokenRefused;
     match error {
