@@ -1,25 +1,25 @@
-//! Companion over HTTP: what every API shares, and the five public endpoints, on actix-web.
+//! HTTP layer of Companion on actix-web: what every API shares, and the five public endpoints.
 //!
-//! This crate knows paths, headers, status codes and JSON. It must never know an adapter: whatever it needs comes in
-//! as a use case or a port of `companion-domain`, chosen by the composition root.
+//! This crate knows paths, headers, status codes and JSON. It must never know an adapter: every dependency is a use
+//! case or a port of `companion-domain`, chosen by the composition root.
 //!
-//! | module | what lives there, the deepest first |
+//! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
-//! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
-//! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
-//! | [`event_stream`] | answers without an end |
-//! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
-//! | [`openapi`] | what the OpenAPI document says of every operation |
-//! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
-//! | [`Tls`], [`Shell`], [`serve`] | all of that around one API, and listening |
-//! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
-//! | `public` | one file for each public endpoint, with its description, and all of them as [`PublicDocument`] |
+//! | `repeated`, `client`, `origin` | deduplicated log lines; the client address and web origin of a request |
+//! | [`error`], [`envelope`] | the table of all errors; the JSON envelope |
+//! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | parsing and routing requests, their deadlines and concurrency limits |
+//! | [`event_stream`] | server-sent events |
+//! | [`metrics`], `edge`, [`audit`] | metrics; the outermost middleware; the audit trail |
+//! | [`openapi`] | parts of the OpenAPI document that all operations share |
+//! | [`SignInAttempts`] | sign-in: limits, metrics and audit |
+//! | [`Tls`], [`Shell`], [`serve`] | TLS, the wrapper around one API, and the server |
+//! | [`wire`], `projection` | JSON shapes of public responses; responses rendered in advance |
+//! | `public` | one file per public endpoint with its OpenAPI description, collected in [`PublicDocument`] |
 //!
-//! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) with its
-//! description above it and its shapes in `wire`, and name it in `public::routes` and in [`PublicDocument`]. The tests
-//! compare the routes with the document, and real answers with its schemas. Another API, as the management API is one, puts
-//! its own routes into a [`Shell`].
+//! To add an endpoint, write its handler in its own file: it extracts, calls one use case and maps the result. Put its
+//! OpenAPI description above it and its shapes into `wire`, then list it in `public::routes` and in [`PublicDocument`].
+//! Tests compare the routes with the document, and real responses with its schemas. Another API, such as the management
+//! API, puts its own routes into a [`Shell`].
 #![warn(missing_docs)]
 
 pub mod audit;

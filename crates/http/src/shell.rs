@@ -1,4 +1,4 @@
-//! What stands around every API: the edge, the audit trail, and what the log and the metrics count.
+//! Wraps an API in what all APIs share: the edge, the audit trail, metrics and connection limits.
 
 use crate::{
     audit::Trail,
@@ -19,7 +19,7 @@ use actix_web::{
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
 
-/// What an API is to actix-web: requests in, whole answers out.
+/// An actix-web application: takes requests, returns complete responses.
 pub trait Application:
     ServiceFactory<
         ServiceRequest,
@@ -42,29 +42,29 @@ impl<T> Application for T where
 {
 }
 
-/// How an API meets its callers.
+/// Settings of the shell of an API.
 pub struct ShellSettings {
-    /// What metrics call the listener.
+    /// Name of the listener in metrics.
     pub listener: &'static str,
-    /// The paths that metrics tell apart.
+    /// The paths that metrics distinguish.
     pub paths: Vec<&'static str>,
-    /// Pages of these origins may read answers.
+    /// Origins that may read responses (CORS).
     pub allowed_origins: Vec<Origin>,
-    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    /// Largest request body, in bytes, that is read and discarded to keep the connection alive.
     pub body_limit: usize,
-    /// Whether each request is worth a line in the log.
+    /// Whether each request is logged.
     pub access_log: bool,
-    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
     pub tls: bool,
-    /// Proxies of ours, whose word about the client's address counts.
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
-    /// Dates requests.
+    /// Times requests.
     pub clock: Arc<dyn Clock>,
-    /// Names them.
+    /// Generates request ids.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// What stands around an API. Clones are the same.
+/// What all APIs share. Clones share its state.
 #[derive(Clone)]
 pub struct Shell {
     edge: Edge,
@@ -75,7 +75,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// The shell of an API.
+    /// Creates the shell of an API.
     #[must_use]
     pub fn new(settings: ShellSettings) -> Self {
         let requests = Arc::new(RequestMetrics::new(settings.listener, settings.paths));
@@ -97,26 +97,26 @@ impl Shell {
         Self { edge, trail: Trail::new(), proxies: settings.trusted_proxies, requests, connections }
     }
 
-    /// The same, with answers that are given before a request is routed.
+    /// Adds a source of responses from memory, asked before a request is routed.
     pub(crate) fn with_ready(mut self, ready: Arc<dyn ReadyAnswers>) -> Self {
         self.edge.ready = Some(ready);
         self
     }
 
-    /// The same, with errors as pages.
+    /// Renders errors as pages instead of envelopes.
     #[must_use]
     pub fn with_error_pages(mut self, pages: Arc<dyn ErrorPages>) -> Self {
         self.edge.error_pages = Some(pages);
         self
     }
 
-    /// The outermost layer of the application, to be wrapped around all others.
+    /// Returns the outermost middleware, which must wrap all others.
     #[must_use]
     pub fn edge(&self) -> Edge {
         self.edge.clone()
     }
 
-    /// Adds what handlers find beside their own data, and the answer of paths that do not exist.
+    /// Adds shared application data, and the response of unknown paths.
     pub fn configure(&self, config: &mut ServiceConfig) {
         config
             .app_data(self.trail.clone())
@@ -124,7 +124,7 @@ impl Shell {
             .default_service(web::to(routing::not_found));
     }
 
-    /// What was answered, and how fast, and who was connected.
+    /// Returns the metrics of requests and connections.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         let (requests, connections): (Arc<dyn MetricsSource>, Arc<dyn MetricsSource>) =
@@ -132,22 +132,22 @@ impl Shell {
         Arc::new(vec![requests, connections])
     }
 
-    /// Waits until the listener comes to its end. Answers without an end of their own end then.
+    /// Waits until the listener begins to shut down. Streams end then.
     pub fn closing(&self) -> impl Future<Output = ()> + use<> {
         self.drain().clone().reached(Stage::Closing)
     }
 
-    /// Who may connect.
+    /// Returns the connection limiter.
     pub(crate) fn admission(&self) -> &Admission {
         &self.connections.admission
     }
 
-    /// How it comes to its end.
+    /// Returns the shutdown state.
     pub(crate) fn drain(&self) -> &Drain {
         &self.edge.settings.drain
     }
 
-    /// What is counted for the log and not told yet.
+    /// Returns the deduplicated log lines that are not yet summarised.
     pub(crate) fn summaries(&self) -> Summaries {
         let EdgeSettings { failures, slow, .. } = &*self.edge.settings;
         [self.trail.refusals.clone(), failures.clone(), slow.clone()]

@@ -1,4 +1,4 @@
-//! Listings as bytes, of users who come again.
+//! Rendered guild listings of recent users.
 
 use actix_web::web::Bytes;
 use companion_domain::{model::UserId, port::Listing};
@@ -9,13 +9,13 @@ use quick_cache::{
 };
 use std::sync::Arc;
 
-/// What an entry takes besides its bytes.
+/// Bytes of an entry besides its body.
 const ENTRY: u64 = 128;
-/// About what a rendered listing takes.
+/// Typical size of a rendered listing.
 const USUAL: u64 = 4096;
 
-/// Rendered listings by user, within a bound of memory. One counts as long as the listing that it was rendered from is the
-/// very same.
+/// Rendered listings by user, bounded in bytes. An entry is valid only for the very instance of the listing it was
+/// rendered from.
 pub(crate) struct RenderedListings(Cache<UserId, Rendered, ByLength, RandomState>);
 
 #[derive(Clone)]
@@ -25,14 +25,14 @@ struct Rendered {
 }
 
 impl RenderedListings {
-    /// Room for so many bytes.
+    /// Creates a cache bounded to this many bytes.
     pub(crate) fn new(memory: u64) -> Self {
         let expected = usize::try_from(memory / USUAL).unwrap_or(usize::MAX);
         let hasher = RandomState::default();
         Self(Cache::with(expected.max(64), memory, ByLength, hasher, DefaultLifecycle::default()))
     }
 
-    /// The body of this listing: the one at hand, or what `render` gives.
+    /// Returns the body of this listing, from the cache or rendered by `render`.
     pub(crate) fn get_or_render<E>(
         &self,
         user: UserId,
@@ -42,7 +42,7 @@ impl RenderedListings {
         if let Some(rendered) = self.0.get(&user).filter(|rendered| Arc::ptr_eq(&rendered.listing, listing)) {
             return Ok(rendered.body);
         }
-        // What was room to grow while it was rendered would be kept along with it.
+        // Drops spare capacity, which would otherwise stay allocated with the entry.
         let body = Bytes::from(Vec::from(render()?).into_boxed_slice());
         self.0.insert(user, Rendered { listing: Arc::clone(listing), body: body.clone() });
         Ok(body)

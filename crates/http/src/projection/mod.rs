@@ -1,7 +1,7 @@
-//! Public answers kept in memory, ready to send.
+//! Public responses kept in memory.
 //!
-//! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
-//! long as a part was never loaded there is nothing to answer with.
+//! A subscriber of the change feed keeps them current. Requests only read them and wait for neither the store nor a
+//! writer. Until its first load, a part is `None`.
 
 pub(crate) mod feedback;
 mod listings;
@@ -26,7 +26,7 @@ use companion_domain::{
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-/// The public answers of this process.
+/// The public responses of this process.
 pub struct Projections {
     show_team: Arc<ShowTeam>,
     report_status: Arc<ReportStatus>,
@@ -34,13 +34,13 @@ pub struct Projections {
     clusters: ArcSwapOption<Clusters>,
     status: ArcSwapOption<RenderedStatus>,
     pub(crate) feedback: FeedbackProjection,
-    /// Read anew for each request.
+    /// Kinds that are read from the store for each request.
     elsewhere: BTreeSet<Kind>,
 }
 
 impl Projections {
-    /// Projections of what these use cases show, led along the change feed by them. Nothing is loaded before the first
-    /// news; what takes long is loaded beside the requests.
+    /// Creates projections and subscribes them to changes. They load with the first change batch; large parts load in
+    /// the background.
     #[must_use]
     pub fn of(use_cases: &UseCases, scheduler: Arc<dyn Scheduler>) -> Arc<Self> {
         let projections = Arc::new(Self {
@@ -59,12 +59,12 @@ impl Projections {
         projections
     }
 
-    /// Whether things of this kind are kept in memory. Otherwise [`read`](Self::read) them for each request.
+    /// Whether records of this kind are kept in memory. If not, call [`read`](Self::read) for each request.
     pub(crate) fn has(&self, kind: Kind) -> bool {
         !self.elsewhere.contains(&kind)
     }
 
-    /// Reads the team or the status anew, if it is kept elsewhere.
+    /// Reads the team or the status from the store, if it is not kept in memory.
     pub async fn read(&self, kind: Kind) -> Result<(), StoreError> {
         match kind {
             kind if self.has(kind) => Ok(()),
@@ -74,25 +74,24 @@ impl Projections {
         }
     }
 
-    /// The team, once it was loaded.
+    /// Returns the rendered team, if loaded.
     pub(crate) fn team(&self) -> Guard<Option<Arc<RenderedTeam>>> {
         self.team.load()
     }
 
-    /// Who is in the team, once that was loaded.
+    /// Returns the team members, if loaded.
     #[must_use]
     pub fn team_members(&self) -> Option<Arc<[TeamMember]>> {
         self.team.load().as_ref().map(|team| Arc::clone(&team.members))
     }
 
-    /// A few kind words at random, where all of them are in memory.
+    /// Returns a few positive entries at random, if all of them are in memory.
     #[must_use]
     pub fn picked_feedback(&self, clock: &dyn Clock) -> Option<Vec<ShownFeedback>> {
         ShownFeedback::of_answer(&self.feedback.pick(clock)?)
     }
 
-    /// How this build and the bot are at this moment, once the bot's reports were loaded. It is rendered anew by the first
-    /// request after it has changed.
+    /// Returns the status at this moment, if the bot's reports are loaded. The first request after a change renders it.
     pub(crate) fn status(
         &self,
         build: &BuildInfo,
@@ -112,13 +111,13 @@ impl Projections {
         Some(rendered)
     }
 
-    /// What every cluster of the bot said last, once that was loaded.
+    /// Returns the last report of every cluster, if loaded.
     #[must_use]
     pub fn clusters(&self) -> Option<Arc<Clusters>> {
         self.clusters.load_full()
     }
 
-    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in.
+    /// Returns clusters that have not reported for `length`, each with the time of its last report.
     #[must_use]
     pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {
         let clusters = self.clusters.load();
@@ -133,7 +132,7 @@ impl Projections {
     }
 
     async fn load_clusters(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
-        // ChangeBatch come one after the other, so nobody else writes between the two.
+        // Batches are delivered one at a time, so there is no other writer between load and store.
         let earlier = self.clusters.load_full();
         let clusters = self.report_status.clusters(earlier.as_deref(), batch).await?;
         self.clusters.store(Some(Arc::new(clusters)));

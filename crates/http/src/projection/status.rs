@@ -1,4 +1,4 @@
-//! The status as bytes, but for what concerns one request alone.
+//! The rendered status, except for the latency of a request.
 
 use crate::{build_info::BuildInfo, envelope, wire};
 use actix_web::web::Bytes;
@@ -8,24 +8,24 @@ use companion_domain::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// What stands where a request's own latency belongs.
+/// Placeholder of the latency in the rendered status.
 const NO_LATENCY: wire::Latency = wire::Latency { response: None, process: 0.0 };
-/// Room for a latency in digits.
+/// Capacity reserved for a rendered latency.
 const LATENCY: usize = 96;
 
-/// The status around the latency of a request.
+/// The rendered status before and after the latency.
 pub(crate) struct RenderedStatus {
-    /// What it was made of.
+    /// The reports it was rendered from.
     clusters: Arc<Clusters>,
     holds: Holds,
-    /// When a cluster falls silent, in monotonic time.
+    /// When the next cluster counts as silent, in monotonic time.
     silent_at: Option<Duration>,
     before: Vec<u8>,
     after: Vec<u8>,
 }
 
 impl RenderedStatus {
-    /// Renders the status of these clusters as of this moment.
+    /// Renders the status of these clusters at this moment.
     pub(super) fn new(
         build: &BuildInfo,
         clusters: Arc<Clusters>,
@@ -37,14 +37,14 @@ impl RenderedStatus {
         Ok(Self { clusters, holds, silent_at, before, after })
     }
 
-    /// Whether it is still the status of these clusters.
+    /// Whether it is still current for these clusters.
     pub(super) fn is_of(&self, clusters: &Arc<Clusters>, moment: Moment) -> bool {
         Arc::ptr_eq(&self.clusters, clusters)
             && self.holds.dates.contains(&moment.now)
             && self.silent_at.is_none_or(|silent_at| moment.monotonic < silent_at)
     }
 
-    /// The body of an answer to a request with this latency.
+    /// Returns the response body with this latency.
     pub(crate) fn body(&self, latency: &wire::Latency) -> Result<Bytes, serde_json::Error> {
         let Self { before, after, .. } = self;
         let mut body = Vec::with_capacity(before.len() + LATENCY + after.len());
@@ -64,8 +64,8 @@ fn whole(build: &BuildInfo, bot: &BotStatus, latency: wire::Latency) -> Result<B
     envelope::success("The service is online.", status)
 }
 
-/// What stands before and after the first object like this. No text inside a status can look like one: its quotes would be
-/// escaped.
+/// Splits `whole` around the first occurrence of `object`. No string in a status can contain it, because its quotes
+/// would be escaped.
 fn split(whole: &[u8], object: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let at = whole.windows(object.len()).position(|window| window == object).unwrap_or(whole.len());
     let (before, rest) = whole.split_at_checked(at).unwrap_or((whole, &[]));

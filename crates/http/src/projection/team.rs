@@ -1,4 +1,4 @@
-//! The team as bytes.
+//! The rendered team.
 
 use crate::{envelope, wire};
 use actix_web::{
@@ -10,7 +10,7 @@ use companion_domain::{model::TeamMember, port::StoreError};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
-/// The team, the body of the answer, and a tag that changes whenever the body does.
+/// The team, its response body, and an entity tag derived from the body.
 pub(crate) struct RenderedTeam {
     pub(crate) members: Arc<[TeamMember]>,
     pub(crate) body: Bytes,
@@ -28,10 +28,10 @@ impl RenderedTeam {
         Ok(Self { members: team.into(), body, etag })
     }
 
-    /// Whether the caller has these bytes already. As RFC 9110 wants it, weak tags count too.
+    /// Whether `If-None-Match` contains the tag. Weak tags match too, as RFC 9110 requires.
     pub(crate) fn is_known_to(&self, headers: &HeaderMap) -> bool {
         let lists = headers.get_all(header::IF_NONE_MATCH).filter_map(|value| value.to_str().ok());
-        // Our tag has no comma in it, so splitting at commas finds it wherever it stands.
+        // The tag contains no comma, so splitting at commas finds it.
         let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
         tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == self.etag.as_bytes())
     }

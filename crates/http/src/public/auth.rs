@@ -1,4 +1,4 @@
-//! `POST /auth`: a code becomes a session. `DELETE /auth`, where it is switched on: a session ends.
+//! `POST /auth` exchanges a code for a session. `DELETE /auth`, off by default, ends a session.
 
 use super::settings::PublicContext;
 use crate::{
@@ -20,7 +20,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::model::WebUrl;
 use tokio::time::Instant;
 
-/// The path, with or without signing out.
+/// Returns the resource, with or without `DELETE`.
 pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
     if sign_out {
         routing::resource(path, "POST, DELETE, OPTIONS")
@@ -33,7 +33,7 @@ pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
 
 /// Exchange the identity provider's code for a session
 ///
-/// A code opens one session, for the first who posts it. Pages may call this from configured origins only.
+/// A code opens one session, for the first request that posts it. Pages may call this from configured origins only.
 #[utoipa::path(
     post, path = "/auth", operation_id = "createSession", tag = "public",
     security(("IdpCode" = [])),
@@ -47,7 +47,7 @@ pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
         (
             "Idp-Code-Verifier" = Option<String>,
             Header,
-            description = "The PKCE verifier, where the sign-in was begun with a challenge.",
+            description = "The PKCE verifier, if the sign-in was begun with a challenge.",
             pattern = "^[A-Za-z0-9._~-]{43,128}$",
         ),
     ),
@@ -74,7 +74,7 @@ pub(crate) async fn sign_in(
     envelope::answer("The session was created.", NewSession::from(&signed_in), Private::VALUE)
 }
 
-/// Reads the request to its end, so that a client that is slow to send holds no slot meanwhile.
+/// Reads the whole request before it takes a slot, so that a slow client holds none.
 async fn read_code(
     context: &PublicContext,
     request: &HttpRequest,
@@ -102,7 +102,7 @@ async fn sign_out(
     envelope::answer("The session has ended.", Nothing {}, Private::VALUE)
 }
 
-/// The configured origin that the caller names, if it names any. Pages of other origins are turned away.
+/// Returns the configured origin of the caller, or `None` if it sends no `Origin`. Other origins are refused.
 fn welcome<'a>(context: &'a PublicContext, request: &HttpRequest) -> Result<Option<&'a Origin>, ApiError> {
     match Caller::of(request.headers(), &context.settings.allowed_origins) {
         Caller::Unnamed => Ok(None),
@@ -111,8 +111,7 @@ fn welcome<'a>(context: &'a PublicContext, request: &HttpRequest) -> Result<Opti
     }
 }
 
-/// Where the platform sends this caller's users back to. Where no address is configured for it, the platform would
-/// refuse the exchange anyway.
+/// Returns the redirect URL of this origin. Without a configured one, the platform would refuse the exchange anyway.
 fn redirect_for<'a>(context: &'a PublicContext, origin: Option<&Origin>) -> Result<&'a WebUrl, ApiError> {
     match &context.settings.redirects {
         Redirects::NotConfigured => Err(ApiError::SignInNotConfigured),

@@ -1,4 +1,4 @@
-//! `GET /feedback`: a few kind words, at random.
+//! `GET /feedback`: a few positive entries at random.
 
 use super::settings::PublicContext;
 use crate::{
@@ -17,7 +17,7 @@ use actix_web::{
 };
 use std::time::Duration;
 
-/// How long the store may take to pick where memory can stand in for it.
+/// How long the store may take to pick before entries from memory replace its answer.
 const STAND_IN_AFTER: Duration = Duration::from_millis(250);
 
 /// What people like about the bot
@@ -26,7 +26,7 @@ const STAND_IN_AFTER: Duration = Duration::from_millis(250);
     responses(
         (
             status = 200,
-            description = "Five entries rated 4 or 5 at random, or all where there are fewer.",
+            description = "Five entries rated 4 or 5 at random, or all if there are fewer.",
             body = inline(PickedFeedback<'_>),
         ),
         Everywhere,
@@ -44,7 +44,7 @@ pub(crate) async fn pick(
     }
 }
 
-/// The same before routing.
+/// Returns the response from memory, before routing.
 pub(super) fn ready(context: &PublicContext, _: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
     from_memory(context).map(answered)
 }
@@ -57,7 +57,7 @@ fn from_memory(context: &PublicContext) -> Option<Bytes> {
     context.projections.feedback.pick(&*context.clock)
 }
 
-/// Lets the store pick. Where it cannot, what was in memory last stands in.
+/// Picks from the store. If that fails, returns the last entries that were in memory.
 async fn from_store(context: &PublicContext, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
     let feedback = &context.projections.feedback;
     let picking = context.use_cases.pick_feedback.pick();

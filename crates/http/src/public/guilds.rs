@@ -42,7 +42,7 @@ pub(crate) async fn list(
     listed(&context, session.user, &listing)
 }
 
-/// The same before routing, where nothing has to be waited for or recorded.
+/// Returns the response from the caches, before routing. `None` if anything is missing, stale or has to be audited.
 pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
     let token = headers::token(request.headers()).ok()?;
     let user = context.use_cases.authenticate.cached(token)?.user;

@@ -28,7 +28,7 @@ use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
 use utoipa::OpenApi;
 
-/// The public API, ready to be served any number of times.
+/// The public API. It can be served any number of times.
 #[derive(Clone)]
 pub struct PublicApi {
     context: web::Data<PublicContext>,
@@ -36,7 +36,7 @@ pub struct PublicApi {
 }
 
 impl PublicApi {
-    /// The public API over these use cases.
+    /// Creates the public API over these use cases.
     #[must_use]
     pub fn new(
         use_cases: PublicUseCases,
@@ -72,7 +72,7 @@ impl PublicApi {
         Self { shell: shell.with_ready(context.clone().into_inner()), context }
     }
 
-    /// What it counts, for the management API to show.
+    /// Returns its metrics, for the management API.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         let sign_ins: Arc<dyn MetricsSource> = self.context.sign_ins.clone();
@@ -80,14 +80,14 @@ impl PublicApi {
         Arc::new(vec![self.shell.metrics(), sign_ins, projections])
     }
 
-    /// Signs users in, for other listeners that do so too.
+    /// Returns the sign-in service, which other listeners share.
     #[must_use]
     pub fn sign_ins(&self) -> Arc<SignInAttempts> {
         self.context.sign_ins.clone()
     }
 
-    /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts
-    /// around them.
+    /// Adds the routes to an application. Their responses are complete only behind the edge, which [`app`](Self::app)
+    /// adds.
     pub fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
         config.app_data(self.context.clone());
@@ -96,22 +96,22 @@ impl PublicApi {
         }
     }
 
-    /// The whole application, for a server or for a test.
+    /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
         App::new().wrap(self.shell.edge()).configure(|config| self.configure(config))
     }
 }
 
-/// A path, and what answers there.
+/// A path and its handlers.
 struct Route {
     path: &'static str,
-    /// Its handlers, with or without signing out.
+    /// The resource, with or without sign-out.
     resource: fn(&'static str, bool) -> Resource,
-    /// What reading it gives where nothing but memory is needed.
+    /// Returns the response to a read if it is in memory.
     ready: fn(&PublicContext, &HttpRequest, &Receipt) -> Option<HttpResponse>,
 }
 
-/// All of them. A test compares the document with it.
+/// All routes. A test compares the OpenAPI document with them.
 const ROUTES: [Route; 5] = [
     Route { path: "/", resource: |path, _| reading(path, status::report), ready: status::ready },
     Route { path: "/auth", resource: auth::resource, ready: |_, _, _| None },
@@ -128,8 +128,7 @@ impl ReadyAnswers for PublicContext {
     }
 }
 
-/// The public API's part of the OpenAPI document: five operations and the shapes of their answers. `DELETE /auth` is not in
-/// it, because it is switched off by default.
+/// The public API's part of the OpenAPI document. It does not contain `DELETE /auth`, which is off by default.
 #[derive(OpenApi)]
 #[openapi(
     paths(status::report, auth::sign_in, guilds::list, feedback::pick, team::show),

@@ -15,12 +15,12 @@ use companion_domain::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// What the public API does.
+/// The use cases of the public API.
 #[derive(Clone)]
 pub struct PublicUseCases {
     /// Signs users in.
     pub sign_in: Arc<SignIn>,
-    /// Recognises sessions.
+    /// Authenticates sessions.
     pub authenticate: Arc<Authenticate>,
     /// Lists guilds.
     pub list_guilds: Arc<ListGuilds>,
@@ -42,34 +42,34 @@ impl From<&UseCases> for PublicUseCases {
     }
 }
 
-/// How the public API behaves.
+/// Settings of the public API.
 #[derive(Debug, Clone)]
 pub struct PublicSettings {
-    /// Pages of these origins may read answers and sign users in.
+    /// Origins that may read responses and sign users in.
     pub allowed_origins: Vec<Origin>,
-    /// Where the platform sends users back to.
+    /// OAuth redirect URLs.
     pub redirects: Redirects,
     /// Whether `DELETE /auth` ends a session.
     pub sign_out: bool,
-    /// The largest request body that is read, in bytes.
+    /// Largest request body, in bytes.
     pub body_limit: usize,
-    /// What `GET /` says about the running version.
+    /// The running version, shown by `GET /`.
     pub build: BuildInfo,
-    /// Where pictures are, for guilds without an icon.
+    /// Server of the default icons of guilds.
     pub pictures: PictureServer,
-    /// Whether each request is worth a line in the log.
+    /// Whether each request is logged.
     pub access_log: bool,
-    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
     pub tls: bool,
-    /// Proxies of ours, whose word about the client's address counts.
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
-    /// How many refused codes one client may send in a minute.
+    /// Refused codes per client and minute.
     pub refused_codes_per_minute: NonZeroU32,
-    /// How much memory rendered listings may take, in bytes.
+    /// Memory for rendered listings, in bytes.
     pub rendered_listings: u64,
 }
 
-/// The use cases, the public answers kept in memory, and how the API behaves.
+/// Context of the handlers.
 pub(crate) struct PublicContext {
     pub(super) use_cases: PublicUseCases,
     pub(super) projections: Arc<Projections>,
@@ -77,8 +77,8 @@ pub(crate) struct PublicContext {
     pub(super) listings: RenderedListings,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sign_ins: Arc<SignInAttempts>,
-    /// The way to storage.
+    /// Limits requests that wait for the store.
     pub(super) storage: Gate,
-    /// The way to newer lists of the platform.
+    /// Limits requests that wait for a newer list of the platform.
     pub(super) newer_lists: Gate,
 }

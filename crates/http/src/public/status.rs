@@ -1,4 +1,4 @@
-//! `GET /`: how the service and the bot are.
+//! `GET /`: status of the service and the bot.
 
 use super::settings::PublicContext;
 use crate::{
@@ -21,13 +21,13 @@ use std::time::Duration;
         "Sent-Epoch" = Option<String>,
         Header,
         description = "When the request was sent, in seconds since 1970 with an optional fraction, for \
-                       `latency.response`. What cannot be read counts as not sent.",
+                       `latency.response`. A malformed value is ignored.",
         example = "1700000000.25",
     )),
     responses(
         (
             status = 200,
-            description = "How both are.",
+            description = "The status of both.",
             body = wire::Status<'_>,
             headers(("Cache-Control" = inline(NoCache))),
         ),
@@ -44,7 +44,7 @@ pub(crate) async fn report(
     reported(&context, &request, Receipt::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
 }
 
-/// The same before routing.
+/// Returns the response from memory, before routing.
 pub(super) fn ready(
     context: &PublicContext,
     request: &HttpRequest,
@@ -56,7 +56,7 @@ pub(super) fn ready(
     reported(context, request, Some(receipt))?.ok()
 }
 
-/// The status; nothing before it was loaded.
+/// Renders the status. Returns `None` if it is not loaded yet.
 fn reported(
     context: &PublicContext,
     request: &HttpRequest,
@@ -68,7 +68,7 @@ fn reported(
     Some(body.map(|body| envelope::answer_with(body, NoCache::VALUE)).map_err(ApiError::from))
 }
 
-/// How long this request has taken so far.
+/// Measures this request up to now.
 fn latency(request: &HttpRequest, receipt: Option<&Receipt>, moment: Moment) -> wire::Latency {
     let taken = receipt.map_or(Duration::ZERO, |receipt| receipt.taken_at(moment.monotonic));
     let since_sent = |sent: f64| milliseconds(micros(moment.now.before(taken).micros()) - sent * 1e6);

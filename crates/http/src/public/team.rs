@@ -22,7 +22,7 @@ use companion_domain::change::Kind;
     params((
         "If-None-Match" = Option<String>,
         Header,
-        description = "Tags of the answers that the caller has, or `*`.",
+        description = "Entity tags that the caller has cached, or `*`.",
         example = "\"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU\"",
     )),
     responses(
@@ -34,7 +34,7 @@ use companion_domain::change::Kind;
         ),
         (
             status = 304,
-            description = "The caller has the newest answer already.",
+            description = "The caller's copy is current.",
             headers(("ETag" = String), ("Cache-Control" = inline(ForAMinute))),
         ),
         Everywhere,
@@ -50,12 +50,12 @@ pub(crate) async fn show(
     shown(&context, &request).ok_or_else(ApiError::not_loaded)
 }
 
-/// The same before routing.
+/// Returns the response from memory, before routing.
 pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
     if context.projections.has(Kind::Team) { shown(context, request) } else { None }
 }
 
-/// The team, or that the caller has it already; nothing before it was loaded.
+/// Renders the team, or 304 if the caller's copy is current. Returns `None` if it is not loaded yet.
 fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
     let team = context.projections.team();
     let team = team.as_ref()?;

@@ -1,7 +1,6 @@
-//! Rendered entries in pages, and the place of each by its id.
+//! Rendered entries in pages, indexed by id.
 //!
-//! A page that a snapshot has too is copied before it is changed, once for all changes until the next snapshot. So a
-//! snapshot stays as it was, for as long as anyone reads it.
+//! A page shared with a snapshot is copied before it is changed, at most once per snapshot. So snapshots are immutable.
 
 use companion_domain::model::FeedbackId;
 use hashbrown::{
@@ -13,17 +12,17 @@ use std::{
     sync::Arc,
 };
 
-/// How many entries a page has. A change copies a page and the pointers to all: of a million entries, that is the least
-/// at some hundreds.
+/// Entries per page. A change copies one page and the pointers to all pages; for a million entries, some hundreds per
+/// page minimise that.
 const PAGE: usize = if cfg!(test) { 8 } else { 256 };
 
-/// One entry: what is sent of it, and the id that it is known by.
+/// An entry: its JSON and its id.
 struct Entry<'a> {
     json: &'a [u8],
     id: &'a [u8],
 }
 
-/// Entries at places from 0 on, without holes. All pages are full but the last. Clones share their pages.
+/// Entries at contiguous positions from 0. All pages but the last are full. Clones share pages.
 #[derive(Clone, Default)]
 pub(super) struct Pages(Vec<Arc<Page>>);
 
@@ -33,13 +32,13 @@ impl Pages {
         self.0.len() * PAGE + last - PAGE
     }
 
-    /// What the pages take in memory.
+    /// Returns the memory of the pages, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let page = |page: &Arc<Page>| page.bytes.capacity() + page.ends.capacity() * size_of::<Ends>();
         self.0.iter().map(page).sum()
     }
 
-    /// What is sent of the entry at this place.
+    /// Returns the JSON of the entry at this position.
     pub(super) fn json(&self, place: usize) -> Option<&[u8]> {
         self.get(place).map(|entry| entry.json)
     }
@@ -48,7 +47,7 @@ impl Pages {
         self.0.get(place / PAGE)?.get(place % PAGE)
     }
 
-    /// Puts an entry in the place of another, or behind the last.
+    /// Replaces the entry at `place`, or appends one.
     fn set(&mut self, place: usize, entry: Entry<'_>) {
         if place / PAGE == self.0.len() {
             self.0.push(Arc::default());
@@ -58,7 +57,7 @@ impl Pages {
         }
     }
 
-    /// Takes the last entry off. Returns what is sent of it, and its id.
+    /// Removes the last entry. Returns its JSON and id.
     fn pop(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         let page = Arc::make_mut(self.0.last_mut()?);
         let popped = page.pop();
@@ -69,14 +68,14 @@ impl Pages {
     }
 }
 
-/// Entries one behind the other, in one allocation.
+/// Consecutive entries in one allocation.
 #[derive(Clone, Default)]
 struct Page {
     bytes: Vec<u8>,
     ends: Vec<Ends>,
 }
 
-/// Where an entry ends: first what is sent of it, then its id.
+/// End offsets of an entry's JSON and of the id that follows it.
 #[derive(Clone, Copy)]
 struct Ends {
     json: usize,
@@ -98,7 +97,7 @@ impl Page {
         let begin = self.begin(index);
         let end = self.ends.get(index).map_or(begin, |ends| ends.id);
         if self.ends.len() == PAGE {
-            // Otherwise it would get room for as much again.
+            // `reserve` would double the capacity instead.
             self.bytes.reserve_exact(json.len() + id.len());
         }
         self.bytes.splice(begin..end, json.iter().chain(id).copied());
@@ -112,7 +111,7 @@ impl Page {
             later.id = later.id - end + ends.id;
         }
         if self.ends.len() == PAGE {
-            // Nothing is added to it any more.
+            // A full page gets no more entries.
             self.bytes.shrink_to_fit();
         }
     }
@@ -124,7 +123,7 @@ impl Page {
     }
 }
 
-/// Entries that can be found by their id. Only the writer has it: readers need no more than the pages.
+/// Entries indexed by id. Only the writer has it; readers need only the pages.
 #[derive(Default)]
 pub(super) struct Entries {
     pages: Pages,
@@ -132,7 +131,7 @@ pub(super) struct Entries {
     hasher: RandomState,
 }
 
-/// The place of an entry, and the hash of its id, so that the index grows without reading the pages.
+/// The position of an entry. The hash of its id is kept so that the index can grow without reading pages.
 struct Known {
     hash: u32,
     place: u32,
@@ -148,7 +147,7 @@ impl Known {
     }
 }
 
-/// The hash as the index needs it: it uses the lowest and the highest bits.
+/// Widens the hash for the index, which uses the lowest and the highest bits.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
@@ -158,12 +157,12 @@ impl Entries {
         &self.pages
     }
 
-    /// What the index takes in memory.
+    /// Returns the memory of the index, in bytes.
     pub(super) fn index_bytes(&self) -> usize {
         self.index.allocation_size()
     }
 
-    /// Has this entry as it is now: what is sent of it, or nothing. Where one goes, the last moves into its place.
+    /// Inserts, replaces or, with `None`, removes an entry. On removal, the last entry moves to its position.
     pub(super) fn apply(&mut self, id: &FeedbackId, json: Option<&[u8]>) {
         let Self { pages, index, hasher } = self;
         let id = id.as_str().as_bytes();
@@ -199,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    /// What is sent of each entry by its id. Every entry is there once, and pages are full but the last.
+    /// Returns the JSON of each entry by id. Asserts that ids are unique and all pages but the last are full.
     fn all(pages: &Pages) -> HashMap<String, String> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let entries = (0..pages.len()).map(|place| pages.get(place).unwrap());
@@ -212,7 +211,7 @@ mod tests {
         all
     }
 
-    /// How many pages of the one are not in the other.
+    /// Returns how many pages of `one` are not shared with `other`.
     fn copied(one: &Pages, other: &Pages) -> usize {
         one.0.iter().filter(|page| !other.0.iter().any(|other| Arc::ptr_eq(page, other))).count()
     }

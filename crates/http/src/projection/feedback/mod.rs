@@ -1,8 +1,8 @@
 //! Positive feedback, each entry rendered once.
 //!
-//! Requests pick from a whole snapshot in memory. A change is looked up by itself and put into the next snapshot. After the
-//! start, and after a change of many entries, all of them are loaded beside the requests; until that is done, and where
-//! there are more than fit, the store picks.
+//! Requests pick from an immutable snapshot. A changed entry is read from the store and goes into the next snapshot. At
+//! startup, and after a change of many entries, all are reloaded in the background. The store picks until that is done,
+//! and if there are more entries than fit.
 
 mod entries;
 
@@ -27,75 +27,75 @@ use std::{
     time::Duration,
 };
 
-/// How many entries are kept. Where there are more, the store picks.
+/// Maximum number of entries in memory. With more, the store picks.
 const MOST: usize = 1_000_000;
-/// How many entries are loaded at once: a few milliseconds' work for the store.
+/// Entries loaded per query: a few milliseconds of work for the store.
 const PAGE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
-/// How many changes are looked up one by one. More of them are a change of many.
+/// Maximum number of changed entries that are read one by one. More trigger a reload.
 const MOST_LOOK_UPS: usize = 1000;
-/// How long a store that failed is left alone.
+/// Delay before the store is asked again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(crate) const MESSAGE: &str = "What people like about the bot.";
 
-/// The positive feedback of this process. Clones are the same.
+/// The positive feedback of this process. Clones share it.
 #[derive(Clone)]
 pub(crate) struct FeedbackProjection(Arc<Shared>);
 
 struct Shared {
-    /// How many entries are kept.
+    /// Maximum number of entries.
     most: usize,
     pick_feedback: Arc<PickFeedback>,
     scheduler: Arc<dyn Scheduler>,
-    /// What every answer begins with.
+    /// The response body up to the first entry.
     head: Vec<u8>,
     shown: ArcSwap<Shown>,
-    /// Until when nobody asks the store to pick, in monotonic time, because it could not.
+    /// Until when picks use a stale snapshot without asking the store, in monotonic time.
     stands_in_until: ArcSwapOption<Duration>,
     writer: Mutex<Writer>,
 }
 
-/// What requests see.
+/// The snapshot that requests read.
 #[derive(Clone, Default)]
 struct Shown {
-    /// All positive entries, as of some moment.
+    /// All positive entries as of some moment.
     whole: Option<Pages>,
-    /// Whether that moment is now.
+    /// Whether the snapshot is up to date.
     current: bool,
-    /// What the writer has in memory beside them.
+    /// Memory of the writer's index.
     index_bytes: usize,
 }
 
-/// What the next snapshot is made of.
+/// State of the next snapshot.
 #[derive(Default)]
 struct Writer {
     entries: Entries,
     state: State,
-    /// How often loading has begun. Only the last one counts.
+    /// Number of loads started. Only pages of the latest are used.
     load: u64,
-    /// What has changed since loading began: a page that is still on its way may have it as it was before.
+    /// Entries changed since the load began. Pages in flight may contain their old version.
     changed: HashSet<FeedbackId>,
 }
 
 #[derive(Default, PartialEq, Eq)]
 enum State {
-    /// Nothing was loaded, or there is more than fits.
+    /// Not loaded, or more entries than fit.
     #[default]
     Absent,
-    /// Pages are coming in.
+    /// A load is in progress.
     Loading,
-    /// All entries are there.
+    /// All entries are loaded.
     Whole,
 }
 
-/// What is in memory.
+/// Memory use, for metrics.
 pub(crate) struct FeedbackMemory {
     pub(crate) entries: usize,
     pub(crate) bytes: usize,
 }
 
 impl FeedbackProjection {
-    /// A projection of the feedback that this use case picks from.
+    /// Creates a projection of the feedback of this use case.
     pub(super) fn new(pick_feedback: Arc<PickFeedback>, scheduler: Arc<dyn Scheduler>) -> Self {
         Self::with_most(MOST, pick_feedback, scheduler)
     }
@@ -113,7 +113,7 @@ impl FeedbackProjection {
         Self(Arc::new(shared))
     }
 
-    /// An answer with a few entries, where all of them are in memory as they are now, or stand in for the store.
+    /// Returns a response from memory if the snapshot is up to date, or if it stands in for a failed store.
     pub(crate) fn pick(&self, clock: &dyn Clock) -> Option<Bytes> {
         let shown = self.0.shown.load();
         let stands_in =
@@ -121,13 +121,13 @@ impl FeedbackProjection {
         if shown.current || stands_in() { self.pick_from(&shown) } else { None }
     }
 
-    /// Whether all entries were in memory once, if not as they are now.
+    /// Whether there is a snapshot, even a stale one.
     pub(crate) fn can_stand_in(&self) -> bool {
         self.0.shown.load().whole.is_some()
     }
 
-    /// An answer from the last time that all entries were in memory, since the store cannot pick. The next callers are not
-    /// made to wait for it either.
+    /// Returns a response from a possibly stale snapshot, after the store failed. For the next second,
+    /// [`pick`](Self::pick) does not wait for the store either.
     pub(crate) fn stand_in(&self, clock: &dyn Clock) -> Option<Bytes> {
         let until = clock.monotonic().saturating_add(RETRY_AFTER);
         self.0.stands_in_until.store(Some(Arc::new(until)));
@@ -141,7 +141,7 @@ impl FeedbackProjection {
         Some(answer(&self.0.head, picked.into_iter().flatten()))
     }
 
-    /// What is in memory now.
+    /// Returns the memory use.
     pub(crate) fn memory(&self) -> FeedbackMemory {
         let shown = self.0.shown.load();
         let (entries, bytes) = shown.whole.as_ref().map_or((0, 0), |whole| (whole.len(), whole.bytes()));
@@ -149,19 +149,19 @@ impl FeedbackProjection {
     }
 }
 
-/// The body of an answer up to its first entry.
+/// Returns the response body up to its first entry.
 fn head() -> Vec<u8> {
     let mut empty = envelope::success(MESSAGE, PickedFeedback(Vec::new())).unwrap_or_default().to_vec();
     empty.truncate(empty.len().saturating_sub(TAIL.len()));
     empty
 }
 
-/// The body of an answer after its last entry.
+/// The response body after its last entry.
 const TAIL: &[u8] = b"]}";
 
 fn answer<'a>(head: &[u8], entries: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
     let with_commas: usize = entries.clone().map(|json| json.len() + 1).sum();
-    // Not a byte more: what has room to spare costs one more allocation when it is handed over.
+    // Exact capacity: spare capacity would cost another allocation in the conversion to `Bytes`.
     let mut body = Vec::with_capacity(head.len() + with_commas.saturating_sub(1) + TAIL.len());
     body.extend_from_slice(head);
     for (number, json) in entries.enumerate() {
@@ -174,7 +174,7 @@ fn answer<'a>(head: &[u8], entries: impl Iterator<Item = &'a [u8]> + Clone) -> B
     body.into()
 }
 
-/// An entry as it is sent; nothing where it is not shown.
+/// Renders an entry. Returns `None` if its rating is not positive.
 fn rendered(entry: &Feedback) -> Result<Option<Vec<u8>>, StoreError> {
     let json = entry.rating.is_positive().then(|| serde_json::to_vec(&FeedbackEntry::from(entry)));
     json.transpose().map_err(StoreError::corrupt)
@@ -185,7 +185,7 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the store pick, and loads everything beside that. Returns which load it is.
+    /// Starts a load; until it is complete, the store picks. Returns the number of the load.
     fn begin_to_load(&self) -> u64 {
         let mut writer = self.writer();
         *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
@@ -193,7 +193,7 @@ impl Shared {
         writer.load
     }
 
-    /// Loads everything, unless it is begun anew before.
+    /// Loads all entries, unless a newer load starts.
     async fn load(&self, load: u64) {
         let mut after = None;
         let mut failed = false;
@@ -223,7 +223,7 @@ impl Shared {
         page.iter().map(|entry| Ok((entry.id.clone(), rendered(entry)?))).collect()
     }
 
-    /// Puts a page to the entries. Returns whether that was the last.
+    /// Adds a page of a load. Returns whether the load is over.
     fn take_in(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
         let mut writer = self.writer();
         if writer.load != load || writer.state != State::Loading {
@@ -242,7 +242,7 @@ impl Shared {
         last || writer.state == State::Absent
     }
 
-    /// Shows the entries if they are whole, and gives them up if there are too many.
+    /// Publishes a snapshot if all entries are loaded. Discards them if there are too many.
     fn show(&self, writer: &mut Writer) {
         if writer.entries.pages().len() > self.most {
             tracing::info!(self.most, "there is more feedback than is kept in memory, so the store picks");
@@ -254,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// Looks these entries up, and shows them as they are.
+    /// Reads these entries from the store and publishes them.
     async fn look_up(&self, ids: HashSet<&FeedbackId>) -> Result<(), StoreError> {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
@@ -294,7 +294,7 @@ impl Subscriber for FeedbackProjection {
     }
 }
 
-/// Returns the entries that the news is about, or `None` if it may be about any.
+/// Returns the entries that a batch changes, or `None` if it may change any.
 fn touched(batch: &ChangeBatch) -> Option<HashSet<&FeedbackId>> {
     let ChangeBatch::Changes(changes) = batch else { return None };
     let touched = changes.iter().filter_map(|change| match &change.subject {
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// A projection of so many entries that follows these use cases.
+    /// Creates a projection with this maximum that subscribes to these use cases.
     fn dispatcher(most: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
         let (picks, scheduler) = (use_cases.pick_feedback.clone(), memory.scheduler.clone());
         let projection = FeedbackProjection::with_most(most, picks, scheduler);
