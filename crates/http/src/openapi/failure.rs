@@ -1,5 +1,5 @@
-//! Answers of failure, taken from the table of errors. Each is described once, among the components of the document;
-//! operations say by name which of them they can give.
+//! Error responses, derived from the table of errors. Each is described once, as a component of the document;
+//! operations refer to it by name.
 
 use super::{JSON, closed_object, envelope, header};
 use crate::{
@@ -19,10 +19,10 @@ use utoipa::{
     },
 };
 
-/// The request id of the examples.
+/// Request id of the examples.
 const SOME_ID: &str = "1f0c6a52c1c84f0f8f3a0de1a6b4c2d7";
 
-/// The answers, each with its name and the errors of one code that it stands for.
+/// Defines the responses: each has a name and the errors of one status code.
 macro_rules! answers {
     ($($name:ident: [$($error:expr),+ $(,)?];)+) => {
         #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ fn some_mistake() -> Mistake {
     Mistake { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
 }
 
-/// What can go wrong with operations of one sort. Each of them names one of these.
+/// Defines the sets of responses that operations share. Each operation names one.
 macro_rules! failures {
     ($($(#[doc = $about:literal])+ $sort:ident: $($answer:ident),+;)+) => {
         $(
@@ -107,7 +107,7 @@ macro_rules! failures {
             pub enum $sort {}
 
             impl $sort {
-                /// The errors.
+                /// Returns the errors.
                 #[must_use]
                 pub fn errors() -> Vec<ApiError> {
                     [$(Answer::$answer),+].into_iter().flat_map(Answer::errors).collect()
@@ -124,45 +124,45 @@ macro_rules! failures {
 }
 
 failures! {
-    /// Where neither a store nor anyone else is asked.
+    /// Operations that need no store.
     Reading: BodyInvalid, BodyTimeout, BodyTooLarge, Internal;
-    /// Where storage is asked, and no credential is needed.
+    /// Operations that read the store without a credential.
     Everywhere: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, StorageUnavailable;
-    /// A sign-in.
+    /// Sign-in.
     SigningIn: RequestInvalid, CodeRefused, SignInRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal, ProviderFailed,
         SignInUnavailable, ProviderTimeout;
-    /// A list of guilds.
+    /// Listing guilds.
     Listing: RequestInvalid, TokenRefused, Blocked, BodyTimeout, BodyTooLarge, Internal, ListUnavailable;
-    /// A look at the readiness.
+    /// Readiness probe.
     Readiness: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, NotReady;
-    /// What needs the management key and nothing else.
+    /// Operations that need only the management key.
     Metrics: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal;
-    /// A stream without an end.
+    /// Streams without an end.
     Watching: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
         Overloaded;
-    /// Input of the management API.
+    /// Operations of the management API with input.
     Input: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
         StorageUnavailable;
-    /// What the bot feeds.
+    /// Writes of the feed.
     Feeding: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
-    /// The same about what has to be reported before.
+    /// Reads of a record that must have been reported.
     LookUp: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
-    /// The same about members of a guild that has to be reported before.
+    /// Reads of members of a guild that must have been reported.
     Member: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
-    /// What the bot feeds about members of such a guild.
+    /// Writes of members of a guild that must have been reported.
     FeedingMember: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, KeptElsewhere, BodyTooLarge,
         InputInvalid, RateLimited, Internal, StorageUnavailable;
-    /// A sync, which may be of any length.
+    /// Sync, with a body of any length.
     Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, InputInvalid, RateLimited, Internal, StorageUnavailable;
-    /// The end of a session, asked for with key and token.
+    /// Sign-out with key and token.
     SigningOut: RequestInvalid, KeyOrTokenRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal,
         StorageUnavailable;
 }
 
-/// The answers as components, by name.
+/// Returns the responses as components, by name.
 pub(super) fn components() -> impl Iterator<Item = (&'static str, Response)> {
     Answer::ALL.iter().map(|answer| (answer.name(), described(&answer.errors())))
 }

@@ -1,4 +1,4 @@
-//! Headers of answers, described once and named wherever they occur.
+//! Response headers, described once and referred to by name.
 
 use crate::headers::name;
 use utoipa::openapi::{
@@ -9,7 +9,7 @@ pub(super) const REQUEST_ID: &str = "^[A-Za-z0-9._-]{1,64}$";
 const ETAG: &str = "^\"[A-Za-z0-9_-]{43}\"$";
 const CACHE_CONTROL: &str = "Cache-Control";
 
-/// Every header that answers have beside the usual ones.
+/// Returns the headers that are components of the document.
 pub(super) fn all() -> [(&'static str, Header); 6] {
     [
         (name::X_REQUEST_ID, described("The name of the request.", text(REQUEST_ID))),
@@ -21,7 +21,7 @@ pub(super) fn all() -> [(&'static str, Header); 6] {
     ]
 }
 
-/// Gives an answer the headers that all have, and the common description of those that it names.
+/// Adds the common headers to a response, and replaces known headers by references.
 pub(super) fn complete(response: &mut Response) {
     for (name, header) in &mut response.headers {
         if all().iter().any(|(known, _)| known == name) {
@@ -36,12 +36,12 @@ pub(super) fn complete(response: &mut Response) {
     response.headers.entry(CACHE_CONTROL.to_owned()).or_insert_with(unkept);
 }
 
-/// Says that an answer has one of these headers.
+/// Adds a reference to a header.
 pub(super) fn with(response: ResponseBuilder, name: &str) -> ResponseBuilder {
     response.header_ref(name, Ref::new(format!("#/components/headers/{name}")))
 }
 
-/// What every answer has: a request id, and a word for caches.
+/// Adds the headers of every response: a request id and `Cache-Control`.
 pub(super) fn usual(response: ResponseBuilder, cache_control: &str) -> ResponseBuilder {
     with(response, name::X_REQUEST_ID).header(CACHE_CONTROL, described(CACHING, caching(cache_control)))
 }

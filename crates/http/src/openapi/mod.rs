@@ -1,4 +1,4 @@
-//! What the OpenAPI document says of every operation of every API. What it says of one stands beside its handler.
+//! Parts of the OpenAPI document that all operations share. What belongs to one operation is described at its handler.
 
 pub mod failure;
 mod header;
@@ -18,13 +18,13 @@ use utoipa::{
     },
 };
 
-/// The name under which operations ask for a session token.
+/// Name of the security scheme of session tokens.
 pub const TOKEN: &str = "Token";
-/// The name under which operations ask for a code.
+/// Name of the security scheme of codes.
 pub(crate) const IDP_CODE: &str = "IdpCode";
 const REQUEST_ID: &str = "RequestId";
 
-/// Puts the data of every success into the envelope.
+/// Wraps the data of every success response in the envelope.
 #[derive(Debug)]
 pub struct Enveloped;
 
@@ -37,14 +37,14 @@ impl Modify for Enveloped {
     }
 }
 
-/// Adds what all operations share: the request's name, headers, and the answers of failure.
+/// Adds what all operations share: the request id, headers and error responses.
 #[derive(Debug)]
 pub struct Common;
 
 impl Modify for Common {
     fn modify(&self, document: &mut OpenApi) {
         for operation in operations(document) {
-            // Comments are broken into lines; what they say is not.
+            // Doc comments have line breaks; descriptions do not.
             operation.description = operation.description.take().map(|text| text.replace('\n', " "));
             operation.parameters.iter_mut().flatten().for_each(never_null);
             let request_id = Ref::new(format!("#/components/parameters/{REQUEST_ID}"));
@@ -71,7 +71,7 @@ fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
     document.paths.paths.values_mut().flat_map(operations_of)
 }
 
-/// The operations of a path.
+/// Returns the operations of a path.
 pub fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, .. } = item;
     [get, put, post, delete].into_iter().flatten()
@@ -84,7 +84,7 @@ fn success(operation: &mut Operation) -> Option<&mut Response> {
     }
 }
 
-/// What is optional may be left out; it cannot be sent as null.
+/// Makes optional parameters non-nullable: they may be omitted, but not null.
 fn never_null(parameter: &mut RefOr<Parameter>) {
     let RefOr::T(Parameter { schema: Some(RefOr::T(schema)), .. }) = parameter else { return };
     let schema_type = match schema {
@@ -117,7 +117,7 @@ fn header_key(header: &str, description: &str) -> SecurityScheme {
     SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::with_description(header, description)))
 }
 
-/// What caches may do with an answer, where that is not `no-store`.
+/// Defines values of `Cache-Control` other than `no-store`.
 macro_rules! cache_controls {
     ($($(#[doc = $about:literal])+ $name:ident = $value:literal;)+) => {
         $(
@@ -126,7 +126,7 @@ macro_rules! cache_controls {
             pub enum $name {}
 
             impl $name {
-                /// The header's value.
+                /// The value of the header.
                 pub const VALUE: &'static str = $value;
             }
 
@@ -142,18 +142,18 @@ macro_rules! cache_controls {
 }
 
 cache_controls! {
-    /// Kept, and asked for again each time.
+    /// Cached, and revalidated each time.
     NoCache = "no-cache";
-    /// Kept for a minute.
+    /// Cached for a minute.
     ForAMinute = "max-age=60";
-    /// One user's, and not kept.
+    /// Private to one user, and not cached.
     Private = "private, no-store";
 }
 
 /// The media type of every body but one.
 const JSON: &str = "application/json";
 
-/// The envelope of this code around this data.
+/// Returns the schema of an envelope with this code and data.
 fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
     let number = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([code]));
     let sentence =
@@ -168,7 +168,7 @@ fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
         .into()
 }
 
-/// An object without surprises.
+/// Returns an object schema that allows no other properties.
 fn closed_object() -> ObjectBuilder {
     ObjectBuilder::new().additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }

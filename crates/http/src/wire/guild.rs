@@ -1,4 +1,4 @@
-//! Guilds and permissions, as the session's user sees them.
+//! Guilds and permissions, as shown to the session's user.
 
 use super::Snowflake;
 use companion_domain::{
@@ -24,17 +24,17 @@ pub(crate) struct Guild<'a> {
     name: &'a str,
     /// The guild's id.
     id: Snowflake,
-    /// The address of the guild's icon, or of the platform's default picture for its id.
+    /// URL of the guild's icon, or of the platform's default picture for its id.
     #[schema(
         pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
         max_length = 4096,
         examples("https://cdn.example/embed/avatars/3.png")
     )]
     icon: Cow<'a, str>,
-    /// How many members the guild has.
+    /// Number of members.
     #[schema(minimum = 0, maximum = 2_147_483_647, examples(1200))]
     members: u32,
-    /// The owner that is shown.
+    /// The owner shown for the guild.
     owner: Snowflake,
     #[schema(inline)]
     role: Role,
@@ -45,7 +45,7 @@ pub(crate) struct Guild<'a> {
 }
 
 impl<'a> Guild<'a> {
-    /// The guild, with an icon that always loads.
+    /// Converts a listed guild. The icon falls back to a default picture.
     pub(crate) fn new(listed: &'a ListedGuild, pictures: &PictureServer) -> Self {
         Self {
             name: listed.guild.name.as_str(),
@@ -64,7 +64,7 @@ impl<'a> Guild<'a> {
 /// The user's role in the guild, the strongest that fits.
 #[derive(Debug, Serialize, ToSchema)]
 pub enum Role {
-    /// Owns it.
+    /// Owns the guild.
     Owner,
     /// May change its settings.
     Manager,
@@ -88,7 +88,7 @@ impl From<GuildRole> for Role {
 fn always_true() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::Boolean)
-        .description(Some("Whether the bot is in the guild. Always true; it will be removed."))
+        .description(Some("Whether the bot is in the guild. Always true; to be removed."))
         .enum_values(Some([true]))
         .deprecated(Some(Deprecated::True))
         .build()
@@ -109,17 +109,17 @@ impl From<Option<&Subscription>> for Plus {
     }
 }
 
-/// The subscription that makes a guild premium; empty where there is none.
+/// The subscription that makes a guild premium; empty if there is none.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PlusRecord {
-    /// Who pays; empty where nobody does.
+    /// The user who pays; empty if there is no subscription.
     #[schema(pattern = "^([1-9][0-9]{0,19})?$", examples("190000000000000001"))]
     userid: String,
-    /// The guilds that are premium by it.
+    /// The guilds that the subscription makes premium.
     #[schema(max_items = 1000)]
     guilds: Vec<Snowflake>,
-    /// How many guilds it could be spent on.
+    /// Maximum number of guilds of the subscription.
     #[schema(minimum = 0, maximum = 2_147_483_647, examples(3))]
     slots: u32,
 }
@@ -134,7 +134,7 @@ impl From<Option<&Subscription>> for PlusRecord {
     }
 }
 
-/// Every permission by its name, in the contract's order.
+/// All permissions by name, in the contract's order.
 pub(crate) struct Permissions(pub(crate) PermissionSet);
 
 impl Serialize for Permissions {

@@ -1,6 +1,6 @@
-//! The shapes of the JSON that goes out. They borrow from the domain, and carry what the OpenAPI document says of them.
+//! JSON shapes of responses. They borrow from the domain and carry their OpenAPI descriptions.
 
-/// Defines a list of these shapes with at most so many entries.
+/// Defines a list type whose schema has a maximum number of items.
 macro_rules! bounded_list {
     ($(#[doc = $about:literal])+ $list:ident of $item:ident, $most:expr) => {
         $(#[doc = $about])+

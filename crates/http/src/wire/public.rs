@@ -1,4 +1,4 @@
-//! What the public pages show: ids, feedback and the team.
+//! Shapes of public data: ids, feedback and the team.
 
 use super::User;
 use companion_domain::model::{self, Feedback, GuildId, RoleId, UserId};
@@ -48,14 +48,14 @@ impl PartialSchema for Snowflake {
 
 impl ToSchema for Snowflake {}
 
-/// What someone likes about the bot.
+/// A feedback entry about the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeedbackEntry<'a> {
-    /// The words; a rating may come without any.
+    /// The text; empty for a rating without one.
     #[schema(max_length = 4000, examples("Set up in five minutes."))]
     feedback: &'a str,
-    /// The stars. Only four and five are shown.
+    /// The number of stars. Only entries with four or five are shown.
     #[schema(minimum = 4, maximum = 5, examples(5))]
     rating: u8,
     /// When it was submitted, in seconds since 1970.
@@ -80,31 +80,31 @@ impl<'a> From<&'a Feedback> for FeedbackEntry<'a> {
     }
 }
 
-/// An entry as it is shown, read back from an answer that is kept in memory.
+/// A shown entry, parsed back from a response kept in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ShownFeedback {
-    /// The words; a rating may come without any.
+    /// The text; empty for a rating without one.
     #[serde(rename = "feedback")]
     pub text: String,
-    /// The stars.
+    /// The number of stars.
     pub rating: u8,
     /// When it was submitted, in seconds since 1970.
     pub timestamp: i64,
-    /// Whose words they are.
+    /// Its author.
     pub submitter: Submitter,
 }
 
-/// Whoever left feedback, as they are shown.
+/// The author of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Submitter {
-    /// Their name.
+    /// Display name.
     pub name: String,
-    /// The address of their picture.
+    /// URL of the picture.
     pub avatar: String,
 }
 
 impl ShownFeedback {
-    /// The entries of a whole answer.
+    /// Parses the entries of a response body.
     pub(crate) fn of_answer(body: &[u8]) -> Option<Vec<Self>> {
         #[derive(Deserialize)]
         struct Answer {
@@ -128,17 +128,17 @@ impl From<&Feedback> for ShownFeedback {
     }
 }
 
-/// A place in the team.
+/// A member of the team.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TeamMember<'a> {
     /// The unique name.
     #[schema(min_length = 1, max_length = 256, examples("night_owl"))]
     username: &'a str,
-    /// The name that others see.
+    /// The display name.
     #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
     name: &'a str,
-    /// The address of a picture.
+    /// URL of a picture.
     #[schema(
         pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
         max_length = 2048,
@@ -150,13 +150,13 @@ pub(crate) struct TeamMember<'a> {
     /// The title of the role.
     #[schema(min_length = 1, max_length = 256, examples("Lead Developer"))]
     role: &'a str,
-    /// The colour of the role.
+    /// Colour of the role.
     #[schema(pattern = "^#[0-9A-Fa-f]{6}$", examples("#1ABC9C"))]
     color: &'a str,
-    /// The part of the team.
+    /// Category within the team.
     #[schema(min_length = 1, max_length = 256, examples("Development"))]
     category: &'a str,
-    /// The place in the category; lower comes first.
+    /// Position within the category; lower comes first.
     #[schema(examples(1))]
     position: i32,
 }

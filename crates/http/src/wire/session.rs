@@ -1,4 +1,4 @@
-//! Sessions and what is stored of a user, as both APIs show them.
+//! Sessions and the stored data of a user, as both APIs show them.
 
 use super::Snowflake;
 use companion_domain::{
@@ -45,7 +45,7 @@ impl PartialSchema for SessionToken<'_> {
 
 impl ToSchema for SessionToken<'_> {}
 
-/// Nothing: the code says it all.
+/// Empty: the status code says everything.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
@@ -57,12 +57,12 @@ pub(crate) struct User<'a> {
     /// The unique name.
     #[schema(min_length = 1, max_length = 256, examples("night_owl"))]
     username: &'a str,
-    /// The name that others see.
+    /// The display name.
     #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
     name: &'a str,
     /// The identity provider's id of the user.
     id: Snowflake,
-    /// The address of a picture.
+    /// URL of a picture.
     #[schema(
         pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
         max_length = 2048,
@@ -82,30 +82,30 @@ impl<'a> From<&'a model::User> for User<'a> {
     }
 }
 
-/// Everything that is stored about a user: what forgetting them would remove.
+/// All stored data of a user: what erasure would remove.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoredUser<'a> {
     user: Snowflake,
     /// The sessions, the oldest first.
     sessions: Vec<StoredSession>,
-    /// What the platform granted in the user's name; null where nothing is kept.
+    /// What the platform granted in the user's name; null if nothing is stored.
     #[schema(required)]
     grant: Option<StoredGrant>,
     /// The user's platform roles, as the bot reported them, by guild.
     members: Vec<StoredMember>,
-    /// The user's subscription; null where there is none.
+    /// The user's subscription; null if there is none.
     #[schema(required)]
     plus: Option<StoredSubscription>,
-    /// What the user was granted by name.
+    /// Staff grants of the user.
     #[schema(examples(json!(["SUPPORT"])))]
     staff: Vec<&'static str>,
-    /// What the user said about the bot, by id.
+    /// Feedback of the user, by id.
     feedback: Vec<StoredFeedback<'a>>,
 }
 
 impl<'a> StoredUser<'a> {
-    /// The shape of what is stored about this user.
+    /// Creates the shape of a user's stored data.
     #[must_use]
     pub fn new(user: UserId, stored: &'a usecase::StoredUser) -> Self {
         Self {
@@ -120,20 +120,20 @@ impl<'a> StoredUser<'a> {
     }
 }
 
-/// A session, as it is stored.
+/// A stored session.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredSession {
     /// The session's id: the SHA-256 of its token.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     id: String,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     created: i64,
-    /// When it was last used, as far as that has been written back, in seconds since 1970.
+    /// When it was last used, as last written to the store, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     seen: i64,
-    /// What its device called itself when it signed in, at most 256 characters; null where that is not known.
+    /// The `User-Agent` of its sign-in, at most 256 characters; null if unknown.
     #[schema(
         required,
         max_length = 256,
@@ -153,16 +153,16 @@ impl From<&Session> for StoredSession {
     }
 }
 
-/// What the platform granted. Its tokens are sealed, and shown to nobody.
+/// A grant of the platform. Its tokens are sealed and never shown.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredGrant {
-    /// Whether the platform's tokens are kept, sealed.
+    /// Whether the platform's sealed tokens are stored.
     tokens: bool,
-    /// When the platform gave the list of guilds, in seconds since 1970; null where it has not.
+    /// When the platform's list of guilds was fetched, in seconds since 1970; null if it was not.
     #[schema(required, examples(1_700_000_000))]
     fetched: Option<i64>,
-    /// That list.
+    /// The platform's list of guilds.
     guilds: Vec<StoredMembership>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct StoredMembership {
     guild: Snowflake,
     /// Whether the user owns it.
     owner: bool,
-    /// The platform's permission bits of the user there, as a decimal number in text.
+    /// The platform's permission bits of the user there, as a decimal number in a string.
     #[schema(pattern = "^[0-9]{1,20}$", examples("32"))]
     permissions: String,
 }
@@ -230,13 +230,13 @@ impl From<&Subscription> for StoredSubscription {
     }
 }
 
-/// An entry of feedback, whatever its rating.
+/// A feedback entry of any rating.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredFeedback<'a> {
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$", examples("f-1"))]
     id: &'a str,
-    /// The words; a rating may come without any.
+    /// The text; empty for a rating without one.
     #[schema(max_length = 4000, examples("Set up in five minutes."))]
     feedback: &'a str,
     #[schema(minimum = 1, maximum = 5, examples(5))]

@@ -1,4 +1,4 @@
-//! The status.
+//! Shape of the status.
 
 use crate::build_info::BuildInfo;
 use companion_domain::{
@@ -12,7 +12,7 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
 };
 
-/// How the service and the bot are.
+/// Status of the service and the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status<'a> {
@@ -60,7 +60,7 @@ impl<'a> From<&'a BuildInfo> for Version<'a> {
     }
 }
 
-/// What the bot uses.
+/// Resources that the bot uses.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resources {
@@ -69,7 +69,7 @@ pub(crate) struct Resources {
     pub(crate) memory: f64,
 }
 
-/// How the service and the bot feel.
+/// Health of the service and the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Health<'a> {
@@ -77,7 +77,7 @@ pub(crate) struct Health<'a> {
     pub(crate) bot: Bot<'a>,
 }
 
-/// How the service feels.
+/// Health of the service.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Api {
@@ -88,15 +88,15 @@ pub(crate) struct Api {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Latency {
-    /// From `Sent-Epoch` to receipt; null without that header. Clocks that disagree can make it negative.
+    /// From `Sent-Epoch` to arrival; null without that header. Negative if the clocks disagree.
     #[schema(required, examples(12.5))]
     pub(crate) response: Option<f64>,
-    /// From receipt to answer.
+    /// From arrival to response.
     #[schema(minimum = 0, examples(0.082))]
     pub(crate) process: f64,
 }
 
-/// How the bot feels.
+/// Health of the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bot<'a> {
@@ -112,7 +112,7 @@ impl<'a> From<&'a rules::BotStatus> for Bot<'a> {
     }
 }
 
-/// Each shard by its id.
+/// Shards by id.
 pub(crate) struct ShardMap<'a>(&'a BTreeMap<ShardId, Shard>);
 
 impl Serialize for ShardMap<'_> {
@@ -139,7 +139,7 @@ impl ToSchema for ShardMap<'_> {
     }
 }
 
-/// A shard, in the bot's own numbers.
+/// A shard, with numbers as the bot reported them.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShardRecord {
@@ -151,7 +151,7 @@ pub(crate) struct ShardRecord {
     #[serde(rename = "heartbeatAcknowledged")]
     #[schema(value_type = f64, examples(1_700_000_000.3))]
     heartbeat_acknowledged: Echoed,
-    /// How long that took, in milliseconds.
+    /// Round-trip time of a heartbeat, in milliseconds.
     #[schema(value_type = f64, examples(48))]
     latency: Echoed,
 }
@@ -166,7 +166,7 @@ impl From<&Shard> for ShardRecord {
     }
 }
 
-/// A number of the bot's own, given back as it came: a whole one stays whole.
+/// A number passed through as the bot reported it: integers stay integers.
 struct Echoed(Number);
 
 impl Serialize for Echoed {
@@ -178,21 +178,21 @@ impl Serialize for Echoed {
     }
 }
 
-/// How long the bot has been up.
+/// Uptime of the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Uptime<'a> {
     /// In words, or `not reporting`.
     #[schema(examples("3 days, 4 hours and 12 minutes"))]
     readable: &'a str,
-    /// Since when, in seconds since 1970; 0 while no cluster reports.
+    /// Start time in seconds since 1970; 0 while no cluster reports.
     #[schema(minimum = 0, examples(1_700_000_000))]
     epoch: i64,
 }
 
-/// Milliseconds with three decimals: microseconds are as much as any of this can mean.
+/// Returns milliseconds with three decimals. Finer values would be noise.
 pub(crate) fn milliseconds(micros: f64) -> f64 {
-    // Adding zero takes the sign off minus zero, and changes nothing else.
+    // Adding zero turns minus zero into zero, and changes nothing else.
     micros.round() / 1000.0 + 0.0
 }
 
