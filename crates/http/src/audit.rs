@@ -1,4 +1,4 @@
-//! The audit trail: one event per sign-in, ended session, erased user and change of the feed.
+//! The audit trail: one event per sign-in, ended session, forgotten user and change of the feed.
 //!
 //! Events have the target `companion::audit`; the tracing subscriber adds the time. They identify sessions by the first
 //! eight digits of the token's hash, and never contain a token, a code or a key. Cluster reports are not audited: they

@@ -1,4 +1,4 @@
-//! What a session token allows on every listener: authentication, listing guilds, signing out and erasure.
+//! What a session token allows on every listener: authentication, listing guilds, signing out and forgetting a user.
 
 use crate::{
     audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
@@ -107,7 +107,7 @@ pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Res
     }
 }
 
-/// Erases the data of a user, and audits it.
+/// Forgets a user: deletes all their data, and audits it.
 pub async fn forget_user(
     forget: &Arc<ForgetUser>,
     gate: &Gate,

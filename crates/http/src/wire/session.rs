@@ -82,7 +82,7 @@ impl<'a> From<&'a model::User> for User<'a> {
     }
 }
 
-/// All stored data of a user: what erasure would remove.
+/// All stored data of a user: what forgetting them would remove.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoredUser<'a> {
