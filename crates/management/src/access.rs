@@ -1,4 +1,4 @@
-//! The keys of the management API, and what each of them opens.
+//! The keys of the management API and their scopes.
 
 use crate::guesses::Guesses;
 use actix_web::{
@@ -19,16 +19,15 @@ const SCHEME: &[u8] = b"Bearer ";
 /// A key for a part of the management API.
 #[derive(Debug, Clone)]
 pub struct ScopedKey {
-    /// What the audit trail calls it.
+    /// Name of the key in the audit trail.
     pub name: KeyName,
     /// The key itself.
     pub key: Secret,
-    /// What it is for.
+    /// The scopes of the key.
     pub scopes: BTreeSet<Scope>,
 }
 
-/// The keys that are accepted; clones are the same. Only hashes are kept: comparing those takes the same time for every
-/// guess.
+/// The accepted keys. Clones share them. Only hashes are stored, and they are compared in constant time.
 #[derive(Clone)]
 pub struct ManagementKeys(Arc<ArcSwap<Vec<KnownKey>>>);
 
@@ -38,7 +37,7 @@ struct KnownKey {
     bearer: Bearer,
 }
 
-/// Whoever sends a key that is accepted.
+/// The holder of an accepted key.
 #[derive(Debug, Clone)]
 pub(crate) struct Bearer {
     name: KeyName,
@@ -46,12 +45,12 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    /// Who sent this request.
+    /// Returns the key holder of this request.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, ApiError> {
         request.extensions().get().cloned().ok_or(ApiError::KeyMissing)
     }
 
-    /// Leaves with a request who sent it, for handlers and for the audit trail.
+    /// Stores the key holder in the request, for handlers and the audit trail.
     fn attach(self, request: &HttpRequest) {
         let mut extensions = request.extensions_mut();
         extensions.insert(self.name.clone());
@@ -62,7 +61,7 @@ impl Bearer {
         self.scopes.contains(&scope)
     }
 
-    /// Refuses whoever lacks this scope.
+    /// Returns [`ApiError::KeyScopeMissing`] if the key lacks this scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
         if self.may(scope) {
             return Ok(());
@@ -72,7 +71,7 @@ impl Bearer {
 }
 
 impl ManagementKeys {
-    /// Accepts any of these keys for everything; an empty one is none.
+    /// Accepts any of these keys for every scope. Empty keys are ignored.
     #[must_use]
     pub fn new(keys: &[Secret]) -> Self {
         let (name, scopes) = (KeyName::of_management_key(), Arc::new(BTreeSet::from(Scope::ALL)));
@@ -83,7 +82,7 @@ impl ManagementKeys {
         Self(Arc::new(ArcSwap::from_pointee(keys.collect())))
     }
 
-    /// Accepts these keys besides, each for what it is for.
+    /// Accepts these keys too, each for its scopes.
     #[must_use]
     pub fn with(self, scoped: impl IntoIterator<Item = ScopedKey>) -> Self {
         let scoped = scoped.into_iter().map(|ScopedKey { name, key, scopes }| KnownKey {
@@ -94,8 +93,9 @@ impl ManagementKeys {
         Self(Arc::new(ArcSwap::from_pointee(keys)))
     }
 
-    /// Exchanges the key of this name: from now on only the new one is accepted. Returns whether that is another than before.
-    /// A key that has another name already is refused with that name, as nobody could tell any more who sends it.
+    /// Replaces the key of this name; the old one is no longer accepted. Returns whether the key differs from the
+    /// previous one. Returns the other name as an error if another name has the same key, because requests could no
+    /// longer be attributed.
     pub fn exchange(&self, name: &KeyName, key: &Secret) -> Result<bool, KeyName> {
         let hash = hash(key.expose().as_bytes());
         let known = self.0.load();
@@ -110,7 +110,7 @@ impl ManagementKeys {
         Ok(true)
     }
 
-    /// Who sends a request with these headers. The key is compared with those of which `is_open` holds.
+    /// Returns the key holder of a request with these headers. Only keys for which `is_open` holds are accepted.
     fn check(&self, headers: &HeaderMap, is_open: impl Fn(&KeyName) -> bool) -> Result<Bearer, ApiError> {
         let sent = match only(headers, &AUTHORIZATION) {
             Only::Absent => return Err(ApiError::KeyMissing),
@@ -121,7 +121,7 @@ impl ManagementKeys {
         let (scheme, key) = sent.split_at_checked(SCHEME.len()).ok_or(ApiError::KeyInvalid)?;
         let hash = hash(key.trim_ascii_start());
         let keys = self.0.load();
-        // Every open key is compared, so the time taken tells nothing about which one is near.
+        // Every open key is compared, so the response time does not reveal which one is close.
         let open = keys.iter().filter(|known| is_open(&known.bearer.name));
         let matching = open.filter(|known| equal(&known.hash, &hash)).fold(None, |_, known| Some(known));
         match matching {
@@ -131,7 +131,7 @@ impl ManagementKeys {
     }
 }
 
-/// The keys, and who tries them.
+/// The keys, and the rate limit of wrong ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     keys: ManagementKeys,
@@ -144,8 +144,8 @@ impl Access {
         Self { keys, proxies, guesses: Arc::new(Guesses::new()) }
     }
 
-    /// Lets a request through that carries one of the keys, and notes with it which key that was. From a client that tried
-    /// too many wrong ones only keys are accepted that it used within the last hour.
+    /// Accepts a request with a valid key, and stores the key holder in it. A client that sent too many wrong keys may
+    /// only use keys that it used within the last hour.
     pub(crate) fn check(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let headers = request.headers();
         let Some(client) = Client::of(request, &self.proxies) else {
@@ -185,14 +185,14 @@ impl fmt::Debug for ManagementKeys {
     }
 }
 
-/// A part of the management API that a key can be for. Which path is in which part stands in the table of routes.
+/// A part of the management API. The table of routes assigns each path to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Reporting what the bot knows, and hearing of changes.
+    /// Reporting the bot's data, and watching changes.
     Feed,
-    /// Sessions, and what is stored about people.
+    /// Sessions and stored data of users.
     People,
-    /// Reading the metrics.
+    /// Metrics.
     Metrics,
 }
 
@@ -200,7 +200,7 @@ impl Scope {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Feed, Self::People, Self::Metrics];
 
-    /// What it is called in the configuration and in refusals.
+    /// Returns its name in the configuration and in error messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

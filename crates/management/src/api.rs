@@ -1,4 +1,4 @@
-//! The management API as one application.
+//! The management API as an application.
 
 use crate::{
     access::{Access, Bearer, ManagementKeys, Scope},
@@ -24,20 +24,20 @@ use companion_http::{
 use std::{io, sync::Arc};
 use tokio::sync::Semaphore;
 
-/// How the management API behaves.
+/// Settings of the management API.
 #[derive(Debug, Clone)]
 pub struct ManagementSettings {
-    /// The keys that open it.
+    /// The accepted keys.
     pub keys: ManagementKeys,
-    /// The largest request body that is read at once, in bytes. A sync is read line by line and may be longer.
+    /// Largest request body, in bytes. A sync is parsed line by line and may be longer.
     pub body_limit: usize,
-    /// Whether each request is worth a line in the log.
+    /// Whether each request is logged.
     pub access_log: bool,
-    /// Proxies of ours, whose word about the client's address counts.
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
 }
 
-/// The management API, ready to be served any number of times.
+/// The management API. It can be served any number of times.
 #[derive(Clone)]
 pub struct ManagementApi {
     context: ManagementContext,
@@ -46,7 +46,7 @@ pub struct ManagementApi {
 }
 
 impl ManagementApi {
-    /// The management API over these use cases, of a service whose readiness this probe tells.
+    /// Creates the management API over these use cases, with this readiness check.
     #[must_use]
     pub fn new(
         use_cases: ManagementUseCases,
@@ -59,11 +59,11 @@ impl ManagementApi {
         let shell = Shell::new(ShellSettings {
             listener: "management",
             paths: routes().map(|(path, ..)| path).collect(),
-            // No page has business here, so no origin may read the answers.
+            // Browsers have no business here, so CORS allows no origin.
             allowed_origins: Vec::new(),
             body_limit,
             access_log,
-            // It always speaks plain HTTP.
+            // This listener always serves plain HTTP.
             tls: false,
             trusted_proxies: trusted_proxies.clone(),
             clock: Arc::clone(&clock),
@@ -77,7 +77,7 @@ impl ManagementApi {
         Self { context, access: Access::new(keys, trusted_proxies), shell }
     }
 
-    /// Shows the numbers of this source too, under `GET /metrics`.
+    /// Adds a source to `GET /metrics`.
     #[must_use]
     pub fn with_metrics(mut self, source: Arc<dyn MetricsSource>) -> Self {
         self.context.metrics.push(source);
@@ -98,7 +98,7 @@ impl ManagementApi {
         }
     }
 
-    /// The whole application, for a server or for a test.
+    /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
         let access = self.access.clone();
         let guard = move |request: ServiceRequest, next: Next<BoxBody>| {
@@ -114,8 +114,7 @@ impl ManagementApi {
     }
 }
 
-/// Lets a request through whose key has this scope. It stands behind the routing, so that however a path is spelled, what
-/// answers there is what was asked for.
+/// Requires a scope of the request's key. It runs after routing, so that no spelling of a path can bypass it.
 async fn within(
     scope: Scope,
     request: ServiceRequest,
@@ -127,7 +126,7 @@ async fn within(
     }
 }
 
-/// Refuses a key, and tells the audit trail. Whoever sends no key tries none.
+/// Rejects a request and audits the refused key. A missing key is not audited.
 fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody> {
     let audit = Audit::of(request.request(), "use_management_key");
     match &error {
@@ -138,7 +137,7 @@ fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody>
     request.error_response(error)
 }
 
-/// Serves the management API on a bound listener. To be called within a tokio runtime.
+/// Serves the management API on a bound listener. Must be called within a tokio runtime.
 pub fn serve_management(
     api: ManagementApi,
     socket: impl Into<Socket>,

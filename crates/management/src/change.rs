@@ -7,15 +7,15 @@ use serde::Serialize;
 use std::future::Future;
 use utoipa::ToSchema;
 
-/// Nothing here is worth keeping.
+/// Responses of this API are never cached.
 const CACHE_CONTROL: &str = "no-store";
 
-/// The answer of a success.
+/// Returns a success response.
 pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse, ApiError> {
     envelope::answer(message, data, CACHE_CONTROL)
 }
 
-/// Makes a change, tells the audit trail, and answers what the change did.
+/// Runs and audits a change, and responds with its tally.
 pub(crate) async fn change<E: 'static>(
     gate: &Gate,
     request: &HttpRequest,
@@ -28,7 +28,7 @@ where
     changed(audited(gate, request, audit, work).await?)
 }
 
-/// Makes a change and tells the audit trail.
+/// Runs and audits a change.
 pub(crate) async fn audited<E: 'static>(
     gate: &Gate,
     request: &HttpRequest,
@@ -46,23 +46,23 @@ where
     deadline::change::<Tally, ApiError>(gate, request, audited).await
 }
 
-/// The answer to a change: what it did.
+/// Responds with the tally of a change.
 pub(crate) fn changed(tally: Tally) -> Result<HttpResponse, ApiError> {
     let message = if tally == Tally::NOTHING { "Nothing was different." } else { "The change is visible." };
     answer(message, Changes::from(tally))
 }
 
-/// How many things a change touched.
+/// Number of records that a change touched.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Changes {
-    /// Things that were not there before.
+    /// Records added.
     #[schema(examples(1))]
     added: u64,
-    /// Things that are different now.
+    /// Records changed.
     #[schema(examples(0))]
     changed: u64,
-    /// Things that are gone.
+    /// Records removed.
     #[schema(examples(0))]
     removed: u64,
 }

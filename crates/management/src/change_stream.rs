@@ -1,4 +1,4 @@
-//! `GET /bot/changes`: every change as it is shown, as Server-Sent Events.
+//! `GET /bot/changes`: changes as server-sent events.
 
 use crate::{
     access::{Bearer, Scope},
@@ -25,28 +25,29 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeSet, convert::Infallible, fmt::Write as _, time::Duration};
 use tokio::{sync::OwnedSemaphorePermit, time::Interval};
 
-/// How many may listen at once. Others still get in.
+/// Maximum number of concurrent streams. Other requests are still served.
 pub(crate) const STREAMS: usize = 1500;
-/// When those who are too many may try again.
+/// `Retry-After` of rejected streams.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Hear of changes as they come
+/// Watch changes as they happen
 ///
-/// Server-Sent Events. Each change is a block of `id`, its revision; `event`, its kind; and `data`, which says what it was about:
-/// `{"id": …}`, for a member `{"guild": …, "user": …}`, for the team or for very many at once `{}`. It is sent once this node
-/// shows it. Without a position the stream begins now, with a block of `id` alone. `event: reset` says that the history does not
-/// reach back to the position: load everything, and go on from its `id`. A comment comes every 15 seconds. The kinds `session`
-/// and `grant` are told only to keys with the scope `people`; whoever asks for them by name without it is refused.
+/// Server-sent events. Each change is an event: `id` is its revision, `event` its kind, and `data` its subject: `{"id":
+/// …}`, for a member `{"guild": …, "user": …}`, for the team or a bulk change `{}`. An event is sent once this node
+/// serves the change. Without a position the stream begins now, with an event of `id` alone. `event: reset` means that
+/// the history does not reach back to the position: reload everything, and continue from its `id`. A comment is sent
+/// every 15 seconds. The kinds `session` and `grant` are sent only to keys with the scope `people`; requesting them by
+/// name without it is refused.
 #[utoipa::path(
     get, path = "/bot/changes", operation_id = "watchChanges", tag = "feed",
     params(
         ("kinds" = Option<String>, Query, description = "Only these kinds, separated by commas.", example = "guild,member"),
-        ("since" = Option<String>, Query, description = "The id to go on after, where no `Last-Event-ID` is sent."),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that came, to go on after it."),
+        ("since" = Option<String>, Query, description = "The id to continue after, if no `Last-Event-ID` is sent."),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event received, to continue after it."),
     ),
     responses(
-        (status = 200, description = "Changes, without an end.", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "A stream of changes without an end.", body = String, content_type = "text/event-stream"),
         failure::Watching,
     )
 )]
@@ -65,7 +66,7 @@ pub(crate) async fn watch(
     }
     let mut closing = shell.closing().boxed_local();
     let place = context.streams.clone().try_acquire_owned().ok();
-    // Whoever comes while the service ends would only be sent away again.
+    // During a shutdown the stream would only be closed again.
     let place = place.filter(|_| (&mut closing).now_or_never().is_none());
     let stream = ChangeStream {
         _place: place.ok_or(ApiError::Overloaded(TRY_AGAIN))?,
@@ -81,7 +82,8 @@ pub(crate) async fn watch(
     Ok(response.streaming(events))
 }
 
-/// Where someone wants to go on. What a browser sends by itself counts more than what is in the address.
+/// Returns the position to continue from. `Last-Event-ID`, which browsers send on reconnect, takes precedence over the
+/// query.
 fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, ApiError> {
     let revision = |name: &str, text: &str| {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +96,7 @@ fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, Ap
     }
 }
 
-/// The kinds that someone is told of. What they may not hear of is left out, unless they ask for it by name.
+/// Returns the kinds to send. Kinds that the key may not see are omitted, or refused if requested by name.
 fn kinds_for(bearer: &Bearer, asked: Option<&str>) -> Result<BTreeSet<Kind>, ApiError> {
     let Some(list) = asked else {
         let told = |kind: &Kind| bearer.may(Scope::People) || !kind.is_personal();
@@ -115,25 +117,25 @@ fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
     })
 }
 
-/// Someone who listens.
+/// An open stream.
 struct ChangeStream {
     watch: Watch,
     kinds: BTreeSet<Kind>,
     beat: Interval,
-    /// The listener comes to its end.
+    /// Resolves when the listener begins to shut down.
     closing: LocalBoxFuture<'static, ()>,
     _place: OwnedSemaphorePermit,
 }
 
 impl ChangeStream {
-    /// The next blocks, when there are any. Nothing at the end.
+    /// Waits for the next events. Returns `None` at the end of the stream.
     async fn next(&mut self) -> Option<String> {
         let mut blocks = String::new();
         while blocks.is_empty() {
             tokio::select! {
-                // What is there is told before the end.
+                // Pending changes are sent before the stream ends.
                 biased;
-                // Whoever cannot be told any more comes back, and goes on where this ended.
+                // On an error the stream ends; the client reconnects and continues from its position.
                 heard = self.watch.next() => self.write(heard.ok()?, &mut blocks),
                 () = &mut self.closing => return None,
                 _ = self.beat.tick() => blocks.push_str(":\n\n"),
@@ -150,7 +152,7 @@ impl ChangeStream {
             WatchEvent::Changes(changes) => {
                 let wanted = changes.iter().filter(|change| self.kinds.contains(&change.subject.kind()));
                 wanted.for_each(|change| event(change, blocks));
-                // What was left out is not looked at again by someone who goes on.
+                // Sends the position after omitted changes, so that a client that reconnects skips them.
                 match changes.last() {
                     Some(last) if !self.kinds.contains(&last.subject.kind()) => {
                         write!(blocks, "id: {}\n\n", last.revision.0)
@@ -162,7 +164,7 @@ impl ChangeStream {
     }
 }
 
-/// A change as a block.
+/// Writes a change as an event.
 fn event(change: &Change, blocks: &mut String) {
     let (name, parts) = (change.subject.kind().event(), change.subject.parts());
     let about: Map<_, _> =

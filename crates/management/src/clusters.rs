@@ -1,4 +1,4 @@
-//! `/bot/clusters/{cluster}/heartbeat`: a part of the bot says how it is.
+//! `/bot/clusters/{cluster}/heartbeat`: a cluster of the bot reports its state.
 
 use crate::{
     change::{Changes, changed},
@@ -17,7 +17,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
         .route(web::put().to(put))
 }
 
-/// A cluster of the bot reports how it is
+/// Report the state of a cluster of the bot
 ///
 /// A cluster that does not report for `bot.silent_after` no longer counts.
 #[utoipa::path(
@@ -29,7 +29,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
         pattern = "^[A-Za-z0-9_-]{1,64}$",
     )),
     request_body(content = ClusterReport, example = ClusterReport::example),
-    responses((status = 200, description = "The report is kept.", body = Changes), failure::Feeding)
+    responses((status = 200, description = "The report is stored.", body = Changes), failure::Feeding)
 )]
 pub(crate) async fn put(
     context: web::Data<ManagementContext>,

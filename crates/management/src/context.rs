@@ -1,4 +1,4 @@
-//! What handlers work with.
+//! Context of the handlers.
 
 use actix_web::web::Bytes;
 use async_trait::async_trait;
@@ -10,18 +10,18 @@ use companion_http::{Gate, MetricsSource};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What the management API does.
+/// The use cases of the management API.
 #[derive(Clone)]
 pub struct ManagementUseCases {
-    /// Takes in what the bot reports.
+    /// Applies what the bot reports.
     pub feed: Arc<Feed>,
-    /// Tells of changes as they come.
+    /// Streams changes.
     pub watch_changes: Arc<WatchChanges>,
-    /// Explains what a user is shown of a guild.
+    /// Explains why a user sees a guild, or does not.
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
-    /// Shows what is stored about users.
+    /// Shows stored data of users.
     pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
@@ -40,14 +40,14 @@ impl From<&UseCases> for ManagementUseCases {
     }
 }
 
-/// Knows whether traffic should come here.
+/// The readiness check of the service.
 #[async_trait]
 pub trait Readiness: Send + Sync {
-    /// Returns when the service is ready; the error says in a few words what is missing.
+    /// Returns `Ok` if the service is ready for traffic; the error is a short reason.
     async fn check(&self) -> Result<(), String>;
 }
 
-/// The use cases, and what else the handlers need to know.
+/// Context of the handlers.
 #[derive(Clone)]
 pub(crate) struct ManagementContext {
     pub(crate) use_cases: ManagementUseCases,
@@ -55,10 +55,10 @@ pub(crate) struct ManagementContext {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) body_limit: usize,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
-    /// The way to storage.
+    /// Limits requests that wait for the store.
     pub(crate) gate: Arc<Gate>,
-    /// Places for those who listen.
+    /// One permit per open change stream.
     pub(crate) streams: Arc<Semaphore>,
-    /// Gives the OpenAPI document.
+    /// Renders the OpenAPI document.
     pub(crate) document: fn() -> Result<Bytes, &'static str>,
 }

@@ -1,6 +1,6 @@
-//! The OpenAPI document of both APIs, put together from what stands beside the handlers.
+//! The OpenAPI document of both APIs, assembled from the descriptions at the handlers.
 //!
-//! HEAD and OPTIONS go without saying, so they are not in it.
+//! It omits HEAD and OPTIONS, which every path supports in the same way.
 
 use crate::{
     access::Scope, change_stream, clusters, health, keyed_records::FED, reference, routes::routes, sessions,
@@ -22,9 +22,9 @@ use utoipa::{
     },
 };
 
-/// The tag of all that is on the management listener.
+/// Tag of all operations on the management listener.
 const MANAGEMENT: &str = "management";
-/// The name under which operations ask for the management key.
+/// Name of the security scheme of management keys.
 const MANAGEMENT_KEY: &str = "ManagementKey";
 
 const DESCRIPTION: &str = "Signs users of a chat platform in, lists the guilds they run that have the bot, and \
@@ -34,12 +34,12 @@ HTTP status equals `code`. An error's `data` has a word for programs and the req
 OPTIONS answers 204 with `Allow`, a method that a path does not have is 405 `method_not_allowed` with `Allow`, and a \
 path that does not exist is 404 `not_found`.";
 
-/// Who restarts and routes asks these.
+/// Health probes.
 #[derive(utoipa::OpenApi)]
 #[openapi(paths(health::live, health::ready), modifiers(&Enveloped))]
 struct Probes;
 
-/// What is no record under a key, and answers in the envelope.
+/// Operations that respond with an envelope and are not keyed records.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     paths(
@@ -58,28 +58,28 @@ struct Probes;
 )]
 struct Others;
 
-/// What answers in forms of its own.
+/// Operations that respond with other formats.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     paths(health::show, change_stream::watch, reference::document, reference::page),
     tags(
         (name = "public", description = "For dashboards and websites, on the public listener."),
         (name = "management", description = "For the bot and the operator, on the management listener."),
-        (name = "health", description = "How the service is, and what it is."),
+        (name = "health", description = "Health and description of the service."),
         (name = "feed", description = "What the bot reports."),
         (name = "sessions", description = "Sessions and the people behind them."),
     )
 )]
 struct Pages;
 
-/// The document as bytes, which are made once.
+/// Returns the document as JSON, rendered once.
 pub(crate) fn document() -> Result<Bytes, &'static str> {
     static RENDERED: LazyLock<Result<Bytes, String>> =
         LazyLock::new(|| openapi().to_json().map(Bytes::from).map_err(|error| error.to_string()));
     RENDERED.as_ref().cloned().map_err(String::as_str)
 }
 
-/// The description of both APIs.
+/// Returns the description of both APIs.
 #[must_use]
 pub fn openapi() -> OpenApi {
     let mut keyed_records = OpenApi::default();
@@ -96,7 +96,7 @@ pub fn openapi() -> OpenApi {
         item.servers = Some(vec![listener.clone()]);
     }
     management.components.get_or_insert_with(Components::default).schemas.extend(schemas());
-    // Of what both describe, as the form of ids, the management API's word counts: it is exact, because it takes them in.
+    // If both describe a schema, such as ids, the management API's wins: it validates them as input, so it is exact.
     let mut document = management.merge_from(PublicDocument::openapi());
     document.paths.paths.sort_by_key(|_, path| path.servers.is_some());
     document.tags = Pages::openapi().tags;
@@ -113,7 +113,7 @@ pub fn openapi() -> OpenApi {
     document
 }
 
-/// Gives an operation of the management API what all of them have.
+/// Adds what all operations of the management API share.
 fn manage(operation: &mut Operation, scope: Option<Scope>) {
     operation.tags.get_or_insert_default().insert(0, MANAGEMENT.to_owned());
     if let Some(scope) = scope {
@@ -122,7 +122,7 @@ fn manage(operation: &mut Operation, scope: Option<Scope>) {
         let about = operation.description.take().map(|about| about + "\n\n").unwrap_or_default();
         operation.description = Some(format!("{about}Needs a key with the scope `{}`.", scope.name()));
     }
-    // Only a sync is posted with a body, and its stream may be empty.
+    // Only a sync is a POST with a body, and its stream may be empty.
     if let (Some("sync"), Some(RefOr::T(stream))) =
         (operation.operation_id.as_deref(), &mut operation.request_body)
     {
@@ -130,9 +130,9 @@ fn manage(operation: &mut Operation, scope: Option<Scope>) {
     }
 }
 
-/// A listener, by its default address and the key that moves it.
+/// Describes a listener by its default address and the configuration key of that address.
 fn server(description: &str, address: &str, key: &str) -> Server {
-    let moved = format!("Where it listens (`{key}`), or the name that a proxy gives it.");
+    let moved = format!("The listen address (`{key}`), or the host name of a proxy.");
     let variable = ServerVariableBuilder::new().default_value(address).description(Some(moved));
     ServerBuilder::new()
         .url("http://{address}")

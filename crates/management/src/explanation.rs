@@ -1,4 +1,4 @@
-//! What a user is shown of a guild, and why: the same as `companion why` says, for programs.
+//! Why a user sees a guild or does not: `companion why` as JSON.
 
 use companion_domain::{
     model::{Membership, RoleKey},
@@ -14,28 +14,28 @@ use utoipa::{
     openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::AdditionalProperties},
 };
 
-/// What a user is shown of a guild, and everything that counts for or against it.
+/// What a user sees of a guild, and everything that counts for or against it.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Explanation)]
 pub(crate) struct GuildExplanation<'a> {
     /// Whether the guild is in the user's list.
     listed: bool,
-    /// The role under which it is listed; null where it is not.
+    /// The role under which it is listed; null if it is not.
     #[schema(required, inline)]
     role: Option<Role>,
     /// Everything that keeps it out of the list.
     obstacles: Vec<Obstacle>,
-    /// The platform's last list for the user; null where there is none.
+    /// The platform's last list for the user; null if there is none.
     #[schema(required)]
     list: Option<LastList>,
-    /// What that list says about the guild; null where it does not have it.
+    /// The guild's entry in that list; null if it has none.
     #[schema(required)]
     platform: Option<PlatformWord>,
-    /// What the bot says about the guild and the user; null where it does not report the guild.
+    /// What the bot reported about the guild and the user; null if it did not report the guild.
     #[schema(required)]
     bot: Option<BotWord>,
-    /// What the user is granted by name.
+    /// Staff grants of the user.
     #[schema(examples(json!(["SUPPORT"])))]
     staff: Vec<&'static str>,
     plus: Plus,
@@ -62,7 +62,7 @@ impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
     }
 }
 
-/// Something that keeps a guild out of a user's list.
+/// A reason that keeps a guild out of a user's list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Obstacle {
@@ -91,13 +91,13 @@ impl From<NotListed> for Obstacle {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct LastList {
-    /// How many guilds it has.
+    /// Number of guilds in it.
     #[schema(minimum = 0, examples(12))]
     guilds: usize,
-    /// How long ago the platform gave it, in seconds.
+    /// Age of the list, in seconds.
     #[schema(minimum = 0, examples(42))]
     age: u64,
-    /// Whether the platform can be asked for a newer one without the user.
+    /// Whether it can be refreshed without the user.
     renewable: bool,
 }
 
@@ -126,7 +126,7 @@ impl From<Membership> for PlatformWord {
     }
 }
 
-/// What the bot says about a guild, and about a user in it.
+/// What the bot reported about a guild, and about a user in it.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BotWord {
@@ -145,7 +145,7 @@ impl From<&GuildWithRoles> for BotWord {
     }
 }
 
-/// Every permission by its name, with its reason.
+/// All permissions by name, each with its reason.
 struct Reasons<'a>(&'a usecase::Explanation);
 
 impl Serialize for Reasons<'_> {
@@ -158,7 +158,7 @@ impl PartialSchema for Reasons<'_> {
     fn schema() -> RefOr<Schema> {
         let object = ObjectBuilder::new()
             .description(Some(
-                "Every permission with its reason, by what is known. The user is shown them only where the guild is \
+                "Every permission with its reason, from stored data. The user sees them only if the guild is \
                  listed.",
             ))
             .additional_properties(Some(AdditionalProperties::FreeForm(false)));
@@ -176,19 +176,19 @@ impl ToSchema for Reasons<'_> {
     }
 }
 
-/// Why a permission is granted, or that it is not.
+/// Why a permission is granted or not.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Reason {
     /// Whether it is granted.
     granted: bool,
-    /// The permissions that bring it, the nearest first; none where a fact brings it by itself.
+    /// The permissions that imply it, the nearest first; empty if a fact grants it directly.
     #[schema(examples(json!(["ADMIN", "MANAGE_SERVER"])))]
     through: Vec<&'static str>,
-    /// The fact at the end of that way; null where it is not granted.
+    /// The fact at the end of that chain; null if it is not granted.
     #[schema(required)]
     because: Option<FactName>,
-    /// The user's roles that count, where the fact is about roles.
+    /// The user's roles that count, if the fact is about roles.
     roles: Vec<Snowflake>,
 }
 
@@ -211,7 +211,7 @@ impl Reason {
     }
 }
 
-/// The user's roles that the guild bound to a key.
+/// Returns the user's roles that the guild bound to a key.
 fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<Snowflake> {
     let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
     let roles = bindings.flat_map(|(_, roles)| roles.as_slice());

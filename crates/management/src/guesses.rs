@@ -1,4 +1,4 @@
-//! How fast one client may try keys.
+//! Rate limit of wrong keys per client.
 
 use companion_http::{ApiError, Client, KeyName};
 use std::{
@@ -8,25 +8,25 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many wrong keys one client may send within [`WINDOW`].
+/// Wrong keys that one client may send within [`WINDOW`].
 const MAX_WRONG: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(1);
-/// For so long after its last use a key is accepted from a client that has sent too many wrong ones.
+/// How long after its last use a key is still accepted from a rate-limited client.
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
-/// How many clients are told apart, and how many uses of keys are remembered. Clients beyond that count as one.
+/// Maximum number of tracked clients, and of remembered key uses. Further clients share one count.
 const MAX_CLIENTS: usize = 10_000;
 
-/// Counts the wrong keys of each client, and remembers which right ones it sent.
+/// Counts the wrong keys of each client, and remembers the valid keys it sent.
 #[derive(Debug)]
 pub(crate) struct Guesses(Mutex<GuessCounts>);
 
 #[derive(Debug)]
 struct GuessCounts {
-    /// When the counting began.
+    /// Start of the current window.
     since: Instant,
-    /// The wrong keys since then; under nothing those of all clients that are not told apart.
+    /// Wrong keys in the current window; `None` counts all untracked clients.
     wrong: HashMap<Option<Client>, u32>,
-    /// Until when a client is known to have a key.
+    /// Until when a client may use a key despite its rate limit.
     known: HashMap<(Client, KeyName), Instant>,
 }
 
@@ -35,8 +35,8 @@ impl Guesses {
         Self(Mutex::new(GuessCounts { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }))
     }
 
-    /// Fails for a client that has sent too many wrong keys. Its next key is compared only with those that it
-    /// [has](Self::has_used): an answer about any other would be what a guesser wants to know.
+    /// Returns [`ApiError::RateLimited`] for a client that sent too many wrong keys. Its next key must only be compared
+    /// with those it [has used](Self::has_used): a response about any other would confirm a guess.
     pub(crate) fn check(&self, client: Client) -> Result<(), ApiError> {
         let now = Instant::now();
         let counts = self.counts(now);
@@ -47,20 +47,20 @@ impl Guesses {
         Ok(())
     }
 
-    /// Whether a client sent the key of this name within the last hour.
+    /// Whether a client used the key of this name within the last hour.
     pub(crate) fn has_used(&self, client: Client, key: &KeyName) -> bool {
         let now = Instant::now();
         self.counts(now).known.get(&(client, key.clone())).is_some_and(|until| *until > now)
     }
 
-    /// Notes a wrong key.
+    /// Counts a wrong key.
     pub(crate) fn wrong(&self, client: Client) {
         let mut counts = self.counts(Instant::now());
         let bucket = counts.bucket_of(client);
         *counts.wrong.entry(bucket).or_default() += 1;
     }
 
-    /// Notes a right key, by its name.
+    /// Remembers the use of a valid key.
     pub(crate) fn right(&self, client: Client, key: &KeyName) {
         let now = Instant::now();
         let known = &mut self.counts(now).known;
@@ -73,7 +73,7 @@ impl Guesses {
         }
     }
 
-    /// The clients, with what was counted in this span only.
+    /// Locks the counts, and starts a new window if the last has ended.
     fn counts(&self, now: Instant) -> MutexGuard<'_, GuessCounts> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now - counts.since >= WINDOW {

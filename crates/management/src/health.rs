@@ -6,25 +6,25 @@ use companion_http::{ApiError, MetricsSource as _, MetricsText, openapi::failure
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A probe that has not answered by then has answered.
+/// Timeout of the readiness check.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the process runs
+/// Check that the process is alive
 #[utoipa::path(
     get, path = "/health/live", operation_id = "isAlive", tag = "health",
-    responses((status = 200, description = "The process answers.", body = Nothing), failure::Reading)
+    responses((status = 200, description = "The process responds.", body = Nothing), failure::Reading)
 )]
 pub(crate) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
     answer("Alive.", Nothing {})
 }
 
-/// Whether traffic is welcome
+/// Check that the service is ready for traffic
 ///
-/// Both listeners accept, storage answers and is migrated, the public answers are loaded, and the service is not about to
-/// stop.
+/// Both listeners accept connections, storage is reachable and migrated, the public responses are loaded, and the
+/// service is not shutting down.
 #[utoipa::path(
     get, path = "/health/ready", operation_id = "isReady", tag = "health",
-    responses((status = 200, description = "Traffic is welcome.", body = Nothing), failure::Readiness)
+    responses((status = 200, description = "The service is ready for traffic.", body = Nothing), failure::Readiness)
 )]
 pub(crate) async fn ready(
     context: web::Data<ManagementContext>,
@@ -40,7 +40,7 @@ pub(crate) async fn ready(
 /// The media type of the text format.
 const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Numbers for those who watch
+/// Read the metrics
 #[utoipa::path(
     get, path = "/metrics", operation_id = "getMetrics", tag = "health",
     responses(

@@ -1,4 +1,4 @@
-//! The records that the bot keeps up to date, one by one.
+//! The records that the bot writes one by one.
 
 use crate::resource::{FedRecord, describe, resource};
 use actix_web::Resource;
@@ -9,12 +9,12 @@ use companion_records::{
 };
 use utoipa::openapi::OpenApi;
 
-/// A path under which records of one kind are.
+/// A path of keyed records of one kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Fed {
     pub(crate) path: &'static str,
     pub(crate) resource: fn(&'static str) -> Resource,
-    /// Adds its operations to the document.
+    /// Adds its operations to the OpenAPI document.
     pub(crate) describe: fn(&mut OpenApi),
 }
 
@@ -24,7 +24,7 @@ impl Fed {
     }
 }
 
-/// All of them.
+/// All kinds of keyed records.
 pub(crate) const FED: [Fed; 6] = [
     Fed::of::<GuildRecord>(),
     Fed::of::<MemberRecord>(),
@@ -39,9 +39,9 @@ impl FedRecord for GuildRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/guilds/{guild}";
-    const GET: (&'static str, &'static str) = ("getGuild", "Look a guild up");
+    const GET: (&'static str, &'static str) = ("getGuild", "Read a guild");
     const PUT: (&'static str, &'static str) = ("putGuild", "Report a guild that has the bot");
-    const REMOVE: (&'static str, &'static str) = ("removeGuild", "The bot has left a guild");
+    const REMOVE: (&'static str, &'static str) = ("removeGuild", "Remove a guild that the bot has left");
     const ACTIONS: [&'static str; 2] = ["put_guild", "remove_guild"];
 
     fn audited(audit: Audit, (guild,): &(GuildId,)) -> Audit {
@@ -54,9 +54,10 @@ impl FedRecord for MemberRecord {
     type ChangeFailures = failure::FeedingMember;
 
     const PATH: &'static str = "/bot/guilds/{guild}/members/{user}";
-    const GET: (&'static str, &'static str) = ("getMember", "Look the roles of a member up");
+    const GET: (&'static str, &'static str) = ("getMember", "Read the roles of a member");
     const PUT: (&'static str, &'static str) = ("putMember", "Report the roles of a member");
-    const REMOVE: (&'static str, &'static str) = ("removeMember", "A member has left, or has no roles");
+    const REMOVE: (&'static str, &'static str) =
+        ("removeMember", "Remove a member who has left or has no roles");
     const ACTIONS: [&'static str; 2] = ["put_member", "remove_member"];
 
     fn audited(audit: Audit, (guild, user): &(GuildId, UserId)) -> Audit {
@@ -73,9 +74,9 @@ impl FedRecord for SubscriptionRecord {
     type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/plus/{user}";
-    const GET: (&'static str, &'static str) = ("getPlus", "Look a user's subscription up");
+    const GET: (&'static str, &'static str) = ("getPlus", "Read a user's subscription");
     const PUT: (&'static str, &'static str) = ("putPlus", "Report a user's subscription");
-    const REMOVE: (&'static str, &'static str) = ("removePlus", "A subscription has ended");
+    const REMOVE: (&'static str, &'static str) = ("removePlus", "Remove a user's subscription");
     const ACTIONS: [&'static str; 2] = ["put_plus", "remove_plus"];
 
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
@@ -88,9 +89,9 @@ impl FedRecord for StaffRecord {
     type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/staff/{user}";
-    const GET: (&'static str, &'static str) = ("getStaff", "Look up what a user is granted by name");
-    const PUT: (&'static str, &'static str) = ("putStaff", "Grant permissions by name");
-    const REMOVE: (&'static str, &'static str) = ("removeStaff", "Take back what was granted by name");
+    const GET: (&'static str, &'static str) = ("getStaff", "Read a user's staff grants");
+    const PUT: (&'static str, &'static str) = ("putStaff", "Set a user's staff grants");
+    const REMOVE: (&'static str, &'static str) = ("removeStaff", "Remove a user's staff grants");
     const ACTIONS: [&'static str; 2] = ["put_staff", "remove_staff"];
 
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
@@ -103,9 +104,9 @@ impl FedRecord for FeedbackRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/feedback/{id}";
-    const GET: (&'static str, &'static str) = ("getFeedback", "Look feedback up");
-    const PUT: (&'static str, &'static str) = ("putFeedback", "Report feedback");
-    const REMOVE: (&'static str, &'static str) = ("removeFeedback", "Take feedback back");
+    const GET: (&'static str, &'static str) = ("getFeedback", "Read a feedback entry");
+    const PUT: (&'static str, &'static str) = ("putFeedback", "Report a feedback entry");
+    const REMOVE: (&'static str, &'static str) = ("removeFeedback", "Remove a feedback entry");
     const ACTIONS: [&'static str; 2] = ["put_feedback", "remove_feedback"];
 
     fn audited(audit: Audit, (id,): &(FeedbackId,)) -> Audit {
@@ -122,10 +123,10 @@ impl FedRecord for BlockedRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/blocked/{user}";
-    const GET: (&'static str, &'static str) = ("isBlocked", "Whether a user is blocked");
+    const GET: (&'static str, &'static str) = ("isBlocked", "Check whether a user is blocked");
     const PUT: (&'static str, &'static str) = ("block", "Block a user");
     const PUT_MORE: &'static str = "A blocked user gets 403 at sign-in and for guilds.";
-    const REMOVE: (&'static str, &'static str) = ("unblock", "Let a user in again");
+    const REMOVE: (&'static str, &'static str) = ("unblock", "Unblock a user");
     const ACTIONS: [&'static str; 2] = ["block", "unblock"];
 
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {

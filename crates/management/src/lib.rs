@@ -1,23 +1,24 @@
-//! Companion's management API over HTTP: what the operator and the bot talk to, on a listener of its own. The OpenAPI
-//! document of both APIs and the reference page are here too.
+//! Companion's management API over HTTP, for the operator and the bot, on its own listener. The OpenAPI document of
+//! both APIs and its reference page are here too.
 //!
-//! It puts its routes into the shell of `companion-http`, reads and shows the records of `companion-records`, and knows no
-//! adapter: whatever it needs comes in as a use case or a port.
+//! It puts its routes into the shell of `companion-http`, parses and renders the records of `companion-records`, and
+//! knows no adapter: every dependency is a use case or a port.
 //!
-//! | module | what lives there, the deepest first |
+//! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `guesses`, `scope`, `access` | how fast keys may be tried; what a key can be for; the keys |
-//! | `context` | what handlers work with |
-//! | `request`, `query`, `replace` | reading requests |
-//! | `change` | what every change does: audit, deadline, answer |
-//! | `resource`, `keyed_records` | records that are put, looked up and removed under their key; which ones there are |
-//! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health`, `metrics` | one file for each other handler |
+//! | `guesses`, `access` | rate limit of wrong keys; keys and scopes |
+//! | `context` | context of the handlers |
+//! | `request`, `query`, `replace` | parsing requests |
+//! | `change` | what every change does: audit, deadline, response |
+//! | `resource`, `keyed_records` | handlers for records under a key; the kinds of such records |
+//! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health` | one file for each other handler |
 //! | `document` | the OpenAPI document of both APIs |
-//! | `reference` | the document and its page, as they are served |
-//! | `routes`, `api` | the table of paths; all of it as one application |
+//! | `reference` | serves the document and its page |
+//! | `routes`, `api` | the table of paths; the application |
 //!
-//! To add a path: write its handler, with its description above it, in a file of its own; name it in `routes`, with the
-//! scope that it needs, and in `document`. A record that is kept under a key needs no handler: implement `KeyedRecord` for it in `keyed_records`.
+//! To add a path, write its handler in its own file, with its OpenAPI description above it. List it in `routes` with
+//! its scope, and in `document`. A record under a key needs no handler: implement `FedRecord` for it in
+//! `keyed_records`.
 #![warn(missing_docs)]
 
 mod access;

@@ -1,4 +1,4 @@
-//! A session as the operator sees it: never its token.
+//! A session as shown to the operator, without its token.
 
 use companion_domain::{model::Timestamp, session::Session};
 use companion_http::wire::Snowflake;
@@ -13,16 +13,16 @@ pub(crate) struct LiveSession {
     #[schema(pattern = "^[0-9a-f]{64}$")]
     id: String,
     user: Snowflake,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     created: i64,
-    /// When it was last used, as far as that has been written back, in seconds since 1970.
+    /// When it was last used, as last written to the store, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     seen: i64,
-    /// When it ends if it is not used again, in seconds since 1970.
+    /// When it expires if it is not used again, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     ends: i64,
-    /// What its device called itself when it signed in, at most 256 characters; null where that is not known.
+    /// The `User-Agent` of its sign-in, at most 256 characters; null if unknown.
     #[schema(
         required,
         max_length = 256,

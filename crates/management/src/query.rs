@@ -1,15 +1,15 @@
-//! Queries, which are read to the letter: a slip in one could remove the wrong things.
+//! Strict parsing of query strings: a typo in a parameter could remove the wrong records.
 
 use crate::request::{invalid_value, value};
 use companion_domain::model::Invalid;
 use companion_http::ApiError;
 use std::{collections::BTreeMap, str::FromStr};
 
-/// The parameters of a query, each known and sent once.
+/// Query parameters, each known and sent once.
 pub(crate) struct Query(BTreeMap<&'static str, String>);
 
 impl Query {
-    /// Reads a query that may have these parameters.
+    /// Parses a query string. Returns an error for unknown or repeated parameters.
     pub(crate) fn read(query: &str, known: &[&'static str]) -> Result<Self, ApiError> {
         let mut parameters = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -24,12 +24,12 @@ impl Query {
         Ok(Self(parameters))
     }
 
-    /// A parameter as it was sent.
+    /// Returns a parameter as sent.
     pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A parameter that must be there.
+    /// Parses a required parameter.
     pub(crate) fn required<T: FromStr<Err = Invalid>>(&self, name: &'static str) -> Result<T, ApiError> {
         let text = self.text(name).ok_or_else(|| invalid_value(name, "is missing"))?;
         value(name, text)

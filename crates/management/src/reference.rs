@@ -1,7 +1,7 @@
-//! `GET /openapi.json` and `GET /docs`: what can be asked, for programs and for people.
+//! `GET /openapi.json` and `GET /docs`: the API description for programs and for people.
 //!
-//! The page is one piece: its style and its script are part of it and named by their hashes, so a browser runs nothing
-//! else and loads nothing but the document.
+//! The page is self-contained: its content security policy allows only the embedded style and script, by their hashes,
+//! and a request for the document.
 
 use crate::{context::ManagementContext, request::NoBody};
 use actix_web::{
@@ -17,9 +17,9 @@ use companion_http::{
 use sha2::{Digest as _, Sha256};
 use std::sync::LazyLock;
 
-/// Where the document is.
+/// Path of the document.
 pub(crate) const DOCUMENT_PATH: &str = "/openapi.json";
-/// Where the page is.
+/// Path of the page.
 pub(crate) const PAGE_PATH: &str = "/docs";
 
 const MEDIA_TYPE: &str = "text/html; charset=utf-8";
@@ -42,7 +42,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// This document
+/// Read this document
 #[utoipa::path(
     get, path = DOCUMENT_PATH, operation_id = "getDocument", tag = "health",
     responses(
@@ -65,13 +65,13 @@ pub(crate) async fn document(
     Ok(response.body(document))
 }
 
-/// This document as a page for people
+/// Read this document as an HTML page
 #[utoipa::path(
     get, path = PAGE_PATH, operation_id = "getReference", tag = "health",
     responses(
         (
             status = 200,
-            description = "A page that needs nothing from elsewhere.",
+            description = "A self-contained page.",
             body = String,
             content_type = "text/html; charset=utf-8",
             headers(("Cache-Control" = inline(NoCache))),

@@ -1,4 +1,4 @@
-//! What a sync takes away, as its query says it.
+//! Parses what a sync replaces from its query.
 
 use crate::{query::Query, request::invalid_value};
 use companion_domain::{
@@ -12,15 +12,15 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
 
-/// Stands for every kind.
+/// Selects every kind.
 const ALL: &str = "all";
 
-/// The kinds that can be replaced, by their words.
+/// Returns the kinds that can be replaced, by name.
 fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
     Kind::ALL.into_iter().filter_map(|kind| Some((kind.replaced()?, kind)))
 }
 
-/// A kind by its name.
+/// The name of a kind, for the OpenAPI document.
 pub(crate) enum KindName {}
 
 impl PartialSchema for KindName {
@@ -32,23 +32,23 @@ impl PartialSchema for KindName {
 
 impl ToSchema for KindName {}
 
-/// What the query says, for the document.
+/// The query parameters, for the OpenAPI document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "the query is read to the letter, by `replacement`")]
 pub(crate) struct Replacement {
-    /// Kinds of which everything disappears that the stream leaves out. Without it nothing disappears.
+    /// Kinds whose records are removed if the stream omits them. Without it, none are removed.
     #[param(style = Form, explode = false, inline, min_items = 1)]
     replace: Option<Vec<KindName>>,
-    /// Replace guilds and members of this shard only; below `shards`.
+    /// Replace only guilds and members of this shard; must be below `shards`.
     #[param(minimum = 0, maximum = 4_294_967_295_u32)]
     shard: Option<u64>,
-    /// How many shards the bot has.
+    /// Number of shards of the bot.
     #[param(minimum = 1, maximum = 4_294_967_295_u32)]
     shards: Option<u64>,
 }
 
-/// Reads `replace`, `shard` and `shards`.
+/// Parses `replace`, `shard` and `shards`.
 pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
     let query = Query::read(query, &["replace", "shard", "shards"])?;
     let kinds = query.text("replace").map(kinds_of).transpose()?.unwrap_or_default();

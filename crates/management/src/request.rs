@@ -1,4 +1,4 @@
-//! Reading requests of the management API.
+//! Parsing of management requests.
 
 use crate::context::ManagementContext;
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
 
-/// A JSON body, whatever its `Content-Type` says; or why it is none.
+/// A JSON body, whatever its `Content-Type`, or the error of parsing it.
 pub(crate) struct JsonBody(Result<Value, serde_json::Error>);
 
 impl FromRequest for JsonBody {
@@ -44,7 +44,7 @@ impl FromRequest for JsonBody {
     }
 }
 
-/// The body of a request that needs none: read up to the limit and thrown away.
+/// An unused body: read up to the limit and discarded.
 pub(crate) struct NoBody;
 
 impl FromRequest for NoBody {
@@ -58,8 +58,8 @@ impl FromRequest for NoBody {
     }
 }
 
-/// The size of the largest document that a path takes, in bytes. A path has it where that can be more than the usual limit:
-/// whatever the description of the API allows must not be refused for its size.
+/// Size in bytes of the largest document that a path accepts. Set for a path where it can exceed the configured limit:
+/// input that the OpenAPI document allows must not be refused for its size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MinBodyLimit(pub(crate) usize);
 
@@ -69,25 +69,25 @@ fn body_limit(request: &HttpRequest) -> usize {
 }
 
 impl JsonBody {
-    /// The record in this body, under the key in the path.
+    /// Parses the record in this body, with the key from the path.
     pub(crate) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
         read_body::<R>(&|name| request.match_info().query(name), &self.0).map_err(ApiError::InputInvalid)
     }
 
-    /// The team in this body.
+    /// Parses the team in this body.
     pub(crate) fn team(&self) -> Result<Roster, ApiError> {
         Team::read_body(&self.0).map_err(ApiError::InputInvalid)
     }
 }
 
-/// The key of a record, as the path has it.
+/// Parses the key of a record from the path.
 pub(crate) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
     let mut mistakes = Mistakes::default();
     let key = R::key(&|name| request.match_info().query(name), &mut mistakes);
     mistakes.unless_any(key).map_err(ApiError::InputInvalid)
 }
 
-/// A part of the path.
+/// Parses a path segment.
 pub(crate) fn segment<T: FromStr<Err = Invalid>>(
     request: &HttpRequest,
     name: &'static str,
@@ -95,12 +95,12 @@ pub(crate) fn segment<T: FromStr<Err = Invalid>>(
     value(name, request.match_info().query(name))
 }
 
-/// A named piece of text outside the body.
+/// Parses a value from the path or query.
 pub(crate) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result<T, ApiError> {
     text.parse().map_err(|invalid: Invalid| invalid_value(name, &format!("must be {}", invalid.expected)))
 }
 
-/// Refuses a named piece of text outside the body.
+/// Returns the error for an invalid value in the path or query.
 pub(crate) fn invalid_value(name: &str, message: &str) -> ApiError {
     ApiError::InputInvalid(vec![Mistake { path: name.to_owned(), message: message.to_owned() }])
 }

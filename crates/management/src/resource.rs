@@ -1,4 +1,4 @@
-//! Records that are put, looked up and removed under their key.
+//! Handlers for records that are written, read and removed under their key.
 
 use crate::{
     change::{Changes, answer, change},
@@ -22,44 +22,44 @@ use utoipa::{
 
 const JSON: &str = "application/json";
 
-/// A record that the bot keeps up to date.
+/// A record that the bot writes.
 pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
-    /// What can go wrong with a look-up.
+    /// Error responses of a read.
     type LookUpFailures: IntoResponses;
-    /// What can go wrong with a change.
+    /// Error responses of a change.
     type ChangeFailures: IntoResponses;
 
-    /// The path under which each is, with its key in it.
+    /// Path of a record, with its key as parameters.
     const PATH: &'static str;
 
-    /// What the document calls looking it up, and what that is.
+    /// Operation id and summary of GET.
     const GET: (&'static str, &'static str);
-    /// The same for putting it.
+    /// Operation id and summary of PUT.
     const PUT: (&'static str, &'static str);
-    /// More about putting it.
+    /// Description of PUT.
     const PUT_MORE: &'static str =
-        "An id of the path may be repeated in the body, as in a line of a sync, and must then be the same.";
-    /// The same for removing it.
+        "The body may repeat an id of the path, as a line of a sync does; both must then be equal.";
+    /// Operation id and summary of DELETE.
     const REMOVE: (&'static str, &'static str);
 
-    /// What the audit trail calls putting and removing it.
+    /// Audit actions of PUT and DELETE.
     const ACTIONS: [&'static str; 2];
 
-    /// Tells the audit trail whom and what it is about.
+    /// Adds the key to an audit event.
     fn audited(audit: Audit, key: &Self::Key) -> Audit;
 
-    /// Tells it what only a record that is put says.
+    /// Adds what only the record itself contains to an audit event.
     fn audited_put(audit: Audit, _: &Self::Value) -> Audit {
         audit
     }
 
-    /// Why nothing is found under a key.
+    /// Returns the error for a key without a record.
     fn missing() -> ApiError {
         ApiError::NotReported
     }
 }
 
-/// The path of these records. HEAD runs the same handler as GET.
+/// Returns the resource of these records. HEAD runs the same handler as GET.
 pub(crate) fn resource<R: FedRecord>(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
         .route(web::get().to(show::<R>))
@@ -106,7 +106,7 @@ async fn remove<R: FedRecord>(
     change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
 }
 
-/// Adds the operations on these records, and their schema, to the document.
+/// Adds the operations on these records, and their schema, to the OpenAPI document.
 pub(crate) fn describe<R: FedRecord>(document: &mut OpenApi) {
     for (method, operation) in operations::<R>() {
         document.paths.add_path_operation(R::PATH, vec![method], operation);
@@ -117,13 +117,13 @@ pub(crate) fn describe<R: FedRecord>(document: &mut OpenApi) {
 
 fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
     let put_back =
-        R::HAS_FIELDS.then_some("In the fields that a PUT takes, so that the answer can be put back.");
+        R::HAS_FIELDS.then_some("In the fields of a PUT, so that the response can be written back.");
     let get = under_key::<R>(R::GET)
         .description(put_back)
-        .responses(answers::<R::LookUpFailures, R>("What is stored."));
+        .responses(answers::<R::LookUpFailures, R>("The stored record."));
     let put = under_key::<R>(R::PUT)
         .description(Some(R::PUT_MORE))
-        .responses(answers::<R::ChangeFailures, Changes>("It is stored."));
+        .responses(answers::<R::ChangeFailures, Changes>("The record is stored."));
     let put = if R::HAS_FIELDS {
         let content = ContentBuilder::new().schema(Some(reference::<R>())).example(Some(R::example()));
         let body = RequestBodyBuilder::new().required(Some(Required::True)).content(JSON, content.build());
@@ -132,7 +132,7 @@ fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
         put
     };
     let remove = under_key::<R>(R::REMOVE)
-        .responses(answers::<R::ChangeFailures, Changes>("It is gone, or was not there."));
+        .responses(answers::<R::ChangeFailures, Changes>("The record is removed, or did not exist."));
     [(HttpMethod::Get, get.build()), (HttpMethod::Put, put.build()), (HttpMethod::Delete, remove.build())]
 }
 

@@ -1,5 +1,5 @@
-//! The table of management paths, and which scope each of them needs. The routes, the metrics and what the document says of keys
-//! are made from it, and a test compares the document with it.
+//! The table of management paths and their scopes. Routing, metrics and the security of the OpenAPI document derive
+//! from it; a test compares the document with it.
 
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
@@ -8,16 +8,16 @@ use crate::{
 use actix_web::Resource;
 use companion_http::routing::reading;
 
-/// A path, the scope that a key needs there, and what answers. Without a scope everyone may look there.
+/// A path, the scope that a key needs there, and its resource. `None` means that no key is needed.
 pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resource);
 
-/// All of them. Of two that match the same path the first one answers.
+/// Returns all routes. If two match a path, the first one wins.
 pub(crate) fn routes() -> impl Iterator<Item = Route> {
     let fed = keyed_records::FED.into_iter().map(|fed| (fed.path, Some(Feed), fed.resource));
     fed.chain(OTHERS)
 }
 
-/// Those that are no records under a key.
+/// Routes other than keyed records.
 const OTHERS: [Route; 15] = [
     ("/health/live", None, |path| reading(path, health::live)),
     ("/health/ready", None, |path| reading(path, health::ready)),
@@ -36,10 +36,10 @@ const OTHERS: [Route; 15] = [
     ("/users/{user}", Some(People), users::resource),
 ];
 
-/// Where nothing is, but no key is asked for either.
+/// Below this path no key is required, even where no route exists.
 const OPEN_FOLDER: &str = "/health/";
 
-/// Whether everyone may look at this path of a request. Everywhere else a key is asked for, also where nothing is.
+/// Whether this request path needs no key. All other paths need one, even where no route exists.
 pub(crate) fn is_open(path: &str) -> bool {
     path.starts_with(OPEN_FOLDER) || OTHERS.iter().any(|(known, scope, _)| scope.is_none() && *known == path)
 }

@@ -1,4 +1,4 @@
-//! Sessions: the operator's and the dashboard backend's hold on them.
+//! Sessions, for the operator and for dashboard backends.
 
 use crate::{
     change::{Changes, answer},
@@ -34,10 +34,10 @@ pub(crate) fn user_sessions_resource(path: &'static str) -> Resource {
     routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke_user))
 }
 
-/// The live sessions of a user
+/// List the live sessions of a user
 #[utoipa::path(
     get, path = "/sessions", operation_id = "listSessions", tag = "sessions",
-    params(("user" = Snowflake, Query, description = "Whose sessions.")),
+    params(("user" = Snowflake, Query, description = "The user's id.")),
     responses(
         (status = 200, description = "The sessions, the oldest first.", body = Vec<LiveSession>),
         failure::Input,
@@ -59,7 +59,7 @@ pub(crate) async fn list(
 
 /// End the session of a token
 ///
-/// For a dashboard's backend. With a user's last session the platform's grant ends too.
+/// For the backend of a dashboard. Ending a user's last session also ends the platform's grant.
 #[utoipa::path(
     post, path = "/sessions/sign-out", operation_id = "signOut", tag = "sessions",
     security(("Token" = [])),
@@ -82,11 +82,11 @@ pub(crate) async fn sign_out(
     params((
         "id" = String,
         Path,
-        description = "The session's id, as the list has it.",
+        description = "The session's id, as listed.",
         pattern = "^[0-9A-Fa-f]{64}$",
     )),
     responses(
-        (status = 200, description = "The session has ended, or was not there.", body = Changes),
+        (status = 200, description = "The session has ended, or did not exist.", body = Changes),
         failure::Input,
     )
 )]

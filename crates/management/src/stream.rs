@@ -1,10 +1,10 @@
-//! A channel for records, from a connection, which lives on one thread, to a store, which may work on another.
+//! A channel of records from a connection, which is bound to one thread, to a store, which may run on another.
 
 use async_trait::async_trait;
 use companion_domain::port::{Numbered, RecordSource, RefusedLine, SourceError};
 use tokio::sync::mpsc;
 
-/// How many batches may wait: enough to keep both sides busy, few enough to bound memory.
+/// Batches in flight: enough to keep both sides busy, few enough to bound memory.
 const CAPACITY: usize = 4;
 
 enum Message {
@@ -13,33 +13,33 @@ enum Message {
     End,
 }
 
-/// The end that the connection fills.
+/// The sender, used by the connection.
 pub(crate) struct RecordSender(mpsc::Sender<Message>);
 
-/// The end that the store reads. A stream that breaks off without [`Message::End`] is an error: half a
-/// world must not be stored.
+/// The receiver, read by the store. A stream that ends without [`Message::End`] is an error: a partial world must not
+/// be stored.
 pub(crate) struct RecordReceiver(mpsc::Receiver<Message>);
 
-/// The two ends of a stream of records.
+/// Creates a channel of records.
 pub(crate) fn record_channel() -> (RecordSender, RecordReceiver) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     (RecordSender(sender), RecordReceiver(receiver))
 }
 
 impl RecordSender {
-    /// Passes records on. False when nobody reads any more.
+    /// Sends records. Returns `false` if the receiver is dropped.
     pub(crate) async fn batch(&self, records: Vec<Numbered>) -> bool {
         self.0.send(Message::Batch(records)).await.is_ok()
     }
 
-    /// Returns when nobody reads any more.
+    /// Waits until the receiver is dropped.
     pub(crate) async fn closed(&self) {
         self.0.closed().await;
     }
 
-    /// Ends the stream with a mistake in it.
+    /// Ends the stream with an error.
     pub(crate) async fn fail(self, error: RefusedLine) {
-        // A reader that is gone has its own reason, which it tells.
+        // A store that stopped reading reports its own error.
         let _ = self.0.send(Message::Failed(error)).await;
     }
 

@@ -1,4 +1,4 @@
-//! `POST /bot/sync`: a world of any size, as one change.
+//! `POST /bot/sync`: a world of any size, applied as one change.
 
 use crate::{
     change::{Changes, changed},
@@ -17,18 +17,18 @@ use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// How long a stream may pause. Time in which the store takes no more does not count.
+/// Idle timeout of the stream. Time in which the store applies backpressure does not count.
 const IDLE: Duration = Duration::from_secs(30);
 
 pub(crate) fn resource(path: &'static str) -> Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
 }
 
-/// Report the whole world, as one change
+/// Report the whole world as one change
 ///
-/// The stream may be of any length, and may take any time as long as something comes every 30 seconds. Of lines with the
-/// same key the last one counts. Nothing changes unless every line is right and the stream comes to its end; `data.fields`
-/// names the first wrong line. A member's guild must be known, or come in the same stream. `shard` and `shards` go
+/// The stream may be of any length and take any time, as long as data arrives every 30 seconds. If lines have the same
+/// key, the last one wins. Nothing changes unless every line is valid and the stream is complete; `data.fields` names
+/// the first invalid line. A member's guild must be known or part of the same stream. `shard` and `shards` must be sent
 /// together.
 #[utoipa::path(
     post, path = "/bot/sync", operation_id = "sync", tag = "feed",
@@ -36,11 +36,11 @@ pub(crate) fn resource(path: &'static str) -> Resource {
     request_body(
         content = SyncLine,
         description = "Any number of lines of this shape, in any order, each ended by a newline (newline-delimited \
-                       JSON). What the stream is called in `Content-Type` does not matter.",
+                       JSON). `Content-Type` is ignored.",
         content_type = "application/json",
         example = SyncLine::example,
     ),
-    responses((status = 200, description = "The world is as the stream says.", body = Changes), failure::Sync)
+    responses((status = 200, description = "The stream is applied.", body = Changes), failure::Sync)
 )]
 pub(crate) async fn sync(
     context: web::Data<ManagementContext>,
@@ -51,7 +51,7 @@ pub(crate) async fn sync(
     let lines = Lines::new(Accepted::World);
     let (sender, mut records) = record_channel();
     let (feed, audit) = (Arc::clone(&context.use_cases.feed), Audit::of(&request, "sync"));
-    // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
+    // The store runs in its own task: if the client disconnects, the stream ends early and the sync is rolled back.
     let applied = rt::spawn(async move {
         let applied = feed.sync(&replace, &mut records).await.map_err(refused);
         audit.concluded(&applied);
@@ -63,8 +63,8 @@ pub(crate) async fn sync(
     changed(applied?)
 }
 
-/// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held. Ends early when nobody
-/// reads any more.
+/// Forwards lines as they arrive, so that only a few chunks of the stream are in memory. Returns early if the store has
+/// stopped reading.
 async fn deliver(mut body: web::Payload, mut lines: Lines, sender: RecordSender) -> Result<(), ApiError> {
     loop {
         let next = tokio::select! {

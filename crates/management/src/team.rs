@@ -1,4 +1,4 @@
-//! `/bot/team`: the whole team at once.
+//! `/bot/team`: writes the whole team at once.
 
 use crate::{
     change::{Changes, change},
@@ -19,7 +19,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 #[utoipa::path(
     put, path = "/bot/team", operation_id = "putTeam", tag = "feed",
     request_body(content = Team, example = Team::example),
-    responses((status = 200, description = "The team is this one.", body = Changes), failure::Feeding)
+    responses((status = 200, description = "The team is replaced.", body = Changes), failure::Feeding)
 )]
 pub(crate) async fn put(
     context: web::Data<ManagementContext>,

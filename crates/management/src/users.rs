@@ -1,4 +1,4 @@
-//! `/users/{user}`: everything that is stored about a user, and forgetting it.
+//! `/users/{user}`: reads or deletes all stored data of a user.
 
 use crate::{
     change::{Changes, answer},
@@ -19,15 +19,15 @@ pub(crate) fn resource(path: &'static str) -> Resource {
         .route(web::delete().to(forget))
 }
 
-/// Everything that is stored about a user
+/// Read all stored data of a user
 ///
-/// What forgetting them would remove, in one document. The platform's tokens are kept sealed, and are not in it; neither are a
-/// block and a place in the team.
+/// What forgetting them would remove, in one document. It does not contain the platform's tokens, which are sealed, nor
+/// a block or a place in the team, which forgetting keeps.
 #[utoipa::path(
     get, path = "/users/{user}", operation_id = "getUser", tag = "sessions",
     params(("user" = Snowflake, Path, description = "The user's id.")),
     responses(
-        (status = 200, description = "Everything that is stored about the user.", body = StoredUser<'_>),
+        (status = 200, description = "All stored data of the user.", body = StoredUser<'_>),
         failure::LookUp,
     )
 )]
@@ -44,12 +44,12 @@ pub(crate) async fn show(
 
 /// Forget a user
 ///
-/// Removes sessions, grant, member roles, staff grants, subscription and feedback. A block stays, and so does a place in
-/// the team.
+/// Removes sessions, grant, member roles, staff grants, subscription and feedback. Keeps a block and a place in the
+/// team.
 #[utoipa::path(
     delete, path = "/users/{user}", operation_id = "forgetUser", tag = "sessions",
     params(("user" = Snowflake, Path, description = "The user's id.")),
-    responses((status = 200, description = "Nothing of that is left.", body = Changes), failure::Input)
+    responses((status = 200, description = "The data is removed.", body = Changes), failure::Input)
 )]
 pub(crate) async fn forget(
     context: web::Data<ManagementContext>,

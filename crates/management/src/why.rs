@@ -1,4 +1,4 @@
-//! `/bot/guilds/{guild}/why/{user}`: what a user is shown of a guild, and why.
+//! `/bot/guilds/{guild}/why/{user}`: explains why a user sees a guild or does not.
 
 use crate::{
     change::answer,
@@ -10,9 +10,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use companion_http::{ApiError, deadline::within_storage, openapi::failure};
 use companion_records::{MemberRecord, Snowflake};
 
-/// What a user is shown of a guild, and why
+/// Explain why a user sees a guild or does not
 ///
-/// By what is stored: the platform is not asked. Users and guilds that nothing is known of are explained too.
+/// Uses stored data only; the platform is not asked. Unknown users and guilds are explained too.
 #[utoipa::path(
     get, path = "/bot/guilds/{guild}/why/{user}", operation_id = "explainGuild", tag = "feed",
     params(
