@@ -2,7 +2,7 @@
 (() => {
   const METHODS = ["get", "put", "post", "delete"];
 
-  /** An element with attributes and children; text becomes text, never markup. */
+  /** Creates an element with attributes and children; text becomes text, never markup. */
   const make = (name, attributes = {}, ...children) => {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -10,25 +10,25 @@
     return element;
   };
 
-  /** Text that may break after a mark between words, and nowhere else. */
+  /** Inserts line break opportunities after punctuation. */
   const breakable = (text) => text.split(/(?<=[/._|,:?&=}-])(?=.)/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
 
   const code = (text) => make("code", {}, breakable(text));
 
-  /** Prose in which backticks mark code. */
+  /** Renders text in which backticks mark code. */
   const prose = (text) => (text ?? "").split("`").map((part, place) => (place % 2 ? code(part) : part));
 
   const json = (value) => make("pre", { tabindex: "0" }, make("code", {}, JSON.stringify(value, null, 2)));
 
   const nameOf = (reference) => reference.split("/").pop();
 
-  /** What is meant, there or where it refers to. */
+  /** Resolves a reference; returns anything else as it is. */
   const resolved = (api, part) =>
     part?.$ref ? part.$ref.slice(2).split("/").reduce((inner, name) => inner[name], api) : part;
 
   const schemaLink = (reference) => make("a", { href: `#schema-${nameOf(reference)}` }, nameOf(reference));
 
-  /** What a schema says beyond its type, in a few words. */
+  /** Summarises the limits of a schema. */
   const limits = (schema) => {
     const words = [];
     const say = (key, text) => schema[key] !== undefined && words.push(`${text} ${schema[key]}`);
@@ -43,7 +43,7 @@
     return words.join(", ");
   };
 
-  /** A schema in one line. */
+  /** Renders a schema in one line. */
   const brief = (schema) => {
     if (!schema) return ["anything"];
     if (schema.$ref) return [schemaLink(schema.$ref)];
@@ -55,7 +55,7 @@
     return [schema.format ? `${type} (${schema.format})` : type];
   };
 
-  /** The properties of an object, those of nested objects below. */
+  /** Returns the rows of an object's properties, including nested ones. */
   const rows = (schema, prefix = "") =>
     Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
       const required = (schema.required ?? []).includes(name);
@@ -81,7 +81,7 @@
     return make("p", {}, brief(schema), more ? make("span", { class: "quiet" }, ` ${more}`) : "");
   };
 
-  /** The answers share an envelope; what is inside is what differs. */
+  /** Unwraps the envelope that all responses share. */
   const inside = (schema) => schema?.properties?.data ?? schema;
 
   const parameters = (operation) => {
@@ -119,10 +119,10 @@
 
   const schemes = (operation) => (operation.security ?? []).flatMap((requirement) => Object.keys(requirement));
 
-  /** A value that a parameter could have. */
+  /** Returns an example value of a parameter. */
   const example = (api, { name, schema }) => resolved(api, schema)?.examples?.[0] ?? name.toUpperCase();
 
-  /** The operation as a line for a shell. */
+  /** Renders the operation as a curl command. */
   const shellLine = (api, { path, method, operation, address }) => {
     const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
     const needed = (place) => operation.parameters.filter((parameter) => parameter.in === place && parameter.required);
@@ -185,10 +185,10 @@
       schemas.map(([name]) => entry(`schema-${name}`, [name], `schema ${name}`)))));
   };
 
-  /** What the filter leaves, from the top of the page. */
+  /** Returns the first article that matches the filter. */
   const firstShown = () => document.querySelector("article:not([hidden])");
 
-  /** Hides what does not have every word of the filter, in the list and on the page, and shows the first that has. */
+  /** Hides entries that lack a word of the filter, in the list and on the page, and scrolls to the first match. */
   const filter = () => {
     const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
@@ -210,7 +210,7 @@
     }
   };
 
-  /** Goes on from the filter to the first that it leaves. */
+  /** Moves from the filter to the first match. */
   const land = (event) => {
     event.preventDefault();
     const first = firstShown();
@@ -219,7 +219,7 @@
     first?.focus({ preventScroll: true });
   };
 
-  /** A link to what the filter hides shows it again. */
+  /** Clears the filter if it hides the target of a link. */
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target?.hidden) {
