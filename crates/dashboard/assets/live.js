@@ -1,11 +1,11 @@
-// Keeps the part of a page that is marked as live up to date. Without it, a page shows how things were when it was loaded.
+// Keeps the live region of a page up to date. Without it, a page stays as it was loaded.
 (() => {
   "use strict";
   const region = () => document.getElementById("live");
   if (!region() || !window.EventSource) return;
   let source = null;
 
-  // Makes one element equal to another by changing no more than differs: focus, selection and scrolling stay.
+  // Morphs one element into another, changing only what differs: focus, selection and scroll position stay.
   const morph = (from, to) => {
     for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
     for (const { name, value } of [...to.attributes]) {
@@ -28,9 +28,9 @@
 
   const refresh = async () => {
     const answer = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
-    // Who cannot be reached now may be later; until then, what is shown stays.
+    // Retry later if the server is unreachable or overloaded; until then the page stays as it is.
     if (!answer || answer.status >= 500 || answer.status === 429) { setTimeout(look, 5000); return; }
-    // Signed out, or gone: the server has a page for that.
+    // Signed out or not found: load the server's page for it.
     if (!answer.ok) { location.reload(); return; }
     const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
     if (now) morph(region(), now); else location.reload();
@@ -42,14 +42,14 @@
     source.addEventListener("change", refresh);
     source.addEventListener("ended", () => { source.close(); location.reload(); });
   };
-  // Nobody looks at a hidden page, and browsers have few connections for all pages of a site.
+  // Hidden pages need no stream, and browsers limit the connections to a site.
   const look = () => {
     source?.close();
     source = null;
     if (!document.hidden) listen();
   };
   document.addEventListener("visibilitychange", look);
-  // Whoever signs out here is on the way to another page already.
+  // A submitted form navigates away, so the stream is closed first.
   document.addEventListener("submit", () => source?.close());
   window.addEventListener("pagehide", () => source?.close());
   window.addEventListener("pageshow", (event) => { if (event.persisted) look(); });

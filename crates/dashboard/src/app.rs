@@ -1,4 +1,4 @@
-//! The dashboard's application and its routes.
+//! The dashboard application and its routes.
 
 use crate::{
     asset,
@@ -21,7 +21,7 @@ use companion_http::{
 };
 use std::{io, sync::Arc};
 
-/// The dashboard, ready to be served any number of times.
+/// The dashboard. It can be served any number of times.
 #[derive(Clone)]
 pub struct Dashboard {
     context: web::Data<DashboardContext>,
@@ -29,7 +29,7 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// The dashboard over these use cases. It shares its sign-ins with the public API.
+    /// Creates the dashboard over these use cases. It shares sign-in limits with the public API.
     #[must_use]
     pub fn new(
         use_cases: DashboardUseCases,
@@ -42,7 +42,7 @@ impl Dashboard {
         let shell = Shell::new(ShellSettings {
             listener: "dashboard",
             paths: ROUTES.map(|(path, _)| path).to_vec(),
-            // Pages are for people. Scripts of other sites have the public API.
+            // Pages are for people. Scripts of other sites use the public API.
             allowed_origins: Vec::new(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
@@ -56,7 +56,7 @@ impl Dashboard {
         Self { context: web::Data::new(context), shell: shell.with_error_pages(Arc::new(errors)) }
     }
 
-    /// What it counts, for the management API to show.
+    /// Returns its metrics, for the management API.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         self.shell.metrics()
@@ -70,7 +70,7 @@ impl Dashboard {
         }
     }
 
-    /// The whole application, for a server or for a test.
+    /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
         let protection = self.context.protection.clone();
         let protected = move |request: ServiceRequest, next: Next<BoxBody>| {
@@ -85,7 +85,7 @@ impl Dashboard {
     }
 }
 
-/// Serves the dashboard on a bound listener. To be called within a tokio runtime.
+/// Serves the dashboard on a bound listener. Must be called within a tokio runtime.
 pub fn serve_dashboard(
     dashboard: Dashboard,
     socket: impl Into<Socket>,
@@ -95,10 +95,10 @@ pub fn serve_dashboard(
     serve(move || dashboard.app(), &shell, socket, limits)
 }
 
-/// A path, and what answers there.
+/// A path and its resource.
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
-/// All of them. Of two that match the same path the first one answers.
+/// All routes. If two match a path, the first one wins.
 pub(crate) const ROUTES: [Route; 17] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),

@@ -1,4 +1,4 @@
-//! Style, icon and script. Their paths name their content, so browsers keep them for as long as they like.
+//! Stylesheet, icon and script. Their paths contain a hash of their content, so browsers may cache them for ever.
 
 use actix_web::{
     HttpResponse,
@@ -12,7 +12,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// Where they are.
+/// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -40,22 +40,22 @@ impl Asset {
     }
 }
 
-/// The path of the style.
+/// Returns the path of the stylesheet.
 pub(crate) fn style() -> &'static str {
     &STYLE.path
 }
 
-/// The path of the icon.
+/// Returns the path of the icon.
 pub(crate) fn icon() -> &'static str {
     &ICON.path
 }
 
-/// The path of the script.
+/// Returns the path of the script.
 pub(crate) fn script() -> &'static str {
     &LIVE.path
 }
 
-/// Serves all of them. A path of another version is not found: its content would be wrong for as long as it is kept.
+/// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
 pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {
     let (hash, file) = path.into_inner();
     let asked = format!("/assets/{hash}/{file}");
@@ -66,23 +66,23 @@ pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpRespo
     Ok(response.body(found.content))
 }
 
-/// Where the part of a page begins that is kept up to date. It says what it shows, once that is known.
+/// Start of the live region of a page. The attribute gets the fingerprint of its content.
 const BEGIN: &str = "<div id=\"live\" data-seen=\"\">";
-/// Where that part ends.
+/// End of the live region.
 const END: &str = "</div><!-- live -->";
 
-/// The fingerprint of the live part of a page; empty where it has none.
+/// Returns the fingerprint of the live region of a page; empty if it has none.
 pub(crate) fn of(page: &str) -> String {
     let live = page.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
     live.map(|(live, _)| hash(live)).unwrap_or_default()
 }
 
-/// The page with its fingerprint in it.
+/// Inserts the fingerprint into the page.
 pub(crate) fn written_into(page: &str) -> String {
     page.replacen("data-seen=\"\"", &format!("data-seen=\"{}\"", of(page)), 1)
 }
 
-/// Other builds may hash otherwise, after which every page is loaded once more.
+/// Not stable across builds; after an update every open page reloads once.
 fn hash(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

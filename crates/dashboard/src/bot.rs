@@ -1,4 +1,4 @@
-//! How the bot is, in words.
+//! The status of the bot in words.
 
 use crate::{context::DashboardContext, date::Date};
 use companion_domain::{
@@ -7,22 +7,22 @@ use companion_domain::{
     usecase::Moment,
 };
 
-/// A shard that takes longer than this to be acknowledged is slow, in milliseconds.
+/// Latency in milliseconds above which a shard counts as slow.
 const SLOW: f64 = 500.0;
 
-/// How the bot is.
+/// The status of the bot.
 pub(crate) struct BotView {
-    /// In one line.
+    /// A summary in one line.
     pub(crate) line: String,
     pub(crate) tone: Tone,
-    /// Since when nothing is heard of it, where that is so.
+    /// Since when the bot has been silent, if it is.
     pub(crate) silent_since: Option<Date>,
     pub(crate) uptime: String,
     pub(crate) memory: String,
     pub(crate) clusters: Vec<ClusterView>,
 }
 
-/// Good news or bad. It is always said in words, too.
+/// The severity of a status. The text always says it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,
@@ -40,7 +40,7 @@ impl Tone {
     }
 }
 
-/// A cluster, as it last reported.
+/// The last report of a cluster.
 pub(crate) struct ClusterView {
     pub(crate) id: String,
     pub(crate) silent: bool,
@@ -49,7 +49,7 @@ pub(crate) struct ClusterView {
     pub(crate) shards: Vec<ShardView>,
 }
 
-/// A shard, as it was last reported.
+/// The last report of a shard.
 pub(crate) struct ShardView {
     pub(crate) id: u32,
     pub(crate) latency: String,
@@ -57,7 +57,7 @@ pub(crate) struct ShardView {
 }
 
 impl BotView {
-    /// How the bot is now. Nothing where its reports were not loaded yet.
+    /// Returns the current status, or `None` if the reports are not loaded yet.
     pub(crate) fn now(context: &DashboardContext) -> Option<Self> {
         let clusters = context.projections.clusters()?;
         let moment = Moment::of(&*context.clock);
@@ -118,12 +118,12 @@ fn megabytes(amount: f64) -> String {
     format!("{amount:.0} MB")
 }
 
-/// A number of things.
+/// Formats a count with its noun, in the plural if needed.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A number as people read it: `18,240`.
+/// Formats a number with thousands separators: `18,240`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

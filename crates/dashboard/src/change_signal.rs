@@ -1,4 +1,4 @@
-//! Tells open pages that something may have changed.
+//! Notifies open pages of possible changes.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -8,12 +8,12 @@ use companion_domain::{
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What pages look at.
+/// What live pages depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// How the bot is.
+    /// The status of the bot.
     Bot,
-    /// Guilds, who may do what there, and sessions.
+    /// Guilds, their permissions, and sessions.
     Guilds,
 }
 
@@ -29,8 +29,8 @@ impl Subject {
     }
 }
 
-/// Follows the change feed for those who watch. It has to follow after everything that they look at, so that what they see
-/// when they are told is up to date. Changes of a subject are numbered, from 1.
+/// Counts changes for live pages. It must be subscribed after the caches and projections that pages read, so that they
+/// are current when a page is notified. Changes of a subject are numbered from 1.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSignal {
     bot: watch::Sender<u64>,
@@ -42,7 +42,7 @@ impl ChangeSignal {
         Arc::new(Self::default())
     }
 
-    /// Hears of changes of a subject from now on.
+    /// Subscribes to changes of a subject from now on.
     pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<u64> {
         self.sender(subject).subscribe()
     }

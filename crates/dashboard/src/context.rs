@@ -1,4 +1,4 @@
-//! What the dashboard is told, and what handlers work with.
+//! Settings of the dashboard, and the context of its handlers.
 
 use crate::{
     change_signal::ChangeSignal,
@@ -20,64 +20,64 @@ use companion_domain::{
 use companion_http::{ApiError, Gate, Origin, Projections, SignInAttempts, TrustedProxies};
 use std::sync::Arc;
 
-/// How the dashboard behaves.
+/// Settings of the dashboard.
 #[derive(Debug, Clone)]
 pub struct DashboardSettings {
-    /// Its address, as browsers see it.
+    /// Its origin, as browsers see it.
     pub url: Origin,
-    /// What the bot is called.
+    /// Name of the bot.
     pub name: Name,
-    /// Where the bot is invited to a guild.
+    /// Invite link of the bot.
     pub invite_url: Option<WebUrl>,
-    /// Where people get help.
+    /// Link to the support of the bot.
     pub support_url: Option<WebUrl>,
-    /// Where users sign in; nothing where no application is configured.
+    /// The application for sign-in; `None` if it is not configured.
     pub platform: Option<PlatformApplication>,
-    /// Where the platform's pictures are. Others are not shown.
+    /// Server of the platform's pictures. Pictures from elsewhere are not shown.
     pub cdn_url: WebUrl,
-    /// How long a session can live at most.
+    /// Maximum lifetime of a session.
     pub session_lifetime: Span,
-    /// Sign what browsers keep for us.
+    /// Keys that sign cookies and form tokens.
     pub keys: SigningKeys,
-    /// The largest request body that is read, in bytes.
+    /// Largest request body, in bytes.
     pub body_limit: usize,
-    /// Whether each request is worth a line in the log.
+    /// Whether each request is logged.
     pub access_log: bool,
-    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
     pub tls: bool,
-    /// Proxies of ours, whose word about the client's address counts.
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
 }
 
-/// The application that users sign in to at the platform.
+/// The OAuth application at the platform.
 #[derive(Debug, Clone)]
 pub struct PlatformApplication {
-    /// Where the platform asks users whether they want to.
+    /// The platform's authorisation endpoint.
     pub authorize_url: WebUrl,
-    /// The application's id.
+    /// The client id of the application.
     pub client_id: String,
 }
 
-/// What the dashboard does.
+/// The use cases of the dashboard.
 #[derive(Clone)]
 pub struct DashboardUseCases {
-    /// Recognises sessions.
+    /// Authenticates sessions.
     pub authenticate: Arc<Authenticate>,
     /// Lists guilds.
     pub list_guilds: Arc<ListGuilds>,
-    /// Explains what a user is shown of a guild.
+    /// Explains why a user sees a guild, or does not.
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
-    /// Shows what is stored about users.
+    /// Shows stored data of users.
     pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
     /// Picks feedback.
     pub pick_feedback: Arc<PickFeedback>,
-    /// Reports how the bot is.
+    /// Reports the status of the bot.
     pub report_status: Arc<ReportStatus>,
-    /// Leads along the changes.
+    /// Dispatches changes to subscribers.
     pub dispatcher: Arc<ChangeDispatcher>,
 }
 
@@ -97,7 +97,7 @@ impl From<&UseCases> for DashboardUseCases {
     }
 }
 
-/// The use cases, and what else the handlers need to know.
+/// Context of the handlers.
 pub(crate) struct DashboardContext {
     pub(crate) use_cases: DashboardUseCases,
     pub(crate) projections: Arc<Projections>,
@@ -107,19 +107,19 @@ pub(crate) struct DashboardContext {
     pub(crate) settings: DashboardSettings,
     pub(crate) site: Site,
     pub(crate) protection: Protection,
-    /// Holds a session's token.
+    /// Cookie with the session token.
     pub(crate) session_cookie: Cookie,
-    /// Holds a sign-in that has begun.
+    /// Cookie of a pending sign-in.
     pub(crate) sign_in_cookie: Cookie,
-    /// Tells open pages of changes.
+    /// Notifies live pages of changes.
     pub(crate) changes: Arc<ChangeSignal>,
-    /// Places for open pages. Pages without one show how things were when they were loaded.
+    /// Limits live pages. A page that is refused stays as it was loaded.
     pub(crate) places: Arc<Places>,
-    /// What open pages show by now.
+    /// Rendered content of live pages.
     pub(crate) views: Views,
-    /// The way to storage.
+    /// Limits requests that wait for the store.
     pub(crate) gate: Gate,
-    /// The way to newer lists of the platform.
+    /// Limits requests that wait for a newer list of the platform.
     pub(crate) newer_lists: Gate,
 }
 
@@ -164,14 +164,14 @@ impl DashboardContext {
         }
     }
 
-    /// Back to the home page, without the session.
+    /// Redirects to the home page and clears the session cookie.
     pub(crate) fn without_session(&self) -> Result<HttpResponse, ApiError> {
         let mut response = see_other("/")?;
         response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
         Ok(response)
     }
 
-    /// What stands around a page.
+    /// Returns the frame of a page.
     pub(crate) fn frame<'a>(&'a self, title: &'a str, here: Here, visitor: Navigation) -> Frame<'a> {
         Frame { site: &self.site, title, here, visitor }
     }

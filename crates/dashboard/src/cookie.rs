@@ -1,5 +1,4 @@
-//! What browsers keep for us: cookies, and signatures over what only we can have written, so that no node has to remember
-//! anything.
+//! Cookies, and signatures over values that browsers keep for us, so that nodes need no shared state.
 
 use actix_web::http::header::{COOKIE, HeaderMap, HeaderValue};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -8,7 +7,7 @@ use companion_http::{ApiError, Origin};
 use std::time::Duration;
 use subtle::ConstantTimeEq as _;
 
-/// A cookie of this site, for its whole site, that no script can read.
+/// A cookie for the whole site that scripts cannot read.
 #[derive(Debug, Clone)]
 pub(crate) struct Cookie {
     name: String,
@@ -16,14 +15,14 @@ pub(crate) struct Cookie {
 }
 
 impl Cookie {
-    /// The cookie of this name at a site with this address. With https it is for this very host, by a prefix that browsers
-    /// enforce; without, the site is on loopback.
+    /// Creates a cookie for a site with this address. With https it is bound to the host by the `__Host-` prefix, which
+    /// browsers enforce; without, the site is on loopback.
     pub(crate) fn new(name: &str, site: &Origin) -> Self {
         let secure = site.as_str().starts_with("https:");
         Self { name: format!("{}{name}", if secure { "__Host-" } else { "" }), secure }
     }
 
-    /// What was sent of it.
+    /// Returns the value in these request headers.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let sent = headers.get_all(COOKIE).filter_map(|value| value.to_str().ok());
         let mut pairs =
@@ -31,7 +30,7 @@ impl Cookie {
         pairs.find(|(name, _)| *name == self.name).map(|(_, value)| value).filter(|value| !value.is_empty())
     }
 
-    /// Sets it for so long.
+    /// Returns a `Set-Cookie` header with this lifetime.
     pub(crate) fn set(&self, value: &str, lifetime: Duration) -> Result<HeaderValue, ApiError> {
         let Self { name, secure } = self;
         let secure = if *secure { "; Secure" } else { "" };
@@ -40,7 +39,7 @@ impl Cookie {
         HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()))
     }
 
-    /// Takes it back.
+    /// Returns a `Set-Cookie` header that removes the cookie.
     pub(crate) fn clear(&self) -> Result<HeaderValue, ApiError> {
         self.set("", Duration::ZERO)
     }
@@ -48,7 +47,7 @@ impl Cookie {
 
 const PURPOSE: &str = "companion dashboard, version 1";
 
-/// The keys of signatures: the first signs, any verifies, so that keys can be changed while people are signing in.
+/// Signing keys. The first signs and any verifies, so that keys can be rotated while users are signing in.
 #[derive(Debug, Clone)]
 pub struct SigningKeys {
     first: SigningKey,
@@ -56,33 +55,33 @@ pub struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// The keys of `first` and of those that came before it.
+    /// Derives signing keys from the current secret and its predecessors.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
         let derived = |key: &SecretKey| SigningKey(SecretKey::new(*key.derive(PURPOSE)));
         Self { first: derived(first), older: older.iter().map(derived).collect() }
     }
 
-    /// The key that signs.
+    /// Returns the key that signs.
     pub(crate) const fn first(&self) -> &SigningKey {
         &self.first
     }
 
-    /// The key that signed this for this purpose.
+    /// Returns the key that made this signature for this purpose.
     pub(crate) fn signer(&self, purpose: &str, text: &str, signature: &str) -> Option<&SigningKey> {
         let mut keys = std::iter::once(&self.first).chain(&self.older);
         keys.find(|key| bool::from(key.sign(purpose, text).as_bytes().ct_eq(signature.as_bytes())))
     }
 }
 
-/// One of the keys.
+/// One signing key.
 #[derive(Debug, Clone)]
 pub(crate) struct SigningKey(SecretKey);
 
 impl SigningKey {
-    /// Signs a text for a purpose, in 43 characters that need no escaping anywhere.
+    /// Signs a text for a purpose. Returns 43 URL-safe characters.
     pub(crate) fn sign(&self, purpose: &str, text: &str) -> String {
-        // No purpose has a colon, so no two pairs of purpose and text are signed as the same.
+        // No purpose contains a colon, so distinct pairs of purpose and text yield distinct inputs.
         URL_SAFE_NO_PAD.encode(*self.0.derive(&format!("{purpose}:{text}")))
     }
 }

@@ -4,20 +4,20 @@ use companion_domain::{model::Timestamp, rules::in_words};
 use std::time::Duration;
 use time::UtcDateTime;
 
-/// A date, and how long ago it was.
+/// A date and its distance from now.
 pub(crate) struct Date {
-    /// As `<time datetime>` wants it.
+    /// Format of `<time datetime>`.
     pub(crate) machine: String,
-    /// As people read it, in UTC.
+    /// Readable form, in UTC.
     pub(crate) human: String,
-    /// How far away it is: `3 minutes ago`.
+    /// Distance from now: `3 minutes ago`.
     pub(crate) distance: String,
 }
 
 impl Date {
-    /// This date, as seen from `now`.
+    /// Formats a date relative to `now`.
     pub(crate) fn of(date: Timestamp, now: Timestamp) -> Self {
-        // Beyond the calendar stands its last moment.
+        // Dates beyond the calendar are shown as its last moment.
         let utc = UtcDateTime::from_unix_timestamp(date.seconds()).unwrap_or(UtcDateTime::MAX);
         let ((year, month, day), (hour, minute, second)) = (utc.to_calendar_date(), utc.as_hms());
         let distance = if date > now {
@@ -35,7 +35,7 @@ impl Date {
     }
 }
 
-/// A length of time. Beyond two months nobody thinks in days.
+/// Formats a duration, in months from 60 days and in years from two.
 fn length_in_words(length: Duration) -> String {
     let days = length.as_secs() / (24 * 60 * 60);
     match days {
@@ -45,7 +45,7 @@ fn length_in_words(length: Duration) -> String {
     }
 }
 
-/// What still matters of a length of time: nobody counts the minutes of a week.
+/// Drops insignificant units: minutes of hours, and hours of days.
 fn roughly(length: Duration) -> Duration {
     const HOUR: u64 = 60 * 60;
     const DAY: u64 = 24 * HOUR;

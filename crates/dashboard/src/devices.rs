@@ -1,4 +1,4 @@
-//! `/devices`: where the user is signed in, and ending it.
+//! `/devices`: lists and ends the user's sessions.
 
 use crate::{
     context::DashboardContext,
@@ -27,11 +27,11 @@ struct DevicesPage<'a> {
     devices: Vec<DeviceView>,
 }
 
-/// A session.
+/// A session of the user.
 struct DeviceView {
     id: String,
     this: bool,
-    /// Browser and system, where they are known.
+    /// Browser and system, if known.
     name: Option<String>,
     first_seen: Date,
     last_seen: Date,
@@ -61,7 +61,7 @@ pub(crate) async fn list(
             ends: Date::of(context.use_cases.sessions.ends_at(session), now),
         };
         let mut sessions = sessions_of(&context, &request, &visitor).await?;
-        // This one first, then the one that was used last.
+        // The current session first, then the most recently used.
         sessions.sort_by_key(|session| {
             (session.id != visitor.session.id, std::cmp::Reverse(session.last_seen_at))
         });
@@ -72,7 +72,7 @@ pub(crate) async fn list(
     .await
 }
 
-/// Ends one session of the user's own. One that is gone already is what was asked for.
+/// Ends one of the user's own sessions. Succeeds if it has already ended.
 async fn end(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -100,7 +100,7 @@ async fn end(
     .await
 }
 
-/// Ends all sessions of the user, this one too.
+/// Ends all sessions of the user, including this one.
 async fn end_all(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -125,7 +125,7 @@ async fn sessions_of(
     within_storage(&context.gate, request, context.use_cases.sessions.of_user(visitor.session.user)).await
 }
 
-/// Browsers by what gives them away. Most claim to be others too, so those who claim more come first.
+/// Browsers by a token of their user agent. Most also contain the tokens of others, so the most specific come first.
 const BROWSERS: [(&str, &str); 11] = [
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),
@@ -139,7 +139,7 @@ const BROWSERS: [(&str, &str); 11] = [
     ("curl/", "curl"),
     ("python-requests/", "A Python program"),
 ];
-/// Systems by what gives them away, in the same way.
+/// Systems by a token of the user agent, the most specific first.
 const SYSTEMS: [(&str, &str); 8] = [
     ("Android", "Android"),
     ("iPhone", "iPhone"),
@@ -151,7 +151,7 @@ const SYSTEMS: [(&str, &str); 8] = [
     ("X11", "Unix"),
 ];
 
-/// Browser and system of what calls itself like this; nothing where neither is known.
+/// Returns the browser and system of a user agent, or `None` if neither is known.
 pub(crate) fn name(user_agent: &str) -> Option<String> {
     let find = |known: &[(&str, &'static str)]| {
         known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)

@@ -1,4 +1,4 @@
-//! Errors as pages: what happened in human words, and a way on.
+//! Error pages: what happened, and a link to continue.
 
 use crate::{
     page::{self, Frame, Here, Navigation, Protection},
@@ -9,19 +9,19 @@ use askama::Template;
 use companion_domain::rules::in_words;
 use companion_http::{ApiError, ErrorPages, error::Problem};
 
-/// Shows the errors of handlers.
+/// Renders the errors of handlers as pages.
 pub(crate) struct FailurePages {
     pub(crate) site: Site,
     pub(crate) protection: Protection,
 }
 
-/// What a page says of something that did not work.
+/// Content of an error page.
 pub(crate) struct Trouble {
     pub(crate) title: &'static str,
     pub(crate) words: String,
-    /// A way on, and what it is called.
+    /// A link to continue, and its label.
     pub(crate) way_on: Option<(String, &'static str)>,
-    /// By which operators find it in the log, where it is there.
+    /// The request id, if the error is in the log.
     pub(crate) request_id: Option<String>,
 }
 
@@ -32,7 +32,7 @@ struct FailurePage<'a> {
     trouble: Trouble,
 }
 
-/// A page about something that did not work.
+/// Renders an error page.
 pub(crate) fn trouble(
     site: &Site,
     status: StatusCode,

@@ -1,4 +1,4 @@
-//! Forms, which are all that changes anything here.
+//! Forms. Only they change data.
 
 use crate::{
     context::DashboardContext,
@@ -12,11 +12,11 @@ use companion_http::{
 };
 use futures_util::StreamExt as _;
 
-/// What a form brought.
+/// The fields of a form.
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// The value of a field, or nothing.
+    /// Returns the value of a field; empty if it is absent.
     pub(crate) fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(field, _)| field == name);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -37,8 +37,8 @@ impl Form {
     }
 }
 
-/// Does what a signed-in user asks for with a form. It has to come from a page of ours, by what the browser says of its origin
-/// and by what only our pages of this session know.
+/// Handles a form of a signed-in user. Its `Origin` must be this site, and it must contain the form token of the
+/// session (CSRF protection).
 pub(crate) async fn posted(
     context: &DashboardContext,
     request: &HttpRequest,

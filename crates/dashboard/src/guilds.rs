@@ -21,19 +21,19 @@ use companion_http::{ApiError, deadline::within_storage, guilds_of};
 #[template(path = "guilds.html")]
 struct GuildsPage<'a> {
     frame: Frame<'a>,
-    /// How many there are, in words.
+    /// Number of guilds, in words.
     count: String,
     guilds: Vec<GuildView>,
 }
 
-/// A guild on a card.
+/// A guild, as shown on a card.
 pub(crate) struct GuildView {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) picture: Picture,
     pub(crate) role: &'static str,
     pub(crate) plus: bool,
-    /// How many members it has, in words.
+    /// Number of members, in words.
     pub(crate) members: String,
     pub(crate) setup: bool,
 }
@@ -53,7 +53,7 @@ impl GuildView {
     }
 }
 
-/// What a user is shown.
+/// Returns the guild listing of a user.
 pub(crate) async fn listing(
     context: &DashboardContext,
     request: &HttpRequest,
@@ -72,7 +72,7 @@ pub(crate) async fn list(
     .await
 }
 
-/// The page as text.
+/// Renders the page of the user's guilds.
 pub(crate) async fn render(
     context: &DashboardContext,
     request: &HttpRequest,
@@ -106,7 +106,7 @@ pub(crate) async fn show(
     .await
 }
 
-/// The page of a guild as text.
+/// Renders the page of a guild.
 pub(crate) async fn render_guild(
     context: &DashboardContext,
     request: &HttpRequest,

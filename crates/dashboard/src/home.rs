@@ -1,4 +1,4 @@
-//! `/`: the bot, how it is, and what people think of it.
+//! `/`: the bot, its status, and feedback.
 
 use crate::{
     bot::BotView,
@@ -21,7 +21,7 @@ struct HomePage<'a> {
     feedback: Vec<FeedbackView>,
 }
 
-/// What someone thinks of the bot.
+/// A feedback entry.
 pub(crate) struct FeedbackView {
     text: String,
     stars: u8,
@@ -43,7 +43,7 @@ impl FeedbackView {
     }
 }
 
-/// Shows the page, without feedback where there is none to be had: the rest needs only memory.
+/// Shows the page. Feedback is omitted if it is unavailable; everything else is in memory.
 pub(crate) async fn show(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -56,7 +56,7 @@ pub(crate) async fn show(
     Ok(page::live(&render(&context, &visit, feedback)?))
 }
 
-/// What the public API would pick: from memory, and by the store only where there is more than fits.
+/// Picks feedback as the public API does: from memory, or from the store if there is more than fits.
 async fn picked_feedback(context: &DashboardContext, request: &HttpRequest) -> Vec<ShownFeedback> {
     if let Some(picked) = context.projections.picked_feedback(&*context.clock) {
         return picked;
@@ -65,7 +65,7 @@ async fn picked_feedback(context: &DashboardContext, request: &HttpRequest) -> V
     picked.unwrap_or_default().iter().map(|entry| ShownFeedback::from(&**entry)).collect()
 }
 
-/// The page with this feedback.
+/// Renders the page with this feedback.
 pub(crate) fn render(
     context: &DashboardContext,
     visit: &Visit,

@@ -1,25 +1,27 @@
-//! Companion's dashboard: a ready-made site, on a listener of its own.
+//! Companion's dashboard: a ready-made site on its own listener.
 //!
-//! A third way into the hexagon, beside the public and the management API: it calls the same use cases, and shows what they
-//! say as pages. It knows no adapter. Pages are rendered here and are complete without a script; a small one makes them live. Style, icon and script
-//! are part of the program, and nothing is loaded from elsewhere but pictures of the platform.
+//! A third way into the hexagon, beside the public and the management API: it calls the same use cases and renders the
+//! results as pages. It knows no adapter. Pages are rendered on the server and complete without scripts; a small script
+//! keeps them live. Stylesheet, icon and script are embedded in the program. Nothing is loaded from elsewhere except
+//! pictures of the platform.
 //!
-//! | module | what lives there, the deepest first |
+//! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | style, icon and script; dates in words; what browsers keep for us; a sign-in that has begun; that something changed |
-//! | `places`, `view` | how many pages can be live; what a live page shows, rendered once for all of its streams |
+//! | `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | embedded files; dates in words; cookies and signatures; a sign-in in progress; change notifications |
+//! | `places`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
 //! | `site` | what every page shows |
-//! | `page`, `failure` | a page as an answer, with its headers; errors as pages |
-//! | `context` | what the dashboard is told, and what handlers work with |
-//! | `bot` | how the bot is, in words |
-//! | `visitor`, `form` | who looks; what changes something, and where it has to come from |
-//! | `home`, `team`, `status` | pages for everyone |
-//! | `sign_in` | to the platform and back |
-//! | `reason`, `guilds`, `devices`, `my_data` | why a permission is granted; pages of signed-in users |
-//! | `live` | tells open pages that they would be shown otherwise by now |
-//! | `app` | the table of paths; all of it as one application |
+//! | `page`, `failure` | pages as responses, with their headers; error pages |
+//! | `context` | settings, and the context of the handlers |
+//! | `bot` | the status of the bot in words |
+//! | `visitor`, `form` | authentication of visitors; forms with CSRF protection |
+//! | `home`, `team`, `status` | public pages |
+//! | `sign_in` | sign-in through the platform |
+//! | `reason`, `guilds`, `devices`, `my_data` | reasons of permissions; pages of signed-in users |
+//! | `live` | notifies open pages of changes |
+//! | `app` | the table of paths; the application |
 //!
-//! To add a page: write its handler and its view in a file of its own, its template in `templates`, and name it in `app`.
+//! To add a page, write its handler and view in a file of its own and its template in `templates`, then list it in
+//! `app`.
 #![warn(missing_docs)]
 
 mod app;

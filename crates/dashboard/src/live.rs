@@ -1,5 +1,5 @@
-//! `/live`: tells an open page that it would be shown otherwise by now, as Server-Sent Events. The page then loads itself again,
-//! so that what it shows is made in one place.
+//! `/live`: notifies an open page that its content has changed, with server-sent events. The page then reloads itself,
+//! so that its content is rendered in one place.
 
 use crate::{
     context::DashboardContext,
@@ -22,14 +22,16 @@ use futures_util::{StreamExt as _, stream};
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Interval};
 
-/// How often a page is looked at without news: time alone makes a bot silent, and "just now" a minute ago.
+/// Interval at which a page is rendered without a change: time alone makes a bot silent, and turns "just now" into "a
+/// minute ago".
 const LOOK: Duration = Duration::from_secs(5);
-/// How old a look of another stream may be to serve for such a one. Less than [`LOOK`], or a stream would accept its own.
+/// Maximum age of another stream's result that is reused at that interval. It is less than [`LOOK`], so that a stream
+/// does not reuse its own.
 const RECENT: Duration = Duration::from_millis(2500);
-/// When browsers come back after a stream has ended, in milliseconds.
+/// Reconnect delay of browsers, in milliseconds.
 const COME_BACK: &[u8] = b"retry: 2000\n\n";
 
-/// Renders a page as it is now. Pages for everyone are rendered as to a guest.
+/// Renders a page as it is now. Public pages are rendered as for a guest.
 async fn render(
     page: LivePage,
     context: &DashboardContext,
@@ -52,7 +54,7 @@ async fn visitor(context: &DashboardContext, request: &HttpRequest) -> Result<Vi
     }
 }
 
-/// Streams events to a page that shows what it says it has `seen`.
+/// Streams events to a page whose content has the fingerprint `seen`.
 pub(crate) async fn serve(
     context: web::Data<DashboardContext>,
     shell: web::Data<Shell>,
@@ -76,7 +78,7 @@ pub(crate) async fn serve(
         }
     };
     let seen = parameter("seen");
-    // Subscribed before the first look, so that no change is missed after it.
+    // Subscribed before the first look, so that no later change is missed.
     let changes = context.changes.watch(page.subject());
     let since = *changes.borrow();
     let watch = Watch {
@@ -93,7 +95,7 @@ pub(crate) async fn serve(
         _places: places,
     };
     if watch.look(GAP).await.is_err() {
-        // The look may be another stream's. The client is told of an error by the status, with its cause in the log.
+        // The failed look may be another stream's. Rendering again gives this client the status, and the log the cause.
         render(page, &watch.context, &watch.request).await?;
     }
     let events = stream::unfold(watch, async |mut watch| {
@@ -103,16 +105,16 @@ pub(crate) async fn serve(
     Ok(event_stream().streaming(events.take_until(shell.closing())))
 }
 
-/// An open page.
+/// The stream of an open page.
 struct Watch {
     context: web::Data<DashboardContext>,
     request: HttpRequest,
     page: LivePage,
     view: Arc<View>,
     changes: watch::Receiver<u64>,
-    /// The last change that it has heard of.
+    /// The last change it was notified of.
     since: u64,
-    /// What it shows.
+    /// Fingerprint of what the page shows.
     seen: String,
     stage: Stage,
     beat: Interval,
@@ -123,20 +125,20 @@ struct Watch {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Greeting,
-    /// It may show something else since it was loaded.
+    /// The content may have changed since the page was loaded.
     Comparing,
     Watching,
     Over,
 }
 
 impl Watch {
-    /// Looks at what the page shows by now.
+    /// Returns what the page shows now.
     async fn look(&self, max_age: Duration) -> Result<Shown, StatusCode> {
         let render = async || render(self.page, &self.context, &self.request).await;
         self.view.look(&self.changes, self.since, max_age, render).await
     }
 
-    /// The next event, when there is one. Nothing at the end.
+    /// Waits for the next event. Returns `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             let mut max_age = RECENT;
@@ -165,7 +167,7 @@ impl Watch {
                     self.seen = now.fingerprint;
                     return Some(now.event);
                 }
-                // What cannot be looked at now can be later.
+                // Server errors are temporary; the next look retries.
                 Err(status) if status.is_server_error() => {}
                 Err(_) => {
                     self.stage = Stage::Over;

@@ -1,4 +1,4 @@
-//! `/my-data`: everything that is stored about the user, to take away or to have forgotten.
+//! `/my-data`: shows, exports and deletes all stored data of the user.
 
 use crate::{
     bot::counted,
@@ -36,7 +36,7 @@ struct ForgottenPage<'a> {
     frame: Frame<'a>,
 }
 
-/// Asks a second time, and does it.
+/// Asks for confirmation, then forgets the user.
 pub(crate) fn forget_resource(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, POST, OPTIONS")
         .route(web::get().to(ask))
@@ -44,7 +44,7 @@ pub(crate) fn forget_resource(path: &'static str) -> Resource {
         .route(web::post().to(forget))
 }
 
-/// What there is, by numbers.
+/// Shows a summary of the stored data.
 pub(crate) async fn show(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -57,7 +57,7 @@ pub(crate) async fn show(
     .await
 }
 
-/// All of it, as the management API has it.
+/// Exports all stored data, in the management API's format.
 pub(crate) async fn download(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -98,7 +98,7 @@ async fn forget(
     .await
 }
 
-/// What someone sees who was forgotten. It says nothing of anyone, so everyone may.
+/// Confirms that the user was forgotten. It contains no personal data, so it needs no session.
 pub(crate) async fn forgotten(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -108,7 +108,7 @@ pub(crate) async fn forgotten(
     page::show(&ForgottenPage { frame })
 }
 
-/// Whoever is signed in has a session, so there is always something.
+/// Reads the stored data. It is never empty, because a signed-in user has a session.
 async fn stored(
     context: &DashboardContext,
     request: &HttpRequest,

@@ -1,4 +1,4 @@
-//! A page as an answer, and the headers that every answer has.
+//! Pages as responses, and their security headers.
 
 use crate::{asset, site::Site};
 use actix_web::{
@@ -12,20 +12,20 @@ use askama::Template;
 use companion_http::ApiError;
 
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// What a page shows depends on who looks, and when.
+/// Content depends on the visitor and the time.
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("private, no-store");
 
-/// What stands around the content of every page.
+/// What surrounds the content of every page.
 pub(crate) struct Frame<'a> {
     pub(crate) site: &'a Site,
     pub(crate) title: &'a str,
-    /// The page's place in the navigation.
+    /// The page's position in the navigation.
     pub(crate) here: Here,
     pub(crate) visitor: Navigation,
 }
 
 impl Frame<'_> {
-    /// What forms need, where someone is signed in.
+    /// Returns the form token, if the visitor is signed in.
     pub(crate) fn form_token(&self) -> Option<&str> {
         match &self.visitor {
             Navigation::SignedIn { form_token } => Some(form_token),
@@ -33,7 +33,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The way in.
+    /// Returns the sign-in link.
     pub(crate) fn sign_in(&self) -> &str {
         match &self.visitor {
             Navigation::Guest { sign_in } => sign_in,
@@ -42,7 +42,7 @@ impl Frame<'_> {
     }
 }
 
-/// A place in the navigation.
+/// A position in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Here {
     Home,
@@ -72,23 +72,23 @@ impl Here {
 
 /// What the navigation offers.
 pub(crate) enum Navigation {
-    /// A way in, which leads back to where one is.
+    /// A sign-in link that returns to this page.
     Guest { sign_in: String },
-    /// The pages of a signed-in user, and a way out, with the token that forms need.
+    /// The pages of a signed-in user and a sign-out form, which needs the token.
     SignedIn { form_token: String },
 }
 
-/// A page as text.
+/// Renders a page.
 pub(crate) fn render(page: &impl Template) -> Result<String, ApiError> {
     page.render().map_err(|error| ApiError::Internal(error.into()))
 }
 
-/// A page with this status.
+/// Responds with a page and this status.
 pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpResponse, ApiError> {
     Ok(response(status, render(page)?))
 }
 
-/// A page that a script keeps up to date.
+/// Responds with a page that the script keeps live.
 pub(crate) fn live(page: &str) -> HttpResponse {
     response(StatusCode::OK, asset::written_into(page))
 }
@@ -100,12 +100,12 @@ fn response(status: StatusCode, body: String) -> HttpResponse {
     response.body(body)
 }
 
-/// A page.
+/// Responds with a page.
 pub(crate) fn show(page: &impl Template) -> Result<HttpResponse, ApiError> {
     answer(StatusCode::OK, page)
 }
 
-/// Sends a browser to another page, which it gets.
+/// Redirects the browser to another page with 303, which it requests with GET.
 pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
     let place = HeaderValue::try_from(place).map_err(|error| ApiError::Internal(error.into()))?;
     let mut response = HttpResponse::SeeOther();
@@ -113,18 +113,19 @@ pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
     Ok(response.finish())
 }
 
-/// What browsers are told about every answer, beside what the edge tells all clients: that nothing runs or is loaded but what is ours and the platform's pictures, that nobody frames it, and that no other site hears where someone comes from.
+/// Security headers beyond those of the edge. Browsers may only load our own files and the platform's pictures, may not
+/// frame a page, and send no referrer to other sites.
 #[derive(Debug, Clone)]
 pub(crate) struct Protection(HeaderValue);
 
 impl Protection {
-    /// Pages whose pictures come from this origin.
+    /// Allows pictures from this origin.
     pub(crate) fn new(pictures: &str) -> Self {
         let policy = format!(
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' {pictures}; form-action 'self'; base-uri 'none'; \
              frame-ancestors 'none'"
         );
-        // An origin has nothing that a header could not hold; without pictures a page is still a page.
+        // An origin is always a valid header value; the fallback only loses the pictures.
         let fallback = HeaderValue::from_static(
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
              frame-ancestors 'none'",
@@ -132,7 +133,7 @@ impl Protection {
         Self(HeaderValue::try_from(policy).unwrap_or(fallback))
     }
 
-    /// Adds the headers to an answer.
+    /// Adds the headers to a response.
     pub(crate) fn add(&self, headers: &mut HeaderMap) {
         const PLAIN: [(HeaderName, &str); 4] = [
             (header::X_FRAME_OPTIONS, "DENY"),

@@ -1,8 +1,8 @@
-//! A sign-in that has begun and is not over, and where it leads back to: kept by the browser that began it, and by nobody else.
+//! A sign-in in progress, stored only in a cookie of the browser that began it.
 //!
-//! The cookie says when it began and where it leads back to, and has a random value that the platform is given as `state`. The
-//! PKCE verifier is not in it: it is our signature over that value, so whoever reads the cookie or the platform's address
-//! cannot exchange the code.
+//! The cookie contains the start time, the return path and a random value, which the platform gets as `state`. It does
+//! not contain the PKCE verifier, which is our signature of the random value. So reading the cookie or the redirect URL
+//! is not enough to exchange the code.
 
 use crate::cookie::SigningKeys;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -12,23 +12,23 @@ use companion_domain::{
 };
 use sha2::{Digest as _, Sha256};
 
-/// How long someone may take at the platform.
+/// Maximum duration of a sign-in at the platform.
 pub(crate) const LIFETIME: Span = Span::from_seconds(600);
 
 const COOKIE: &str = "sign-in";
 const VERIFIER: &str = "verifier";
 
-/// A sign-in that has begun.
+/// A sign-in in progress.
 pub(crate) struct PendingSignIn {
-    /// What the platform gives back.
+    /// The OAuth `state` parameter.
     pub(crate) state: String,
-    /// Where it leads to.
+    /// Where to go after the sign-in.
     pub(crate) back: ReturnPath,
     verifier: String,
 }
 
 impl PendingSignIn {
-    /// Begins one. The text is for the browser to keep.
+    /// Begins a sign-in. Returns it with the cookie value.
     pub(crate) fn begin(
         keys: &SigningKeys,
         entropy: &dyn Entropy,
@@ -45,7 +45,7 @@ impl PendingSignIn {
         (Self { state, back, verifier }, kept)
     }
 
-    /// The one that a browser kept, unless it is not ours or too old.
+    /// Restores a sign-in from its cookie. Returns `None` if the signature is invalid or it has expired.
     pub(crate) fn resume(keys: &SigningKeys, kept: &str, now: Timestamp) -> Option<Self> {
         let (text, signature) = kept.rsplit_once('.')?;
         let key = keys.signer(COOKIE, text, signature)?;
@@ -60,26 +60,26 @@ impl PendingSignIn {
         Some(Self { state: state.to_owned(), back: ReturnPath::of(Some(&back)), verifier })
     }
 
-    /// Proves that whoever exchanges the code began the sign-in.
+    /// Returns the PKCE verifier.
     pub(crate) fn verifier(&self) -> Option<CodeVerifier> {
         self.verifier.parse().ok()
     }
 
-    /// What the platform remembers of the verifier until then.
+    /// Returns the PKCE challenge.
     pub(crate) fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
     }
 }
 
-/// The longest path that is kept.
+/// Maximum length of a return path.
 const LONGEST_PATH: usize = 256;
 
-/// Where someone goes after a sign-in: a path of this site, never an address elsewhere.
+/// Where to go after a sign-in: a path of this site, never another host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReturnPath(String);
 
 impl ReturnPath {
-    /// The path that was asked for where it is one of ours, otherwise the user's guilds.
+    /// Returns the requested path if it is a safe path of this site, otherwise that of the user's guilds.
     pub(crate) fn of(asked: Option<&str>) -> Self {
         Self(asked.filter(|path| is_ours(path)).unwrap_or("/guilds").to_owned())
     }
@@ -89,8 +89,8 @@ impl ReturnPath {
     }
 }
 
-/// Whether a browser can only read this as a path of this site: two slashes would begin another host, browsers read `\` as
-/// `/` and leave out control characters. The way into a sign-in would only lead in a circle.
+/// Whether browsers can only read this as a path of this site. Two slashes would start a host; browsers treat `\` as
+/// `/` and drop control characters. The sign-in paths themselves would redirect in a loop.
 fn is_ours(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
     let leads_back = ["/sign-in", "/callback", "/sign-out"].iter().any(|way| path.starts_with(way));

@@ -1,4 +1,4 @@
-//! How many pages can be live at once: in total, for one address and for one user.
+//! Limits live pages: in total, per address and per user.
 
 use companion_domain::model::UserId;
 use companion_http::{ApiError, Client};
@@ -8,23 +8,23 @@ use std::{
     time::Duration,
 };
 
-/// When a refused client may try again.
+/// `Retry-After` of refused streams.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// What a place is counted against.
+/// What a stream is counted against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Share {
     /// All streams of the listener.
     Total,
     /// The streams of one client address.
     Address(Client),
-    /// The streams of one user, over all of their sessions: a session costs only a sign-in.
+    /// The streams of one user over all sessions, because another session costs only a sign-in.
     User(UserId),
 }
 
 impl Share {
-    /// How many places it has. An address may stand for a whole office. A user needs one place for each window: hidden tabs
-    /// have no stream.
+    /// Returns the limit. An address may be shared by a whole office. A user needs one stream per window: hidden tabs
+    /// have none.
     const fn places(self) -> usize {
         match self {
             Self::Total => 1000,
@@ -34,12 +34,12 @@ impl Share {
     }
 }
 
-/// The places that are taken, by share.
+/// The number of open streams by share.
 #[derive(Debug, Default)]
 pub(crate) struct Places(Mutex<HashMap<Share, usize>>);
 
 impl Places {
-    /// Takes a place of this share until the result is dropped.
+    /// Counts a stream against this share until the result is dropped. Returns [`ApiError::Overloaded`] at the limit.
     pub(crate) fn take(self: &Arc<Self>, share: Share) -> Result<Place, ApiError> {
         let mut taken = self.taken();
         let count = taken.get(&share).copied().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Places {
     }
 }
 
-/// A place that is taken.
+/// A counted stream, released on drop.
 #[derive(Debug)]
 pub(crate) struct Place {
     places: Arc<Places>,

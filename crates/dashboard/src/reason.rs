@@ -1,4 +1,4 @@
-//! Why someone has a permission, in words to them.
+//! Why the user has a permission, in words.
 
 use companion_domain::{
     model::RoleKey,
@@ -7,7 +7,7 @@ use companion_domain::{
     usecase::Explanation,
 };
 
-/// A permission, and why it is granted, or that it is not.
+/// A permission and the reason it is granted or not.
 pub(crate) struct PermissionView {
     pub(crate) name: &'static str,
     pub(crate) granted: bool,
@@ -15,7 +15,7 @@ pub(crate) struct PermissionView {
 }
 
 impl PermissionView {
-    /// All twenty, those that are granted first.
+    /// Returns all permissions, the granted ones first.
     pub(crate) fn all(explanation: &Explanation) -> Vec<Self> {
         let mut all: Vec<_> =
             Permission::ALL.iter().map(|permission| Self::of(*permission, explanation)).collect();
@@ -29,7 +29,7 @@ impl PermissionView {
         let sources = explanation.verdict.decision.why(permission);
         for source in &sources {
             match source {
-                // The nearest is enough: its own reason stands in its own line.
+                // The nearest is enough: its own reason is shown in its own row.
                 Source::Implied(other) => through = through.or(Some(*other)),
                 Source::Fact(fact) => {
                     let fact = because(*fact, explanation.seen.as_ref());

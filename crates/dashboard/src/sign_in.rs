@@ -1,4 +1,4 @@
-//! `/sign-in` and `/callback`: to the platform and back. `/sign-out`.
+//! `/sign-in` and `/callback`: OAuth sign-in at the platform. `/sign-out`.
 
 use crate::{
     context::{DashboardContext, PlatformApplication},
@@ -17,7 +17,7 @@ use companion_domain::{model::WebUrl, port::NEEDED_SCOPES};
 use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, headers::user_agent, routing};
 use tokio::time::Instant;
 
-/// Sends someone to the platform. Whoever is signed in already is where they want to be.
+/// Redirects to the platform. A user who is already signed in goes straight to the return path.
 pub(crate) async fn begin(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -35,7 +35,7 @@ pub(crate) async fn begin(
     Ok(response)
 }
 
-/// Takes someone back from the platform.
+/// Handles the redirect back from the platform.
 pub(crate) async fn finish(
     context: web::Data<DashboardContext>,
     request: HttpRequest,
@@ -82,7 +82,7 @@ async fn exchange(
     Ok(response)
 }
 
-/// Ends the session.
+/// Signs out.
 pub(crate) fn sign_out_resource(path: &'static str) -> Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
 }
@@ -96,7 +96,7 @@ async fn sign_out(
         let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
         let ended = end_session(&context.use_cases.sessions, &context.gate, &request, token);
         match ended.await {
-            // It has ended meanwhile, which is what was asked for.
+            // The session has ended meanwhile, as requested.
             Ok(_) | Err(ApiError::TokenInvalid) => {}
             Err(error) => return Err(error),
         }
@@ -105,15 +105,15 @@ async fn sign_out(
     .await
 }
 
-/// Someone comes back with a sign-in that this browser has not begun, or not lately: a page was loaded again, cookies are
-/// switched off, or the site was opened under another name than its own. Whoever is signed in just goes on.
+/// Handles a callback without a valid pending sign-in: the page was reloaded, cookies are off, the sign-in expired, or
+/// the site was opened under another host name. A user who is signed in goes on to their guilds.
 async fn lost(context: &DashboardContext, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
     if let Visit::SignedIn(_) = Visit::of(context, request).await? {
         return see_other("/guilds");
     }
     let words = "This browser did not begin this sign-in, or it was too long ago. If it happens again, allow cookies \
                  for this site.";
-    // The whole address, for those who opened the site under another name.
+    // The absolute URL, in case the site was opened under another host name.
     let way_on = (format!("{}/sign-in", context.settings.url), "Sign in again");
     page_of(context, StatusCode::BAD_REQUEST, "This sign-in is over", words, way_on)
 }
@@ -160,7 +160,7 @@ fn redirect_uri(context: &DashboardContext) -> Result<WebUrl, ApiError> {
     uri.parse().map_err(|error: companion_domain::model::Invalid| ApiError::Internal(error.into()))
 }
 
-/// A parameter of the request's query, the first of its name.
+/// Returns the first query parameter of this name.
 fn parameter(request: &HttpRequest, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
     pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())

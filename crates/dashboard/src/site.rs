@@ -1,9 +1,9 @@
-//! What every page shows, and which pictures it may.
+//! What every page shows, and which pictures are allowed.
 
 use crate::asset;
 use companion_domain::model::{PictureServer, WebUrl};
 
-/// What is the same on all pages.
+/// What all pages share.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) name: String,
@@ -13,62 +13,62 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Where the style is.
+    /// Returns the path of the stylesheet.
     #[expect(clippy::unused_self, reason = "templates ask the site")]
     pub(crate) fn style(&self) -> &'static str {
         asset::style()
     }
 
-    /// Where the icon is.
+    /// Returns the path of the icon.
     #[expect(clippy::unused_self, reason = "templates ask the site")]
     pub(crate) fn icon(&self) -> &'static str {
         asset::icon()
     }
 
-    /// Where the script is.
+    /// Returns the path of the script.
     #[expect(clippy::unused_self, reason = "templates ask the site")]
     pub(crate) fn script(&self) -> &'static str {
         asset::script()
     }
 }
 
-/// The pictures that a page may show: those of the platform. Whoever could name another host would hear of every visitor.
+/// The pictures that pages may show: only those of the platform, because any other host would learn of every visitor.
 #[derive(Debug, Clone)]
 pub(crate) struct Pictures {
     origin: String,
     pub(crate) server: PictureServer,
 }
 
-/// A picture, or what stands for it.
+/// A picture, or initials in its place.
 pub(crate) struct Picture {
     pub(crate) url: Option<String>,
     pub(crate) initials: String,
 }
 
 impl Pictures {
-    /// The pictures at this address.
+    /// Allows pictures of this server.
     pub(crate) fn at(cdn: &WebUrl) -> Self {
         Self { origin: origin_of(cdn.as_str()), server: PictureServer::new(cdn.clone()) }
     }
 
-    /// The only origin that pictures come from.
+    /// Returns the only allowed origin of pictures.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The picture at this address, of someone or something of this name.
+    /// Returns the picture at this URL if its origin is allowed, with the initials of `name` otherwise.
     pub(crate) fn picture(&self, url: &str, name: &str) -> Picture {
         let shown = origin_of(url) == self.origin;
         Picture { url: shown.then(|| url.to_owned()), initials: initials(name) }
     }
 }
 
-/// The origin of an address. What is none has one that no other is equal to but nobody shows.
+/// Returns the origin of a URL; empty, which is never allowed, if it cannot be parsed.
 fn origin_of(url: &str) -> String {
     url::Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
-/// The first letters of the first two words, or a question mark.
+/// Returns the initials of the first two words, or a question mark.
 fn initials(name: &str) -> String {
     let letter = |word: &str| word.chars().find(|letter| letter.is_alphanumeric());
     let letters: String =

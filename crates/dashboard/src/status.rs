@@ -27,7 +27,7 @@ pub(crate) async fn show(
     Ok(page::live(&render(&context, &visit)?))
 }
 
-/// The page as text.
+/// Renders the status page.
 pub(crate) fn render(context: &DashboardContext, visit: &Visit) -> Result<String, ApiError> {
     let bot = BotView::now(context);
     let bot =

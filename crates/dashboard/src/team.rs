@@ -1,4 +1,4 @@
-//! `/team`: who maintains the bot, by category.
+//! `/team`: the team by category.
 
 use crate::{
     context::DashboardContext,
@@ -27,7 +27,7 @@ struct MemberView {
     name: String,
     username: String,
     role: String,
-    /// `#RRGGBB`, and nothing else.
+    /// Always `#RRGGBB`.
     color: String,
     picture: Picture,
 }

@@ -1,4 +1,4 @@
-//! What a live page shows by now, rendered once for all streams that would show the same.
+//! The content of live pages, rendered once for all streams that show the same.
 
 use crate::{asset, change_signal::Subject};
 use actix_web::{http::StatusCode, web::Bytes};
@@ -14,9 +14,9 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// How long at least is between two looks at the same view, however much changes.
+/// Minimum time between two renderings of a view, however many changes occur.
 pub(crate) const GAP: Duration = Duration::from_millis(250);
-/// Once there are so many views, those are removed that no stream looks at.
+/// Number of views above which those without a stream are removed.
 const MANY: usize = 2000;
 
 /// A page that can be live.
@@ -29,7 +29,7 @@ pub(crate) enum LivePage {
 }
 
 impl LivePage {
-    /// The page at this path.
+    /// Returns the page at this path.
     pub(crate) fn at(path: &str) -> Option<Self> {
         match path {
             "/" => Some(Self::Home),
@@ -39,7 +39,7 @@ impl LivePage {
         }
     }
 
-    /// What its content depends on.
+    /// Returns what its content depends on.
     pub(crate) const fn subject(self) -> Subject {
         match self {
             Self::Home | Self::Status => Subject::Bot,
@@ -48,10 +48,10 @@ impl LivePage {
     }
 }
 
-/// A page, and the session that it is shown to; `None` for pages that look the same to everyone.
+/// A page and the session it is rendered for; `None` for public pages.
 pub(crate) type ViewKey = (LivePage, Option<TokenHash>);
 
-/// The views that streams look at.
+/// The views in use.
 #[derive(Debug, Default)]
 pub(crate) struct Views(Mutex<HashMap<ViewKey, Weak<View>>>);
 
@@ -71,15 +71,15 @@ impl Views {
     }
 }
 
-/// A page as one session, or everyone, sees it. The lock is held while it is rendered, so that streams which look at the same
-/// time wait for one look instead of taking one each.
+/// A page as one session, or everyone, sees it. The lock is held while it is rendered, so that concurrent streams share
+/// one rendering.
 #[derive(Debug, Default)]
 pub(crate) struct View(sync::Mutex<Option<Look>>);
 
 #[derive(Debug, Clone)]
 struct Look {
     begun: Instant,
-    /// The last change that had been signalled when it began.
+    /// The last change signalled before it began.
     change: u64,
     shown: Result<Shown, StatusCode>,
 }
@@ -88,7 +88,7 @@ struct Look {
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) fingerprint: String,
-    /// The event that tells a page of it.
+    /// The event that announces it.
     pub(crate) event: Bytes,
 }
 
@@ -100,12 +100,12 @@ impl Shown {
 }
 
 impl View {
-    /// Returns what the page shows after change number `since`, at most `max_age` ago. It is rendered only if no look of
-    /// another stream is as recent, and not before [`GAP`] has passed since the last one.
+    /// Returns what the page shows after change number `since`, at most `max_age` ago. Renders it only if no other
+    /// stream has done so recently enough, and not before [`GAP`] has passed since the last rendering.
     ///
     /// # Errors
     ///
-    /// The status of the error that rendering ended with.
+    /// Returns the status of the error that rendering failed with.
     pub(crate) async fn look(
         &self,
         changes: &watch::Receiver<u64>,

@@ -1,4 +1,4 @@
-//! Who looks at a page.
+//! Authentication of visitors.
 
 use crate::{
     context::DashboardContext,
@@ -15,11 +15,11 @@ use companion_http::{ApiError, session_of};
 
 const FORM_PURPOSE: &str = "form";
 
-/// Whoever looks at a page.
+/// The authentication state of a request.
 pub(crate) enum Visit {
-    /// Someone without a session.
+    /// Without a session.
     Guest,
-    /// Someone whose session has ended.
+    /// With a session that has ended.
     Ended,
     /// A signed-in user.
     SignedIn(Visitor),
@@ -31,7 +31,7 @@ pub(crate) struct Visitor {
 }
 
 impl Visit {
-    /// Whose request this is.
+    /// Authenticates a request by its session cookie.
     pub(crate) async fn of(context: &DashboardContext, request: &HttpRequest) -> Result<Self, ApiError> {
         let Some(token) = context.session_cookie.read(request.headers()) else { return Ok(Self::Guest) };
         let found = session_of(token, &context.use_cases.authenticate, &context.gate, request);
@@ -42,12 +42,12 @@ impl Visit {
         }
     }
 
-    /// The same for a page that everyone may see: where nobody can be recognised now, it is shown as to a guest.
+    /// Authenticates a request for a public page. If that fails, treats it as a guest's.
     pub(crate) async fn or_guest(context: &DashboardContext, request: &HttpRequest) -> Self {
         Self::of(context, request).await.unwrap_or(Self::Guest)
     }
 
-    /// What the navigation offers them on the page at this path.
+    /// Returns the navigation of the page at this path.
     pub(crate) fn navigation(&self, context: &DashboardContext, path: &str) -> Navigation {
         match self {
             Self::SignedIn(visitor) => visitor.navigation(context),
@@ -57,24 +57,24 @@ impl Visit {
 }
 
 impl Visitor {
-    /// What the navigation offers them.
+    /// Returns the navigation of a signed-in user.
     pub(crate) fn navigation(&self, context: &DashboardContext) -> Navigation {
         Navigation::SignedIn { form_token: self.form_token(context) }
     }
 
-    /// What a form of this session has to bring along: no other site can know it.
+    /// Returns the CSRF token that forms of this session must contain.
     pub(crate) fn form_token(&self, context: &DashboardContext) -> String {
         context.settings.keys.first().sign(FORM_PURPOSE, &self.session.id.to_string())
     }
 
-    /// Whether a form brought it along.
+    /// Whether this is a valid form token of the session.
     pub(crate) fn sent_form(&self, context: &DashboardContext, token: &str) -> bool {
         context.settings.keys.signer(FORM_PURPOSE, &self.session.id.to_string(), token).is_some()
     }
 }
 
-/// Answers a signed-in user. Everyone else is led to the sign-in, and from there back to this page; someone who does not know
-/// yet that their session has ended is told so first.
+/// Handles a page that needs a session. Guests are redirected to the sign-in, and from there back. A visitor whose
+/// session has ended is told so first.
 pub(crate) async fn signed_in(
     context: &DashboardContext,
     request: &HttpRequest,
@@ -88,7 +88,7 @@ pub(crate) async fn signed_in(
     }
 }
 
-/// Tells someone that their session has ended, with a way back to the page at this path.
+/// Responds that the session has ended, with a link back to this path.
 pub(crate) fn signed_out(context: &DashboardContext, path: &str) -> Result<HttpResponse, ApiError> {
     let over = Trouble {
         title: "You are signed out",
@@ -102,9 +102,9 @@ pub(crate) fn signed_out(context: &DashboardContext, path: &str) -> Result<HttpR
     Ok(response)
 }
 
-/// The way to the sign-in, and from there back to a page.
+/// Returns the sign-in link that returns to this path.
 pub(crate) fn sign_in_link(path: &str) -> String {
     let back = ReturnPath::of(Some(path));
-    // Nothing in such a path has to be escaped in a query.
+    // A return path needs no escaping in a query.
     format!("/sign-in?return={}", back.as_str())
 }
