@@ -67,5 +67,5 @@ pub use self::{
     session_use::{audited_end, end_session, forget_user, guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
-    tls::{Tls, TlsFlaw, TlsIdentity},
+    tls::{Tls, TlsError, TlsIdentity},
 };

@@ -2,8 +2,8 @@
 
 use crate::{
     guard::{
-        ACCEPTED_AHEAD, Admission, Door, Drain, GuardedStream, ServerLimits, Stage, guarded, last_call,
-        watched,
+        ACCEPTED_AHEAD, ConnectionHandler, ConnectionLimiter, Drain, GuardedStream, ServerLimits, Stage,
+        guarded, reject_new_connections, track_responses,
     },
     public::PublicApi,
     repeated::Summaries,
@@ -59,9 +59,9 @@ impl From<TcpListener> for Socket {
 }
 
 /// Time for connections in the accept queue before the listener is closed.
-const LAST_CALL: Duration = Duration::from_millis(100);
+const ACCEPT_GRACE: Duration = Duration::from_millis(100);
 /// Time to send the 503 responses of requests cancelled at the drain deadline.
-const LAST_ANSWERS: Duration = Duration::from_millis(200);
+const FINAL_RESPONSES_GRACE: Duration = Duration::from_millis(200);
 
 /// A running server. Awaiting it waits until it stops; dropping it leaves it running.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub struct Listening {
     listener: TcpListener,
     /// Whether another process holds the listener too.
     shared: bool,
-    admission: Admission,
+    limiter: ConnectionLimiter,
     drain: Drain,
     /// Time for requests in flight when it stops.
     longest_drain: Duration,
@@ -96,8 +96,8 @@ impl Listening {
     }
 
     /// Cancels requests in flight and answers them with 503.
-    pub fn wait_no_longer(&self) {
-        advance(&self.drain, &self.admission, Stage::Over);
+    pub fn cancel_requests(&self) {
+        advance(&self.drain, &self.limiter, Stage::Cancelling);
     }
 
     /// Stops gracefully: accepts no new connections, then waits for requests in flight, at most for the configured
@@ -109,23 +109,23 @@ impl Listening {
 
     /// Stops gracefully by `deadline`. Requests still in flight then are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
-        let Self { handle, task, sweeping, listener, shared, admission, drain, summaries, .. } = self;
+        let Self { handle, task, sweeping, listener, shared, limiter, drain, summaries, .. } = self;
         if shared {
             // The next process accepts what is still in the shared queue. Connections accepted here may still be on
             // their way to a worker, and a server stopped at once would not wait for them.
             handle.pause().await;
         } else {
-            last_call(&listener);
+            reject_new_connections(&listener);
         }
         drop(listener);
         drain.advance(Stage::Closing);
-        sleep(LAST_CALL).await;
-        advance(&drain, &admission, Stage::Leaving);
+        sleep(ACCEPT_GRACE).await;
+        advance(&drain, &limiter, Stage::ClosingIdle);
         // This closes the listener.
         drop(handle.stop(true));
-        if timeout_at(deadline, admission.empty()).await.is_err() {
-            advance(&drain, &admission, Stage::Over);
-            let _ = timeout(LAST_ANSWERS, admission.empty()).await;
+        if timeout_at(deadline, limiter.empty()).await.is_err() {
+            advance(&drain, &limiter, Stage::Cancelling);
+            let _ = timeout(FINAL_RESPONSES_GRACE, limiter.empty()).await;
         }
         summaries.iter().for_each(|counted| counted.summarise());
         // The server itself checks only once a second whether all connections have closed.
@@ -140,9 +140,9 @@ impl Listening {
 }
 
 /// Advances the shutdown and wakes every connection, so that it sees the new stage.
-fn advance(drain: &Drain, admission: &Admission, stage: Stage) {
+fn advance(drain: &Drain, limiter: &ConnectionLimiter, stage: Stage) {
     drain.advance(stage);
-    admission.wake();
+    limiter.wake();
 }
 
 impl Future for Listening {
@@ -189,9 +189,13 @@ where
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
-    let door = Door { admission: shell.admission().clone(), drain: shell.drain().clone(), limits };
-    let (admission, drain) = (door.admission.clone(), door.drain.clone());
-    let sweeping = tokio::spawn(admission.clone().sweep(limits));
+    let handler = ConnectionHandler {
+        limiter: shell.connection_limiter().clone(),
+        drain: shell.drain().clone(),
+        limits,
+    };
+    let (limiter, drain) = (handler.limiter.clone(), handler.drain.clone());
+    let sweeping = tokio::spawn(limiter.clone().sweep(limits));
     let accepting = listener.try_clone()?;
     let server = Server::build()
         .workers(workers)
@@ -202,10 +206,11 @@ where
         .shutdown_timeout(60)
         .disable_signals();
     let server = match tls {
-        None => server.listen("companion", accepting, move || connections(app(), door.clone(), Plain))?,
-        Some(tls) => {
-            server.listen("companion", accepting, move || connections(app(), door.clone(), tls.clone()))?
-        }
+        None => server
+            .listen("companion", accepting, move || connection_service(app(), handler.clone(), Plain))?,
+        Some(tls) => server.listen("companion", accepting, move || {
+            connection_service(app(), handler.clone(), tls.clone())
+        })?,
     };
     let server = server.run();
     Ok(Listening {
@@ -215,7 +220,7 @@ where
         sweeping,
         listener,
         shared,
-        admission,
+        limiter,
         drain,
         longest_drain: limits.drain,
         summaries: shell.summaries(),
@@ -223,9 +228,9 @@ where
 }
 
 /// Returns the service that a worker runs for each connection.
-fn connections<T, C>(
+fn connection_service<T, C>(
     app: App<T>,
-    door: Door,
+    handler: ConnectionHandler,
     transport: C,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
@@ -244,6 +249,6 @@ where
         .on_connect_ext(|stream: &GuardedStream<C::Stream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })
-        .h1(watched(map_config(app, |()| AppConfig::default())));
-    guarded(server, door, transport)
+        .h1(track_responses(map_config(app, |()| AppConfig::default())));
+    guarded(server, handler, transport)
 }

@@ -4,7 +4,7 @@ use crate::{
     audit::Trail,
     client::TrustedProxies,
     edge::{Edge, EdgeSettings, ErrorPages, ReadyAnswers},
-    guard::{Admission, ConnectionMetrics, Drain, Stage},
+    guard::{ConnectionLimiter, ConnectionMetrics, Drain, Stage},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
@@ -92,8 +92,8 @@ impl Shell {
             drain: Drain::default(),
         };
         let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
-        let admission = Admission::new(settings.trusted_proxies.clone());
-        let connections = Arc::new(ConnectionMetrics { listener: settings.listener, admission });
+        let limiter = ConnectionLimiter::new(settings.trusted_proxies.clone());
+        let connections = Arc::new(ConnectionMetrics { listener: settings.listener, limiter });
         Self { edge, trail: Trail::new(), proxies: settings.trusted_proxies, requests, connections }
     }
 
@@ -138,8 +138,8 @@ impl Shell {
     }
 
     /// Returns the connection limiter.
-    pub(crate) fn admission(&self) -> &Admission {
-        &self.connections.admission
+    pub(crate) fn connection_limiter(&self) -> &ConnectionLimiter {
+        &self.connections.limiter
     }
 
     /// Returns the shutdown state.

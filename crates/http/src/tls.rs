@@ -23,11 +23,12 @@ const HTTP_1_1: &[u8] = b"http/1.1";
 const HANDSHAKE: u8 = 0x16;
 
 /// Response to a client that speaks plain HTTP on a TLS port.
-const WITHOUT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\
+const PLAIN_HTTP_RESPONSE: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\
     connection: close\r\n\r\nThis port speaks HTTPS.\n";
 
 /// Sent to a client that did not send a request in time.
-pub(crate) const TOO_LATE: &[u8] =
+pub(crate) const REQUEST_TIMEOUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// A certificate chain and its private key.
@@ -39,7 +40,7 @@ pub struct TlsIdentity {
 
 /// Why a certificate and key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TlsFlaw {
+pub enum TlsError {
     /// The certificate is missing or unreadable.
     #[error("holds no certificate in PEM")]
     NoCertificate,
@@ -56,22 +57,22 @@ pub enum TlsFlaw {
 
 impl TlsIdentity {
     /// Parses both from PEM.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsFlaw> {
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<_, _>>()
-            .map_err(|_| TlsFlaw::NoCertificate)?;
-        let certificate = chain.first().cloned().ok_or(TlsFlaw::NoCertificate)?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsFlaw::NoKey)?;
-        let flaw = |error: rustls::Error| match error {
-            rustls::Error::InconsistentKeys(_) => TlsFlaw::Mismatch,
-            other => TlsFlaw::Unusable(other.to_string()),
+            .map_err(|_| TlsError::NoCertificate)?;
+        let certificate = chain.first().cloned().ok_or(TlsError::NoCertificate)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoKey)?;
+        let tls_error = |error: rustls::Error| match error {
+            rustls::Error::InconsistentKeys(_) => TlsError::Mismatch,
+            other => TlsError::Unusable(other.to_string()),
         };
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(flaw)?
+            .map_err(tls_error)?
             .with_no_client_auth()
             .with_single_cert(chain, key)
-            .map_err(flaw)?;
+            .map_err(tls_error)?;
         config.alpn_protocols = vec![HTTP_1_1.to_vec()];
         Ok(Self { config: Arc::new(config), certificate })
     }
@@ -128,7 +129,7 @@ pub(crate) trait Transport: Clone + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
 
     /// Sent to a client that sent no byte in time.
-    const TOO_LATE: &'static [u8];
+    const REQUEST_TIMEOUT: &'static [u8];
 
     /// Opens the stream of a client that has sent its first byte.
     fn open(&self, stream: TcpStream) -> impl Future<Output = io::Result<Self::Stream>>;
@@ -141,7 +142,7 @@ pub(crate) struct Plain;
 impl Transport for Plain {
     type Stream = TcpStream;
 
-    const TOO_LATE: &'static [u8] = TOO_LATE;
+    const REQUEST_TIMEOUT: &'static [u8] = REQUEST_TIMEOUT;
 
     async fn open(&self, stream: TcpStream) -> io::Result<TcpStream> {
         Ok(stream)
@@ -152,12 +153,12 @@ impl Transport for Tls {
     type Stream = TlsStream<TcpStream>;
 
     /// Empty: a client without a completed handshake could not read it.
-    const TOO_LATE: &'static [u8] = b"";
+    const REQUEST_TIMEOUT: &'static [u8] = b"";
 
     async fn open(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let mut first = [0];
         if stream.peek(&mut first).await? == 1 && first != [HANDSHAKE] {
-            return Err(turn_away(&stream));
+            return Err(reject_plain_http(&stream));
         }
         let config = Arc::clone(&self.0.load().config);
         TlsAcceptor::from(config).accept(stream).await
@@ -166,10 +167,10 @@ impl Transport for Tls {
 
 /// Responds in plain HTTP that the port speaks HTTPS. Received bytes are read first: closing a socket with unread data
 /// resets the connection and can destroy the response.
-fn turn_away(stream: &TcpStream) -> io::Error {
+fn reject_plain_http(stream: &TcpStream) -> io::Error {
     let mut sent = [0; 4096];
     let _ = stream.try_read(&mut sent);
-    let _ = stream.try_write(WITHOUT_TLS);
+    let _ = stream.try_write(PLAIN_HTTP_RESPONSE);
     io::Error::new(io::ErrorKind::InvalidData, "the client does not speak TLS")
 }
 

@@ -4,7 +4,7 @@ use super::{
     keys::Http,
     mistake::{Mistake, Source},
 };
-use companion_http::{TlsFlaw, TlsIdentity};
+use companion_http::{TlsError, TlsIdentity};
 use rustix::fs::OFlags;
 use std::{
     fs::{File, OpenOptions},
@@ -71,24 +71,24 @@ impl TlsFiles {
 
     /// What the files held, put together.
     pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, Mistake> {
-        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|flaw| {
-            let (key, path, fix) = match flaw {
-                TlsFlaw::NoCertificate => (
+        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|error| {
+            let (key, path, fix) = match error {
+                TlsError::NoCertificate => (
                     CERTIFICATE,
                     &self.certificate,
                     "name the file with the certificate first and those of its issuers after it, such as fullchain.pem",
                 ),
-                TlsFlaw::NoKey => {
+                TlsError::NoKey => {
                     (KEY, &self.key, "name the file with the private key, unencrypted, such as privkey.pem")
                 }
-                TlsFlaw::Mismatch => {
+                TlsError::Mismatch => {
                     (KEY, &self.key, "name the key that http.tls_certificate was made with, or renew both")
                 }
-                TlsFlaw::Unusable(_) => {
+                TlsError::Unusable(_) => {
                     (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
                 }
             };
-            mistake(key, format!("{} {flaw}", path.display()), fix.to_owned())
+            mistake(key, format!("{} {error}", path.display()), fix.to_owned())
         })
     }
 }

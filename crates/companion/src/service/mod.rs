@@ -198,7 +198,7 @@ impl Service {
         }
         let overdue = async {
             sleep_until(deadline).await;
-            management.wait_no_longer();
+            management.cancel_requests();
         };
         let mut for_people = pin!(async {
             let dashboard = async {

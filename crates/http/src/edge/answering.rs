@@ -134,7 +134,8 @@ fn is_overdue(
     edge: &Edge,
     context: &mut Context<'_>,
 ) -> bool {
-    let wait = || Box::pin(edge.settings.drain.clone().reached(Drained::Over)) as LocalBoxFuture<'static, ()>;
+    let wait =
+        || Box::pin(edge.settings.drain.clone().reached(Drained::Cancelling)) as LocalBoxFuture<'static, ()>;
     overdue.get_or_insert_with(wait).as_mut().poll(context).is_ready()
 }
 

@@ -16,9 +16,9 @@ pub(crate) enum Stage {
     /// Every response closes its connection.
     Closing = 1,
     /// Idle connections are closed.
-    Leaving,
+    ClosingIdle,
     /// Requests in flight are answered with 503.
-    Over,
+    Cancelling,
 }
 
 /// The shutdown state of a listener. Clones share it.
@@ -59,7 +59,7 @@ impl Drain {
 /// A socket filter drops incoming SYN packets. On other systems, and if the filter cannot be attached, connections that
 /// arrive between the last accept and the close are reset.
 #[cfg(target_os = "linux")]
-pub(crate) fn last_call(listener: &TcpListener) {
+pub(crate) fn reject_new_connections(listener: &TcpListener) {
     use socket2::{SockFilter, SockRef};
     /// Loads the flags byte of the TCP header.
     const FLAGS: SockFilter = SockFilter::new(0x30, 0, 0, 13);
@@ -78,7 +78,7 @@ pub(crate) fn last_call(listener: &TcpListener) {
 
 /// Does nothing: socket filters are specific to Linux.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn last_call(_: &TcpListener) {}
+pub(crate) fn reject_new_connections(_: &TcpListener) {}
 
 #[cfg(test)]
 mod tests {
@@ -88,11 +88,11 @@ mod tests {
     #[test]
     fn whoever_waits_for_a_stage_hears_of_it_and_of_every_later_one() {
         let drain = Drain::default();
-        let mut waiting = Box::pin(drain.clone().reached(Stage::Leaving));
+        let mut waiting = Box::pin(drain.clone().reached(Stage::ClosingIdle));
         assert!(waiting.as_mut().now_or_never().is_none());
         drain.advance(Stage::Closing);
         assert!(waiting.as_mut().now_or_never().is_none());
-        drain.advance(Stage::Over);
+        drain.advance(Stage::Cancelling);
         assert!(waiting.now_or_never().is_some());
         assert!(drain.reached(Stage::Closing).now_or_never().is_some());
     }
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn there_is_no_way_back() {
         let drain = Drain::default();
-        drain.advance(Stage::Leaving);
+        drain.advance(Stage::ClosingIdle);
         drain.advance(Stage::Closing);
-        assert!(drain.has_reached(Stage::Leaving));
+        assert!(drain.has_reached(Stage::ClosingIdle));
     }
 }

@@ -9,26 +9,26 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `admission` | limits, timeouts and eviction of connections |
+//! | `limiter` | limits, timeouts and eviction of connections |
 //! | `framing` | finds the end of a request head and body |
 //! | `stream` | the stream that the server reads and writes |
-//! | `answers` | tells the stream which request is being answered |
-//! | `door` | the lifecycle of a connection, from accept to close |
+//! | `response` | tells the stream which request is being answered |
+//! | `handler` | the lifecycle of a connection, from accept to close |
 //! | `drain` | graceful shutdown of a listener |
 
-mod admission;
-mod answers;
-mod door;
 mod drain;
 mod framing;
+mod handler;
+mod limiter;
+mod response;
 mod stream;
 
 pub(crate) use self::{
-    admission::{Admission, ConnectionMetrics},
-    answers::watched,
-    door::{Door, guarded},
-    drain::{Drain, Stage, last_call},
+    drain::{Drain, Stage, reject_new_connections},
     framing::Body,
+    handler::{ConnectionHandler, guarded},
+    limiter::{ConnectionLimiter, ConnectionMetrics},
+    response::track_responses,
     stream::GuardedStream,
 };
 

@@ -1,11 +1,11 @@
 //! The stream that the server reads and writes: one request at a time.
 
 use super::{
-    admission::{Phase, Place},
     drain::{Drain, Stage},
     framing::{AfterPiece, Body, ChunkedEnd, HeadEnd},
+    limiter::{ConnectionPermit, Phase},
 };
-use crate::tls::TOO_LATE;
+use crate::tls::REQUEST_TIMEOUT;
 use actix_http::ServiceConfig;
 use std::{
     cell::{RefCell, RefMut},
@@ -33,7 +33,7 @@ const BODY_READ: usize = 8192;
 const HEAD_READ: usize = 2048;
 
 /// Sent if the request could not be parsed, so without an envelope.
-const TOO_LONG: &[u8] =
+const HEAD_TOO_LARGE: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What the server may read next.
@@ -67,7 +67,7 @@ struct State {
     /// Whether the server has buffered the whole response.
     is_answered: bool,
     /// Bytes counted as buffered for the client: of a large head, or of a response it does not read.
-    held: usize,
+    buffered: usize,
 }
 
 impl State {
@@ -102,15 +102,15 @@ impl State {
 
 /// A connection. Only its own worker uses it.
 pub(crate) struct Connection {
-    place: Place,
+    permit: ConnectionPermit,
     drain: Drain,
     config: ServiceConfig,
     state: RefCell<State>,
 }
 
 impl Connection {
-    pub(super) fn new(place: Place, drain: &Drain, config: &ServiceConfig) -> Self {
-        Self { place, drain: drain.clone(), config: config.clone(), state: RefCell::default() }
+    pub(super) fn new(permit: ConnectionPermit, drain: &Drain, config: &ServiceConfig) -> Self {
+        Self { permit, drain: drain.clone(), config: config.clone(), state: RefCell::default() }
     }
 
     fn state(&self) -> RefMut<'_, State> {
@@ -119,7 +119,7 @@ impl Connection {
 
     /// Starts a request with this body.
     pub(super) fn begin(&self, body: Body) {
-        self.place.enter(Phase::Busy);
+        self.permit.enter(Phase::Busy);
         let mut state = self.state();
         match body {
             Body::Absent => return,
@@ -131,19 +131,19 @@ impl Connection {
             }
             Body::Tunnel => state.is_last = true,
         }
-        self.place.wake();
+        self.permit.wake();
     }
 
     /// Returns whether the connection closes after the response to the current request.
-    pub(super) fn is_last_answer(&self, is_stream: bool) -> bool {
+    pub(super) fn is_last_response(&self, is_stream: bool) -> bool {
         let mut state = self.state();
         let is_body_left = !matches!(state.incoming, Incoming::Nothing);
-        let is_ending = self.place.has_ended() || self.drain.has_reached(Stage::Closing);
+        let is_ending = self.permit.has_ended() || self.drain.has_reached(Stage::Closing);
         state.is_last |= is_stream || is_body_left || is_ending;
         if is_stream {
             // From now on reads only detect that the client has disconnected.
             (state.is_stream, state.ahead) = (true, Vec::new());
-            self.place.wake();
+            self.permit.wake();
         }
         state.is_last
     }
@@ -159,7 +159,7 @@ impl Connection {
         if !mem::take(&mut state.is_answered) {
             return;
         }
-        self.place.enter(Phase::Idle);
+        self.permit.enter(Phase::Idle);
         state.incoming = if state.is_last { Incoming::Closed } else { Incoming::default() };
         if state.is_last || !state.ahead.is_empty() {
             // Reschedules this task behind all others that are ready, so that a client that pipelines does not delay
@@ -170,34 +170,34 @@ impl Connection {
 
     /// Whether the listener is stopping and the client has no request in flight. A client that has just connected, or
     /// has sent part of a head, is given until requests in flight are cancelled.
-    fn leaves(&self) -> bool {
-        let stage = if self.place.phase() == Phase::Idle { Stage::Leaving } else { Stage::Over };
+    fn is_closing_idle(&self) -> bool {
+        let stage = if self.permit.phase() == Phase::Idle { Stage::ClosingIdle } else { Stage::Cancelling };
         self.drain.has_reached(stage) && matches!(self.state().incoming, Incoming::Head(..))
     }
 
     /// Counts bytes as buffered for the client. Returns an error if its address exceeds the limit.
-    fn hold(&self, state: &mut State, bytes: usize) -> io::Result<()> {
-        state.held += bytes;
-        if self.place.hold(bytes) {
+    fn add_buffered(&self, state: &mut State, bytes: usize) -> io::Result<()> {
+        state.buffered += bytes;
+        if self.permit.add_buffered(bytes) {
             return Ok(());
         }
-        self.place.cut_off();
+        self.permit.cut_off();
         Err(ErrorKind::TimedOut.into())
     }
 
     /// Records that the client has read some of the response.
-    fn release(&self) {
-        let held = mem::take(&mut self.state().held);
-        if held > 0 {
-            self.place.release(held);
-            self.place.enter(Phase::Busy);
+    fn remove_buffered(&self) {
+        let buffered = mem::take(&mut self.state().buffered);
+        if buffered > 0 {
+            self.permit.remove_buffered(buffered);
+            self.permit.enter(Phase::Busy);
         }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.release();
+        self.remove_buffered();
     }
 }
 
@@ -234,20 +234,20 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Connection { place, .. } = &*self.connection;
+        let Connection { permit, .. } = &*self.connection;
         let mut state = self.connection.state();
         let count = state.admit(bytes.get(..buffer.remaining()).unwrap_or(bytes));
         match state.incoming {
             Incoming::Head(_, length) if length > MAX_HEAD => {
-                place.cut_off();
-                return Poll::Ready(Err(self.refuse(TOO_LONG, context)));
+                permit.cut_off();
+                return Poll::Ready(Err(self.refuse(HEAD_TOO_LARGE, context)));
             }
             // The first part of an incomplete head.
-            Incoming::Head(_, length) if length == count => place.enter(Phase::Head),
+            Incoming::Head(_, length) if length == count => permit.enter(Phase::Head),
             _ => {}
         }
-        if matches!(state.incoming, Incoming::Head(_, length) if length > LARGE_HEAD) && state.held == 0 {
-            self.connection.hold(&mut state, MAX_HEAD)?;
+        if matches!(state.incoming, Incoming::Head(_, length) if length > LARGE_HEAD) && state.buffered == 0 {
+            self.connection.add_buffered(&mut state, MAX_HEAD)?;
         }
         buffer.put_slice(bytes.get(..count).unwrap_or_default());
         state.ahead.extend_from_slice(bytes.get(count..).unwrap_or_default());
@@ -256,18 +256,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
     }
 
     /// Writes a response without a parsed request, best effort. Returns the error that closes the connection.
-    fn refuse(&self, answer: &[u8], context: &mut Context<'_>) -> io::Error {
-        let _ = self.io(|io| io.poll_write(context, answer));
+    fn refuse(&self, response: &[u8], context: &mut Context<'_>) -> io::Error {
+        let _ = self.io(|io| io.poll_write(context, response));
         let _ = self.io(|io| io.poll_flush(context));
         ErrorKind::TimedOut.into()
     }
 
     /// Ends a connection that has timed out or was evicted.
     fn end(&self, context: &mut Context<'_>) -> io::Result<()> {
-        match self.connection.place.phase() {
+        match self.connection.permit.phase() {
             // The server sees the end of the stream.
             Phase::Idle => Ok(()),
-            Phase::New | Phase::Head => Err(self.refuse(TOO_LATE, context)),
+            Phase::New | Phase::Head => Err(self.refuse(REQUEST_TIMEOUT, context)),
             Phase::Busy | Phase::Blocked => Err(ErrorKind::TimedOut.into()),
         }
     }
@@ -275,9 +275,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
     /// Shuts down writing, and reads until the client closes too. Closing a socket with unread data resets the
     /// connection, which can destroy the last response.
     pub(super) async fn linger(self) {
-        let Connection { place, drain, .. } = &*self.connection;
+        let Connection { permit, drain, .. } = &*self.connection;
         let is_idle = !self.connection.state().is_last;
-        if place.has_ended() || (is_idle && drain.has_reached(Stage::Leaving)) {
+        if permit.has_ended() || (is_idle && drain.has_reached(Stage::ClosingIdle)) {
             return;
         }
         let _ = poll_fn(|context| self.io(|io| io.poll_shutdown(context))).await;
@@ -287,7 +287,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
                 let mut read = ReadBuf::uninit(&mut space);
                 match self.io(|io| io.poll_read(context, &mut read)) {
                     Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
-                    Poll::Pending if !place.has_ended() => return Poll::Pending,
+                    Poll::Pending if !permit.has_ended() => return Poll::Pending,
                     Poll::Ready(_) | Poll::Pending => return Poll::Ready(()),
                 }
             }
@@ -303,7 +303,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let connection = &*self.connection;
-        if connection.place.has_ended() {
+        if connection.permit.has_ended() {
             return Poll::Ready(self.end(context));
         }
         let mut space = [const { MaybeUninit::uninit() }; BODY_READ];
@@ -323,7 +323,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
             let mut read = ReadBuf::uninit(room);
             if self.io(|io| io.poll_read(context, &mut read))?.is_pending() {
                 // Checked only if there is nothing to read, so that no request is dropped.
-                return if connection.leaves() { Poll::Ready(Ok(())) } else { Poll::Pending };
+                return if connection.is_closing_idle() { Poll::Ready(Ok(())) } else { Poll::Pending };
             }
             match (read.filled(), is_stream) {
                 ([], false) => return Poll::Ready(Ok(())),
@@ -338,17 +338,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Connection { place, .. } = &*self.connection;
+        let Connection { permit, .. } = &*self.connection;
         let polled = self.io(|io| io.poll_write(context, bytes));
         if polled.is_ready() {
-            self.connection.release();
+            self.connection.remove_buffered();
             return polled;
         }
-        if place.phase() != Phase::Blocked {
-            place.enter(Phase::Blocked);
-            self.connection.hold(&mut self.connection.state(), bytes.len())?;
+        if permit.phase() != Phase::Blocked {
+            permit.enter(Phase::Blocked);
+            self.connection.add_buffered(&mut self.connection.state(), bytes.len())?;
         }
-        if place.has_ended() { Poll::Ready(Err(ErrorKind::TimedOut.into())) } else { polled }
+        if permit.has_ended() { Poll::Ready(Err(ErrorKind::TimedOut.into())) } else { polled }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,7 +1,7 @@
 //! TLS of our own.
 
 use crate::{client::limits, service::Service};
-use companion_http::{Listening, ServerLimits, Socket, Tls, TlsFlaw, TlsIdentity, serve_public};
+use companion_http::{Listening, ServerLimits, Socket, Tls, TlsError, TlsIdentity, serve_public};
 use companion_testkit::world::a_user;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::{
@@ -156,12 +156,12 @@ async fn a_stop_waits_for_nobody_who_is_in_the_handshake_and_finishes_what_was_a
 #[test]
 fn what_is_no_pair_is_told_apart() {
     let (one, other) = (made(), made());
-    let flaw = |certificate: &str, key: &str| {
+    let tls_error = |certificate: &str, key: &str| {
         TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap_err()
     };
     let (certificate, key) = (one.cert.pem(), one.signing_key.serialize_pem());
-    assert_eq!(flaw("", &key), TlsFlaw::NoCertificate);
-    assert_eq!(flaw(&key, &key), TlsFlaw::NoCertificate);
-    assert_eq!(flaw(&certificate, &certificate), TlsFlaw::NoKey);
-    assert_eq!(flaw(&certificate, &other.signing_key.serialize_pem()), TlsFlaw::Mismatch);
+    assert_eq!(tls_error("", &key), TlsError::NoCertificate);
+    assert_eq!(tls_error(&key, &key), TlsError::NoCertificate);
+    assert_eq!(tls_error(&certificate, &certificate), TlsError::NoKey);
+    assert_eq!(tls_error(&certificate, &other.signing_key.serialize_pem()), TlsError::Mismatch);
 }

@@ -2,8 +2,8 @@
 
 use super::{
     ServerLimits,
-    admission::{Admission, Place},
     drain::{Drain, Stage},
+    limiter::{ConnectionLimiter, ConnectionPermit},
     stream::{Connection, GuardedStream},
 };
 use crate::tls::Transport;
@@ -20,42 +20,48 @@ use tokio::{net::TcpStream, time::timeout};
 
 /// State shared by all connections of a listener.
 #[derive(Clone)]
-pub(crate) struct Door {
-    pub(crate) admission: Admission,
+pub(crate) struct ConnectionHandler {
+    pub(crate) limiter: ConnectionLimiter,
     pub(crate) drain: Drain,
     pub(crate) limits: ServerLimits,
 }
 
 /// An admitted connection on its way to the server.
-type Entering<T> = (GuardedStream<<T as Transport>::Stream>, Option<SocketAddr>);
+type AdmittedConnection<T> = (GuardedStream<<T as Transport>::Stream>, Option<SocketAddr>);
 
 /// Wraps the HTTP server in the guard.
 pub(crate) fn guarded<S, T>(
     server: S,
-    door: Door,
+    handler: ConnectionHandler,
     transport: T,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
     T: Transport,
-    S: ServiceFactory<Entering<T>, Config = (), Response = (), Error = DispatchError, InitError = ()>,
+    S: ServiceFactory<
+            AdmittedConnection<T>,
+            Config = (),
+            Response = (),
+            Error = DispatchError,
+            InitError = (),
+        >,
     S::Service: 'static,
     S::Future: 'static,
 {
     fn_factory(move || {
-        let (door, transport) = (door.clone(), transport.clone());
+        let (handler, transport) = (handler.clone(), transport.clone());
         let made = server.new_service(());
         async move {
             let (server, config) = (Rc::new(made.await?), ServiceConfig::default());
             Ok(fn_service(move |stream: TcpStream| {
-                let (door, transport, server) = (door.clone(), transport.clone(), Rc::clone(&server));
+                let (handler, transport, server) = (handler.clone(), transport.clone(), Rc::clone(&server));
                 let config = config.clone();
-                async move { door.serve(stream, &transport, &*server, &config).await }
+                async move { handler.serve(stream, &transport, &*server, &config).await }
             }))
         }
     })
 }
 
-impl Door {
+impl ConnectionHandler {
     async fn serve<S, T>(
         &self,
         stream: TcpStream,
@@ -65,21 +71,21 @@ impl Door {
     ) -> Result<(), DispatchError>
     where
         T: Transport,
-        S: Service<Entering<T>, Response = (), Error = DispatchError>,
+        S: Service<AdmittedConnection<T>, Response = (), Error = DispatchError>,
     {
         let peer = stream.peer_addr().ok();
-        let place = self.admission.admit(&self.limits, peer.map(|peer| peer.ip()));
-        let place = place.ok_or(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
-        place.bind(&poll_fn(|context| Poll::Ready(context.waker().clone())).await);
+        let permit = self.limiter.admit(&self.limits, peer.map(|peer| peer.ip()));
+        let permit = permit.ok_or(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
+        permit.bind(&poll_fn(|context| Poll::Ready(context.waker().clone())).await);
         // Responses are written whole, so Nagle's algorithm would only delay the last segment.
         stream.set_nodelay(true)?;
-        if self.unless_ended(&place, stream.readable()).await.is_err() {
+        if self.unless_ended(&permit, stream.readable()).await.is_err() {
             // Best effort: the connection closes whether or not the client receives it.
-            let _ = stream.try_write(T::TOO_LATE);
+            let _ = stream.try_write(T::REQUEST_TIMEOUT);
             return Err(DispatchError::SlowRequestTimeout);
         }
-        let stream = self.unless_ended(&place, transport.open(stream)).await?;
-        let stream = GuardedStream::new(stream, Connection::new(place, &self.drain, config));
+        let stream = self.unless_ended(&permit, transport.open(stream)).await?;
+        let stream = GuardedStream::new(stream, Connection::new(permit, &self.drain, config));
         // The server allocates buffers, so it is called only once there is something to read. Boxing keeps its state
         // out of this future, which every waiting connection holds.
         let served = Box::pin(server.call((stream.clone(), peer))).await;
@@ -91,10 +97,10 @@ impl Door {
     /// cases.
     async fn unless_ended<R>(
         &self,
-        place: &Place,
+        permit: &ConnectionPermit,
         work: impl Future<Output = io::Result<R>>,
     ) -> Result<R, DispatchError> {
-        let ended = poll_fn(|_| match place.has_ended() || self.drain.has_reached(Stage::Over) {
+        let ended = poll_fn(|_| match permit.has_ended() || self.drain.has_reached(Stage::Cancelling) {
             true => Poll::Ready(()),
             false => Poll::Pending,
         });

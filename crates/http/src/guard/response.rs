@@ -20,12 +20,12 @@ use std::{
 const SLICE: usize = 7 * 1024;
 
 /// Wraps an application. Announces each request to its connection, and the end of each response.
-pub(crate) fn watched<S>(
+pub(crate) fn track_responses<S>(
     app: S,
 ) -> impl ServiceFactory<
     Request,
     Config = S::Config,
-    Response = Response<Answer>,
+    Response = Response<ResponseBody>,
     Error = HttpResponse<BoxBody>,
     InitError = S::InitError,
 >
@@ -37,33 +37,33 @@ where
         if let Some(connection) = &connection {
             connection.begin(Body::of(request.head()));
         }
-        let answer = app.call(request);
+        let response = app.call(request);
         async move {
-            let answer = answer.await.map_or_else(Response::from, Response::from);
-            Ok(Answer::of(answer, connection))
+            let response = response.await.map_or_else(Response::from, Response::from);
+            Ok(ResponseBody::of(response, connection))
         }
     })
 }
 
 /// A response body, given to the server in slices that share its bytes.
-pub(crate) struct Answer {
+pub(crate) struct ResponseBody {
     body: BoxBody,
     /// The rest of the last chunk of the body.
     rest: Bytes,
     connection: Option<Rc<Connection>>,
 }
 
-impl Answer {
+impl ResponseBody {
     fn of(mut response: Response<BoxBody>, connection: Option<Rc<Connection>>) -> Response<Self> {
         let is_stream = response.body().size() == BodySize::Stream;
-        if connection.as_ref().is_some_and(|connection| connection.is_last_answer(is_stream)) {
+        if connection.as_ref().is_some_and(|connection| connection.is_last_response(is_stream)) {
             response.head_mut().set_connection_type(ConnectionType::Close);
         }
         response.map_body(|_, body| Self { body, rest: Bytes::new(), connection })
     }
 }
 
-impl MessageBody for Answer {
+impl MessageBody for ResponseBody {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
@@ -86,7 +86,7 @@ impl MessageBody for Answer {
 }
 
 /// The server drops a body once it has buffered all of it.
-impl Drop for Answer {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         if let Some(connection) = &self.connection {
             connection.answered();

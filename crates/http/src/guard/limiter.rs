@@ -1,4 +1,4 @@
-//! Limits the connections of a listener: admission, timeouts and eviction.
+//! Limits the connections of a listener: limiter, timeouts and eviction.
 //!
 //! One task per listener sweeps all connections every 250 ms, so that no request needs its own timer.
 
@@ -23,10 +23,10 @@ use tokio::{sync::Notify, time::sleep};
 /// Interval of the sweep, and the resolution of connection timeouts.
 const TICK: Duration = Duration::from_millis(250);
 /// Bytes of large heads and unread responses that the service buffers for one address.
-const HELD_PER_ADDRESS: usize = 4 << 20;
-/// Total buffered bytes above which each address is limited to [`CROWDED`].
-const HELD: usize = 16 << 20;
-const CROWDED: usize = HELD_PER_ADDRESS / 32;
+const MAX_BUFFERED_PER_ADDRESS: usize = 4 << 20;
+/// Total buffered bytes above which each address is limited to [`MAX_BUFFERED_UNDER_PRESSURE`].
+const BUFFER_PRESSURE: usize = 16 << 20;
+const MAX_BUFFERED_UNDER_PRESSURE: usize = MAX_BUFFERED_PER_ADDRESS / 32;
 
 /// What a connection is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Slot {
 
 /// The connections of one client by number, and the bytes buffered for them.
 #[derive(Debug, Default)]
-struct Held {
+struct ClientConnections {
     slots: HashMap<u64, Arc<Slot>>,
     bytes: usize,
 }
@@ -124,7 +124,7 @@ struct Held {
 struct Table {
     all: usize,
     numbered: u64,
-    clients: HashMap<Option<Client>, Held>,
+    clients: HashMap<Option<Client>, ClientConnections>,
     bytes: usize,
 }
 
@@ -165,7 +165,7 @@ impl Table {
 
 /// The connection limiter of one listener. Clones share its state.
 #[derive(Debug, Clone)]
-pub(crate) struct Admission(Arc<Shared>);
+pub(crate) struct ConnectionLimiter(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -185,7 +185,7 @@ impl Shared {
     }
 }
 
-impl Admission {
+impl ConnectionLimiter {
     pub(crate) fn new(proxies: TrustedProxies) -> Self {
         let (table, tick, refused, cut_off, evicted) = Default::default();
         Self(Arc::new(Shared { proxies, table, tick, empty: Notify::new(), refused, cut_off, evicted }))
@@ -193,7 +193,7 @@ impl Admission {
 
     /// Admits a connection. Returns `None` if its address has reached its limit, or if the listener has and no
     /// connection is idle.
-    pub(super) fn admit(&self, limits: &ServerLimits, peer: Option<IpAddr>) -> Option<Place> {
+    pub(super) fn admit(&self, limits: &ServerLimits, peer: Option<IpAddr>) -> Option<ConnectionPermit> {
         let shared = &self.0;
         let client = peer.filter(|peer| !shared.proxies.trusts(peer.to_canonical())).map(Client::at);
         let mut table = shared.table();
@@ -211,20 +211,20 @@ impl Admission {
         table.numbered += 1;
         let (number, slot) = (table.numbered, Arc::new(Slot::default()));
         table.clients.entry(client).or_default().slots.insert(number, Arc::clone(&slot));
-        let place = Place { shared: Arc::clone(shared), client, number, slot };
-        place.enter(Phase::New);
-        Some(place)
+        let permit = ConnectionPermit { shared: Arc::clone(shared), client, number, slot };
+        permit.enter(Phase::New);
+        Some(permit)
     }
 
     /// Ends connections that have timed out. Runs until it is aborted.
     pub(crate) async fn sweep(self, limits: ServerLimits) {
         loop {
             sleep(TICK).await;
-            self.look(&limits);
+            self.sweep_once(&limits);
         }
     }
 
-    fn look(&self, limits: &ServerLimits) {
+    fn sweep_once(&self, limits: &ServerLimits) {
         let now = self.0.tick.fetch_add(1, Relaxed) + 1;
         for slot in self.0.table().slots() {
             let is_late = |slot: &Slot| {
@@ -261,14 +261,14 @@ impl Admission {
 }
 
 /// A connection admitted by the limiter, released on drop.
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     shared: Arc<Shared>,
     client: Option<Client>,
     number: u64,
     slot: Arc<Slot>,
 }
 
-impl Place {
+impl ConnectionPermit {
     /// Sets the phase and restarts its timeout, unless the connection has ended.
     pub(super) fn enter(&self, phase: Phase) {
         let now = self.shared.tick.load(Relaxed) * 2 * ENDED + phase as u64;
@@ -279,9 +279,13 @@ impl Place {
     }
 
     /// Adds to the bytes buffered for the client. Returns whether it is still within its limit.
-    pub(super) fn hold(&self, bytes: usize) -> bool {
+    pub(super) fn add_buffered(&self, bytes: usize) -> bool {
         let mut table = self.shared.table();
-        let most = if table.bytes < HELD { HELD_PER_ADDRESS } else { CROWDED };
+        let most = if table.bytes < BUFFER_PRESSURE {
+            MAX_BUFFERED_PER_ADDRESS
+        } else {
+            MAX_BUFFERED_UNDER_PRESSURE
+        };
         table.bytes += bytes;
         let Some(held) = table.clients.get_mut(&self.client) else { return false };
         held.bytes += bytes;
@@ -289,7 +293,7 @@ impl Place {
     }
 
     /// Subtracts from the bytes buffered for the client.
-    pub(super) fn release(&self, bytes: usize) {
+    pub(super) fn remove_buffered(&self, bytes: usize) {
         let mut table = self.shared.table();
         table.bytes -= bytes;
         table.clients.get_mut(&self.client).into_iter().for_each(|held| held.bytes -= bytes);
@@ -301,7 +305,7 @@ impl Place {
     }
 }
 
-impl Deref for Place {
+impl Deref for ConnectionPermit {
     type Target = Slot;
 
     fn deref(&self) -> &Slot {
@@ -309,7 +313,7 @@ impl Deref for Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.shared.table();
         table.remove(self.client, self.number);
@@ -322,16 +326,16 @@ impl Drop for Place {
 /// Metrics of the connections of a listener.
 pub(crate) struct ConnectionMetrics {
     pub(crate) listener: &'static str,
-    pub(crate) admission: Admission,
+    pub(crate) limiter: ConnectionLimiter,
 }
 
 impl MetricsSource for ConnectionMetrics {
     #[expect(clippy::cast_precision_loss, reason = "far fewer connections than floating point holds exactly")]
     fn write(&self, text: &mut MetricsText) {
         let listener = ("listener", self.listener);
-        let open = self.admission.open() as f64;
+        let open = self.limiter.open() as f64;
         text.gauge("companion_connections", "Connections that are open.", &[listener], open);
-        let Shared { refused, cut_off, evicted, .. } = &*self.admission.0;
+        let Shared { refused, cut_off, evicted, .. } = &*self.limiter.0;
         for (reason, count) in [("refused", refused), ("cut_off", cut_off), ("evicted", evicted)] {
             text.counter(
                 "companion_connections_ended_total",
@@ -348,9 +352,9 @@ mod tests {
     use super::*;
 
     /// A limiter with its limits.
-    struct Places(Admission, ServerLimits);
+    struct TestLimiter(ConnectionLimiter, ServerLimits);
 
-    impl Places {
+    impl TestLimiter {
         fn new(all: usize, per_address: usize) -> Self {
             let proxies = TrustedProxies::new(|address| address.to_string().starts_with("10."));
             let second = Duration::from_secs(1);
@@ -362,161 +366,164 @@ mod tests {
                 keep_alive: second * 3,
                 ..ServerLimits::default()
             };
-            Self(Admission::new(proxies), limits)
+            Self(ConnectionLimiter::new(proxies), limits)
         }
 
-        fn admit(&self, address: &str) -> Option<Place> {
+        fn admit(&self, address: &str) -> Option<ConnectionPermit> {
             self.0.admit(&self.1, Some(address.parse().unwrap()))
         }
 
         /// Admits a connection, sets its phase, and sweeps once.
-        fn in_phase(&self, address: &str, phase: Phase) -> Place {
-            let place = self.admit(address).unwrap();
-            place.enter(phase);
+        fn in_phase(&self, address: &str, phase: Phase) -> ConnectionPermit {
+            let permit = self.admit(address).unwrap();
+            permit.enter(phase);
             self.tick();
-            place
+            permit
         }
 
         fn tick(&self) {
-            self.0.look(&self.1);
+            self.0.sweep_once(&self.1);
         }
 
-        fn is_forgotten(&self) -> bool {
+        fn is_empty(&self) -> bool {
             let table = self.0.0.table();
             table.clients.is_empty() && table.all == 0 && table.bytes == 0
         }
     }
 
-    fn has_ended<const N: usize>(places: [&Place; N]) -> [bool; N] {
-        places.map(|place| place.has_ended())
+    fn has_ended<const N: usize>(permits: [&ConnectionPermit; N]) -> [bool; N] {
+        permits.map(|permit| permit.has_ended())
     }
 
     #[test]
     fn refuses_connections_beyond_the_limit_if_none_is_idle() {
-        let places = Places::new(2, 2);
-        let one = places.in_phase("203.0.113.1", Phase::Busy);
-        let _other = places.in_phase("203.0.113.1", Phase::Blocked);
-        assert!(places.admit("203.0.113.2").is_none());
+        let limiter = TestLimiter::new(2, 2);
+        let one = limiter.in_phase("203.0.113.1", Phase::Busy);
+        let _other = limiter.in_phase("203.0.113.1", Phase::Blocked);
+        assert!(limiter.admit("203.0.113.2").is_none());
         drop(one);
-        assert!(places.admit("203.0.113.2").is_some());
-        assert_eq!((places.0.open(), places.0.0.refused.load(Relaxed)), (1, 1));
+        assert!(limiter.admit("203.0.113.2").is_some());
+        assert_eq!((limiter.0.open(), limiter.0.0.refused.load(Relaxed)), (1, 1));
     }
 
     #[test]
     fn limits_connections_per_address_and_ipv6_network() {
-        let places = Places::new(100, 1);
-        let _one = places.admit("203.0.113.1").unwrap();
-        assert!(places.admit("203.0.113.1").is_none());
-        assert!(places.admit("::ffff:203.0.113.1").is_none());
-        let _other = places.admit("2001:db8::1").unwrap();
-        assert!(places.admit("2001:db8::2").is_none());
-        assert!(places.admit("2001:db8:0:1::2").is_some());
+        let limiter = TestLimiter::new(100, 1);
+        let _one = limiter.admit("203.0.113.1").unwrap();
+        assert!(limiter.admit("203.0.113.1").is_none());
+        assert!(limiter.admit("::ffff:203.0.113.1").is_none());
+        let _other = limiter.admit("2001:db8::1").unwrap();
+        assert!(limiter.admit("2001:db8::2").is_none());
+        assert!(limiter.admit("2001:db8:0:1::2").is_some());
     }
 
     #[test]
     fn exempts_trusted_proxies_from_the_limit_per_address() {
-        let places = Places::new(100, 1);
-        let all: Vec<_> = (0..50).map(|_| places.admit("10.0.0.1").unwrap()).collect();
+        let limiter = TestLimiter::new(100, 1);
+        let all: Vec<_> = (0..50).map(|_| limiter.admit("10.0.0.1").unwrap()).collect();
         drop(all);
-        assert!(places.is_forgotten());
+        assert!(limiter.is_empty());
     }
 
     #[test]
     fn evicts_the_longest_idle_of_the_address_that_holds_most() {
-        let places = Places::new(6, 6);
-        let single = places.in_phase("203.0.113.1", Phase::Idle);
-        let busy = places.in_phase("203.0.113.2", Phase::Busy);
-        let used_again = places.in_phase("203.0.113.2", Phase::Idle);
-        let longest = places.in_phase("203.0.113.2", Phase::Head);
+        let limiter = TestLimiter::new(6, 6);
+        let single = limiter.in_phase("203.0.113.1", Phase::Idle);
+        let busy = limiter.in_phase("203.0.113.2", Phase::Busy);
+        let used_again = limiter.in_phase("203.0.113.2", Phase::Idle);
+        let longest = limiter.in_phase("203.0.113.2", Phase::Head);
         used_again.enter(Phase::Idle);
-        let proxies = [places.in_phase("10.0.0.1", Phase::Idle), places.in_phase("10.0.0.1", Phase::Idle)];
-        let new = places.admit("203.0.113.3").unwrap();
+        let proxies = [limiter.in_phase("10.0.0.1", Phase::Idle), limiter.in_phase("10.0.0.1", Phase::Idle)];
+        let new = limiter.admit("203.0.113.3").unwrap();
         assert_eq!(
             has_ended([&single, &busy, &used_again, &longest, &new]),
             [false, false, false, true, false]
         );
-        let newer = places.admit("203.0.113.4").unwrap();
+        let newer = limiter.admit("203.0.113.4").unwrap();
         assert_eq!(has_ended([&single, &busy, &used_again, &newer]), [false, false, true, false]);
         assert_eq!(has_ended([&proxies[0], &proxies[1]]), [false, false]);
-        assert_eq!((places.0.open(), places.0.0.evicted.load(Relaxed)), (6, 2));
+        assert_eq!((limiter.0.open(), limiter.0.0.evicted.load(Relaxed)), (6, 2));
         drop((single, busy, used_again, longest, new, newer, proxies));
-        assert!(places.is_forgotten());
+        assert!(limiter.is_empty());
     }
 
     #[test]
     fn evicts_proxies_last() {
-        let places = Places::new(3, 3);
-        let proxy = places.in_phase("10.0.0.1", Phase::Idle);
-        let other = places.in_phase("10.0.0.1", Phase::Idle);
-        let client = places.in_phase("203.0.113.1", Phase::Idle);
-        let _new = places.admit("203.0.113.2").unwrap();
+        let limiter = TestLimiter::new(3, 3);
+        let proxy = limiter.in_phase("10.0.0.1", Phase::Idle);
+        let other = limiter.in_phase("10.0.0.1", Phase::Idle);
+        let client = limiter.in_phase("203.0.113.1", Phase::Idle);
+        let _new = limiter.admit("203.0.113.2").unwrap();
         assert_eq!(has_ended([&proxy, &other, &client]), [false, false, true]);
-        let _newer = places.in_phase("203.0.113.3", Phase::Busy);
-        let _newest = places.admit("203.0.113.4").unwrap();
+        let _newer = limiter.in_phase("203.0.113.3", Phase::Busy);
+        let _newest = limiter.admit("203.0.113.4").unwrap();
         assert_eq!(has_ended([&proxy, &other]), [true, false]);
     }
 
     #[test]
     fn ends_connections_that_are_late_and_never_early() {
-        let places = Places::new(100, 100);
+        let limiter = TestLimiter::new(100, 100);
         let phases = [Phase::New, Phase::Head, Phase::Idle, Phase::Busy, Phase::Blocked];
         let all = phases.map(|phase| {
-            let place = places.admit("203.0.113.1").unwrap();
-            place.enter(phase);
-            place
+            let permit = limiter.admit("203.0.113.1").unwrap();
+            permit.enter(phase);
+            permit
         });
-        let seconds = |places: &Places, count: u32| (0..count * 4).for_each(|_| places.tick());
-        let ended = || all.each_ref().map(|place| place.has_ended());
-        seconds(&places, 1);
+        let seconds = |limiter: &TestLimiter, count: u32| (0..count * 4).for_each(|_| limiter.tick());
+        let ended = || all.each_ref().map(|permit| permit.has_ended());
+        seconds(&limiter, 1);
         assert_eq!(ended(), [false; 5]);
-        places.tick();
+        limiter.tick();
         assert_eq!(ended(), [true, false, false, false, false]);
-        seconds(&places, 1);
+        seconds(&limiter, 1);
         assert_eq!(ended(), [true, true, false, false, true]);
-        seconds(&places, 1);
+        seconds(&limiter, 1);
         assert_eq!(ended(), [true, true, true, false, true]);
-        seconds(&places, 1000);
+        seconds(&limiter, 1000);
         assert_eq!(ended(), [true, true, true, false, true]);
-        assert_eq!(places.0.0.cut_off.load(Relaxed), 3, "an idle connection is not cut off, it ends");
+        assert_eq!(limiter.0.0.cut_off.load(Relaxed), 3, "an idle connection is not cut off, it ends");
     }
 
     #[test]
     fn progress_restarts_the_time_to_read_an_answer() {
-        let places = Places::new(1, 1);
-        let place = places.admit("203.0.113.1").unwrap();
+        let limiter = TestLimiter::new(1, 1);
+        let permit = limiter.admit("203.0.113.1").unwrap();
         for _ in 0..20 {
-            place.enter(Phase::Blocked);
-            (0..8).for_each(|_| places.tick());
-            assert!(!place.has_ended());
-            place.enter(Phase::Busy);
+            permit.enter(Phase::Blocked);
+            (0..8).for_each(|_| limiter.tick());
+            assert!(!permit.has_ended());
+            permit.enter(Phase::Busy);
         }
-        place.enter(Phase::Blocked);
-        (0..9).for_each(|_| places.tick());
-        assert!(place.has_ended());
+        permit.enter(Phase::Blocked);
+        (0..9).for_each(|_| limiter.tick());
+        assert!(permit.has_ended());
     }
 
     #[test]
     fn bounds_held_bytes_per_address() {
-        let places = Places::new(1000, 1000);
-        let stalled: Vec<_> = (0..256).map(|_| places.admit("203.0.113.1").unwrap()).collect();
-        assert!(stalled.iter().all(|place| place.hold(HELD_PER_ADDRESS / 256)));
-        let one_more = places.admit("203.0.113.1").unwrap();
-        assert!(!one_more.hold(1));
-        assert!(places.admit("203.0.113.2").unwrap().hold(HELD_PER_ADDRESS), "another address");
-        stalled[0].release(HELD_PER_ADDRESS / 256);
-        one_more.release(1);
-        assert!(one_more.hold(1));
+        let limiter = TestLimiter::new(1000, 1000);
+        let stalled: Vec<_> = (0..256).map(|_| limiter.admit("203.0.113.1").unwrap()).collect();
+        assert!(stalled.iter().all(|permit| permit.add_buffered(MAX_BUFFERED_PER_ADDRESS / 256)));
+        let one_more = limiter.admit("203.0.113.1").unwrap();
+        assert!(!one_more.add_buffered(1));
+        assert!(
+            limiter.admit("203.0.113.2").unwrap().add_buffered(MAX_BUFFERED_PER_ADDRESS),
+            "another address"
+        );
+        stalled[0].remove_buffered(MAX_BUFFERED_PER_ADDRESS / 256);
+        one_more.remove_buffered(1);
+        assert!(one_more.add_buffered(1));
     }
 
     #[test]
     fn shrinks_the_bound_of_each_address_if_many_are_near_it() {
-        let places = Places::new(1000, 1000);
-        let greedy: Vec<_> = (0..HELD / HELD_PER_ADDRESS)
-            .map(|number| places.admit(&format!("203.0.113.{number}")).unwrap())
+        let limiter = TestLimiter::new(1000, 1000);
+        let greedy: Vec<_> = (0..BUFFER_PRESSURE / MAX_BUFFERED_PER_ADDRESS)
+            .map(|number| limiter.admit(&format!("203.0.113.{number}")).unwrap())
             .collect();
-        assert!(greedy.iter().all(|place| place.hold(HELD_PER_ADDRESS)));
-        assert!(places.admit("198.51.100.1").unwrap().hold(16 * 1024), "an honest client");
-        assert!(!greedy[0].hold(1));
-        assert!(!places.admit("198.51.100.2").unwrap().hold(CROWDED + 1));
+        assert!(greedy.iter().all(|permit| permit.add_buffered(MAX_BUFFERED_PER_ADDRESS)));
+        assert!(limiter.admit("198.51.100.1").unwrap().add_buffered(16 * 1024), "an honest client");
+        assert!(!greedy[0].add_buffered(1));
+        assert!(!limiter.admit("198.51.100.2").unwrap().add_buffered(MAX_BUFFERED_UNDER_PRESSURE + 1));
     }
 }
