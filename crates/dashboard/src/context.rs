@@ -17,7 +17,7 @@ use companion_domain::{
         ReportStatus, ShowUser, UseCases,
     },
 };
-use companion_http::{ApiError, Gate, Origin, Projections, SignInAttempts, TrustedProxies};
+use companion_http::{ApiError, ConcurrencyLimiter, Origin, Projections, SignInAttempts, TrustedProxies};
 use std::sync::Arc;
 
 /// Settings of the dashboard.
@@ -118,9 +118,9 @@ pub(crate) struct DashboardContext {
     /// Rendered content of live pages.
     pub(crate) views: Views,
     /// Limits requests that wait for the store.
-    pub(crate) gate: Gate,
+    pub(crate) storage_limiter: ConcurrencyLimiter,
     /// Limits requests that wait for a newer list of the platform.
-    pub(crate) newer_lists: Gate,
+    pub(crate) list_limiter: ConcurrencyLimiter,
 }
 
 impl DashboardContext {
@@ -159,8 +159,8 @@ impl DashboardContext {
             changes,
             places: Arc::default(),
             views: Views::default(),
-            gate: Gate::default(),
-            newer_lists: Gate::default(),
+            storage_limiter: ConcurrencyLimiter::default(),
+            list_limiter: ConcurrencyLimiter::default(),
         }
     }
 

@@ -93,7 +93,7 @@ async fn end(
                     sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()),
                 )
             };
-            change(&context.gate, &request, work).await?;
+            change(&context.storage_limiter, &request, work).await?;
         }
         if id == Some(visitor.session.id) { context.without_session() } else { see_other("/devices") }
     })
@@ -111,7 +111,7 @@ async fn end_all(
         let sessions = Arc::clone(&context.use_cases.sessions);
         let audit = Audit::of(&request, "revoke_user").user(user);
         let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
-        change(&context.gate, &request, work).await?;
+        change(&context.storage_limiter, &request, work).await?;
         context.without_session()
     })
     .await
@@ -122,7 +122,12 @@ async fn sessions_of(
     request: &HttpRequest,
     visitor: &Visitor,
 ) -> Result<Vec<Session>, ApiError> {
-    within_storage(&context.gate, request, context.use_cases.sessions.of_user(visitor.session.user)).await
+    within_storage(
+        &context.storage_limiter,
+        request,
+        context.use_cases.sessions.of_user(visitor.session.user),
+    )
+    .await
 }
 
 /// Browsers by a token of their user agent. Most also contain the tokens of others, so the most specific come first.

@@ -59,7 +59,8 @@ pub(crate) async fn listing(
     request: &HttpRequest,
     user: UserId,
 ) -> Result<GuildListing, ApiError> {
-    guilds_of(user, &context.use_cases.list_guilds, &context.gate, &context.newer_lists, request).await
+    guilds_of(user, &context.use_cases.list_guilds, &context.storage_limiter, &context.list_limiter, request)
+        .await
 }
 
 pub(crate) async fn list(
@@ -117,7 +118,7 @@ pub(crate) async fn render_guild(
     let listed = listing(context, request, user).await?.guilds();
     let listed = listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)?;
     let explain = context.use_cases.explain.explain(user, guild);
-    let explanation = within_storage(&context.gate, request, explain).await?;
+    let explanation = within_storage(&context.storage_limiter, request, explain).await?;
     let view = GuildView::new(&listed, &context.site.pictures);
     let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&GuildPage {

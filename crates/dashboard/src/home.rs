@@ -61,7 +61,8 @@ async fn picked_feedback(context: &DashboardContext, request: &HttpRequest) -> V
     if let Some(picked) = context.projections.picked_feedback(&*context.clock) {
         return picked;
     }
-    let picked = within_storage(&context.gate, request, context.use_cases.pick_feedback.pick()).await;
+    let picked =
+        within_storage(&context.storage_limiter, request, context.use_cases.pick_feedback.pick()).await;
     picked.unwrap_or_default().iter().map(|entry| ShownFeedback::from(&**entry)).collect()
 }
 

@@ -90,7 +90,7 @@ async fn forget(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |visitor, _| {
         let user = visitor.session.user;
-        forget_user(&context.use_cases.forget, &context.gate, &request, user).await?;
+        forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
         let mut response = see_other("/forgotten")?;
         response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
         Ok(response)
@@ -115,7 +115,7 @@ async fn stored(
     visitor: &Visitor,
 ) -> Result<StoredUser, ApiError> {
     let shown = context.use_cases.show_user.show(visitor.session.user);
-    Ok(within_storage(&context.gate, request, shown).await?.unwrap_or_default())
+    Ok(within_storage(&context.storage_limiter, request, shown).await?.unwrap_or_default())
 }
 
 fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {

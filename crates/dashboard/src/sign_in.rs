@@ -94,7 +94,7 @@ async fn sign_out(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |_, _| {
         let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
-        let ended = end_session(&context.use_cases.sessions, &context.gate, &request, token);
+        let ended = end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token);
         match ended.await {
             // The session has ended meanwhile, as requested.
             Ok(_) | Err(ApiError::TokenInvalid) => {}

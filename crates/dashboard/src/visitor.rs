@@ -34,7 +34,7 @@ impl Visit {
     /// Authenticates a request by its session cookie.
     pub(crate) async fn of(context: &DashboardContext, request: &HttpRequest) -> Result<Self, ApiError> {
         let Some(token) = context.session_cookie.read(request.headers()) else { return Ok(Self::Guest) };
-        let found = session_of(token, &context.use_cases.authenticate, &context.gate, request);
+        let found = session_of(token, &context.use_cases.authenticate, &context.storage_limiter, request);
         match found.await {
             Ok(session) => Ok(Self::SignedIn(Visitor { session })),
             Err(ApiError::TokenInvalid) => Ok(Self::Ended),

@@ -1,6 +1,6 @@
 //! Deadlines of requests, and what happens to their work on a timeout or a disconnect.
 
-use crate::{client::Client, error::ApiError, gate::Gate};
+use crate::{client::Client, concurrency::ConcurrencyLimiter, error::ApiError};
 use actix_web::{HttpRequest, rt};
 use companion_domain::{port::Cause, request::carried};
 use futures_util::future::poll_immediate;
@@ -17,21 +17,21 @@ const STORAGE: Duration = Duration::from_secs(5);
 /// Awaits a read of the store for at most five seconds. Returns [`ApiError::StorageUnavailable`] on a timeout and
 /// [`ApiError::Overloaded`] if too many requests wait.
 pub async fn within_storage<T, E>(
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiError>
 where
     ApiError: From<E>,
 {
-    within(STORAGE, gate, request, work).await
+    within(STORAGE, limiter, request, work).await
 }
 
 /// Awaits `work` for at most `limit`. Work that completes on the first poll, as with cached values, needs no timer and
-/// no place at the gate.
+/// no permit.
 pub(crate) async fn within<T, E>(
     limit: Duration,
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiError>
@@ -42,7 +42,7 @@ where
     if let Some(done) = poll_immediate(work.as_mut()).await {
         return Ok(done?);
     }
-    let _waiting = gate.enter(Client::behind_request(request))?;
+    let _permit = limiter.acquire(Client::behind_request(request))?;
     Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
 }
 
@@ -63,7 +63,7 @@ where
 /// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
 /// public responses include it.
 pub async fn change<T, E>(
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     work: impl Future<Output = Result<T, E>> + 'static,
 ) -> Result<T, ApiError>
@@ -72,7 +72,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    let _waiting = gate.enter(Client::behind_request(request))?;
+    let _permit = limiter.acquire(Client::behind_request(request))?;
     to_its_end(CHANGE, work, ApiError::StorageUnavailable).await
 }
 
@@ -116,18 +116,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_too_many_who_wait_the_last_are_turned_away_at_once() {
-        let gate = Gate::default();
+        let limiter = ConcurrencyLimiter::default();
         let request = request();
-        let crowd: Vec<_> = iter::from_fn(|| gate.enter(None).ok()).collect();
-        let done = within_storage(&gate, &request, async { Ok::<_, StoreError>(7) }).await;
+        let crowd: Vec<_> = iter::from_fn(|| limiter.acquire(None).ok()).collect();
+        let done = within_storage(&limiter, &request, async { Ok::<_, StoreError>(7) }).await;
         assert_eq!(done.ok(), Some(7), "who need not wait is no part of the crowd");
         assert_eq!(
-            word(within_storage(&gate, &request, pending()).now_or_never().unwrap()),
+            word(within_storage(&limiter, &request, pending()).now_or_never().unwrap()),
             Some("overloaded")
         );
-        assert_eq!(word(change(&gate, &request, pending()).now_or_never().unwrap()), Some("overloaded"));
+        assert_eq!(word(change(&limiter, &request, pending()).now_or_never().unwrap()), Some("overloaded"));
         drop(crowd);
-        assert_eq!(word(within_storage(&gate, &request, pending()).await), Some("storage_unavailable"));
+        assert_eq!(word(within_storage(&limiter, &request, pending()).await), Some("storage_unavailable"));
     }
 
     #[tokio::test(start_paused = true)]
@@ -139,29 +139,30 @@ mod tests {
                 .insert_header(("X-Forwarded-For", client))
                 .to_http_request()
         };
-        let (gate, flooding, other) =
-            (Gate::default(), request_of("203.0.113.9"), request_of("203.0.113.10"));
+        let (limiter, flooding, other) =
+            (ConcurrencyLimiter::default(), request_of("203.0.113.9"), request_of("203.0.113.10"));
         let flood: Vec<_> = iter::from_fn(|| {
-            let mut waiting = Box::pin(within_storage(&gate, &flooding, pending()));
+            let mut waiting = Box::pin(within_storage(&limiter, &flooding, pending()));
             (&mut waiting).now_or_never().is_none().then_some(waiting)
         })
         .collect();
         assert!(flood.len() > 1000);
-        assert_eq!(word(within_storage(&gate, &flooding, pending()).await), Some("overloaded"));
-        assert_eq!(word(within_storage(&gate, &other, pending()).await), Some("storage_unavailable"));
+        assert_eq!(word(within_storage(&limiter, &flooding, pending()).await), Some("overloaded"));
+        assert_eq!(word(within_storage(&limiter, &other, pending()).await), Some("storage_unavailable"));
     }
 
     /// A timer would panic here, outside of a runtime.
     #[test]
     fn what_is_there_at_once_needs_no_timer() {
         let done =
-            within_storage(&Gate::default(), &request(), async { Ok::<_, StoreError>(7) }).now_or_never();
+            within_storage(&ConcurrencyLimiter::default(), &request(), async { Ok::<_, StoreError>(7) })
+                .now_or_never();
         assert_eq!(done.and_then(Result::ok), Some(7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_longer_than_it_may_is_not_waited_for() {
-        let late = within_storage(&Gate::default(), &request(), pending()).await;
+        let late = within_storage(&ConcurrencyLimiter::default(), &request(), pending()).await;
         assert_eq!(word(late), Some("storage_unavailable"));
     }
 }

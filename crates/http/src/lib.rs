@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `repeated`, `client`, `origin` | deduplicated log lines; the client address and web origin of a request |
 //! | [`error`], [`envelope`] | the table of all errors; the JSON envelope |
-//! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | parsing and routing requests, their deadlines and concurrency limits |
+//! | [`headers`], [`body`], [`routing`], [`deadline`], [`ConcurrencyLimiter`] | parsing and routing requests, their deadlines and concurrency limits |
 //! | [`event_stream`] | server-sent events |
 //! | [`metrics`], `edge`, [`audit`] | metrics; the outermost middleware; the audit trail |
 //! | [`openapi`] | parts of the OpenAPI document that all operations share |
@@ -26,12 +26,12 @@ pub mod audit;
 pub mod body;
 mod build_info;
 mod client;
+mod concurrency;
 pub mod deadline;
 mod edge;
 pub mod envelope;
 pub mod error;
 pub mod event_stream;
-mod gate;
 mod guard;
 pub mod headers;
 #[cfg(test)]
@@ -55,9 +55,9 @@ pub use self::{
     audit::KeyName,
     build_info::BuildInfo,
     client::{Client, TrustedProxies},
+    concurrency::{ConcurrencyLimiter, ConcurrencyPermit},
     edge::{Edge, ErrorPages},
     error::ApiError,
-    gate::{Gate, Waiting},
     guard::{ACCEPTED_AHEAD, ServerLimits},
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},

@@ -2,9 +2,9 @@
 
 use crate::{
     audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
+    concurrency::ConcurrencyLimiter,
     deadline::{self, within_storage},
     error::ApiError,
-    gate::Gate,
 };
 use actix_web::HttpRequest;
 use companion_domain::{
@@ -23,10 +23,10 @@ use std::{future::Future, sync::Arc};
 pub async fn session_of(
     token: &str,
     authenticate: &Authenticate,
-    storage: &Gate,
+    storage_limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
 ) -> Result<Session, ApiError> {
-    within_storage(storage, request, async {
+    within_storage(storage_limiter, request, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
             ended_with(request, EXPIRE, std::slice::from_ref(session));
@@ -40,13 +40,13 @@ pub async fn session_of(
 pub async fn guilds_of(
     user: UserId,
     list_guilds: &ListGuilds,
-    storage: &Gate,
-    newer_lists: &Gate,
+    storage_limiter: &ConcurrencyLimiter,
+    list_limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
 ) -> Result<GuildListing, ApiError> {
-    match within_storage(storage, request, recorded(request, list_guilds.current(user))).await? {
+    match within_storage(storage_limiter, request, recorded(request, list_guilds.current(user))).await? {
         Some(current) => Ok(current),
-        None => within_storage(newer_lists, request, recorded(request, list_guilds.newer(user))).await,
+        None => within_storage(list_limiter, request, recorded(request, list_guilds.newer(user))).await,
     }
 }
 
@@ -75,7 +75,7 @@ fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
 /// Ends the session of a token, and audits it.
 pub async fn end_session(
     sessions: &Arc<ManageSessions>,
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     token: String,
 ) -> Result<Session, ApiError> {
@@ -89,7 +89,7 @@ pub async fn end_session(
         }
         ended
     };
-    deadline::change(gate, request, work).await
+    deadline::change(limiter, request, work).await
 }
 
 /// Audits ended sessions. Returns their number.
@@ -110,7 +110,7 @@ pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Res
 /// Forgets a user: deletes all their data, and audits it.
 pub async fn forget_user(
     forget: &Arc<ForgetUser>,
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     user: UserId,
 ) -> Result<Tally, ApiError> {
@@ -127,5 +127,5 @@ pub async fn forget_user(
             }
         }
     };
-    deadline::change(gate, request, work).await
+    deadline::change(limiter, request, work).await
 }

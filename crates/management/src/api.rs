@@ -70,10 +70,18 @@ impl ManagementApi {
             entropy,
         });
         let metrics = vec![shell.metrics()];
-        let gate = Arc::default();
+        let storage_limiter = Arc::default();
         let streams = Arc::new(Semaphore::new(STREAMS));
-        let context =
-            ManagementContext { use_cases, readiness, clock, body_limit, metrics, gate, streams, document };
+        let context = ManagementContext {
+            use_cases,
+            readiness,
+            clock,
+            body_limit,
+            metrics,
+            storage_limiter,
+            streams,
+            document,
+        };
         Self { context, access: Access::new(keys, trusted_proxies), shell }
     }
 

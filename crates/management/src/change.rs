@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use companion_domain::change::Tally;
-use companion_http::{ApiError, Gate, audit::Audit, deadline, envelope};
+use companion_http::{ApiError, ConcurrencyLimiter, audit::Audit, deadline, envelope};
 use serde::Serialize;
 use std::future::Future;
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse
 
 /// Runs and audits a change, and responds with its tally.
 pub(crate) async fn change<E: 'static>(
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
@@ -25,12 +25,12 @@ pub(crate) async fn change<E: 'static>(
 where
     ApiError: From<E>,
 {
-    changed(audited(gate, request, audit, work).await?)
+    changed(audited(limiter, request, audit, work).await?)
 }
 
 /// Runs and audits a change.
 pub(crate) async fn audited<E: 'static>(
-    gate: &Gate,
+    limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
@@ -43,7 +43,7 @@ where
         audit.concluded(&done);
         done
     };
-    deadline::change::<Tally, ApiError>(gate, request, audited).await
+    deadline::change::<Tally, ApiError>(limiter, request, audited).await
 }
 
 /// Responds with the tally of a change.

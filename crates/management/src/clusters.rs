@@ -39,5 +39,7 @@ pub(crate) async fn put(
     let heartbeat = body.record::<ClusterReport>(&request)?.received(context.clock.now());
     let batch = vec![Mutation::Report(heartbeat)];
     let feed = Arc::clone(&context.use_cases.feed);
-    changed(deadline::change(&context.gate, &request, async move { feed.apply(batch).await }).await?)
+    changed(
+        deadline::change(&context.storage_limiter, &request, async move { feed.apply(batch).await }).await?,
+    )
 }

@@ -6,7 +6,7 @@ use companion_domain::{
     port::Clock,
     usecase::{ExplainGuild, Feed, ForgetUser, ManageSessions, ShowUser, UseCases, WatchChanges},
 };
-use companion_http::{Gate, MetricsSource};
+use companion_http::{ConcurrencyLimiter, MetricsSource};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -56,7 +56,7 @@ pub(crate) struct ManagementContext {
     pub(crate) body_limit: usize,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
     /// Limits requests that wait for the store.
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) storage_limiter: Arc<ConcurrencyLimiter>,
     /// One permit per open change stream.
     pub(crate) streams: Arc<Semaphore>,
     /// Renders the OpenAPI document.

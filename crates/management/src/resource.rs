@@ -74,7 +74,7 @@ async fn show<R: FedRecord>(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let key = R::into_key(key::<R>(&request)?);
-    let found = within_storage(&context.gate, &request, context.use_cases.feed.find(&key)).await?;
+    let found = within_storage(&context.storage_limiter, &request, context.use_cases.feed.find(&key)).await?;
     let found = found.and_then(R::from_record).ok_or_else(R::missing)?;
     answer("What is stored.", Body::<R>::of(&found))
 }
@@ -90,7 +90,7 @@ async fn put<R: FedRecord>(
     let audit = R::audited_put(audit, &value);
     let batch = vec![Mutation::Put(R::into_record(value))];
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
+    change(&context.storage_limiter, &request, audit, async move { feed.apply(batch).await }).await
 }
 
 async fn remove<R: FedRecord>(
@@ -103,7 +103,7 @@ async fn remove<R: FedRecord>(
     let audit = R::audited(Audit::of(&request, action), &key);
     let batch = vec![Mutation::Remove(R::into_key(key))];
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
+    change(&context.storage_limiter, &request, audit, async move { feed.apply(batch).await }).await
 }
 
 /// Adds the operations on these records, and their schema, to the OpenAPI document.

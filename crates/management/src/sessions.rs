@@ -51,7 +51,7 @@ pub(crate) async fn list(
     let query = Query::read(request.query_string(), &["user"])?;
     let user = query.required("user")?;
     let sessions = &context.use_cases.sessions;
-    let found = within_storage(&context.gate, &request, sessions.of_user(user)).await?;
+    let found = within_storage(&context.storage_limiter, &request, sessions.of_user(user)).await?;
     let data: Vec<_> =
         found.iter().map(|session| LiveSession::new(session, sessions.ends_at(session))).collect();
     answer("The live sessions of the user, the oldest first.", data)
@@ -72,7 +72,7 @@ pub(crate) async fn sign_out(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?.to_owned();
-    end_session(&context.use_cases.sessions, &context.gate, &request, token).await?;
+    end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token).await?;
     ended(1)
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn revoke(
     let work = async move {
         audited_end(audit, sessions.revoke(&id).await.map(|session| session.into_iter().collect()))
     };
-    ended(change(&context.gate, &request, work).await?)
+    ended(change(&context.storage_limiter, &request, work).await?)
 }
 
 /// End all sessions of a user
@@ -119,7 +119,7 @@ pub(crate) async fn revoke_user(
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_user").user(user);
     let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
-    ended(change(&context.gate, &request, work).await?)
+    ended(change(&context.storage_limiter, &request, work).await?)
 }
 
 fn ended(removed: u64) -> Result<HttpResponse, ApiError> {

@@ -29,11 +29,8 @@ pub(crate) async fn put(
     let roster = body.team()?;
     let feed = Arc::clone(&context.use_cases.feed);
     let audit = Audit::of(&request, "put_team");
-    change(
-        &context.gate,
-        &request,
-        audit,
-        async move { feed.apply(vec![Mutation::ReplaceTeam(roster)]).await },
-    )
+    change(&context.storage_limiter, &request, audit, async move {
+        feed.apply(vec![Mutation::ReplaceTeam(roster)]).await
+    })
     .await
 }

@@ -37,7 +37,8 @@ pub(crate) async fn show(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
-    let stored = within_storage(&context.gate, &request, context.use_cases.show_user.show(user)).await?;
+    let stored =
+        within_storage(&context.storage_limiter, &request, context.use_cases.show_user.show(user)).await?;
     let stored = stored.ok_or(ApiError::NotReported)?;
     answer("Everything that is stored about the user.", StoredUser::new(user, &stored))
 }
@@ -57,7 +58,7 @@ pub(crate) async fn forget(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
-    let tally = forget_user(&context.use_cases.forget, &context.gate, &request, user).await?;
+    let tally = forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
     let message = if tally == Tally::NOTHING {
         "Nothing was known of the user."
     } else {

@@ -28,7 +28,8 @@ pub(crate) async fn explain(
 ) -> Result<HttpResponse, ApiError> {
     let (guild, user) = key::<MemberRecord>(&request)?;
     let explanation =
-        within_storage(&context.gate, &request, context.use_cases.explain.explain(user, guild)).await?;
+        within_storage(&context.storage_limiter, &request, context.use_cases.explain.explain(user, guild))
+            .await?;
     let message = match explanation.verdict.listed {
         Ok(_) => "The user is shown the guild.",
         Err(_) => "The user is not shown the guild.",

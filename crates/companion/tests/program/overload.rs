@@ -37,7 +37,7 @@ use tokio::{
 
 /// How many look-ups the store makes at once.
 const LOOK_UPS: usize = 4;
-/// As many requests of one client may wait when a queue stays, see `http::Gate`; and this is when it counts as one that stays.
+/// As many requests of one client may wait when a queue stays, see `http::ConcurrencyLimiter`; and this is when it counts as one that stays.
 const STANDING: f64 = 128.0;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Of those who ask for what is in memory.
@@ -296,7 +296,7 @@ async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
 }
 
 #[test]
-#[ignore = "waits until a queue stands: cargo xtask deep overload; `http::Gate` has the rule"]
+#[ignore = "waits until a queue stands: cargo xtask deep overload; `http::ConcurrencyLimiter` has the rule"]
 fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
     let full = std::env::var("OVERLOAD").is_ok_and(|size| size == "full");
     let size = if full { FULL } else { USUAL };

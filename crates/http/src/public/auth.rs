@@ -98,7 +98,7 @@ async fn sign_out(
     welcome(&context, &request)?;
     let token = headers::token(request.headers())?.to_owned();
     body.ignore(context.settings.body_limit).await?;
-    end_session(&context.use_cases.sessions, &context.storage, &request, token).await?;
+    end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token).await?;
     envelope::answer("The session has ended.", Nothing {}, Private::VALUE)
 }
 

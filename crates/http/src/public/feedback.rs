@@ -62,9 +62,9 @@ async fn from_store(context: &PublicContext, request: &HttpRequest) -> Result<Ht
     let feedback = &context.projections.feedback;
     let picking = context.use_cases.pick_feedback.pick();
     let picked = if feedback.can_stand_in() {
-        within(STAND_IN_AFTER, &context.storage, request, picking).await
+        within(STAND_IN_AFTER, &context.storage_limiter, request, picking).await
     } else {
-        within_storage(&context.storage, request, picking).await
+        within_storage(&context.storage_limiter, request, picking).await
     };
     match picked {
         Ok(picked) => {

@@ -36,9 +36,10 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    let PublicContext { use_cases, storage, newer_lists, .. } = &**context;
-    let session = session_of(token, &use_cases.authenticate, storage, &request).await?;
-    let listing = guilds_of(session.user, &use_cases.list_guilds, storage, newer_lists, &request).await?;
+    let PublicContext { use_cases, storage_limiter, list_limiter, .. } = &**context;
+    let session = session_of(token, &use_cases.authenticate, storage_limiter, &request).await?;
+    let listing =
+        guilds_of(session.user, &use_cases.list_guilds, storage_limiter, list_limiter, &request).await?;
     listed(&context, session.user, &listing)
 }
 

@@ -10,8 +10,8 @@ mod team;
 use self::settings::PublicContext;
 pub use self::settings::{PublicSettings, PublicUseCases};
 use crate::{
+    concurrency::ConcurrencyLimiter,
     edge::{ReadyAnswer, ReadyAnswers},
-    gate::Gate,
     metrics::MetricsSource,
     openapi::Enveloped,
     projection::{Projections, RenderedListings},
@@ -65,8 +65,8 @@ impl PublicApi {
             listings,
             clock,
             sign_ins,
-            storage: Gate::default(),
-            newer_lists: Gate::default(),
+            storage_limiter: ConcurrencyLimiter::default(),
+            list_limiter: ConcurrencyLimiter::default(),
         };
         let context = web::Data::new(context);
         Self { shell: shell.with_ready(context.clone().into_inner()), context }

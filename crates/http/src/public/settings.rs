@@ -3,7 +3,7 @@
 use crate::{
     build_info::BuildInfo,
     client::TrustedProxies,
-    gate::Gate,
+    concurrency::ConcurrencyLimiter,
     origin::{Origin, Redirects},
     projection::{Projections, RenderedListings},
     sign_ins::SignInAttempts,
@@ -78,7 +78,7 @@ pub(crate) struct PublicContext {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sign_ins: Arc<SignInAttempts>,
     /// Limits requests that wait for the store.
-    pub(super) storage: Gate,
+    pub(super) storage_limiter: ConcurrencyLimiter,
     /// Limits requests that wait for a newer list of the platform.
-    pub(super) newer_lists: Gate,
+    pub(super) list_limiter: ConcurrencyLimiter,
 }
