@@ -9,7 +9,7 @@ use crate::{
     client::Client,
     error::ApiError,
     repeated::{LineKind, Repeats},
-    request_id::{Receipt, RequestId},
+    request_id::{RequestId, RequestStart},
 };
 use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{
@@ -33,11 +33,11 @@ pub const END_AUTHORISATION: &str = "end_authorisation";
 
 /// The state of an application's audit trail, kept in its application data.
 #[derive(Debug, Clone)]
-pub(crate) struct Trail {
+pub(crate) struct AuditTrail {
     pub(crate) refusals: Arc<Repeats<RefusalKind>>,
 }
 
-impl Trail {
+impl AuditTrail {
     pub(crate) fn new() -> Self {
         Self { refusals: Repeats::new() }
     }
@@ -51,7 +51,7 @@ pub enum Actor {
     /// A client with this management key.
     Key(KeyName),
     /// A client of the management API without a valid key.
-    Stranger,
+    Unauthenticated,
     /// The service itself.
     Service,
     /// An operator with access to the program on the machine.
@@ -68,7 +68,7 @@ impl Actor {
         match self {
             Self::User => "user",
             Self::Key(_) => "key",
-            Self::Stranger => "stranger",
+            Self::Unauthenticated => "stranger",
             Self::Service => "service",
             Self::CommandLine => "command_line",
         }
@@ -80,7 +80,7 @@ impl Actor {
 }
 
 /// An event with every field there is. Empty fields are omitted.
-struct Line<'a> {
+struct Event<'a> {
     action: &'static str,
     /// [`SUCCESS`], or the error word.
     outcome: &'static str,
@@ -95,7 +95,7 @@ struct Line<'a> {
     repeated: Option<u64>,
 }
 
-impl Line<'_> {
+impl Event<'_> {
     fn write(&self) {
         let short: Vec<_> = self.sessions.iter().map(|session| session.id.short()).collect();
         tracing::info!(
@@ -136,7 +136,7 @@ impl LineKind for RefusalKind {
     }
 
     fn summarise(&self, repeated: u64) {
-        Line {
+        Event {
             action: self.action,
             outcome: self.outcome,
             by: &self.by,
@@ -167,11 +167,11 @@ pub struct Audit {
 impl Audit {
     /// Starts an event for an action of this request's sender.
     pub fn of(request: &HttpRequest, action: &'static str) -> Self {
-        let trail = request.app_data::<Trail>();
+        let trail = request.app_data::<AuditTrail>();
         Self {
             action,
             by: Actor::of(request),
-            request: Receipt::of(request).map(|receipt| receipt.id),
+            request: RequestStart::of(request).map(|start| start.id),
             client: Client::behind_request(request),
             refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
             user: None,
@@ -243,7 +243,7 @@ impl Audit {
     }
 
     fn write(self, outcome: &'static str, sessions: &[Session], tally: Option<Tally>) {
-        Line {
+        Event {
             action: self.action,
             outcome,
             by: &self.by,

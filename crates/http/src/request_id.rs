@@ -9,15 +9,15 @@ use companion_domain::port::{Clock, Entropy};
 use std::time::Duration;
 
 /// Maximum length of an id, which callers may choose.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 /// Random bytes of a generated id, two hexadecimal digits each.
-const RANDOM: usize = 16;
+const RANDOM_BYTES: usize = 16;
 const DIGITS: [u8; 16] = *b"0123456789abcdef";
 
 /// The id of a request. It is stored inline: every request has one, and only the response header needs an allocation.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestId {
-    text: [u8; LONGEST],
+    text: [u8; MAX_LENGTH],
     length: usize,
 }
 
@@ -25,27 +25,27 @@ impl RequestId {
     /// Returns the id that the caller sent if it is well-formed, otherwise a new one.
     pub(crate) fn of(headers: &HeaderMap, entropy: &dyn Entropy) -> Self {
         match only(headers, &X_REQUEST_ID) {
-            Only::Once(value) if is_fit(value.as_bytes()) => Self::from_bytes(value.as_bytes()),
+            Only::Once(value) if is_well_formed(value.as_bytes()) => Self::from_bytes(value.as_bytes()),
             Only::Once(_) | Only::Absent | Only::Repeated => Self::new(entropy),
         }
     }
 
     fn new(entropy: &dyn Entropy) -> Self {
-        let mut random = [0; RANDOM];
+        let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
         let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
-        let mut text = [0; 2 * RANDOM];
+        let mut text = [0; 2 * RANDOM_BYTES];
         for (digits, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(random) {
             *digits = [digit(byte >> 4), digit(byte & 15)];
         }
         Self::from_bytes(&text)
     }
 
-    /// Copies at most [`LONGEST`] bytes.
+    /// Copies at most [`MAX_LENGTH`] bytes.
     fn from_bytes(bytes: &[u8]) -> Self {
-        let mut text = [0; LONGEST];
+        let mut text = [0; MAX_LENGTH];
         text.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
-        Self { text, length: bytes.len().min(LONGEST) }
+        Self { text, length: bytes.len().min(MAX_LENGTH) }
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -69,20 +69,20 @@ impl std::fmt::Debug for RequestId {
     }
 }
 
-fn is_fit(name: &[u8]) -> bool {
+fn is_well_formed(name: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    (1..=LONGEST).contains(&name.len()) && name.iter().all(plain)
+    (1..=MAX_LENGTH).contains(&name.len()) && name.iter().all(plain)
 }
 
 /// The id of a request and when it arrived.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Receipt {
+pub(crate) struct RequestStart {
     pub(crate) id: RequestId,
     /// Monotonic time of arrival.
     since: Duration,
 }
 
-impl Receipt {
+impl RequestStart {
     /// Records a request that arrives now with these headers.
     pub(crate) fn new(headers: &HeaderMap, clock: &dyn Clock, entropy: &dyn Entropy) -> Self {
         Self { id: RequestId::of(headers, entropy), since: clock.monotonic() }
@@ -99,12 +99,12 @@ impl Receipt {
     }
 
     /// Returns the time since the request arrived.
-    pub(crate) fn taken(&self, clock: &dyn Clock) -> Duration {
-        self.taken_at(clock.monotonic())
+    pub(crate) fn elapsed(&self, clock: &dyn Clock) -> Duration {
+        self.elapsed_at(clock.monotonic())
     }
 
     /// Returns the time from its arrival to this monotonic time.
-    pub(crate) fn taken_at(&self, monotonic: Duration) -> Duration {
+    pub(crate) fn elapsed_at(&self, monotonic: Duration) -> Duration {
         monotonic.saturating_sub(self.since)
     }
 }

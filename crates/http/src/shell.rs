@@ -1,9 +1,9 @@
 //! Wraps an API in what all APIs share: the edge, the audit trail, metrics and connection limits.
 
 use crate::{
-    audit::Trail,
+    audit::AuditTrail,
     client::TrustedProxies,
-    edge::{Edge, EdgeSettings, ErrorPages, ReadyAnswers},
+    edge::{Edge, EdgeSettings, ErrorPages, ReadyResponses},
     guard::{ConnectionLimiter, ConnectionMetrics, Drain, Stage},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
@@ -68,7 +68,7 @@ pub struct ShellSettings {
 #[derive(Clone)]
 pub struct Shell {
     edge: Edge,
-    trail: Trail,
+    audit_trail: AuditTrail,
     proxies: TrustedProxies,
     requests: Arc<RequestMetrics>,
     connections: Arc<ConnectionMetrics>,
@@ -94,11 +94,17 @@ impl Shell {
         let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
         let limiter = ConnectionLimiter::new(settings.trusted_proxies.clone());
         let connections = Arc::new(ConnectionMetrics { listener: settings.listener, limiter });
-        Self { edge, trail: Trail::new(), proxies: settings.trusted_proxies, requests, connections }
+        Self {
+            edge,
+            audit_trail: AuditTrail::new(),
+            proxies: settings.trusted_proxies,
+            requests,
+            connections,
+        }
     }
 
     /// Adds a source of responses from memory, asked before a request is routed.
-    pub(crate) fn with_ready(mut self, ready: Arc<dyn ReadyAnswers>) -> Self {
+    pub(crate) fn with_ready(mut self, ready: Arc<dyn ReadyResponses>) -> Self {
         self.edge.ready = Some(ready);
         self
     }
@@ -119,7 +125,7 @@ impl Shell {
     /// Adds shared application data, and the response of unknown paths.
     pub fn configure(&self, config: &mut ServiceConfig) {
         config
-            .app_data(self.trail.clone())
+            .app_data(self.audit_trail.clone())
             .app_data(self.proxies.clone())
             .default_service(web::to(routing::not_found));
     }
@@ -150,6 +156,6 @@ impl Shell {
     /// Returns the deduplicated log lines that are not yet summarised.
     pub(crate) fn summaries(&self) -> Summaries {
         let EdgeSettings { failures, slow, .. } = &*self.edge.settings;
-        [self.trail.refusals.clone(), failures.clone(), slow.clone()]
+        [self.audit_trail.refusals.clone(), failures.clone(), slow.clone()]
     }
 }

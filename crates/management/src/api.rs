@@ -140,7 +140,7 @@ fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody>
     match &error {
         ApiError::KeyMissing => {}
         ApiError::KeyScopeMissing { .. } => audit.refused(&error),
-        _ => audit.by(Actor::Stranger).refused(&error),
+        _ => audit.by(Actor::Unauthenticated).refused(&error),
     }
     request.error_response(error)
 }

@@ -20,22 +20,22 @@ const VARY: HeaderValue = HeaderValue::from_static("Origin");
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller<'a> {
     /// No `Origin` header, as sent by backends and tools.
-    Unnamed,
+    NoOrigin,
     /// A configured origin.
     Known(&'a Origin),
     /// Another origin, or a repeated header.
-    Stranger,
+    Foreign,
 }
 
 impl<'a> Caller<'a> {
     /// Returns the origin of a request with these headers.
     pub(crate) fn of(headers: &HeaderMap, allowed: &'a [Origin]) -> Self {
         match only(headers, &header::ORIGIN) {
-            Only::Absent => Self::Unnamed,
-            Only::Repeated => Self::Stranger,
+            Only::Absent => Self::NoOrigin,
+            Only::Repeated => Self::Foreign,
             Only::Once(sent) => {
                 let known = allowed.iter().find(|origin| origin.as_str().as_bytes() == sent.as_bytes());
-                known.map_or(Self::Stranger, Self::Known)
+                known.map_or(Self::Foreign, Self::Known)
             }
         }
     }
@@ -55,7 +55,7 @@ impl CorsHeaders {
     pub(super) fn of(method: &Method, headers: &HeaderMap, allowed: &[Origin]) -> Self {
         let origin = match Caller::of(headers, allowed) {
             Caller::Known(_) => headers.get(header::ORIGIN).cloned(),
-            Caller::Unnamed | Caller::Stranger => None,
+            Caller::NoOrigin | Caller::Foreign => None,
         };
         let preflight =
             method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

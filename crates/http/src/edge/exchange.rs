@@ -1,7 +1,7 @@
 //! One request and its response.
 
-use super::{EdgeSettings, ErrorPages, ReadyAnswer, ReadyAnswers, cors::CorsHeaders, slow};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::Receipt, routing::Routed};
+use super::{EdgeSettings, ErrorPages, ReadyResponse, ReadyResponses, cors::CorsHeaders, slow};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestStart, routing::Routed};
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
     body::{BodySize, BoxBody, MessageBody},
@@ -34,7 +34,7 @@ const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000
 /// What the edge needs of a request to finish its response.
 #[derive(Clone)]
 pub(super) struct Exchange {
-    pub(super) receipt: Receipt,
+    pub(super) start: RequestStart,
     cors: CorsHeaders,
     method: Method,
     tls: bool,
@@ -52,7 +52,7 @@ impl Exchange {
     ) -> Self {
         let (headers, method) = (request.headers(), request.method().clone());
         Self {
-            receipt: Receipt::new(headers, &*settings.clock, &*settings.entropy),
+            start: RequestStart::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
             tls: settings.tls,
@@ -62,8 +62,8 @@ impl Exchange {
     }
 
     /// Adds the request context that handlers need.
-    pub(super) fn worked_for(self) -> Self {
-        Self { context: Some(RequestContext::new(self.receipt.id.as_str())), ..self }
+    pub(super) fn with_context(self) -> Self {
+        Self { context: Some(RequestContext::new(self.start.id.as_str())), ..self }
     }
 
     /// Runs a part of the handler within the request context.
@@ -77,7 +77,7 @@ impl Exchange {
     /// Renders an error as a page or an envelope.
     fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
         let problem = error.problem();
-        let id = self.receipt.id.as_str();
+        let id = self.start.id.as_str();
         let mut response = match &self.error_pages {
             Some(pages) => pages.page(error, &problem, id),
             None => HttpResponse::build(problem.status)
@@ -100,9 +100,9 @@ impl Exchange {
 
     /// Returns a response from memory, if there is one. A panic counts as `None`: the handler meets it again and
     /// reports it.
-    pub(super) fn ready(&self, answers: &dyn ReadyAnswers, request: &HttpRequest) -> Option<ReadyAnswer> {
+    pub(super) fn ready(&self, answers: &dyn ReadyResponses, request: &HttpRequest) -> Option<ReadyResponse> {
         let reads = matches!(self.method, Method::GET | Method::HEAD);
-        let ready = || answers.ready(request, &self.receipt);
+        let ready = || answers.ready(request, &self.start);
         if reads { catch_unwind(AssertUnwindSafe(ready)).ok().flatten() } else { None }
     }
 
@@ -127,9 +127,9 @@ impl Exchange {
         settings: &EdgeSettings,
     ) -> ServiceResponse<BoxBody> {
         let response = self.finish(response);
-        let taken = self.receipt.taken(&*settings.clock);
+        let taken = self.start.elapsed(&*settings.clock);
         settings.metrics.answered(path, response.status(), taken);
-        slow::note(&settings.slow, path, &self.receipt.id, taken, self.context.as_deref());
+        slow::note(&settings.slow, path, &self.start.id, taken, self.context.as_deref());
         if settings.access_log {
             self.log_access(&request, &response, taken);
         }
@@ -137,25 +137,25 @@ impl Exchange {
     }
 
     /// Converts a failure without a response into an internal error, and logs it.
-    pub(super) fn lost(self, cause: String, settings: &EdgeSettings) -> Lost {
+    pub(super) fn failed_with(self, cause: String, settings: &EdgeSettings) -> ExchangeError {
         let error = ApiError::Internal(cause.into());
-        error.log(self.receipt.id.as_str(), &settings.failures);
-        settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
-        Lost { exchange: self, error }
+        error.log(self.start.id.as_str(), &settings.failures);
+        settings.metrics.answered(None, error.problem().status, self.start.elapsed(&*settings.clock));
+        ExchangeError { exchange: self, error }
     }
 
     /// Rejects a request in flight at the drain deadline with 503.
-    pub(super) fn overdue(self, settings: &EdgeSettings) -> Lost {
+    pub(super) fn overdue(self, settings: &EdgeSettings) -> ExchangeError {
         let error = ApiError::Overloaded(Duration::from_secs(1));
-        settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
-        Lost { exchange: self, error }
+        settings.metrics.answered(None, error.problem().status, self.start.elapsed(&*settings.clock));
+        ExchangeError { exchange: self, error }
     }
 
     /// Converts a panic into an internal error.
-    pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> Lost {
+    pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> ExchangeError {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        self.lost(format!("panic: {}", message.unwrap_or("no message")), settings)
+        self.failed_with(format!("panic: {}", message.unwrap_or("no message")), settings)
     }
 
     /// Replaces a response that carries an error by the rendered error.
@@ -164,7 +164,7 @@ impl Exchange {
             return response;
         };
         let failed = |error: &ApiError| {
-            error.log(self.receipt.id.as_str(), &settings.failures);
+            error.log(self.start.id.as_str(), &settings.failures);
             self.failed(error)
         };
         match error.as_error::<ApiError>() {
@@ -176,7 +176,7 @@ impl Exchange {
     fn log_access(&self, request: &HttpRequest, response: &HttpResponse<BoxBody>, taken: Duration) {
         tracing::info!(
             target: "companion::access",
-            request_id = self.receipt.id.as_str(),
+            request_id = self.start.id.as_str(),
             method = request.method().as_str(),
             path = request.path(),
             code = response.status().as_u16(),
@@ -188,7 +188,7 @@ impl Exchange {
     /// Adds the headers that every response has.
     fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, self.receipt.id.to_header());
+        headers.insert(X_REQUEST_ID, self.start.id.to_header());
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         if self.tls {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
@@ -199,12 +199,12 @@ impl Exchange {
 }
 
 /// Error for a request without a response of the application, as after a panic. actix-web renders it.
-pub(super) struct Lost {
+pub(super) struct ExchangeError {
     pub(super) exchange: Exchange,
     pub(super) error: ApiError,
 }
 
-impl ResponseError for Lost {
+impl ResponseError for ExchangeError {
     fn status_code(&self) -> StatusCode {
         self.error.status_code()
     }
@@ -214,13 +214,13 @@ impl ResponseError for Lost {
     }
 }
 
-impl fmt::Debug for Lost {
+impl fmt::Debug for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.error, f)
     }
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }

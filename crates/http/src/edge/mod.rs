@@ -3,21 +3,21 @@
 //! It wraps everything else, so that unknown paths, wrong methods, failed handlers and panics all get the same form of
 //! response.
 
-mod answering;
 mod cors;
 mod exchange;
+mod response_future;
 mod slow;
 mod unread;
 
 pub(crate) use self::cors::Caller;
-use self::{answering::Answering, exchange::Exchange, slow::SlowKind, unread::WatchedBody};
+use self::{exchange::Exchange, response_future::ResponseFuture, slow::SlowKind, unread::TrackedBody};
 use crate::{
     error::{ApiError, FailureKind, Problem},
     guard::Drain,
     metrics::RequestMetrics,
     origin::Origin,
     repeated::Repeats,
-    request_id::Receipt,
+    request_id::RequestStart,
 };
 use actix_web::{
     Error, HttpRequest, HttpResponse,
@@ -59,18 +59,18 @@ where
 {
     type Response = ServiceResponse<BoxBody>;
     type Error = Error;
-    type Future = Answering<S::Future>;
+    type Future = ResponseFuture<S::Future>;
 
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
         let Edge { settings, ready, error_pages } = &*self.edge;
         let exchange = Exchange::begin(&request, settings, error_pages.as_ref());
-        let Some(body) = WatchedBody::of(&mut request) else {
+        let Some(body) = TrackedBody::of(&mut request) else {
             return match ready.as_ref().and_then(|ready| exchange.ready(&**ready, request.request())) {
-                Some(ReadyAnswer { path, response }) => {
+                Some(ReadyResponse { path, response }) => {
                     let (request, _) = request.into_parts();
-                    Answering::at_once(
+                    ResponseFuture::ready(
                         exchange.concluded(request, Some(path), response, settings),
                         &self.edge,
                     )
@@ -91,10 +91,10 @@ where
         &self,
         exchange: Exchange,
         request: ServiceRequest,
-        body: Option<WatchedBody>,
-    ) -> Answering<S::Future> {
-        exchange.receipt.attach(request.request());
-        Answering::begin(exchange, body, &self.edge, || self.inner.call(request))
+        body: Option<TrackedBody>,
+    ) -> ResponseFuture<S::Future> {
+        exchange.start.attach(request.request());
+        ResponseFuture::begin(exchange, body, &self.edge, || self.inner.call(request))
     }
 }
 
@@ -106,14 +106,14 @@ pub trait ErrorPages: Send + Sync {
 }
 
 /// Provides responses that need only memory.
-pub(crate) trait ReadyAnswers: Send + Sync {
+pub(crate) trait ReadyResponses: Send + Sync {
     /// Returns the response to a GET or HEAD without a body if it is in memory. `None` leaves everything else, failures
     /// included, to the handler of the path.
-    fn ready(&self, request: &HttpRequest, receipt: &Receipt) -> Option<ReadyAnswer>;
+    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<ReadyResponse>;
 }
 
 /// A response, and the path that metrics count it under.
-pub(crate) struct ReadyAnswer {
+pub(crate) struct ReadyResponse {
     pub(crate) path: &'static str,
     pub(crate) response: HttpResponse,
 }
@@ -142,6 +142,6 @@ pub(crate) struct EdgeSettings {
 #[derive(Clone)]
 pub struct Edge {
     pub(crate) settings: Arc<EdgeSettings>,
-    pub(crate) ready: Option<Arc<dyn ReadyAnswers>>,
+    pub(crate) ready: Option<Arc<dyn ReadyResponses>>,
     pub(crate) error_pages: Option<Arc<dyn ErrorPages>>,
 }

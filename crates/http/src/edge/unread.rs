@@ -23,7 +23,7 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// A request body. Handlers read a clone of it, so that the edge knows how much they have read.
 #[derive(Clone)]
-pub(super) struct WatchedBody(Rc<RefCell<State>>);
+pub(super) struct TrackedBody(Rc<RefCell<State>>);
 
 struct State {
     payload: Payload,
@@ -32,7 +32,7 @@ struct State {
     ended: bool,
 }
 
-impl WatchedBody {
+impl TrackedBody {
     /// Replaces the payload of a request by a tracked one. Returns `None` if the request has no body. Bytes that follow
     /// an upgrade request are not a body, and no handler sees them.
     pub(super) fn of(request: &mut ServiceRequest) -> Option<Self> {
@@ -58,7 +58,7 @@ impl WatchedBody {
     }
 }
 
-impl Stream for WatchedBody {
+impl Stream for TrackedBody {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -105,9 +105,9 @@ async fn sign_out(
 /// Returns the configured origin of the caller, or `None` if it sends no `Origin`. Other origins are refused.
 fn welcome<'a>(context: &'a PublicContext, request: &HttpRequest) -> Result<Option<&'a Origin>, ApiError> {
     match Caller::of(request.headers(), &context.settings.allowed_origins) {
-        Caller::Unnamed => Ok(None),
+        Caller::NoOrigin => Ok(None),
         Caller::Known(origin) => Ok(Some(origin)),
-        Caller::Stranger => Err(ApiError::OriginRefused),
+        Caller::Foreign => Err(ApiError::OriginRefused),
     }
 }
 

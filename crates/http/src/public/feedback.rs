@@ -8,7 +8,7 @@ use crate::{
     error::ApiError,
     openapi::failure::Everywhere,
     projection::feedback,
-    request_id::Receipt,
+    request_id::RequestStart,
     wire::{FeedbackEntry, PickedFeedback},
 };
 use actix_web::{
@@ -45,7 +45,7 @@ pub(crate) async fn pick(
 }
 
 /// Returns the response from memory, before routing.
-pub(super) fn ready(context: &PublicContext, _: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+pub(super) fn ready(context: &PublicContext, _: &HttpRequest, _: &RequestStart) -> Option<HttpResponse> {
     from_memory(context).map(answered)
 }
 

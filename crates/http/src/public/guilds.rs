@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{Private, failure::Listing},
-    request_id::Receipt,
+    request_id::RequestStart,
     session_use::{guilds_of, session_of},
     wire::{Guild, SessionToken},
 };
@@ -44,7 +44,11 @@ pub(crate) async fn list(
 }
 
 /// Returns the response from the caches, before routing. `None` if anything is missing, stale or has to be audited.
-pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+pub(super) fn ready(
+    context: &PublicContext,
+    request: &HttpRequest,
+    _: &RequestStart,
+) -> Option<HttpResponse> {
     let token = headers::token(request.headers()).ok()?;
     let user = context.use_cases.authenticate.cached(token)?.user;
     let listing = context.use_cases.list_guilds.cached(user)?;

@@ -11,11 +11,11 @@ use self::settings::PublicContext;
 pub use self::settings::{PublicSettings, PublicUseCases};
 use crate::{
     concurrency::ConcurrencyLimiter,
-    edge::{ReadyAnswer, ReadyAnswers},
+    edge::{ReadyResponse, ReadyResponses},
     metrics::MetricsSource,
     openapi::Enveloped,
     projection::{Projections, RenderedListings},
-    request_id::Receipt,
+    request_id::RequestStart,
     routing::reading,
     shell::{Application, Shell, ShellSettings},
     sign_ins::SignInAttempts,
@@ -108,7 +108,7 @@ struct Route {
     /// The resource, with or without sign-out.
     resource: fn(&'static str, bool) -> Resource,
     /// Returns the response to a read if it is in memory.
-    ready: fn(&PublicContext, &HttpRequest, &Receipt) -> Option<HttpResponse>,
+    ready: fn(&PublicContext, &HttpRequest, &RequestStart) -> Option<HttpResponse>,
 }
 
 /// All routes. A test compares the OpenAPI document with them.
@@ -120,11 +120,11 @@ const ROUTES: [Route; 5] = [
     Route { path: "/team", resource: |path, _| reading(path, team::show), ready: team::ready },
 ];
 
-impl ReadyAnswers for PublicContext {
-    fn ready(&self, request: &HttpRequest, receipt: &Receipt) -> Option<ReadyAnswer> {
+impl ReadyResponses for PublicContext {
+    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<ReadyResponse> {
         let route = ROUTES.iter().find(|route| route.path == request.path())?;
-        let response = (route.ready)(self, request, receipt)?;
-        Some(ReadyAnswer { path: route.path, response })
+        let response = (route.ready)(self, request, start)?;
+        Some(ReadyResponse { path: route.path, response })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{NoCache, failure::Everywhere},
-    request_id::Receipt,
+    request_id::RequestStart,
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -41,36 +41,36 @@ pub(crate) async fn report(
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
     context.projections.read(Kind::Cluster).await?;
-    reported(&context, &request, Receipt::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
+    reported(&context, &request, RequestStart::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
 }
 
 /// Returns the response from memory, before routing.
 pub(super) fn ready(
     context: &PublicContext,
     request: &HttpRequest,
-    receipt: &Receipt,
+    start: &RequestStart,
 ) -> Option<HttpResponse> {
     if !context.projections.has(Kind::Cluster) {
         return None;
     }
-    reported(context, request, Some(receipt))?.ok()
+    reported(context, request, Some(start))?.ok()
 }
 
 /// Renders the status. Returns `None` if it is not loaded yet.
 fn reported(
     context: &PublicContext,
     request: &HttpRequest,
-    receipt: Option<&Receipt>,
+    start: Option<&RequestStart>,
 ) -> Option<Result<HttpResponse, ApiError>> {
     let moment = Moment::of(&*context.clock);
     let status = context.projections.status(&context.settings.build, moment)?;
-    let body = status.and_then(|status| status.body(&latency(request, receipt, moment)));
+    let body = status.and_then(|status| status.body(&latency(request, start, moment)));
     Some(body.map(|body| envelope::answer_with(body, NoCache::VALUE)).map_err(ApiError::from))
 }
 
 /// Measures this request up to now.
-fn latency(request: &HttpRequest, receipt: Option<&Receipt>, moment: Moment) -> wire::Latency {
-    let taken = receipt.map_or(Duration::ZERO, |receipt| receipt.taken_at(moment.monotonic));
+fn latency(request: &HttpRequest, start: Option<&RequestStart>, moment: Moment) -> wire::Latency {
+    let taken = start.map_or(Duration::ZERO, |start| start.elapsed_at(moment.monotonic));
     let since_sent = |sent: f64| milliseconds(micros(moment.now.before(taken).micros()) - sent * 1e6);
     wire::Latency {
         response: headers::sent_epoch(request.headers()).map(since_sent),

@@ -6,7 +6,7 @@ use crate::{
     envelope,
     error::ApiError,
     openapi::{ForAMinute, failure::Everywhere},
-    request_id::Receipt,
+    request_id::RequestStart,
     wire::ShownTeam,
 };
 use actix_web::{
@@ -51,7 +51,11 @@ pub(crate) async fn show(
 }
 
 /// Returns the response from memory, before routing.
-pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+pub(super) fn ready(
+    context: &PublicContext,
+    request: &HttpRequest,
+    _: &RequestStart,
+) -> Option<HttpResponse> {
     if context.projections.has(Kind::Team) { shown(context, request) } else { None }
 }
 

@@ -3,8 +3,8 @@
 
 use super::{
     Edge,
-    exchange::{Exchange, Lost},
-    unread::WatchedBody,
+    exchange::{Exchange, ExchangeError},
+    unread::TrackedBody,
 };
 use crate::guard::Stage as Drained;
 use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
@@ -19,11 +19,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-type Answer = Result<ServiceResponse<BoxBody>, Box<Lost>>;
+type Answer = Result<ServiceResponse<BoxBody>, Box<ExchangeError>>;
 
 pin_project! {
     /// A request being answered.
-    pub struct Answering<F> {
+    pub struct ResponseFuture<F> {
         #[pin]
         stage: Stage<F>,
         // Not an `Arc`: workers would contend for its reference count.
@@ -37,7 +37,7 @@ pin_project! {
     #[project = StageProjection]
     enum Stage<F> {
         // The application is handling the request.
-        Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<WatchedBody> },
+        Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<TrackedBody> },
         // The response is complete; the rest of the request body is being read.
         Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, ()> },
         // The response is ready.
@@ -45,21 +45,21 @@ pin_project! {
     }
 }
 
-impl<F> Answering<F> {
+impl<F> ResponseFuture<F> {
     /// Returns a response that is already complete.
-    pub(super) fn at_once(answer: ServiceResponse<BoxBody>, edge: &Rc<Edge>) -> Self {
+    pub(super) fn ready(answer: ServiceResponse<BoxBody>, edge: &Rc<Edge>) -> Self {
         Self { stage: Stage::Answered { answer: Some(Ok(answer)) }, edge: Rc::clone(edge), overdue: None }
     }
 
     /// Calls the application. A panic becomes an error response.
     pub(super) fn begin(
         exchange: Exchange,
-        body: Option<WatchedBody>,
+        body: Option<TrackedBody>,
         edge: &Rc<Edge>,
         call: impl FnOnce() -> F,
     ) -> Self {
-        let exchange = exchange.worked_for();
-        let stage = match unharmed(|| exchange.within(call)) {
+        let exchange = exchange.with_context();
+        let stage = match catch_panic(|| exchange.within(call)) {
             Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
             Err(panic) => Stage::after(Err(exchange.panicked(&*panic, &edge.settings).into()), body, edge),
         };
@@ -68,7 +68,7 @@ impl<F> Answering<F> {
 }
 
 impl<F> Stage<F> {
-    fn after(answer: Answer, body: Option<WatchedBody>, edge: &Edge) -> Self {
+    fn after(answer: Answer, body: Option<TrackedBody>, edge: &Edge) -> Self {
         match body {
             None => Self::Answered { answer: Some(answer) },
             Some(body) => {
@@ -78,7 +78,7 @@ impl<F> Stage<F> {
     }
 }
 
-impl<F> Future for Answering<F>
+impl<F> Future for ResponseFuture<F>
 where
     F: Future<Output = Result<ServiceResponse<BoxBody>, Error>>,
 {
@@ -89,7 +89,7 @@ where
         loop {
             let next = match this.stage.as_mut().project() {
                 StageProjection::Routed { future, exchange, body } => {
-                    let polled = unharmed(|| match exchange {
+                    let polled = catch_panic(|| match exchange {
                         Some(exchange) => exchange.within(|| future.poll(context)),
                         None => future.poll(context),
                     });
@@ -109,7 +109,9 @@ where
                             continue;
                         }
                         Ok(Poll::Ready(Ok(answer))) => Ok(exchange.routed(answer, settings)),
-                        Ok(Poll::Ready(Err(error))) => Err(exchange.lost(error.to_string(), settings).into()),
+                        Ok(Poll::Ready(Err(error))) => {
+                            Err(exchange.failed_with(error.to_string(), settings).into())
+                        }
                         Err(panic) => Err(exchange.panicked(&*panic, settings).into()),
                     };
                     Stage::after(answer, body.take(), this.edge)
@@ -120,7 +122,7 @@ where
                 }
                 StageProjection::Answered { answer } => {
                     let Some(answer) = answer.take() else { return Poll::Pending };
-                    return Poll::Ready(answer.map_err(|lost| Error::from(*lost)));
+                    return Poll::Ready(answer.map_err(|error| Error::from(*error)));
                 }
             };
             this.stage.set(next);
@@ -141,6 +143,6 @@ fn is_overdue(
 
 /// Catches a panic in a part of a handler. Other requests see no broken state: it is shared through ports only, and
 /// their operations are atomic.
-fn unharmed<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }
