@@ -129,7 +129,7 @@ pub(crate) struct RefusalKind {
 
 impl LineKind for RefusalKind {
     /// An attacker with more addresses is not stopped by listing each of them.
-    const MOST: usize = 1000;
+    const MAX_KINDS: usize = 1000;
 
     fn coarser(self) -> Self {
         Self { client: None, ..self }
@@ -266,7 +266,7 @@ pub struct KeyName(Arc<str>);
 
 impl KeyName {
     /// Maximum length in characters.
-    const LONGEST: usize = 64;
+    const MAX_LENGTH: usize = 64;
 
     /// Returns the name of the key with all scopes. Configured names cannot contain a dot.
     #[must_use]
@@ -286,7 +286,7 @@ impl FromStr for KeyName {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(plain) {
+        if (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(plain) {
             return Ok(Self(text.into()));
         }
         Err(Invalid::new("name", "a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -"))

@@ -57,7 +57,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    to_its_end(SIGN_IN.saturating_sub(spent), work, ApiError::ProviderTimeout).await
+    run_to_completion(SIGN_IN.saturating_sub(spent), work, ApiError::ProviderTimeout).await
 }
 
 /// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
@@ -73,10 +73,10 @@ where
     ApiError: From<E>,
 {
     let _permit = limiter.acquire(Client::behind_request(request))?;
-    to_its_end(CHANGE, work, ApiError::StorageUnavailable).await
+    run_to_completion(CHANGE, work, ApiError::StorageUnavailable).await
 }
 
-async fn to_its_end<T, E>(
+async fn run_to_completion<T, E>(
     limit: Duration,
     work: impl Future<Output = Result<T, E>> + 'static,
     late: fn(Cause) -> ApiError,

@@ -15,7 +15,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Key of lines that count as repetitions of each other.
 pub(crate) trait LineKind: Eq + Hash + fmt::Debug + Send + 'static {
     /// Number of kinds tracked per window. It bounds the memory and the number of lines.
-    const MOST: usize;
+    const MAX_KINDS: usize;
 
     /// Returns a coarser kind, used when the maximum is tracked already. There must be only a few of these.
     fn coarser(self) -> Self;
@@ -40,7 +40,7 @@ impl<K: LineKind> Repeats<K> {
         if counts.is_empty() {
             self.summarise_later();
         }
-        let tracked = counts.len() < K::MOST || counts.contains_key(&kind);
+        let tracked = counts.len() < K::MAX_KINDS || counts.contains_key(&kind);
         match counts.entry(if tracked { kind } else { kind.coarser() }) {
             Entry::Vacant(vacant) => {
                 vacant.insert(0);

@@ -29,7 +29,7 @@ pub async fn session_of(
     within_storage(storage_limiter, request, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
-            ended_with(request, EXPIRE, std::slice::from_ref(session));
+            audit_ended(request, EXPIRE, std::slice::from_ref(session));
         }
         found
     })
@@ -44,28 +44,28 @@ pub async fn guilds_of(
     list_limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
 ) -> Result<GuildListing, ApiError> {
-    match within_storage(storage_limiter, request, recorded(request, list_guilds.current(user))).await? {
+    match within_storage(storage_limiter, request, audited(request, list_guilds.current(user))).await? {
         Some(current) => Ok(current),
-        None => within_storage(list_limiter, request, recorded(request, list_guilds.newer(user))).await,
+        None => within_storage(list_limiter, request, audited(request, list_guilds.newer(user))).await,
     }
 }
 
 /// Audits sessions that ended while listing.
-async fn recorded<T>(
+async fn audited<T>(
     request: &HttpRequest,
     listing: impl Future<Output = Result<T, ListGuildsError>>,
 ) -> Result<T, ListGuildsError> {
     let listing = listing.await;
     match &listing {
-        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, END_AUTHORISATION, ended),
-        Err(ListGuildsError::WithoutGrant(ended)) => ended_with(request, "end_without_grant", ended),
+        Err(ListGuildsError::SignedOut(ended)) => audit_ended(request, END_AUTHORISATION, ended),
+        Err(ListGuildsError::WithoutGrant(ended)) => audit_ended(request, "end_without_grant", ended),
         Ok(_) | Err(_) => {}
     }
     listing
 }
 
 /// Audits sessions that ended with this request, if any.
-fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
+fn audit_ended(request: &HttpRequest, action: &'static str, ended: &[Session]) {
     if !ended.is_empty() {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
         Audit::of(request, action).by(Actor::Service).sessions(ended, Some(tally));

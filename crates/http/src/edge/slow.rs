@@ -18,7 +18,7 @@ pub(crate) struct SlowKind {
 
 impl LineKind for SlowKind {
     /// More than there are endpoints.
-    const MOST: usize = 100;
+    const MAX_KINDS: usize = 100;
 
     fn coarser(self) -> Self {
         Self { endpoint: None }

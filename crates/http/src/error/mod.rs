@@ -284,7 +284,7 @@ pub(crate) struct FailureKind {
 
 impl LineKind for FailureKind {
     /// High enough that a bug is not hidden by another one or by an outage. Causes can differ without bound.
-    const MOST: usize = 100;
+    const MAX_KINDS: usize = 100;
 
     fn coarser(self) -> Self {
         Self { cause: None, ..self }

@@ -10,8 +10,8 @@ use std::{
 
 const ANSWERED: &str = "companion_http_requests_total";
 const ANSWERED_HELP: &str = "Requests answered, by listener, endpoint and status code.";
-const TOOK: &str = "companion_http_request_duration_seconds";
-const TOOK_HELP: &str = "From the receipt of a request's head to its answer, by listener and endpoint.";
+const DURATION: &str = "companion_http_request_duration_seconds";
+const DURATION_HELP: &str = "From the receipt of a request's head to its answer, by listener and endpoint.";
 /// Every status code in use, the most frequent first. The set is closed, so that an unexpected code adds no series; it
 /// counts as [`OTHER`].
 const CODES: [(StatusCode, &str); 21] = [
@@ -39,16 +39,16 @@ const CODES: [(StatusCode, &str); 21] = [
 ];
 const OTHER: &str = "other";
 /// Exported from the start, because a rate needs an earlier sample of the series.
-const ALWAYS: [&str; 3] = ["200", "500", "503"];
+const ALWAYS_EXPORTED: [&str; 3] = ["200", "500", "503"];
 /// Endpoint label of requests that matched no route.
-const NOWHERE: &str = "none";
+const UNROUTED: &str = "none";
 
 /// Request metrics of one listener, by endpoint.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     listener: &'static str,
     endpoints: Vec<Endpoint>,
-    nowhere: Endpoint,
+    unrouted: Endpoint,
 }
 
 #[derive(Debug)]
@@ -69,13 +69,13 @@ impl RequestMetrics {
     /// Creates the metrics of a listener with these paths.
     pub(crate) fn new(listener: &'static str, paths: impl IntoIterator<Item = &'static str>) -> Self {
         let endpoints = paths.into_iter().map(Endpoint::new).collect();
-        Self { listener, endpoints, nowhere: Endpoint::new(NOWHERE) }
+        Self { listener, endpoints, unrouted: Endpoint::new(UNROUTED) }
     }
 
     /// Counts a response of this path; `None` for requests that matched no route.
     pub(crate) fn answered(&self, path: Option<&str>, status: StatusCode, took: Duration) {
         let known = path.and_then(|path| self.endpoints.iter().find(|endpoint| endpoint.path == path));
-        let endpoint = known.unwrap_or(&self.nowhere);
+        let endpoint = known.unwrap_or(&self.unrouted);
         let code = CODES.iter().zip(&endpoint.codes).find(|((known, _), _)| *known == status);
         code.map_or(&endpoint.other, |(_, count)| count).fetch_add(1, Ordering::Relaxed);
         endpoint.took.observe(took);
@@ -84,16 +84,16 @@ impl RequestMetrics {
 
 impl MetricsSource for RequestMetrics {
     fn write(&self, text: &mut MetricsText) {
-        for Endpoint { path, codes, other, took } in self.endpoints.iter().chain([&self.nowhere]) {
+        for Endpoint { path, codes, other, took } in self.endpoints.iter().chain([&self.unrouted]) {
             let labels = [("listener", self.listener), ("endpoint", path)];
             for (code, count) in CODES.map(|(_, name)| name).iter().zip(codes).chain([(&OTHER, other)]) {
                 let count = count.load(Ordering::Relaxed);
-                if count > 0 || ALWAYS.contains(code) {
+                if count > 0 || ALWAYS_EXPORTED.contains(code) {
                     let [listener, endpoint] = labels;
                     text.counter(ANSWERED, ANSWERED_HELP, &[listener, endpoint, ("code", code)], count);
                 }
             }
-            took.write(TOOK, TOOK_HELP, &labels, text);
+            took.write(DURATION, DURATION_HELP, &labels, text);
         }
     }
 }

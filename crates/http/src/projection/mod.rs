@@ -100,7 +100,7 @@ impl Projections {
         let clusters = self.clusters.load();
         let clusters = clusters.as_ref()?;
         let known = self.status.load();
-        if let Some(known) = known.as_ref().filter(|known| known.is_of(clusters, moment)) {
+        if let Some(known) = known.as_ref().filter(|known| known.is_current(clusters, moment)) {
             return Some(Ok(Arc::clone(known)));
         }
         let report = self.report_status.report(clusters, moment);

@@ -38,7 +38,7 @@ impl RenderedStatus {
     }
 
     /// Whether it is still current for these clusters.
-    pub(super) fn is_of(&self, clusters: &Arc<Clusters>, moment: Moment) -> bool {
+    pub(super) fn is_current(&self, clusters: &Arc<Clusters>, moment: Moment) -> bool {
         Arc::ptr_eq(&self.clusters, clusters)
             && self.holds.dates.contains(&moment.now)
             && self.silent_at.is_none_or(|silent_at| moment.monotonic < silent_at)

@@ -2,7 +2,7 @@
 
 mod refusals;
 
-use self::refusals::{Attempt, Refusals};
+use self::refusals::{Attempt, RefusalLimiter};
 use crate::{
     audit::{Audit, EXPIRE},
     client::Client,
@@ -29,7 +29,7 @@ const SIGN_INS_AT_ONCE: usize = 1000;
 /// Signs users in. All listeners share one, so that a client has one limit everywhere.
 pub struct SignInAttempts {
     sign_in: Arc<SignIn>,
-    refusals: Arc<Refusals>,
+    refusals: Arc<RefusalLimiter>,
     /// One permit per sign-in in flight.
     slots: Arc<Semaphore>,
     metrics: SignInMetrics,
@@ -52,7 +52,7 @@ impl SignInAttempts {
     pub(crate) fn new(sign_in: Arc<SignIn>, refused_codes_per_minute: NonZeroU32) -> Arc<Self> {
         Arc::new(Self {
             sign_in,
-            refusals: Arc::new(Refusals::new(refused_codes_per_minute)),
+            refusals: Arc::new(RefusalLimiter::new(refused_codes_per_minute)),
             slots: Arc::new(Semaphore::new(SIGN_INS_AT_ONCE)),
             metrics: SignInMetrics::new(&SigningIn::errors()),
         })

@@ -28,11 +28,11 @@ use std::{
 };
 
 /// Maximum number of entries in memory. With more, the store picks.
-const MOST: usize = 1_000_000;
+const MAX_ENTRIES: usize = 1_000_000;
 /// Entries loaded per query: a few milliseconds of work for the store.
 const PAGE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
 /// Maximum number of changed entries that are read one by one. More trigger a reload.
-const MOST_LOOK_UPS: usize = 1000;
+const MAX_LOOK_UPS: usize = 1000;
 /// Delay before the store is asked again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -49,15 +49,15 @@ struct Shared {
     scheduler: Arc<dyn Scheduler>,
     /// The response body up to the first entry.
     head: Vec<u8>,
-    shown: ArcSwap<Shown>,
+    snapshot: ArcSwap<Snapshot>,
     /// Until when picks use a stale snapshot without asking the store, in monotonic time.
-    stands_in_until: ArcSwapOption<Duration>,
+    stale_until: ArcSwapOption<Duration>,
     writer: Mutex<Writer>,
 }
 
 /// The snapshot that requests read.
 #[derive(Clone, Default)]
-struct Shown {
+struct Snapshot {
     /// All positive entries as of some moment.
     whole: Option<Pages>,
     /// Whether the snapshot is up to date.
@@ -97,17 +97,21 @@ pub(crate) struct FeedbackMemory {
 impl FeedbackProjection {
     /// Creates a projection of the feedback of this use case.
     pub(super) fn new(pick_feedback: Arc<PickFeedback>, scheduler: Arc<dyn Scheduler>) -> Self {
-        Self::with_most(MOST, pick_feedback, scheduler)
+        Self::with_max_entries(MAX_ENTRIES, pick_feedback, scheduler)
     }
 
-    fn with_most(most: usize, pick_feedback: Arc<PickFeedback>, scheduler: Arc<dyn Scheduler>) -> Self {
+    fn with_max_entries(
+        max_entries: usize,
+        pick_feedback: Arc<PickFeedback>,
+        scheduler: Arc<dyn Scheduler>,
+    ) -> Self {
         let shared = Shared {
-            most,
+            most: max_entries,
             pick_feedback,
             scheduler,
             head: head(),
-            shown: ArcSwap::default(),
-            stands_in_until: ArcSwapOption::empty(),
+            snapshot: ArcSwap::default(),
+            stale_until: ArcSwapOption::empty(),
             writer: Mutex::default(),
         };
         Self(Arc::new(shared))
@@ -115,27 +119,27 @@ impl FeedbackProjection {
 
     /// Returns a response from memory if the snapshot is up to date, or if it stands in for a failed store.
     pub(crate) fn pick(&self, clock: &dyn Clock) -> Option<Bytes> {
-        let shown = self.0.shown.load();
-        let stands_in =
-            || self.0.stands_in_until.load().as_ref().is_some_and(|until| clock.monotonic() < **until);
-        if shown.current || stands_in() { self.pick_from(&shown) } else { None }
+        let snapshot = self.0.snapshot.load();
+        let uses_stale =
+            || self.0.stale_until.load().as_ref().is_some_and(|until| clock.monotonic() < **until);
+        if snapshot.current || uses_stale() { self.pick_from(&snapshot) } else { None }
     }
 
     /// Whether there is a snapshot, even a stale one.
     pub(crate) fn can_stand_in(&self) -> bool {
-        self.0.shown.load().whole.is_some()
+        self.0.snapshot.load().whole.is_some()
     }
 
     /// Returns a response from a possibly stale snapshot, after the store failed. For the next second,
     /// [`pick`](Self::pick) does not wait for the store either.
     pub(crate) fn stand_in(&self, clock: &dyn Clock) -> Option<Bytes> {
         let until = clock.monotonic().saturating_add(RETRY_AFTER);
-        self.0.stands_in_until.store(Some(Arc::new(until)));
-        self.pick_from(&self.0.shown.load())
+        self.0.stale_until.store(Some(Arc::new(until)));
+        self.pick_from(&self.0.snapshot.load())
     }
 
-    fn pick_from(&self, shown: &Shown) -> Option<Bytes> {
-        let whole = shown.whole.as_ref()?;
+    fn pick_from(&self, snapshot: &Snapshot) -> Option<Bytes> {
+        let whole = snapshot.whole.as_ref()?;
         let places = self.0.pick_feedback.places(whole.len());
         let picked = places.map(|place| whole.json(place?));
         Some(answer(&self.0.head, picked.into_iter().flatten()))
@@ -143,9 +147,9 @@ impl FeedbackProjection {
 
     /// Returns the memory use.
     pub(crate) fn memory(&self) -> FeedbackMemory {
-        let shown = self.0.shown.load();
-        let (entries, bytes) = shown.whole.as_ref().map_or((0, 0), |whole| (whole.len(), whole.bytes()));
-        FeedbackMemory { entries, bytes: bytes + shown.index_bytes }
+        let snapshot = self.0.snapshot.load();
+        let (entries, bytes) = snapshot.whole.as_ref().map_or((0, 0), |whole| (whole.len(), whole.bytes()));
+        FeedbackMemory { entries, bytes: bytes + snapshot.index_bytes }
     }
 }
 
@@ -186,10 +190,10 @@ impl Shared {
     }
 
     /// Starts a load; until it is complete, the store picks. Returns the number of the load.
-    fn begin_to_load(&self) -> u64 {
+    fn start_load(&self) -> u64 {
         let mut writer = self.writer();
         *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
-        self.shown.store(Arc::new(Shown { current: false, ..Shown::clone(&self.shown.load()) }));
+        self.snapshot.store(Arc::new(Snapshot { current: false, ..Snapshot::clone(&self.snapshot.load()) }));
         writer.load
     }
 
@@ -209,7 +213,7 @@ impl Shared {
                 }
             };
             after = page.last().map(|(id, _)| id.clone());
-            if self.take_in(load, &page) {
+            if self.add_page(load, &page) {
                 return;
             }
         }
@@ -224,7 +228,7 @@ impl Shared {
     }
 
     /// Adds a page of a load. Returns whether the load is over.
-    fn take_in(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
+    fn add_page(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
         let mut writer = self.writer();
         if writer.load != load || writer.state != State::Loading {
             return true;
@@ -238,19 +242,19 @@ impl Shared {
             writer.state = State::Whole;
             writer.changed = HashSet::new();
         }
-        self.show(&mut writer);
+        self.publish(&mut writer);
         last || writer.state == State::Absent
     }
 
     /// Publishes a snapshot if all entries are loaded. Discards them if there are too many.
-    fn show(&self, writer: &mut Writer) {
+    fn publish(&self, writer: &mut Writer) {
         if writer.entries.pages().len() > self.most {
             tracing::info!(self.most, "there is more feedback than is kept in memory, so the store picks");
             *writer = Writer { load: writer.load, ..Writer::default() };
-            self.shown.store(Arc::default());
+            self.snapshot.store(Arc::default());
         } else if writer.state == State::Whole {
             let (whole, index_bytes) = (Some(writer.entries.pages().clone()), writer.entries.index_bytes());
-            self.shown.store(Arc::new(Shown { whole, current: true, index_bytes }));
+            self.snapshot.store(Arc::new(Snapshot { whole, current: true, index_bytes }));
         }
     }
 
@@ -270,7 +274,7 @@ impl Shared {
             }
             writer.entries.apply(id, json.as_deref());
         }
-        self.show(&mut writer);
+        self.publish(&mut writer);
         Ok(())
     }
 }
@@ -284,9 +288,9 @@ impl Subscriber for FeedbackProjection {
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         match touched(batch) {
             Some(ids) if ids.is_empty() => Ok(()),
-            Some(ids) if ids.len() <= MOST_LOOK_UPS => self.0.look_up(ids).await,
+            Some(ids) if ids.len() <= MAX_LOOK_UPS => self.0.look_up(ids).await,
             _ => {
-                let (shared, load) = (Arc::clone(&self.0), self.0.begin_to_load());
+                let (shared, load) = (Arc::clone(&self.0), self.0.start_load());
                 self.0.scheduler.start(Box::pin(async move { shared.load(load).await }));
                 Ok(())
             }
@@ -351,9 +355,9 @@ mod tests {
     }
 
     /// Creates a projection with this maximum that subscribes to these use cases.
-    fn dispatcher(most: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
+    fn subscribed(max_entries: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
         let (picks, scheduler) = (use_cases.pick_feedback.clone(), memory.scheduler.clone());
-        let projection = FeedbackProjection::with_most(most, picks, scheduler);
+        let projection = FeedbackProjection::with_max_entries(max_entries, picks, scheduler);
         use_cases.dispatcher.add(Arc::new(projection.clone()));
         projection
     }
@@ -382,7 +386,7 @@ mod tests {
             memory.ports.stores.records.apply(batch).await.unwrap();
             settled(&memory, &use_cases).await;
         };
-        let (two, three) = (dispatcher(2, &memory, &use_cases), dispatcher(3, &memory, &use_cases));
+        let (two, three) = (subscribed(2, &memory, &use_cases), subscribed(3, &memory, &use_cases));
         written(["a", "b", "c"].map(put).into()).await;
         assert_eq!((kept(&two), kept(&three)), (None, Some(3)), "loaded");
         written(vec![put("d")]).await;
@@ -395,7 +399,7 @@ mod tests {
     async fn a_pick_sees_all_changes_of_one_write_or_none() {
         let memory = InMemory::new();
         let use_cases = UseCases::new(&memory.ports, settings());
-        let projection = dispatcher(MOST, &memory, &use_cases);
+        let projection = subscribed(MAX_ENTRIES, &memory, &use_cases);
         let records = &use_cases.feed.records;
         records.write(put("a")).await.unwrap();
         settled(&memory, &use_cases).await;

@@ -8,7 +8,7 @@ use tokio::{sync::Notify, time::Instant};
 /// Maximum number of codes of one client in flight.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 /// Codes in flight that are in good standing before the first one succeeded.
-const UNPROVEN: i64 = 4;
+const INITIAL_CREDIT: i64 = 4;
 /// Number of refused codes that a good one offsets.
 const CREDIT: u32 = 3;
 /// How long a client is remembered after its last code.
@@ -91,9 +91,9 @@ impl ClientHistory {
 
     /// Returns the standing of its next code, given those in flight.
     pub(super) fn standing(&self) -> Standing {
-        let vouched = if self.balance < 0 { 0 } else { UNPROVEN + self.balance };
+        let covered = if self.balance < 0 { 0 } else { INITIAL_CREDIT + self.balance };
         let in_flight = i64::try_from(self.in_flight.len()).unwrap_or(i64::MAX);
-        if in_flight < vouched { Standing::Good } else { Standing::Doubtful }
+        if in_flight < covered { Standing::Good } else { Standing::Doubtful }
     }
 
     /// Records a refused code.
@@ -106,8 +106,8 @@ impl ClientHistory {
 
     /// Records a good code.
     pub(super) fn good(&mut self, rules: Rules, now: Instant) {
-        let made_up = rules.interval * CREDIT;
-        self.clean_at = self.clean_at.checked_sub(made_up).map_or(now, |clean_at| clean_at.max(now));
+        let forgiven = rules.interval * CREDIT;
+        self.clean_at = self.clean_at.checked_sub(forgiven).map_or(now, |clean_at| clean_at.max(now));
         let most = i64::try_from(MAX_IN_FLIGHT).unwrap_or(i64::MAX);
         self.balance = (self.balance + i64::from(CREDIT)).min(most);
     }

@@ -21,15 +21,15 @@ use tokio::{
 };
 
 /// Number of clients above which idle ones are evicted.
-const MANY: usize = 10_000;
+const EVICT_IDLE_ABOVE: usize = 10_000;
 /// Number of clients above which all without a code in flight are evicted.
-const MOST: usize = 100_000;
+const MAX_CLIENTS: usize = 100_000;
 /// How long an attempt waits for a slot of its client.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// The history of each client. An attempt takes a slot at once and returns it when it ends, so sending many at the same
 /// time gains little. Attempts with the same code share one slot, because at most one of them reaches the platform.
-pub(super) struct Refusals {
+pub(super) struct RefusalLimiter {
     rules: Rules,
     clients: Mutex<Clients>,
     hasher: RandomState,
@@ -51,22 +51,22 @@ pub(super) struct Attempt {
 }
 
 struct Slot {
-    refusals: Arc<Refusals>,
+    refusals: Arc<RefusalLimiter>,
     client: Client,
     code: CodeFingerprint,
     /// Whether another attempt with the same code took the slot first.
     shared: bool,
 }
 
-enum Admission {
+enum AdmitOutcome {
     Admitted { shared: bool, standing: Standing },
     Wait(OwnedNotified),
 }
 
-impl Refusals {
+impl RefusalLimiter {
     /// Allows this many refused codes per client and minute.
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
-        let clients = Mutex::new(Clients { histories: HashMap::new(), capacity: MANY });
+        let clients = Mutex::new(Clients { histories: HashMap::new(), capacity: EVICT_IDLE_ABOVE });
         Self { rules: Rules::new(per_minute), clients, hasher: RandomState::new() }
     }
 
@@ -90,8 +90,8 @@ impl Refusals {
         let admitted = async {
             loop {
                 match self.try_admit(client, code)? {
-                    Admission::Wait(ended) => ended.await,
-                    Admission::Admitted { shared, standing } => {
+                    AdmitOutcome::Wait(ended) => ended.await,
+                    AdmitOutcome::Admitted { shared, standing } => {
                         let slot = Some(Slot { refusals: Arc::clone(self), client, code, shared });
                         let mark = ClientMark(self.hasher.hash_one(client));
                         return Ok(Attempt { client: mark, standing, slot });
@@ -110,20 +110,20 @@ impl Refusals {
         }
     }
 
-    fn try_admit(&self, client: Client, code: CodeFingerprint) -> Result<Admission, ApiError> {
+    fn try_admit(&self, client: Client, code: CodeFingerprint) -> Result<AdmitOutcome, ApiError> {
         let now = Instant::now();
         let mut clients = self.clients();
         let history = clients.history(client, now);
         let standing = history.standing();
         if let Some(attempts) = history.in_flight.get_mut(&code) {
             *attempts += 1;
-            return Ok(Admission::Admitted { shared: true, standing });
+            return Ok(AdmitOutcome::Admitted { shared: true, standing });
         }
         if history.in_flight.len() < history.slots(self.rules, now)? {
             history.in_flight.insert(code, 1);
-            return Ok(Admission::Admitted { shared: false, standing });
+            return Ok(AdmitOutcome::Admitted { shared: false, standing });
         }
-        Ok(Admission::Wait(Arc::clone(&history.ended).notified_owned()))
+        Ok(AdmitOutcome::Wait(Arc::clone(&history.ended).notified_owned()))
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
@@ -143,11 +143,13 @@ impl Clients {
 
     fn evict(&mut self, now: Instant) {
         self.histories.retain(|_, history| !history.is_idle(now));
-        if self.histories.len() >= MOST {
+        if self.histories.len() >= MAX_CLIENTS {
             self.histories.retain(|_, history| !history.in_flight.is_empty());
         }
         // If hardly any could be evicted, sweeping again soon would only cost time.
-        self.capacity = MANY.max(self.histories.len() * 2).min(MOST.max(self.histories.len() + MANY));
+        self.capacity = EVICT_IDLE_ABOVE
+            .max(self.histories.len() * 2)
+            .min(MAX_CLIENTS.max(self.histories.len() + EVICT_IDLE_ABOVE));
     }
 }
 
@@ -156,12 +158,12 @@ impl Attempt {
     /// code that another attempt sent first.
     pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
         let Some(slot) = self.slot.filter(|slot| !slot.shared) else { return };
-        let Refusals { rules, .. } = *slot.refusals;
+        let RefusalLimiter { rules, .. } = *slot.refusals;
         let now = Instant::now();
         let mut clients = slot.refusals.clients();
         match outcome {
             Ok(_) => clients.history(slot.client, now).good(rules, now),
-            Err(error) if blames_the_sender(error) => clients.history(slot.client, now).refused(rules, now),
+            Err(error) if is_client_fault(error) => clients.history(slot.client, now).refused(rules, now),
             Err(_) => {}
         }
         // Dropping the slot takes the lock.
@@ -171,7 +173,7 @@ impl Attempt {
 
 /// Whether a sign-in failed because of what the client sent: an invalid code, one with too few scopes, or one whose
 /// tokens the platform rejected because the user revoked the authorisation meanwhile.
-fn blames_the_sender(error: &ApiError) -> bool {
+fn is_client_fault(error: &ApiError) -> bool {
     let token_refused = |cause: &IdentityError| cause.kind == IdentityErrorKind::TokenRefused;
     match error {
         ApiError::IdpCodeInvalid | ApiError::IdpScopeMissing => true,
@@ -207,32 +209,32 @@ mod tests {
         Client::of(&request, &TrustedProxies::none())
     }
 
-    fn known(refusals: &Refusals) -> usize {
+    fn known(refusals: &RefusalLimiter) -> usize {
         refusals.clients().histories.len()
     }
 
     #[tokio::test(start_paused = true)]
     async fn clients_with_nothing_to_be_remembered_for_are_forgotten_once_there_are_many() {
-        let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
+        let refusals = Arc::new(RefusalLimiter::new(NonZeroU32::MIN));
         let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
-        for number in 1..=MANY {
+        for number in 1..=EVICT_IDLE_ABOVE {
             refusals.count(client(number));
         }
-        assert_eq!(known(&refusals), MANY + 1, "all of them have refusals");
+        assert_eq!(known(&refusals), EVICT_IDLE_ABOVE + 1, "all of them have refusals");
         tokio::time::advance(Duration::from_secs(600)).await;
-        refusals.clients().capacity = MANY;
-        refusals.count(client(MANY + 1));
+        refusals.clients().capacity = EVICT_IDLE_ABOVE;
+        refusals.count(client(EVICT_IDLE_ABOVE + 1));
         assert_eq!(known(&refusals), 2, "one is under way, and one has a refusal");
         drop(in_flight);
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_number_of_clients_takes_more_than_so_much_memory() {
-        let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
+        let refusals = Arc::new(RefusalLimiter::new(NonZeroU32::MIN));
         let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
-        for number in 1..=2 * MOST + 2 {
+        for number in 1..=2 * MAX_CLIENTS + 2 {
             refusals.count(client(number));
-            assert!(known(&refusals) <= MOST + 1);
+            assert!(known(&refusals) <= MAX_CLIENTS + 1);
         }
         assert!(refusals.clients().histories.contains_key(&client(0).unwrap()), "it is in flight");
         drop(in_flight);
