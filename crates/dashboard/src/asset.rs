@@ -15,7 +15,7 @@ use std::{
 /// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
 
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
 struct Asset {
     path: String,
@@ -62,7 +62,7 @@ pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpRespo
     let found =
         [&*STYLE, &*ICON, &*LIVE].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
     let mut response = HttpResponse::Ok();
-    response.content_type(found.media_type).insert_header((header::CACHE_CONTROL, FOR_EVER));
+    response.content_type(found.media_type).insert_header((header::CACHE_CONTROL, IMMUTABLE));
     Ok(response.body(found.content))
 }
 
@@ -72,14 +72,14 @@ const BEGIN: &str = "<div id=\"live\" data-seen=\"\">";
 const END: &str = "</div><!-- live -->";
 
 /// Returns the fingerprint of the live region of a page; empty if it has none.
-pub(crate) fn of(page: &str) -> String {
+pub(crate) fn live_fingerprint(page: &str) -> String {
     let live = page.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
     live.map(|(live, _)| hash(live)).unwrap_or_default()
 }
 
 /// Inserts the fingerprint into the page.
-pub(crate) fn written_into(page: &str) -> String {
-    page.replacen("data-seen=\"\"", &format!("data-seen=\"{}\"", of(page)), 1)
+pub(crate) fn with_fingerprint(page: &str) -> String {
+    page.replacen("data-seen=\"\"", &format!("data-seen=\"{}\"", live_fingerprint(page)), 1)
 }
 
 /// Not stable across builds; after an update every open page reloads once.
@@ -96,10 +96,13 @@ mod tests {
     #[test]
     fn a_fingerprint_is_of_the_live_part_and_nothing_else() {
         let page = |before: &str, live: &str| format!("{before}{BEGIN}{live}{END} after");
-        assert_eq!(of(&page("one", "same")), of(&page("two", "same")));
-        assert_ne!(of(&page("one", "this")), of(&page("one", "that")));
-        assert_eq!(of("nothing lives here"), "");
-        let written = written_into(&page("one", "this"));
-        assert!(written.contains(&format!("data-seen=\"{}\"", of(&page("", "this")))), "{written}");
+        assert_eq!(live_fingerprint(&page("one", "same")), live_fingerprint(&page("two", "same")));
+        assert_ne!(live_fingerprint(&page("one", "this")), live_fingerprint(&page("one", "that")));
+        assert_eq!(live_fingerprint("nothing lives here"), "");
+        let written = with_fingerprint(&page("one", "this"));
+        assert!(
+            written.contains(&format!("data-seen=\"{}\"", live_fingerprint(&page("", "this")))),
+            "{written}"
+        );
     }
 }

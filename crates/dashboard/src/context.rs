@@ -4,8 +4,8 @@ use crate::{
     change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
     page::{Frame, Here, Navigation, Protection, see_other},
-    places::Places,
     site::{Pictures, Site},
+    stream_limiter::StreamLimiter,
     view::Views,
 };
 use actix_web::{HttpResponse, http::header};
@@ -114,7 +114,7 @@ pub(crate) struct DashboardContext {
     /// Notifies live pages of changes.
     pub(crate) changes: Arc<ChangeSignal>,
     /// Limits live pages. A page that is refused stays as it was loaded.
-    pub(crate) places: Arc<Places>,
+    pub(crate) stream_limiter: Arc<StreamLimiter>,
     /// Rendered content of live pages.
     pub(crate) views: Views,
     /// Limits requests that wait for the store.
@@ -157,7 +157,7 @@ impl DashboardContext {
             session_cookie,
             sign_in_cookie,
             changes,
-            places: Arc::default(),
+            stream_limiter: Arc::default(),
             views: Views::default(),
             storage_limiter: ConcurrencyLimiter::default(),
             list_limiter: ConcurrencyLimiter::default(),

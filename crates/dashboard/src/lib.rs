@@ -8,7 +8,7 @@
 //! | module | contents, from the lowest layer up |
 //! |---|---|
 //! | `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | embedded files; dates in words; cookies and signatures; a sign-in in progress; change notifications |
-//! | `places`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
+//! | `stream_limiter`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
 //! | `site` | what every page shows |
 //! | `page`, `failure` | pages as responses, with their headers; error pages |
 //! | `context` | settings, and the context of the handlers |
@@ -40,11 +40,11 @@ mod live;
 mod my_data;
 mod page;
 mod pending_sign_in;
-mod places;
 mod reason;
 mod sign_in;
 mod site;
 mod status;
+mod stream_limiter;
 mod team;
 mod view;
 mod visitor;

@@ -3,10 +3,9 @@
 
 use crate::{
     context::DashboardContext,
-    guilds, home,
-    places::{Place, Share},
-    status,
-    view::{GAP, LivePage, Shown, View},
+    guilds, home, status,
+    stream_limiter::{LimitKey, StreamPermit},
+    view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
 };
 use actix_web::{
@@ -24,12 +23,12 @@ use tokio::{sync::watch, time::Interval};
 
 /// Interval at which a page is rendered without a change: time alone makes a bot silent, and turns "just now" into "a
 /// minute ago".
-const LOOK: Duration = Duration::from_secs(5);
-/// Maximum age of another stream's result that is reused at that interval. It is less than [`LOOK`], so that a stream
+const RENDER_INTERVAL: Duration = Duration::from_secs(5);
+/// Maximum age of another stream's result that is reused at that interval. It is less than [`RENDER_INTERVAL`], so that a stream
 /// does not reuse its own.
-const RECENT: Duration = Duration::from_millis(2500);
+const MAX_SHARED_AGE: Duration = Duration::from_millis(2500);
 /// Reconnect delay of browsers, in milliseconds.
-const COME_BACK: &[u8] = b"retry: 2000\n\n";
+const RECONNECT: &[u8] = b"retry: 2000\n\n";
 
 /// Renders a page as it is now. Public pages are rendered as for a guest.
 async fn render(
@@ -65,15 +64,15 @@ pub(crate) async fn serve(
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     };
     let page = LivePage::at(&parameter("page")).ok_or(ApiError::NotFound)?;
-    let mut places = vec![context.places.take(Share::Total)?];
+    let mut permits = vec![context.stream_limiter.acquire(LimitKey::Total)?];
     if let Some(client) = Client::of(&request, &context.settings.trusted_proxies) {
-        places.push(context.places.take(Share::Address(client))?);
+        permits.push(context.stream_limiter.acquire(LimitKey::Address(client))?);
     }
     let session = match page {
         LivePage::Home | LivePage::Status => None,
         LivePage::Guilds | LivePage::Guild(_) => {
             let session = visitor(&context, &request).await?.session;
-            places.push(context.places.take(Share::User(session.user))?);
+            permits.push(context.stream_limiter.acquire(LimitKey::User(session.user))?);
             Some(session.id)
         }
     };
@@ -83,7 +82,7 @@ pub(crate) async fn serve(
     let since = *changes.borrow();
     let watch = Watch {
         beat: beat(),
-        look: every(LOOK),
+        look: every(RENDER_INTERVAL),
         view: context.views.of((page, session)),
         context,
         request,
@@ -92,9 +91,9 @@ pub(crate) async fn serve(
         since,
         seen,
         stage: Stage::Greeting,
-        _places: places,
+        _permits: permits,
     };
-    if watch.look(GAP).await.is_err() {
+    if watch.look(MIN_INTERVAL).await.is_err() {
         // The failed look may be another stream's. Rendering again gives this client the status, and the log the cause.
         render(page, &watch.context, &watch.request).await?;
     }
@@ -119,7 +118,7 @@ struct Watch {
     stage: Stage,
     beat: Interval,
     look: Interval,
-    _places: Vec<Place>,
+    _permits: Vec<StreamPermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,7 +127,7 @@ enum Stage {
     /// The content may have changed since the page was loaded.
     Comparing,
     Watching,
-    Over,
+    Ended,
 }
 
 impl Watch {
@@ -141,17 +140,17 @@ impl Watch {
     /// Waits for the next event. Returns `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let mut max_age = RECENT;
+            let mut max_age = MAX_SHARED_AGE;
             match self.stage {
                 Stage::Greeting => {
                     self.stage = Stage::Comparing;
-                    return Some(Bytes::from_static(COME_BACK));
+                    return Some(Bytes::from_static(RECONNECT));
                 }
                 Stage::Comparing => {
                     self.stage = Stage::Watching;
-                    max_age = GAP;
+                    max_age = MIN_INTERVAL;
                 }
-                Stage::Over => return None,
+                Stage::Ended => return None,
                 Stage::Watching => tokio::select! {
                     _ = self.beat.tick() => return Some(Bytes::from_static(b": still here\n\n")),
                     _ = self.look.tick() => {}
@@ -170,7 +169,7 @@ impl Watch {
                 // Server errors are temporary; the next look retries.
                 Err(status) if status.is_server_error() => {}
                 Err(_) => {
-                    self.stage = Stage::Over;
+                    self.stage = Stage::Ended;
                     return Some(Bytes::from_static(b"event: ended\ndata:\n\n"));
                 }
             }

@@ -90,7 +90,7 @@ pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpRes
 
 /// Responds with a page that the script keeps live.
 pub(crate) fn live(page: &str) -> HttpResponse {
-    response(StatusCode::OK, asset::written_into(page))
+    response(StatusCode::OK, asset::with_fingerprint(page))
 }
 
 fn response(status: StatusCode, body: String) -> HttpResponse {

@@ -15,9 +15,9 @@ use tokio::{
 };
 
 /// Minimum time between two renderings of a view, however many changes occur.
-pub(crate) const GAP: Duration = Duration::from_millis(250);
+pub(crate) const MIN_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of views above which those without a stream are removed.
-const MANY: usize = 2000;
+const CLEANUP_ABOVE: usize = 2000;
 
 /// A page that can be live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl Views {
         if let Some(view) = views.get(&key).and_then(Weak::upgrade) {
             return view;
         }
-        if views.len() >= MANY {
+        if views.len() >= CLEANUP_ABOVE {
             views.retain(|_, view| view.strong_count() > 0);
         }
         let view = Arc::new(View::default());
@@ -94,14 +94,14 @@ pub(crate) struct Shown {
 
 impl Shown {
     fn of(page: &str) -> Self {
-        let fingerprint = asset::of(page);
+        let fingerprint = asset::live_fingerprint(page);
         Self { event: format!("event: change\ndata: {fingerprint}\n\n").into(), fingerprint }
     }
 }
 
 impl View {
     /// Returns what the page shows after change number `since`, at most `max_age` ago. Renders it only if no other
-    /// stream has done so recently enough, and not before [`GAP`] has passed since the last rendering.
+    /// stream has done so recently enough, and not before [`MIN_INTERVAL`] has passed since the last rendering.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl View {
             if look.change >= since && look.begun.elapsed() <= max_age {
                 return look.shown.clone();
             }
-            let due = look.begun + GAP;
+            let due = look.begun + MIN_INTERVAL;
             if due <= Instant::now() {
                 break last;
             }

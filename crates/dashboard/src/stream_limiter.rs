@@ -9,11 +9,11 @@ use std::{
 };
 
 /// `Retry-After` of refused streams.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// What a stream is counted against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Share {
+pub(crate) enum LimitKey {
     /// All streams of the listener.
     Total,
     /// The streams of one client address.
@@ -22,10 +22,10 @@ pub(crate) enum Share {
     User(UserId),
 }
 
-impl Share {
+impl LimitKey {
     /// Returns the limit. An address may be shared by a whole office. A user needs one stream per window: hidden tabs
     /// have none.
-    const fn places(self) -> usize {
+    const fn limit(self) -> usize {
         match self {
             Self::Total => 1000,
             Self::Address(_) => 100,
@@ -34,40 +34,40 @@ impl Share {
     }
 }
 
-/// The number of open streams by share.
+/// The number of open streams by key.
 #[derive(Debug, Default)]
-pub(crate) struct Places(Mutex<HashMap<Share, usize>>);
+pub(crate) struct StreamLimiter(Mutex<HashMap<LimitKey, usize>>);
 
-impl Places {
-    /// Counts a stream against this share until the result is dropped. Returns [`ApiError::Overloaded`] at the limit.
-    pub(crate) fn take(self: &Arc<Self>, share: Share) -> Result<Place, ApiError> {
-        let mut taken = self.taken();
-        let count = taken.get(&share).copied().unwrap_or_default();
-        if count >= share.places() {
-            return Err(ApiError::Overloaded(TRY_AGAIN));
+impl StreamLimiter {
+    /// Counts a stream against this key until the result is dropped. Returns [`ApiError::Overloaded`] at the limit.
+    pub(crate) fn acquire(self: &Arc<Self>, key: LimitKey) -> Result<StreamPermit, ApiError> {
+        let mut open = self.open();
+        let count = open.get(&key).copied().unwrap_or_default();
+        if count >= key.limit() {
+            return Err(ApiError::Overloaded(RETRY_AFTER));
         }
-        taken.insert(share, count + 1);
-        Ok(Place { places: Arc::clone(self), share })
+        open.insert(key, count + 1);
+        Ok(StreamPermit { limiter: Arc::clone(self), key })
     }
 
-    fn taken(&self) -> MutexGuard<'_, HashMap<Share, usize>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<LimitKey, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A counted stream, released on drop.
 #[derive(Debug)]
-pub(crate) struct Place {
-    places: Arc<Places>,
-    share: Share,
+pub(crate) struct StreamPermit {
+    limiter: Arc<StreamLimiter>,
+    key: LimitKey,
 }
 
-impl Drop for Place {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
-        match taken.get_mut(&self.share) {
+        let mut open = self.limiter.open();
+        match open.get_mut(&self.key) {
             Some(count) if *count > 1 => *count -= 1,
-            Some(_) | None => drop(taken.remove(&self.share)),
+            Some(_) | None => drop(open.remove(&self.key)),
         }
     }
 }
