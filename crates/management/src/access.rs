@@ -1,6 +1,6 @@
 //! The keys of the management API and their scopes.
 
-use crate::guesses::Guesses;
+use crate::key_attempts::KeyAttemptLimiter;
 use actix_web::{
     HttpMessage as _, HttpRequest,
     http::header::{AUTHORIZATION, HeaderMap},
@@ -136,12 +136,12 @@ impl ManagementKeys {
 pub(crate) struct Access {
     keys: ManagementKeys,
     proxies: TrustedProxies,
-    guesses: Arc<Guesses>,
+    attempts: Arc<KeyAttemptLimiter>,
 }
 
 impl Access {
     pub(crate) fn new(keys: ManagementKeys, proxies: TrustedProxies) -> Self {
-        Self { keys, proxies, guesses: Arc::new(Guesses::new()) }
+        Self { keys, proxies, attempts: Arc::new(KeyAttemptLimiter::new()) }
     }
 
     /// Accepts a request with a valid key, and stores the key holder in it. A client that sent too many wrong keys may
@@ -152,18 +152,18 @@ impl Access {
             self.keys.check(headers, |_| true)?.attach(request);
             return Ok(());
         };
-        let limited = self.guesses.check(client);
-        let is_open = |key: &KeyName| limited.is_ok() || self.guesses.has_used(client, key);
+        let limited = self.attempts.check(client);
+        let is_open = |key: &KeyName| limited.is_ok() || self.attempts.has_used(client, key);
         match self.keys.check(headers, is_open) {
             Ok(bearer) => {
-                self.guesses.right(client, &bearer.name);
+                self.attempts.record_valid(client, &bearer.name);
                 bearer.attach(request);
                 Ok(())
             }
             Err(error) => {
                 limited?;
                 if matches!(error, ApiError::KeyInvalid) {
-                    self.guesses.wrong(client);
+                    self.attempts.record_wrong(client);
                 }
                 Err(error)
             }

@@ -2,7 +2,7 @@
 
 use crate::{
     access::{Access, Bearer, ManagementKeys, Scope},
-    change_stream::STREAMS,
+    change_stream::MAX_STREAMS,
     context::{ManagementContext, ManagementUseCases, Readiness},
     document::document,
     routes::{is_open, routes},
@@ -71,7 +71,7 @@ impl ManagementApi {
         });
         let metrics = vec![shell.metrics()];
         let storage_limiter = Arc::default();
-        let streams = Arc::new(Semaphore::new(STREAMS));
+        let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let context = ManagementContext {
             use_cases,
             readiness,

@@ -26,9 +26,9 @@ use std::{collections::BTreeSet, convert::Infallible, fmt::Write as _, time::Dur
 use tokio::{sync::OwnedSemaphorePermit, time::Interval};
 
 /// Maximum number of concurrent streams. Other requests are still served.
-pub(crate) const STREAMS: usize = 1500;
+pub(crate) const MAX_STREAMS: usize = 1500;
 /// `Retry-After` of rejected streams.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Watch changes as they happen
@@ -65,11 +65,11 @@ pub(crate) async fn watch(
         return Ok(response.finish());
     }
     let mut closing = shell.closing().boxed_local();
-    let place = context.streams.clone().try_acquire_owned().ok();
+    let permit = context.streams.clone().try_acquire_owned().ok();
     // During a shutdown the stream would only be closed again.
-    let place = place.filter(|_| (&mut closing).now_or_never().is_none());
+    let permit = permit.filter(|_| (&mut closing).now_or_never().is_none());
     let stream = ChangeStream {
-        _place: place.ok_or(ApiError::Overloaded(TRY_AGAIN))?,
+        _permit: permit.ok_or(ApiError::Overloaded(RETRY_AFTER))?,
         watch: context.use_cases.watch_changes.after(position),
         kinds,
         beat: beat(),
@@ -124,7 +124,7 @@ struct ChangeStream {
     beat: Interval,
     /// Resolves when the listener begins to shut down.
     closing: LocalBoxFuture<'static, ()>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl ChangeStream {
@@ -136,7 +136,7 @@ impl ChangeStream {
                 // Pending changes are sent before the stream ends.
                 biased;
                 // On an error the stream ends; the client reconnects and continues from its position.
-                heard = self.watch.next() => self.write(heard.ok()?, &mut blocks),
+                received = self.watch.next() => self.write(received.ok()?, &mut blocks),
                 () = &mut self.closing => return None,
                 _ = self.beat.tick() => blocks.push_str(":\n\n"),
             }
@@ -144,9 +144,9 @@ impl ChangeStream {
         Some(blocks)
     }
 
-    fn write(&self, heard: WatchEvent, blocks: &mut String) {
+    fn write(&self, received: WatchEvent, blocks: &mut String) {
         // Writing to a string cannot fail.
-        let _ = match heard {
+        let _ = match received {
             WatchEvent::Beginning(Revision(id)) => write!(blocks, "id: {id}\n\n"),
             WatchEvent::Reset(Revision(id)) => write!(blocks, "id: {id}\nevent: reset\ndata: {{}}\n\n"),
             WatchEvent::Changes(changes) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Timeout of the readiness check.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Check that the process is alive
 #[utoipa::path(
@@ -30,7 +30,7 @@ pub(crate) async fn ready(
     context: web::Data<ManagementContext>,
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
-    match timeout(PATIENCE, context.readiness.check()).await {
+    match timeout(READINESS_TIMEOUT, context.readiness.check()).await {
         Ok(Ok(())) => answer("Ready for traffic.", Nothing {}),
         Ok(Err(why)) => Err(ApiError::NotReady(why)),
         Err(_) => Err(ApiError::NotReady("no answer in time".to_owned())),

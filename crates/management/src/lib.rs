@@ -6,7 +6,7 @@
 //!
 //! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `guesses`, `access` | rate limit of wrong keys; keys and scopes |
+//! | `key_attempts`, `access` | rate limit of wrong keys; keys and scopes |
 //! | `context` | context of the handlers |
 //! | `request`, `query`, `replace` | parsing requests |
 //! | `change` | what every change does: audit, deadline, response |
@@ -29,8 +29,8 @@ mod clusters;
 mod context;
 mod document;
 mod explanation;
-mod guesses;
 mod health;
+mod key_attempts;
 mod keyed_records;
 mod live_session;
 mod query;

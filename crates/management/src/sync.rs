@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// Idle timeout of the stream. Time in which the store applies backpressure does not count.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn resource(path: &'static str) -> Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
@@ -68,7 +68,7 @@ pub(crate) async fn sync(
 async fn deliver(mut body: web::Payload, mut lines: Lines, sender: RecordSender) -> Result<(), ApiError> {
     loop {
         let next = tokio::select! {
-            next = timeout(IDLE, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
+            next = timeout(IDLE_TIMEOUT, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
             () = sender.closed() => return Ok(()),
         };
         let Some(chunk) = next else { break };

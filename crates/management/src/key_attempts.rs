@@ -18,10 +18,10 @@ const MAX_CLIENTS: usize = 10_000;
 
 /// Counts the wrong keys of each client, and remembers the valid keys it sent.
 #[derive(Debug)]
-pub(crate) struct Guesses(Mutex<GuessCounts>);
+pub(crate) struct KeyAttemptLimiter(Mutex<AttemptCounts>);
 
 #[derive(Debug)]
-struct GuessCounts {
+struct AttemptCounts {
     /// Start of the current window.
     since: Instant,
     /// Wrong keys in the current window; `None` counts all untracked clients.
@@ -30,9 +30,13 @@ struct GuessCounts {
     known: HashMap<(Client, KeyName), Instant>,
 }
 
-impl Guesses {
+impl KeyAttemptLimiter {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(GuessCounts { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }))
+        Self(Mutex::new(AttemptCounts {
+            since: Instant::now(),
+            wrong: HashMap::new(),
+            known: HashMap::new(),
+        }))
     }
 
     /// Returns [`ApiError::RateLimited`] for a client that sent too many wrong keys. Its next key must only be compared
@@ -54,14 +58,14 @@ impl Guesses {
     }
 
     /// Counts a wrong key.
-    pub(crate) fn wrong(&self, client: Client) {
+    pub(crate) fn record_wrong(&self, client: Client) {
         let mut counts = self.counts(Instant::now());
         let bucket = counts.bucket_of(client);
         *counts.wrong.entry(bucket).or_default() += 1;
     }
 
     /// Remembers the use of a valid key.
-    pub(crate) fn right(&self, client: Client, key: &KeyName) {
+    pub(crate) fn record_valid(&self, client: Client, key: &KeyName) {
         let now = Instant::now();
         let known = &mut self.counts(now).known;
         let use_of_key = (client, key.clone());
@@ -74,7 +78,7 @@ impl Guesses {
     }
 
     /// Locks the counts, and starts a new window if the last has ended.
-    fn counts(&self, now: Instant) -> MutexGuard<'_, GuessCounts> {
+    fn counts(&self, now: Instant) -> MutexGuard<'_, AttemptCounts> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now - counts.since >= WINDOW {
             counts.since = now;
@@ -84,7 +88,7 @@ impl Guesses {
     }
 }
 
-impl GuessCounts {
+impl AttemptCounts {
     fn bucket_of(&self, client: Client) -> Option<Client> {
         let tracked = self.wrong.len() < MAX_CLIENTS || self.wrong.contains_key(&Some(client));
         tracked.then_some(client)
@@ -105,27 +109,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn clients_beyond_number_share_what_is_left() {
-        let guesses = Guesses::new();
+        let attempts = KeyAttemptLimiter::new();
         for number in 0..2 * MAX_CLIENTS as u32 {
-            guesses.wrong(client(number));
+            attempts.record_wrong(client(number));
         }
-        assert_eq!(guesses.counts(Instant::now()).wrong.len(), MAX_CLIENTS + 1);
-        assert!(guesses.check(client(0)).is_ok(), "one wrong key is no reason");
-        assert!(guesses.check(client(u32::MAX)).is_err(), "of those beyond nobody knows who they are");
+        assert_eq!(attempts.counts(Instant::now()).wrong.len(), MAX_CLIENTS + 1);
+        assert!(attempts.check(client(0)).is_ok(), "one wrong key is no reason");
+        assert!(attempts.check(client(u32::MAX)).is_err(), "of those beyond nobody knows who they are");
         tokio::time::advance(WINDOW).await;
-        assert!(guesses.check(client(u32::MAX)).is_ok());
-        assert_eq!(guesses.counts(Instant::now()).wrong.len(), 0);
+        assert!(attempts.check(client(u32::MAX)).is_ok());
+        assert_eq!(attempts.counts(Instant::now()).wrong.len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_who_are_no_longer_known_make_room() {
-        let (guesses, key) = (Guesses::new(), KeyName::of_management_key());
+        let (attempts, key) = (KeyAttemptLimiter::new(), KeyName::of_management_key());
         for number in 0..MAX_CLIENTS as u32 + 100 {
-            guesses.right(client(number), &key);
+            attempts.record_valid(client(number), &key);
         }
-        assert_eq!(guesses.counts(Instant::now()).known.len(), MAX_CLIENTS);
+        assert_eq!(attempts.counts(Instant::now()).known.len(), MAX_CLIENTS);
         tokio::time::advance(KNOWN_FOR).await;
-        guesses.right(client(u32::MAX), &key);
-        assert_eq!(guesses.counts(Instant::now()).known.len(), 1);
+        attempts.record_valid(client(u32::MAX), &key);
+        assert_eq!(attempts.counts(Instant::now()).known.len(), 1);
     }
 }
