@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_is_of_the_live_part_and_nothing_else() {
+    fn fingerprints_cover_only_the_live_region() {
         let page = |before: &str, live: &str| format!("{before}{BEGIN}{live}{END} after");
         assert_eq!(live_fingerprint(&page("one", "same")), live_fingerprint(&page("two", "same")));
         assert_ne!(live_fingerprint(&page("one", "this")), live_fingerprint(&page("one", "that")));

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_things_are_read_at_a_glance() {
+    fn formats_counts_with_plural_and_separators() {
         for (count, expected) in [
             (0, "0 members"),
             (1, "1 member"),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_of_an_https_site_is_bound_to_its_host() {
+    fn https_cookies_are_bound_to_their_host() {
         let set = |site| cookie(site).set("x", Duration::from_secs(60)).unwrap();
         assert_eq!(
             set("https://dashboard.example"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_found_among_others() {
+    fn finds_a_cookie_among_others() {
         let read = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.append(COOKIE, HeaderValue::from_static(value));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_good_for_its_text_and_purpose_under_any_key_of_the_ring() {
+    fn verifies_signatures_of_any_key_in_the_ring() {
         let old = SigningKeys::new(&key(1), &[]);
         let signature = old.first().sign("form", "text");
         assert_eq!(signature.len(), 43);

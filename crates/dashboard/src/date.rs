@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_read_as_calendars_have_them() {
+    fn formats_calendar_dates() {
         for (seconds, machine, human) in [
             (0, "1970-01-01T00:00:00Z", "1 January 1970, 00:00 UTC"),
             (951_782_399, "2000-02-28T23:59:59Z", "28 February 2000, 23:59 UTC"),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_says_no_more_than_matters() {
+    fn rounds_distances_to_their_largest_unit() {
         let distance = |date, now| Date::of(at(date), at(now)).distance;
         assert_eq!(distance(1000, 1059), "just now");
         assert_eq!(distance(1000, 1121), "2 minutes ago");

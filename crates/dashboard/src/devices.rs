@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_and_systems_are_told_apart() {
+    fn recognises_browsers_and_systems() {
         for (sent, expected) in [
             (
                 "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",

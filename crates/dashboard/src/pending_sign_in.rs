@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_kept_brings_back_state_verifier_and_path_even_after_a_change_of_keys() {
+    fn resumes_a_sign_in_after_key_rotation() {
         let (pending, kept) = begun();
         for ring in [keys(1, &[]), keys(2, &[1])] {
             let resumed = PendingSignIn::resume(&ring, &kept, at(1599)).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verifier_fits_the_challenge_and_is_in_nothing_that_leaves() {
+    fn the_cookie_does_not_contain_the_verifier() {
         let (pending, kept) = begun();
         let verifier = pending.verifier().unwrap();
         assert_eq!(pending.challenge(), URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose())));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_forged_or_signed_by_another_key_is_nothing() {
+    fn rejects_expired_and_forged_cookies() {
         let (_, kept) = begun();
         assert!(PendingSignIn::resume(&keys(1, &[]), &kept, at(1600)).is_none());
         assert!(PendingSignIn::resume(&keys(2, &[]), &kept, at(1000)).is_none());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_of_this_site_are_gone_back_to() {
+    fn accepts_only_return_paths_of_this_site() {
         for ours in ["/guilds", "/guilds/123", "/my-data", "/team"] {
             assert_eq!(ReturnPath::of(Some(ours)).as_str(), ours);
         }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pictures_of_the_platform_are_shown() {
+    fn shows_only_pictures_of_the_platform() {
         let pictures = Pictures::at(&"https://cdn.example/base".parse().unwrap());
         assert_eq!(pictures.origin(), "https://cdn.example");
         let shown = |url| pictures.picture(url, "Night Owl").url.is_some();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn initials_are_letters_of_the_first_words() {
+    fn takes_initials_from_the_first_two_words() {
         for (name, expected) in
             [("Night Owl", "NO"), ("one two three", "OT"), ("éclair", "É"), ("<b> 7up", "B7"), ("…", "?")]
         {

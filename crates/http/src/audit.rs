@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_short_and_plain() {
+    fn accepts_only_short_plain_key_names() {
         for name in ["bot", "Monitoring_2-b", &"x".repeat(64)] {
             assert_eq!(name.parse::<KeyName>().unwrap().as_str(), name);
         }

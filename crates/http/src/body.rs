@@ -82,7 +82,7 @@ mod tests {
     use tokio::time::Instant;
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_never_comes_is_not_waited_for_without_end() {
+    async fn times_out_a_body_that_never_arrives() {
         let never: BoxedPayloadStream = Box::pin(stream::pending());
         let payload = Payload::Stream { payload: never };
         let begun = Instant::now();

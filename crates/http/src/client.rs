@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_of_trusted_proxies_counts() {
+    fn trusts_forwarded_addresses_of_trusted_proxies_only() {
         assert_eq!(client("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
         assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(client("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_ipv6_network_is_one_client() {
+    fn counts_an_ipv6_network_as_one_client() {
         assert_eq!(client("2001:db8:1:2:3:4:5:6", &[]), "2001:db8:1:2::");
         assert_eq!(client("10.0.0.1", &["2001:db8:1:2::ffff"]), "2001:db8:1:2::");
         assert_ne!(client("2001:db8:1:3::1", &[]), client("2001:db8:1:2::1", &[]));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_crowd_is_let_in_up_to_a_limit() {
+    async fn admits_a_burst_up_to_the_limit() {
         let limiter = ConcurrencyLimiter::default();
         let mut crowd = acquire_each(&limiter, 0..MAX_BURST + 1);
         assert_eq!(crowd.len(), MAX_BURST);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_queue_that_stays_long_is_shortened() {
+    async fn lowers_the_limit_under_sustained_overload() {
         let limiter = ConcurrencyLimiter::default();
         let mut queue = acquire_each(&limiter, 0..MAX_OVERLOADED + 1);
         advance(MAX_BURST_DURATION / 2).await;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_client_takes_the_places_of_others() {
+    async fn limits_the_share_of_one_client() {
         let limiter = ConcurrencyLimiter::default();
         let mut one = flood(&limiter, client(1));
         assert_eq!(one.len(), MAX_BURST / 2);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn however_many_flood_it_a_place_is_left() {
+    async fn leaves_a_permit_for_the_next_client() {
         let limiter = ConcurrencyLimiter::default();
         let floods: Vec<_> = (1..=9).map(|number| flood(&limiter, client(number))).collect();
         assert!(floods.iter().all(|flood| !flood.is_empty()));

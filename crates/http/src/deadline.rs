@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_too_many_who_wait_the_last_are_turned_away_at_once() {
+    async fn rejects_work_beyond_the_limit_at_once() {
         let limiter = ConcurrencyLimiter::default();
         let request = request();
         let crowd: Vec<_> = iter::from_fn(|| limiter.acquire(None).ok()).collect();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_floods_a_gate_leaves_places_to_those_behind_the_same_proxy() {
+    async fn limits_each_client_behind_a_proxy_by_itself() {
         let request_of = |client: &'static str| {
             TestRequest::default()
                 .app_data(TrustedProxies::new(|address| address.is_loopback()))
@@ -153,7 +153,7 @@ mod tests {
 
     /// A timer would panic here, outside of a runtime.
     #[test]
-    fn what_is_there_at_once_needs_no_timer() {
+    fn ready_work_needs_no_timer() {
         let done =
             within_storage(&ConcurrencyLimiter::default(), &request(), async { Ok::<_, StoreError>(7) })
                 .now_or_never();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_takes_longer_than_it_may_is_not_waited_for() {
+    async fn times_out_work_that_takes_too_long() {
         let late = within_storage(&ConcurrencyLimiter::default(), &request(), pending()).await;
         assert_eq!(word(late), Some("storage_unavailable"));
     }

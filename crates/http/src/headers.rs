@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_spellings_of_each_name_agree() {
+    fn shown_header_names_match_the_wire_names() {
         for (header, spelled) in [
             (IDP_CODE, name::IDP_CODE),
             (IDP_CODE_VERIFIER, name::IDP_CODE_VERIFIER),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_missing_when_absent_or_empty_and_invalid_when_repeated_or_not_printable() {
+    fn distinguishes_missing_from_invalid_tokens() {
         let word = |values: &[&[u8]]| {
             token(&with(values, &TOKEN)).map_err(|error| error.problem().word).map(str::len)
         };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_is_optional_but_never_malformed() {
+    fn a_verifier_is_optional_but_must_be_well_formed() {
         let word = |values: &[&[u8]]| {
             code_verifier(&with(values, &IDP_CODE_VERIFIER))
                 .map(|found| found.is_some())
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_sending_is_plain_decimal_seconds_or_nothing() {
+    fn parses_sent_epoch_as_plain_decimal_seconds() {
         let read = |value: &[u8]| sent_epoch(&with(&[value], &SENT_EPOCH));
         assert_eq!(read(b"1700000000"), Some(1_700_000_000.0));
         assert_eq!(read(b"1700000000.25"), Some(1_700_000_000.25));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origins_are_accepted_only_as_browsers_spell_them() {
+    fn accepts_origins_only_as_browsers_send_them() {
         for good in [
             "https://a.example",
             "http://localhost:3000",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_answers_exact_origins_and_keeps_its_default_for_requests_without_one() {
+    fn selects_redirects_by_exact_origin() {
         let origin = |text: &str| text.parse::<Origin>().unwrap();
         let address = |text: &str| text.parse::<WebUrl>().unwrap();
         let table = HashMap::from([(origin("https://a.example"), address("https://a.example/back"))]);

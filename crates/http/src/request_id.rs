@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_name_is_kept_and_anything_else_is_replaced() {
+    fn keeps_well_formed_ids_and_replaces_others() {
         let made = "07".repeat(16);
         assert_eq!(id(&[b"A-z_0.9"]), "A-z_0.9");
         assert_eq!(id(&[&[b'x'; 64]]), "x".repeat(64));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_ours_is_its_random_bytes_in_hexadecimal() {
+    fn generated_ids_are_random_bytes_in_hexadecimal() {
         let made = RequestId::of(&HeaderMap::new(), &Counting);
         assert_eq!(made.as_str(), "00112233445566778899aabbccddeeff");
         assert_eq!(made.to_header(), made.as_str());

@@ -180,7 +180,7 @@ mod tests {
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
     #[test]
-    fn the_end_of_a_certificate_is_read_in_both_spellings() {
+    fn reads_expiry_as_utc_time_and_generalized_time() {
         for ((year, month, day), seconds) in [
             ((2024, 2, 29), 1_709_164_800),
             ((2026, 11, 16), 1_794_787_200),

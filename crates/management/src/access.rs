@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn any_of_the_keys_opens_and_nothing_else() {
+    fn accepts_any_configured_key_only() {
         let keys = keys(&["first", "second", "drítte", ""]);
         for sent in [&b"Bearer first"[..], b"bearer second", b"Bearer  first", "BEARER drítte".as_bytes()] {
             assert_eq!(checked(&keys, &[sent]), Ok("management.key".to_owned()));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_exchanged_in_every_clone_and_keeps_its_name() {
+    fn exchanges_a_key_in_every_clone() {
         let keys = keys(&["everything"]).with([scoped("bot", "one"), scoped("other", "two")]);
         let clone = keys.clone();
         let bot = "bot".parse().unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_another_name_has_is_not_taken() {
+    fn refuses_a_key_of_another_name() {
         let keys = keys(&["everything"]).with([scoped("bot", "one"), scoped("other", "two")]);
         let bot = "bot".parse().unwrap();
         for (key, name) in [("two", "other"), ("everything", "management.key")] {

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clients_beyond_number_share_what_is_left() {
+    async fn untracked_clients_share_one_count() {
         let attempts = KeyAttemptLimiter::new();
         for number in 0..2 * MAX_CLIENTS as u32 {
             attempts.record_wrong(client(number));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_who_are_no_longer_known_make_room() {
+    async fn expired_key_uses_make_room() {
         let (attempts, key) = (KeyAttemptLimiter::new(), KeyName::of_management_key());
         for number in 0..MAX_CLIENTS as u32 + 100 {
             attempts.record_valid(client(number), &key);

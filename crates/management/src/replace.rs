@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_named_one_by_one_or_all_at_once() {
+    fn parses_a_list_of_kinds_or_all() {
         assert_eq!(replacement("").unwrap(), Replace::default());
         for query in ["replace=guilds,plus", "replace=plus%2Cguilds", "replace=plus,guilds,plus"] {
             assert_eq!(replacement(query).unwrap().kinds, [Kind::Guild, Kind::Subscription].into());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_is_named_with_its_count() {
+    fn requires_shard_and_shards_together() {
         assert_eq!(replacement("replace=all&shard=1&shards=2").unwrap().shard, ShardSlice::new(1, 2));
         for (query, wrong) in [
             ("shard=1", "shards"),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 #[actix_web::test]
-async fn each_device_is_listed_with_its_times_and_this_one_is_marked() {
+async fn lists_devices_and_marks_the_current_one() {
     let site = Site::new().await;
     let old = Browser::signed_in(&site, 1, vec![]).await;
     site.memory.clock.advance(Duration::from_secs(2 * 3600));
@@ -26,7 +26,7 @@ async fn each_device_is_listed_with_its_times_and_this_one_is_marked() {
 }
 
 #[actix_web::test]
-async fn another_device_can_be_ended_and_this_one_stays() {
+async fn ends_another_device_only() {
     let site = Site::new().await;
     let phone = Browser::signed_in(&site, 1, vec![]).await;
     let desk = Browser::signed_in(&site, 1, vec![]).await;
@@ -43,7 +43,7 @@ async fn another_device_can_be_ended_and_this_one_stays() {
 }
 
 #[actix_web::test]
-async fn nobody_ends_the_session_of_someone_else() {
+async fn cannot_end_the_session_of_another_user() {
     let site = Site::new().await;
     let one = Browser::signed_in(&site, 1, vec![]).await;
     let other = Browser::signed_in(&site, 2, vec![]).await;
@@ -56,7 +56,7 @@ async fn nobody_ends_the_session_of_someone_else() {
 }
 
 #[actix_web::test]
-async fn ending_this_device_or_all_goes_home_signed_out() {
+async fn ending_this_or_all_devices_signs_out() {
     let site = Site::new().await;
     let phone = Browser::signed_in(&site, 1, vec![]).await;
     let desk = Browser::signed_in(&site, 1, vec![]).await;
@@ -75,7 +75,7 @@ async fn ending_this_device_or_all_goes_home_signed_out() {
 }
 
 #[actix_web::test]
-async fn a_device_is_shown_by_its_browser_and_system() {
+async fn shows_devices_by_browser_and_system() {
     let site = Site::new().await;
     let browser = Browser::of(&site);
     site.memory.identity.put_user(a_user(1), vec![]);
@@ -103,7 +103,7 @@ async fn populate(site: &Site) {
 }
 
 #[actix_web::test]
-async fn the_page_says_how_much_there_is_and_offers_to_take_it_away_or_forget_it() {
+async fn summarises_stored_data_with_its_actions() {
     let site = Site::new().await;
     populate(&site).await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7), an_ownership(8)]).await;
@@ -125,7 +125,7 @@ async fn the_page_says_how_much_there_is_and_offers_to_take_it_away_or_forget_it
 }
 
 #[actix_web::test]
-async fn the_download_is_the_users_own_and_has_no_token() {
+async fn the_export_is_the_users_own_without_tokens() {
     let site = Site::new().await;
     populate(&site).await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
@@ -145,7 +145,7 @@ async fn the_download_is_the_users_own_and_has_no_token() {
 }
 
 #[actix_web::test]
-async fn forgetting_asks_a_second_time_and_says_what_goes_and_what_returns() {
+async fn forgetting_asks_for_confirmation() {
     let site = Site::new().await;
     populate(&site).await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
@@ -165,7 +165,7 @@ async fn forgetting_asks_a_second_time_and_says_what_goes_and_what_returns() {
 const FORMS: [&str; 4] = ["/sign-out", "/devices/end", "/devices/end-all", "/my-data/forget"];
 
 #[actix_web::test]
-async fn a_form_of_another_site_or_without_our_token_changes_nothing() {
+async fn rejects_cross_site_forms() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let token = browser.form_token().await;
@@ -195,7 +195,7 @@ async fn a_form_of_another_site_or_without_our_token_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn a_form_after_the_session_has_ended_says_so() {
+async fn a_form_of_an_ended_session_reports_it() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let token = browser.form_token().await;
@@ -208,7 +208,7 @@ async fn a_form_after_the_session_has_ended_says_so() {
 }
 
 #[actix_web::test]
-async fn a_form_that_is_too_large_is_refused() {
+async fn rejects_a_large_form() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let answer = browser.post("/sign-out", &[("token", &"x".repeat(1001))]).await;
@@ -216,7 +216,7 @@ async fn a_form_that_is_too_large_is_refused() {
 }
 
 #[actix_web::test]
-async fn signing_out_ends_the_session_and_goes_home() {
+async fn sign_out_ends_the_session_and_redirects_home() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let kept = browser.cookies.borrow().clone();

@@ -6,7 +6,7 @@ use companion_domain::port::StoreErrorKind;
 use companion_testkit::api::service::Fault;
 
 #[actix_web::test]
-async fn every_answer_forbids_foreign_scripts_frames_and_foreign_pictures() {
+async fn every_response_has_security_headers() {
     let site = Site::new().await;
     for path in ["/", "/team", "/status", "/nowhere", "/sign-in", "/guilds", "/callback"] {
         let answer = site.get(path).await;
@@ -32,7 +32,7 @@ async fn every_answer_forbids_foreign_scripts_frames_and_foreign_pictures() {
 }
 
 #[actix_web::test]
-async fn pages_of_a_listener_with_tls_keep_browsers_to_it() {
+async fn sends_hsts_with_tls() {
     let site = Site::with(|settings| settings.tls = true).await;
     for path in ["/", "/nowhere", "/guilds"] {
         assert_eq!(site.get(path).await.header("strict-transport-security"), "max-age=31536000", "{path}");
@@ -40,7 +40,7 @@ async fn pages_of_a_listener_with_tls_keep_browsers_to_it() {
 }
 
 #[actix_web::test]
-async fn style_icon_and_script_are_named_by_their_content_and_kept_for_ever() {
+async fn assets_are_content_addressed_and_immutable() {
     let site = Site::new().await;
     let page = html(&site.get("/").await);
     for (before, media_type) in [
@@ -60,14 +60,14 @@ async fn style_icon_and_script_are_named_by_their_content_and_kept_for_ever() {
 }
 
 #[actix_web::test]
-async fn scripts_of_other_sites_may_not_read_pages() {
+async fn pages_allow_no_cross_origin_reads() {
     let site = Site::new().await;
     let request = TestRequest::get().uri("/").insert_header(("Origin", "https://evil.example"));
     assert_eq!(site.send(request).await.header("access-control-allow-origin"), "");
 }
 
 #[actix_web::test]
-async fn a_page_that_is_not_there_is_a_page_with_a_way_on() {
+async fn unknown_paths_get_an_error_page() {
     let site = Site::new().await;
     let answer = site.get("/nowhere").await;
     assert_eq!((answer.status, answer.header("content-type")), (404, "text/html; charset=utf-8"));
@@ -78,14 +78,14 @@ async fn a_page_that_is_not_there_is_a_page_with_a_way_on() {
 }
 
 #[actix_web::test]
-async fn a_method_that_a_page_does_not_know_is_refused_with_those_that_it_does() {
+async fn wrong_methods_are_405_with_allow() {
     let site = Site::new().await;
     let answer = site.send(TestRequest::post().uri("/team")).await;
     assert_eq!((answer.status, answer.header("allow")), (405, "GET, HEAD, OPTIONS"));
 }
 
 #[actix_web::test]
-async fn a_store_that_fails_is_said_with_when_to_try_again_and_how_to_report_it() {
+async fn store_failures_get_an_error_page() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
@@ -103,7 +103,7 @@ async fn a_store_that_fails_is_said_with_when_to_try_again_and_how_to_report_it(
 }
 
 #[actix_web::test]
-async fn a_panic_is_a_page_too() {
+async fn panics_get_an_error_page() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     site.store.set(Some(Fault::Panics));

@@ -83,7 +83,7 @@ async fn ask_from(
 }
 
 #[actix_web::test]
-async fn the_status_and_the_home_page_hear_of_the_bot_and_of_its_silence() {
+async fn public_pages_update_with_the_bot_status() {
     tokio::time::pause();
     for path in ["/status", "/"] {
         let site = Site::new().await;
@@ -101,7 +101,7 @@ async fn the_status_and_the_home_page_hear_of_the_bot_and_of_its_silence() {
 }
 
 #[actix_web::test]
-async fn a_page_that_is_old_when_it_begins_to_listen_is_told_at_once() {
+async fn a_stale_page_is_notified_at_once() {
     let site = Site::new().await;
     let mut events = open(&Browser::of(&site), "/status", "0123456789abcdef").await;
     events.next().await;
@@ -109,7 +109,7 @@ async fn a_page_that_is_old_when_it_begins_to_listen_is_told_at_once() {
 }
 
 #[actix_web::test]
-async fn guilds_are_told_to_those_who_run_them_and_to_nobody_else() {
+async fn guild_pages_notify_only_their_users() {
     let site = Site::new().await;
     let one = Browser::signed_in(&site, 1, vec![an_ownership(10)]).await;
     let other = Browser::signed_in(&site, 2, vec![an_ownership(20)]).await;
@@ -121,7 +121,7 @@ async fn guilds_are_told_to_those_who_run_them_and_to_nobody_else() {
 }
 
 #[actix_web::test]
-async fn a_session_that_ends_is_told_and_then_nothing_more() {
+async fn an_ended_session_ends_its_streams() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let mut events = watch(&browser, "/guilds").await;
@@ -132,7 +132,7 @@ async fn a_session_that_ends_is_told_and_then_nothing_more() {
 }
 
 #[actix_web::test]
-async fn whoever_may_not_see_a_page_does_not_hear_of_it_either() {
+async fn refuses_streams_of_forbidden_pages() {
     let site = Site::new().await;
     let guest = Browser::of(&site);
     assert_eq!(ask(&guest, "/guilds", "").await.status(), 401);
@@ -159,7 +159,7 @@ async fn fill(mut ask: impl AsyncFnMut() -> ServiceResponse<BoxBody>) -> Vec<Ser
 }
 
 #[actix_web::test]
-async fn only_so_many_pages_are_live_at_once() {
+async fn limits_live_pages_in_total() {
     let site = Site::new().await;
     let guest = Browser::of(&site);
     let mut open = fill(async || ask(&guest, "/status", "").await).await;
@@ -169,7 +169,7 @@ async fn only_so_many_pages_are_live_at_once() {
 }
 
 #[actix_web::test]
-async fn one_address_has_a_share_of_the_live_pages() {
+async fn limits_live_pages_per_address() {
     let proxy = IpAddr::from([10, 0, 0, 1]);
     let trusted = TrustedProxies::new(move |address| address == proxy);
     let site = Site::with(|settings| settings.trusted_proxies = trusted).await;
@@ -191,7 +191,7 @@ async fn one_address_has_a_share_of_the_live_pages() {
 }
 
 #[actix_web::test]
-async fn one_user_has_a_share_of_the_live_pages_over_all_sessions() {
+async fn limits_live_pages_per_user() {
     let site = Site::new().await;
     let [one, again, other] = [1, 1, 2].map(|user| (user, Browser::of(&site)));
     for (user, browser) in [&one, &again, &other] {
@@ -259,7 +259,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
 }
 
 #[actix_web::test]
-async fn streams_of_the_same_page_and_session_are_rendered_once() {
+async fn renders_once_for_streams_of_the_same_view() {
     tokio::time::pause();
     let (alone, together) = (listings_for(1).await, listings_for(16).await);
     println!("listings read to open streams and to tell them: {alone:?} for 1, {together:?} for 16");
@@ -267,7 +267,7 @@ async fn streams_of_the_same_page_and_session_are_rendered_once() {
 }
 
 #[actix_web::test]
-async fn pages_say_what_they_show_and_load_the_script_where_they_are_live() {
+async fn only_live_pages_load_the_script() {
     let site = Site::new().await;
     for (path, live) in [("/", true), ("/status", true), ("/team", false), ("/nowhere", false)] {
         let page = html(&site.get(path).await);

@@ -18,7 +18,7 @@ use companion_testkit::{
 use std::time::Duration;
 
 #[actix_web::test]
-async fn a_new_site_says_what_it_is_and_what_to_do_next() {
+async fn a_new_site_explains_the_next_steps() {
     let site = Site::new().await;
     let answer = site.get("/").await;
     assert_eq!(answer.status, 200);
@@ -36,14 +36,14 @@ async fn a_new_site_says_what_it_is_and_what_to_do_next() {
 }
 
 #[actix_web::test]
-async fn links_that_are_not_configured_are_not_there() {
+async fn omits_links_that_are_not_configured() {
     let site = Site::with(|settings| (settings.invite_url, settings.support_url) = (None, None)).await;
     let page = html(&site.get("/").await);
     assert!(!page.contains("Invite") && !page.contains("upport"), "{page}");
 }
 
 #[actix_web::test]
-async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
+async fn shows_feedback_and_bot_escaped() {
     let site = Site::new().await;
     let hostile = Feedback {
         text: "<script>alert(1)</script>".parse().unwrap(),
@@ -66,7 +66,7 @@ async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
 }
 
 #[actix_web::test]
-async fn what_everyone_may_see_comes_from_memory_and_needs_no_store() {
+async fn public_pages_need_no_store() {
     let site = Site::new().await;
     site.put(Record::Feedback(a_feedback("a", 5))).await;
     let roster = Roster::new(vec![a_team_member(4, "Engineering", 1)]).unwrap();
@@ -81,7 +81,7 @@ async fn what_everyone_may_see_comes_from_memory_and_needs_no_store() {
 }
 
 #[actix_web::test]
-async fn without_guilds_the_page_says_what_to_do_next() {
+async fn an_empty_guild_list_explains_the_next_steps() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
     let page = browser.page("/guilds").await;
@@ -94,7 +94,7 @@ async fn without_guilds_the_page_says_what_to_do_next() {
 }
 
 #[actix_web::test]
-async fn a_card_has_icon_role_plus_members_and_set_up_state() {
+async fn guild_cards_show_all_attributes() {
     let site = Site::new().await;
     let bare = Guild { icon: None, setup: false, ..a_guild(8) };
     let foreign = Guild {
@@ -130,7 +130,7 @@ async fn a_card_has_icon_role_plus_members_and_set_up_state() {
 }
 
 #[actix_web::test]
-async fn two_users_see_only_their_own() {
+async fn users_see_only_their_own_guilds() {
     let site = Site::new().await;
     for guild in [7, 8, 9] {
         site.put(Record::Guild(a_guild(guild))).await;
@@ -177,7 +177,7 @@ async fn every_permission_has_its_reason() {
 }
 
 #[actix_web::test]
-async fn a_guild_that_is_not_set_up_says_what_to_do_next() {
+async fn a_guild_without_setup_explains_the_next_steps() {
     let site = Site::new().await;
     site.put(Record::Guild(Guild { setup: false, ..a_guild(7) })).await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
@@ -186,7 +186,7 @@ async fn a_guild_that_is_not_set_up_says_what_to_do_next() {
 }
 
 #[actix_web::test]
-async fn the_team_is_shown_by_category_in_its_order() {
+async fn shows_the_team_by_category_in_order() {
     let site = Site::new().await;
     assert!(html(&site.get("/team").await).contains("has not introduced itself yet"));
     let hostile = TeamMember { role: name("<i>Lead</i>"), ..a_team_member(3, "Support & Co", 1) };
@@ -212,7 +212,7 @@ fn slow(heartbeat: Heartbeat, shard: u32) -> Heartbeat {
 }
 
 #[actix_web::test]
-async fn clusters_and_shards_are_shown_and_a_silent_one_as_silent_since_when() {
+async fn shows_clusters_and_shards_with_silent_ones_marked() {
     let site = Site::new().await;
     assert!(html(&site.get("/status").await).contains("As soon as the bot reports"));
     let now = || site.memory.clock.now();

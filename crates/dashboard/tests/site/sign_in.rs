@@ -10,7 +10,7 @@ const SESSION: &str = "__Host-companion";
 const PENDING: &str = "__Host-companion-sign-in";
 
 #[actix_web::test]
-async fn a_sign_in_goes_to_the_platform_with_state_and_a_challenge_and_comes_back_with_a_session() {
+async fn signs_in_with_state_and_pkce() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
@@ -32,7 +32,7 @@ async fn a_sign_in_goes_to_the_platform_with_state_and_a_challenge_and_comes_bac
 }
 
 #[actix_web::test]
-async fn on_loopback_without_tls_cookies_have_plain_names() {
+async fn loopback_cookies_have_plain_names() {
     let site = Site::with(|settings| settings.url = "http://127.0.0.1:8082".parse().unwrap()).await;
     let browser = Browser::of(&site);
     let answer = browser.get("/sign-in").await;
@@ -41,7 +41,7 @@ async fn on_loopback_without_tls_cookies_have_plain_names() {
 }
 
 #[actix_web::test]
-async fn a_sign_in_leads_back_to_where_one_was_going_and_never_elsewhere() {
+async fn sign_in_returns_only_to_paths_of_this_site() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     for (asked, reached) in [
@@ -62,7 +62,7 @@ async fn a_sign_in_leads_back_to_where_one_was_going_and_never_elsewhere() {
 }
 
 #[actix_web::test]
-async fn a_code_that_comes_without_the_browser_that_began_is_refused() {
+async fn refuses_a_callback_of_another_browser() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let (attacker, victim) = (Browser::of(&site), Browser::of(&site));
@@ -79,7 +79,7 @@ async fn a_code_that_comes_without_the_browser_that_began_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_sign_in_that_took_too_long_begins_anew() {
+async fn an_expired_sign_in_starts_over() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
@@ -89,7 +89,7 @@ async fn a_sign_in_that_took_too_long_begins_anew() {
 }
 
 #[actix_web::test]
-async fn whoever_declines_is_told_that_nothing_was_shared() {
+async fn declining_shows_that_nothing_was_shared() {
     let site = Site::new().await;
     let browser = Browser::of(&site);
     let told = browser.to_platform("/sign-in?return=/team").await;
@@ -104,7 +104,7 @@ async fn whoever_declines_is_told_that_nothing_was_shared() {
 }
 
 #[actix_web::test]
-async fn a_callback_that_is_loaded_again_goes_on_or_says_that_it_is_over() {
+async fn handles_a_reloaded_callback() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
@@ -125,7 +125,7 @@ async fn a_callback_that_is_loaded_again_goes_on_or_says_that_it_is_over() {
 }
 
 #[actix_web::test]
-async fn a_code_that_will_not_do_is_told_in_human_words() {
+async fn explains_refused_codes() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
@@ -146,7 +146,7 @@ async fn a_code_that_will_not_do_is_told_in_human_words() {
 }
 
 #[actix_web::test]
-async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
+async fn a_blocked_user_gets_a_page_without_a_redirect_loop() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::signed_in(&site, 1, vec![]).await;
@@ -165,7 +165,7 @@ async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
 }
 
 #[actix_web::test]
-async fn a_platform_that_limits_us_or_fails_is_told_with_when_to_try_again() {
+async fn explains_platform_failures_with_retry_after() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     for (failure, status, words) in [
@@ -186,7 +186,7 @@ async fn a_platform_that_limits_us_or_fails_is_told_with_when_to_try_again() {
 }
 
 #[actix_web::test]
-async fn without_an_application_nobody_is_sent_anywhere() {
+async fn without_an_application_sign_in_does_not_redirect() {
     let site = Site::with(|settings| settings.platform = None).await;
     let answer = site.get("/sign-in").await;
     assert_eq!(answer.status, 503);
@@ -194,7 +194,7 @@ async fn without_an_application_nobody_is_sent_anywhere() {
 }
 
 #[actix_web::test]
-async fn whoever_is_signed_in_is_not_sent_to_the_platform_again() {
+async fn signed_in_users_skip_the_platform() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let answer = browser.get("/sign-in?return=/devices").await;
@@ -202,7 +202,7 @@ async fn whoever_is_signed_in_is_not_sent_to_the_platform_again() {
 }
 
 #[actix_web::test]
-async fn a_session_that_ended_elsewhere_leads_to_the_sign_in_and_back() {
+async fn an_ended_session_leads_to_sign_in_and_back() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     site.use_cases.sessions.revoke_user(user_id(1)).await.unwrap();
@@ -220,7 +220,7 @@ async fn a_session_that_ended_elsewhere_leads_to_the_sign_in_and_back() {
 }
 
 #[actix_web::test]
-async fn refused_codes_count_against_the_same_limit_as_those_of_the_public_api() {
+async fn shares_the_refusal_limit_with_the_public_api() {
     let site = Site::new().await;
     let address = "203.0.113.9:4000".parse().unwrap();
     let mut codes = Vec::new();

@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_names_causes_only_where_there_are_any() {
+    fn chains_causes_only_if_there_are_any() {
         assert_eq!(chain(&ApiError::Internal("a torn page".into())).as_deref(), Some("a torn page"));
         assert_eq!(chain(&ApiError::SignInNotConfigured), None);
     }

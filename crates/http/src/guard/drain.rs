@@ -86,7 +86,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     #[test]
-    fn whoever_waits_for_a_stage_hears_of_it_and_of_every_later_one() {
+    fn wakes_waiters_at_their_stage_or_a_later_one() {
         let drain = Drain::default();
         let mut waiting = Box::pin(drain.clone().reached(Stage::ClosingIdle));
         assert!(waiting.as_mut().now_or_never().is_none());
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_way_back() {
+    fn stages_never_go_back() {
         let drain = Drain::default();
         drain.advance(Stage::ClosingIdle);
         drain.advance(Stage::Closing);

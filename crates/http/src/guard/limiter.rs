@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_restarts_the_time_to_read_an_answer() {
+    fn progress_restarts_the_write_timeout() {
         let limiter = TestLimiter::new(1, 1);
         let permit = limiter.admit("203.0.113.1").unwrap();
         for _ in 0..20 {
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_held_bytes_per_address() {
+    fn bounds_buffered_bytes_per_address() {
         let limiter = TestLimiter::new(1000, 1000);
         let stalled: Vec<_> = (0..256).map(|_| limiter.admit("203.0.113.1").unwrap()).collect();
         assert!(stalled.iter().all(|permit| permit.add_buffered(MAX_BUFFERED_PER_ADDRESS / 256)));
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn shrinks_the_bound_of_each_address_if_many_are_near_it() {
+    fn lowers_the_bound_per_address_under_pressure() {
         let limiter = TestLimiter::new(1000, 1000);
         let greedy: Vec<_> = (0..BUFFER_PRESSURE / MAX_BUFFERED_PER_ADDRESS)
             .map(|number| limiter.admit(&format!("203.0.113.{number}")).unwrap())

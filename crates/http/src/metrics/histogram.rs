@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bucket_counts_what_is_not_longer_than_its_end() {
+    fn buckets_are_cumulative() {
         let histogram = Histogram::default();
         for micros in [0, 250, 251, 5_000_000, 5_000_001] {
             histogram.observe(Duration::from_micros(micros));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_buckets_are_their_ends() {
+    fn bucket_labels_match_their_bounds() {
         for (micros, name) in BUCKETS {
             assert_eq!(Duration::from_micros(micros).as_secs_f64(), name.parse::<f64>().unwrap());
         }

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_of_one_name_stand_together_and_labels_are_escaped() {
+    fn groups_samples_by_name_and_escapes_labels() {
         let mut text = MetricsText::default();
         text.counter("b_total", "Counts.", &[("who", "a\"b\\c\nd"), ("x", "")], 1);
         text.gauge("a", "Line one\nand \\ two.", &[], 0.5);

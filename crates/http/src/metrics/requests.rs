@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_code_is_its_number() {
+    fn code_labels_match_their_numbers() {
         for (code, name) in CODES {
             assert_eq!(code.as_str(), name);
         }
     }
 
     #[test]
-    fn a_code_that_nobody_expects_adds_no_series() {
+    fn unexpected_codes_add_no_series() {
         let metrics = RequestMetrics::new("public", ["/"]);
         for code in [200, 299, 418, 599] {
             metrics.answered(Some("/"), StatusCode::from_u16(code).unwrap(), Duration::ZERO);

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_is_rendered_once_and_another_one_anew_though_it_says_the_same() {
+    fn renders_once_per_listing_instance() {
         let rendered = RenderedListings::new(1 << 20);
         let (one, other) = (Arc::new(Listing::default()), Arc::new(Listing::default()));
         assert_eq!(render(&rendered, &one, "first"), "first");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
+    fn stays_within_its_memory_bound() {
         let rendered = RenderedListings::new(10_000);
         for number in 1..1000 {
             let body = || Ok::<_, Infallible>(Bytes::from(vec![b'x'; 500]));

@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_status_put_together_is_what_the_serialiser_gives(
+        fn assembled_status_matches_the_serialiser(
             build in build(), bot in bot(), response in proptest::option::of(-1e12..1e12_f64), process in 0.0..1e9_f64,
         ) {
             let clock = FixedClock::default();

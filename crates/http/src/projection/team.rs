@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_knows_the_team_by_its_tag_strong_or_weak_alone_or_in_a_list() {
+    fn matches_strong_and_weak_tags_in_lists() {
         let team = RenderedTeam::new(Vec::new()).unwrap();
         let tag = team.etag.to_str().unwrap();
         for known in [

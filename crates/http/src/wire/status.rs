@@ -201,7 +201,7 @@ mod tests {
     use super::milliseconds;
 
     #[test]
-    fn a_moment_too_short_to_tell_is_a_plain_zero() {
+    fn rounds_tiny_durations_to_plain_zero() {
         for micros in [0.25, 0.0, -0.25] {
             assert_eq!(format!("{:?}", milliseconds(micros)), "0.0", "{micros}");
         }

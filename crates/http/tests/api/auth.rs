@@ -13,7 +13,7 @@ use serde_json::json;
 use std::{collections::HashMap, time::Duration};
 
 #[actix_web::test]
-async fn a_code_becomes_a_session_with_its_user() {
+async fn exchanges_a_code_for_a_session() {
     let service = Service::new().await;
     let answer = service.call(post_code(&service.code_of(a_user(1), vec![]))).await;
     let mut data = answer.data();
@@ -28,7 +28,7 @@ async fn a_code_becomes_a_session_with_its_user() {
 }
 
 #[actix_web::test]
-async fn a_missing_or_empty_code_is_told_from_an_invalid_one() {
+async fn distinguishes_missing_from_invalid_codes() {
     let service = Service::new().await;
     service.call(TestRequest::post().uri("/auth")).await.assert_error(401, "idp_code_missing");
     service.call(post_code("")).await.assert_error(401, "idp_code_missing");
@@ -49,7 +49,7 @@ async fn a_missing_or_empty_code_is_told_from_an_invalid_one() {
 }
 
 #[actix_web::test]
-async fn a_verifier_is_passed_on_and_a_malformed_one_refused() {
+async fn forwards_verifiers_and_rejects_malformed_ones() {
     let service = Service::new().await;
     service.memory.identity.put_user(a_user(1), vec![]);
     let verifier = "v".repeat(43);
@@ -67,7 +67,7 @@ async fn a_verifier_is_passed_on_and_a_malformed_one_refused() {
 }
 
 #[actix_web::test]
-async fn pages_of_other_origins_are_turned_away_before_the_code_is_looked_at() {
+async fn refuses_other_origins_before_reading_the_code() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
     for stranger in
@@ -85,7 +85,7 @@ async fn pages_of_other_origins_are_turned_away_before_the_code_is_looked_at() {
 }
 
 #[actix_web::test]
-async fn the_redirect_comes_from_the_table_of_origins() {
+async fn takes_the_redirect_from_the_table_of_origins() {
     const OTHER: &str = "https://other.example";
     let service = Service::with(|plan| {
         plan.public.allowed_origins = vec![origin(DASHBOARD), origin(OTHER)];
@@ -108,7 +108,7 @@ async fn the_redirect_comes_from_the_table_of_origins() {
 }
 
 #[actix_web::test]
-async fn sign_in_that_is_not_configured_costs_nobody_a_code() {
+async fn unconfigured_sign_in_spends_no_code() {
     let service = unconfigured().await;
     let code = service.code_of(a_user(1), vec![]);
     // The store would fail if it were asked to note the code.
@@ -120,14 +120,14 @@ async fn sign_in_that_is_not_configured_costs_nobody_a_code() {
 }
 
 #[actix_web::test]
-async fn more_sign_ins_at_once_than_can_be_served_are_turned_away() {
+async fn rejects_sign_ins_beyond_the_limit() {
     let refused = overloaded().await;
     refused.assert_error(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "1");
 }
 
 #[actix_web::test]
-async fn each_failure_of_the_provider_has_its_word() {
+async fn maps_each_provider_failure_to_its_word() {
     for (kind, status, word) in [
         (IdentityErrorKind::BadGrant, 401, "idp_code_invalid"),
         (IdentityErrorKind::ScopeMissing, 401, "idp_scope_missing"),
@@ -149,7 +149,7 @@ async fn each_failure_of_the_provider_has_its_word() {
 }
 
 #[actix_web::test]
-async fn a_store_that_fails_never_blames_the_caller() {
+async fn a_failing_store_never_blames_the_caller() {
     for (fault, status, word) in [
         (Fault::Fails(StoreErrorKind::Unavailable), 503, "storage_unavailable"),
         (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
@@ -170,7 +170,7 @@ fn from(address: &str, code: &str) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn after_so_many_refused_codes_a_client_has_to_wait() {
+async fn rate_limits_clients_after_refused_codes() {
     let service = used_up_by("203.0.113.9").await;
     let refused = service.call(from("203.0.113.9", "made-up")).await;
     refused.assert_error(429, "rate_limited");
@@ -181,7 +181,7 @@ async fn after_so_many_refused_codes_a_client_has_to_wait() {
 }
 
 #[actix_web::test]
-async fn of_failed_codes_only_those_count_that_are_the_clients_fault() {
+async fn counts_only_failures_caused_by_the_client() {
     let scopeless = || CodeTerms { scope: Some("guilds".to_owned()), ..CodeTerms::default() };
     for (what, terms, fails, answered, counts) in [
         ("good", CodeTerms::default(), None, (200, ""), false),
@@ -236,7 +236,7 @@ async fn as_far_as_they_get(service: &Service, calls: u64) {
 }
 
 #[actix_web::test]
-async fn for_a_client_whose_codes_were_refused_many_attempts_at_once_are_no_way_around_the_limit() {
+async fn concurrent_attempts_cannot_bypass_the_limit() {
     let service = Service::new().await;
     service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
     let held = service.memory.identity.hold(IdentityCall::Exchange);
@@ -256,7 +256,7 @@ async fn for_a_client_whose_codes_were_refused_many_attempts_at_once_are_no_way_
 }
 
 #[actix_web::test]
-async fn no_client_has_more_than_256_codes_under_way() {
+async fn limits_codes_in_flight_per_client_to_256() {
     let service = Service::new().await;
     let codes: Vec<_> = (1..=260).map(|user| service.code_of(a_user(user), vec![])).collect();
     let held = service.memory.identity.hold(IdentityCall::Exchange);
@@ -270,7 +270,7 @@ async fn no_client_has_more_than_256_codes_under_way() {
 }
 
 #[actix_web::test]
-async fn many_posts_of_one_code_share_one_place() {
+async fn posts_of_the_same_code_share_a_slot() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
     let held = service.memory.identity.hold(IdentityCall::Exchange);
@@ -289,7 +289,7 @@ async fn many_posts_of_one_code_share_one_place() {
 }
 
 #[actix_web::test]
-async fn nobody_waits_for_ever_for_the_attempts_of_others() {
+async fn waiting_for_a_slot_times_out() {
     tokio::time::pause();
     let service = Service::new().await;
     service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
@@ -310,7 +310,7 @@ async fn with_sign_out() -> Service {
 }
 
 #[actix_web::test]
-async fn it_is_off_by_default() {
+async fn sign_out_is_off_by_default() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     let answer = service.call(delete(&token)).await;
@@ -320,7 +320,7 @@ async fn it_is_off_by_default() {
 }
 
 #[actix_web::test]
-async fn it_ends_the_session_and_gives_the_last_grant_back() {
+async fn sign_out_ends_the_session_and_revokes_the_last_grant() {
     let service = with_sign_out().await;
     let token = service.signed_in(vec![]).await;
     let answer = service.call(delete(&token)).await;
@@ -332,7 +332,7 @@ async fn it_ends_the_session_and_gives_the_last_grant_back() {
 }
 
 #[actix_web::test]
-async fn its_header_keeps_the_rules_of_the_token() {
+async fn sign_out_validates_token_and_origin() {
     let service = with_sign_out().await;
     service.call(TestRequest::delete().uri("/auth")).await.assert_error(401, "token_missing");
     service.call(delete("nonsense")).await.assert_error(401, "token_invalid");
@@ -342,7 +342,7 @@ async fn its_header_keeps_the_rules_of_the_token() {
 }
 
 #[actix_web::test]
-async fn browsers_are_told_of_it() {
+async fn preflight_includes_sign_out() {
     let service = with_sign_out().await;
     let preflight = TestRequest::default()
         .method(Method::OPTIONS)

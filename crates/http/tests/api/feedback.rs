@@ -27,7 +27,7 @@ use std::{
 use tokio::{sync::Semaphore, time::Instant};
 
 #[actix_web::test]
-async fn an_entry_has_exactly_the_fields_of_the_contract() {
+async fn feedback_entries_have_the_contract_fields() {
     let service = Service::new().await;
     assert_eq!(service.get("/feedback").await.data(), json!([]));
     service.put(Record::Feedback(a_feedback("one", 5))).await;
@@ -43,7 +43,7 @@ async fn an_entry_has_exactly_the_fields_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn every_entry_comes_up() {
+async fn picks_every_entry_eventually() {
     let service = Service::new().await;
     for number in 0..12 {
         service.put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5))).await;
@@ -57,7 +57,7 @@ async fn every_entry_comes_up() {
 }
 
 #[actix_web::test]
-async fn a_change_shows_before_it_is_answered_and_needs_no_store_then() {
+async fn changes_are_visible_when_acknowledged() {
     let service = Service::new().await;
     let shown = async || {
         service.store.set(Some(Fault::Hangs));
@@ -81,7 +81,7 @@ async fn a_change_shows_before_it_is_answered_and_needs_no_store_then() {
 }
 
 #[actix_web::test]
-async fn what_is_kept_in_memory_is_counted() {
+async fn reports_memory_use_as_metrics() {
     let service = Service::new().await;
     let counted = async |name: &str| {
         let page = service.metrics().await;
@@ -195,7 +195,7 @@ fn texts(ids: &[&str]) -> Vec<String> {
 }
 
 #[actix_web::test]
-async fn everything_is_loaded_page_by_page() {
+async fn loads_entries_page_by_page() {
     let ids: Vec<_> = (0..2500).map(|number| format!("entry-{number:04}")).collect();
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
     let (service, held) = loading(&ids).await;
@@ -208,7 +208,7 @@ async fn everything_is_loaded_page_by_page() {
 }
 
 #[actix_web::test]
-async fn what_changes_while_it_is_loaded_is_shown_as_it_is_now() {
+async fn changes_during_a_load_win_over_stale_pages() {
     let (service, held) = loading(&["changes", "comes-down", "goes", "stays"]).await;
     // The page was read before, and comes after all of this.
     tokio::task::yield_now().await;
@@ -224,7 +224,7 @@ async fn what_changes_while_it_is_loaded_is_shown_as_it_is_now() {
 }
 
 #[actix_web::test]
-async fn a_store_that_fails_is_asked_again_until_everything_is_loaded() {
+async fn retries_loading_until_the_store_recovers() {
     tokio::time::pause();
     let (service, held) = loading(&["a"]).await;
     loaded(&service, &held, 1).await;
@@ -245,7 +245,7 @@ async fn gap(service: &Service, ids: &[&str]) {
 }
 
 #[actix_web::test]
-async fn after_a_change_of_many_the_store_picks_until_all_is_loaded_again() {
+async fn the_store_picks_until_a_reload_is_complete() {
     let (service, held) = loading(&["a"]).await;
     loaded(&service, &held, 1).await;
     gap(&service, &["b", "c"]).await;
@@ -255,7 +255,7 @@ async fn after_a_change_of_many_the_store_picks_until_all_is_loaded_again() {
 }
 
 #[actix_web::test]
-async fn a_load_that_is_begun_anew_leaves_nothing_of_the_one_before() {
+async fn a_restarted_load_discards_earlier_pages() {
     let (service, held) = loading(&["a", "b"]).await;
     tokio::task::yield_now().await;
     // The first page has both; then both go, and more comes.
@@ -268,7 +268,7 @@ async fn a_load_that_is_begun_anew_leaves_nothing_of_the_one_before() {
 }
 
 #[actix_web::test]
-async fn the_last_whole_answer_stands_in_for_a_store_that_cannot_pick() {
+async fn a_stale_snapshot_replaces_a_failing_store() {
     tokio::time::pause();
     let (service, held) = loading(&["a"]).await;
     loaded(&service, &held, 1).await;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 #[actix_web::test]
-async fn a_bug_is_logged_as_one_error_with_its_cause() {
+async fn logs_a_bug_as_one_error_with_its_cause() {
     let service = Service::unloaded().await;
     let (lines, _guard) = listening();
     for fault in [Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics] {
@@ -29,7 +29,7 @@ async fn a_bug_is_logged_as_one_error_with_its_cause() {
 }
 
 #[actix_web::test]
-async fn what_callers_get_wrong_and_what_works_is_not_logged() {
+async fn logs_neither_success_nor_client_errors() {
     let service = Service::new().await;
     let (lines, _guard) = listening();
     for path in ["/", "/team", "/guilds", "/nothing"] {
@@ -39,7 +39,7 @@ async fn what_callers_get_wrong_and_what_works_is_not_logged() {
 }
 
 #[actix_web::test]
-async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
+async fn warns_once_about_an_untrusted_proxy() {
     let trusted = TrustedProxies::new(|address| address.to_string() == "10.0.0.1");
     let service = Service::with(|plan| plan.public.trusted_proxies = trusted).await;
     let (lines, _guard) = listening();
@@ -64,7 +64,7 @@ async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
 }
 
 #[actix_web::test]
-async fn a_request_that_takes_long_is_told_with_its_name_and_its_length() {
+async fn logs_slow_requests_with_id_and_duration() {
     let service = Service::new().await;
     let (lines, _guard) = listening();
     for (seconds, told) in [(1, false), (2, true)] {
@@ -97,7 +97,7 @@ async fn a_request_that_takes_long_is_told_with_its_name_and_its_length() {
 }
 
 #[actix_web::test]
-async fn every_request_is_logged_where_that_is_asked_for() {
+async fn access_log_contains_every_request() {
     let service = Service::with(|plan| plan.public.access_log = true).await;
     let (lines, _guard) = listening();
     service.get("/guilds?secret=1").await;
@@ -159,7 +159,7 @@ async fn a_window_later() {
 }
 
 #[actix_web::test]
-async fn a_flood_of_posts_without_a_code_is_one_line_and_one_summary() {
+async fn summarises_a_flood_of_refusals() {
     tokio::time::pause();
     let service = Service::new().await;
     let app = init_service(service.api.app()).await;
@@ -182,7 +182,7 @@ async fn a_flood_of_posts_without_a_code_is_one_line_and_one_summary() {
 }
 
 #[actix_web::test]
-async fn each_address_and_each_reason_is_counted_for_itself() {
+async fn counts_refusals_by_address_and_reason() {
     tokio::time::pause();
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
@@ -212,7 +212,7 @@ async fn each_address_and_each_reason_is_counted_for_itself() {
 }
 
 #[actix_web::test]
-async fn what_is_counted_when_the_service_stops_is_told() {
+async fn writes_pending_summaries_on_stop() {
     let service = Service::unloaded().await;
     let listening = listen(&service);
     for _ in 0..3 {
@@ -238,7 +238,7 @@ async fn what_is_counted_when_the_service_stops_is_told() {
 }
 
 #[actix_web::test]
-async fn no_number_of_addresses_fills_the_log() {
+async fn bounds_log_lines_by_number_of_addresses() {
     tokio::time::pause();
     let service = Service::new().await;
     let app = init_service(service.api.app()).await;
@@ -257,7 +257,7 @@ async fn no_number_of_addresses_fills_the_log() {
 }
 
 #[actix_web::test]
-async fn no_success_is_ever_left_out() {
+async fn audits_every_success() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
     let from_one_place = |request: TestRequest| request.peer_addr("203.0.113.9:5000".parse().unwrap());
@@ -278,7 +278,7 @@ async fn no_success_is_ever_left_out() {
 }
 
 #[actix_web::test]
-async fn an_outage_is_one_warning_with_its_cause_and_one_summary() {
+async fn summarises_an_outage() {
     tokio::time::pause();
     let service = Service::unloaded().await;
     let app = init_service(service.api.app()).await;

@@ -42,7 +42,7 @@ async fn connected(listening: &Listening) -> TcpStream {
 }
 
 #[actix_web::test]
-async fn a_later_head_that_is_not_finished_ends_the_connection() {
+async fn times_out_an_unfinished_later_head() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
     join_all(["G", "\n\n", "GET /team HTTP/1.1\n"].map(async |rest| {
@@ -61,7 +61,7 @@ async fn a_later_head_that_is_not_finished_ends_the_connection() {
 }
 
 #[actix_web::test]
-async fn a_connection_between_two_requests_is_kept() {
+async fn keeps_idle_connections_alive() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
     let mut kept = Client::to(&listening).await;
@@ -77,7 +77,7 @@ async fn a_connection_between_two_requests_is_kept() {
 }
 
 #[actix_web::test]
-async fn a_client_that_reads_none_of_its_answers_is_cut_off() {
+async fn cuts_off_clients_that_do_not_read() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
     let mut stream = connected(&listening).await;
@@ -90,7 +90,7 @@ async fn a_client_that_reads_none_of_its_answers_is_cut_off() {
 
 #[cfg(target_os = "linux")]
 #[actix_web::test]
-async fn a_client_that_leaves_its_last_answers_with_the_system_is_cut_off_too() {
+async fn cuts_off_clients_with_unacknowledged_responses() {
     let service = Service::new().await;
     let listening = listen_with(&service, ServerLimits { connections_per_address: 1, ..impatient() });
     let socket = TcpSocket::new_v4().unwrap();
@@ -112,7 +112,7 @@ async fn is_answered(listening: &Listening) -> bool {
 }
 
 #[actix_web::test]
-async fn an_address_has_no_more_connections_than_its_share() {
+async fn limits_connections_per_address() {
     let service = Service::new().await;
     let limits = ServerLimits { connections_per_address: 2, ..limits() };
     let listening = listen_with(&service, limits);
@@ -135,7 +135,7 @@ async fn connected_from(address: [u8; 4], listening: &Listening) -> TcpStream {
 }
 
 #[actix_web::test]
-async fn an_idle_connection_gives_its_place_to_a_new_one() {
+async fn evicts_an_idle_connection_for_a_new_one() {
     let service = Service::new().await;
     let listening =
         listen_with(&service, ServerLimits { connections: 3, connections_per_address: 3, ..limits() });
@@ -159,7 +159,7 @@ async fn an_idle_connection_gives_its_place_to_a_new_one() {
 }
 
 #[actix_web::test]
-async fn a_large_answer_is_read_whole_beside_clients_that_read_nothing() {
+async fn serves_large_responses_beside_stalled_clients() {
     let service = Service::new().await;
     // As long as an answer can be: each of these characters takes six bytes.
     let (name, path) = ("\u{1}".repeat(Name::LENGTH.end() - 4), "x".repeat(2000));
@@ -193,7 +193,7 @@ async fn a_large_answer_is_read_whole_beside_clients_that_read_nothing() {
 }
 
 #[actix_web::test]
-async fn a_sign_in_that_takes_too_long_is_given_up_but_not_undone() {
+async fn a_timed_out_sign_in_runs_to_completion() {
     tokio::time::pause();
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
@@ -206,7 +206,7 @@ async fn a_sign_in_that_takes_too_long_is_given_up_but_not_undone() {
 }
 
 #[actix_web::test]
-async fn a_sign_in_survives_its_caller_hanging_up() {
+async fn a_sign_in_survives_a_disconnect() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
     let held = service.memory.identity.hold(IdentityCall::Exchange);
@@ -224,7 +224,7 @@ async fn a_sign_in_survives_its_caller_hanging_up() {
 }
 
 #[actix_web::test]
-async fn a_store_that_does_not_answer_is_not_waited_for() {
+async fn a_hanging_store_times_out() {
     tokio::time::pause();
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
@@ -260,7 +260,7 @@ async fn cut_off_after(listening: &Listening, head: &str, status: u16) -> usize 
 }
 
 #[actix_web::test]
-async fn a_body_without_end_is_not_read_without_end() {
+async fn bounds_what_is_read_of_endless_bodies() {
     let service = Service::new().await;
     let public = listen_with(&service, hasty());
     let management = listen_management_with(&service, hasty());
@@ -285,7 +285,7 @@ async fn a_body_without_end_is_not_read_without_end() {
 }
 
 #[actix_web::test]
-async fn a_small_body_that_nobody_needs_leaves_the_connection_usable() {
+async fn discards_small_unused_bodies() {
     let service = Service::new().await;
     let listening = listen(&service);
     let small = "x".repeat(BODY_LIMIT);
@@ -307,7 +307,7 @@ async fn a_small_body_that_nobody_needs_leaves_the_connection_usable() {
 }
 
 #[actix_web::test]
-async fn a_body_that_is_announced_too_large_is_not_waited_for() {
+async fn rejects_bodies_announced_as_too_large() {
     let service = Service::new().await;
     let listening = listen(&service);
     for (line, status) in [("POST /nothing", 404), ("GET /team", 413)] {
@@ -321,7 +321,7 @@ async fn a_body_that_is_announced_too_large_is_not_waited_for() {
 }
 
 #[actix_web::test]
-async fn a_body_that_does_not_come_is_not_waited_for_long() {
+async fn responds_without_a_body_that_never_arrives() {
     let service = Service::new().await;
     let listening = listen(&service);
     let mut client = Client::to(&listening).await;

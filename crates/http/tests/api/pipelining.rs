@@ -40,7 +40,7 @@ fn told_apart(answers: &str) -> Vec<(&str, bool, bool)> {
 }
 
 #[actix_web::test]
-async fn answers_pipelined_requests_in_order_and_each_by_its_own_method() {
+async fn answers_pipelined_requests_in_order() {
     let service = Service::new().await;
     let listening = listen(&service);
     let get = "GET /team HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -72,7 +72,7 @@ async fn answers_pipelined_requests_in_order_and_each_by_its_own_method() {
 }
 
 #[actix_web::test]
-async fn requests_that_come_in_single_bytes_are_answered() {
+async fn accepts_requests_byte_by_byte() {
     let service = Service::new().await;
     let listening = listen(&service);
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
@@ -92,7 +92,7 @@ async fn requests_that_come_in_single_bytes_are_answered() {
 }
 
 #[actix_web::test]
-async fn a_body_of_blank_lines_behind_a_pipelined_request_is_read() {
+async fn reads_a_pipelined_body_of_blank_lines() {
     let service = Service::new().await;
     let limits =
         ServerLimits { request_head: Duration::from_secs(1), patience: Duration::from_secs(1), ..limits() };
@@ -114,7 +114,7 @@ async fn a_body_of_blank_lines_behind_a_pipelined_request_is_read() {
 }
 
 #[actix_web::test]
-async fn nothing_behind_a_chunked_body_a_tunnel_or_a_large_head_is_answered() {
+async fn ignores_data_after_chunked_tunnel_and_large_head_requests() {
     let service = Service::new().await;
     let listening = listen(&service);
     let hidden = "HEAD /team HTTP/1.0\r\nHost: a\r\n\r\nGET /team HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -139,7 +139,7 @@ async fn nothing_behind_a_chunked_body_a_tunnel_or_a_large_head_is_answered() {
 }
 
 #[actix_web::test]
-async fn a_client_that_half_closes_gets_all_its_answers() {
+async fn a_half_closed_client_gets_all_responses() {
     let service = Service::new().await;
     let listening = listen(&service);
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
@@ -158,7 +158,7 @@ async fn a_client_that_half_closes_gets_all_its_answers() {
 }
 
 #[actix_web::test]
-async fn a_stream_that_its_client_left_frees_its_place() {
+async fn an_abandoned_stream_frees_its_connection() {
     let service = Service::new().await;
     let limits = ServerLimits { connections: 1, connections_per_address: 1, ..limits() };
     let listening = listen_management_with(&service, limits);
@@ -191,7 +191,7 @@ async fn a_stream_that_its_client_left_frees_its_place() {
 }
 
 #[actix_web::test]
-async fn an_answer_that_takes_long_ends_neither_by_patience_nor_by_what_follows() {
+async fn slow_responses_are_not_timed_out() {
     let service = Service::new().await;
     let limits = ServerLimits {
         patience: Duration::from_millis(300),

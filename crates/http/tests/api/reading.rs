@@ -23,7 +23,7 @@ async fn reporting() -> Service {
 }
 
 #[actix_web::test]
-async fn the_status_has_exactly_the_fields_of_the_contract() {
+async fn status_has_the_contract_fields() {
     let service = reporting().await;
     let answer = service.get("/").await;
     let mut data = answer.data();
@@ -56,7 +56,7 @@ async fn the_status_has_exactly_the_fields_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn a_bot_that_falls_silent_disappears_with_time_alone() {
+async fn a_silent_bot_disappears_without_a_change() {
     let service = reporting().await;
     service.memory.clock.advance(Duration::from_secs(89));
     assert_eq!(service.get("/").await.data()["resources"]["memory"], 128.5);
@@ -71,7 +71,7 @@ async fn a_bot_that_falls_silent_disappears_with_time_alone() {
 }
 
 #[actix_web::test]
-async fn the_uptime_grows_with_time_alone_and_follows_a_clock_that_is_set() {
+async fn uptime_follows_the_clock() {
     let service = Service::new().await;
     let clock = &service.memory.clock;
     let started_at = clock.now();
@@ -92,7 +92,7 @@ async fn the_uptime_grows_with_time_alone_and_follows_a_clock_that_is_set() {
 }
 
 #[actix_web::test]
-async fn whole_numbers_stay_whole_and_memory_has_two_decimals() {
+async fn integers_stay_integers_and_memory_has_two_decimals() {
     let service = Service::new().await;
     let number = Number::Integer(1_767_000_000_000);
     let shard =
@@ -110,7 +110,7 @@ async fn whole_numbers_stay_whole_and_memory_has_two_decimals() {
 }
 
 #[actix_web::test]
-async fn the_way_here_is_measured_when_the_caller_says_when_it_left() {
+async fn measures_latency_from_sent_epoch() {
     let service = Service::new().await;
     let response = async |sent: &str| {
         let answer = service.call(TestRequest::get().uri("/").insert_header(("Sent-Epoch", sent))).await;
@@ -123,7 +123,7 @@ async fn the_way_here_is_measured_when_the_caller_says_when_it_left() {
 }
 
 #[actix_web::test]
-async fn public_data_stays_on_show_whatever_the_store_does() {
+async fn public_data_survives_store_failures() {
     let service = reporting().await;
     service.put(Record::Feedback(a_feedback("one", 5))).await;
     for path in ["/", "/feedback", "/team"] {
@@ -153,7 +153,7 @@ async fn put_team(service: &Service, members: &[(u64, &str, i32)]) {
 }
 
 #[actix_web::test]
-async fn members_come_in_order_with_the_fields_of_the_contract() {
+async fn team_members_are_sorted_with_the_contract_fields() {
     let service = with_team(&[(1, "Support", 2), (2, "Development", 7)]).await;
     let member = |id: u64, category: &str, position: i32| {
         json!({
@@ -167,7 +167,7 @@ async fn members_come_in_order_with_the_fields_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn whoever_has_the_newest_team_gets_no_second_copy() {
+async fn responds_304_to_a_current_etag() {
     let service = with_team(&[(1, "Support", 1)]).await;
     let first = service.get("/team").await;
     let tag = first.header("etag").to_owned();
@@ -185,7 +185,7 @@ async fn whoever_has_the_newest_team_gets_no_second_copy() {
 }
 
 #[actix_web::test]
-async fn the_tag_changes_with_the_team_and_only_with_it() {
+async fn etag_changes_only_with_the_team() {
     let service = with_team(&[(1, "Support", 1)]).await;
     let tag = service.get("/team").await.header("etag").to_owned();
     assert_eq!(service.get("/team").await.header("etag"), tag);
@@ -198,7 +198,7 @@ async fn the_tag_changes_with_the_team_and_only_with_it() {
 }
 
 #[actix_web::test]
-async fn a_team_that_was_never_loaded_is_not_an_empty_team() {
+async fn an_unloaded_team_is_not_an_empty_team() {
     let service = Service::unloaded().await;
     service.get("/team").await.assert_error(503, "storage_unavailable");
     service.use_cases.dispatcher.catch_up().await.unwrap();
@@ -206,7 +206,7 @@ async fn a_team_that_was_never_loaded_is_not_an_empty_team() {
 }
 
 #[actix_web::test]
-async fn a_guild_has_exactly_the_fields_of_the_contract() {
+async fn guilds_have_the_contract_fields() {
     let service = Service::new().await;
     service.put(Record::Guild(a_guild(7))).await;
     service.put(Record::Subscription(a_subscription(3, &[7, 9]))).await;
@@ -230,7 +230,7 @@ async fn a_guild_has_exactly_the_fields_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn every_permission_is_there_in_the_order_of_the_contract() {
+async fn lists_all_permissions_in_contract_order() {
     let service = Service::new().await;
     service.put(Record::Guild(a_guild(7))).await;
     let token = service.signed_in(vec![an_ownership(7)]).await;
@@ -246,7 +246,7 @@ async fn every_permission_is_there_in_the_order_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn a_guild_without_icon_or_subscription_has_a_default_picture_and_an_empty_record() {
+async fn guilds_without_icon_or_plus_get_defaults() {
     let service = Service::new().await;
     let id = 5 << 22;
     service.put(Record::Guild(Guild { icon: None, ..a_guild(id) })).await;
@@ -257,7 +257,7 @@ async fn a_guild_without_icon_or_subscription_has_a_default_picture_and_an_empty
 }
 
 #[actix_web::test]
-async fn the_list_says_how_old_it_is_and_is_never_cached() {
+async fn the_guild_list_has_an_age_and_is_never_cached() {
     let service = Service::new().await;
     let token = service.signed_in(vec![a_membership(7)]).await;
     service.memory.clock.advance(Duration::from_millis(42_900));
@@ -268,7 +268,7 @@ async fn the_list_says_how_old_it_is_and_is_never_cached() {
 }
 
 #[actix_web::test]
-async fn with_a_list_that_is_too_old_the_caller_is_told_when_to_ask_again() {
+async fn a_stale_list_without_refresh_has_retry_after() {
     for (kind, retry_after) in [
         (IdentityErrorKind::Unreachable, "1"),
         (IdentityErrorKind::Failed, "1"),

@@ -24,7 +24,7 @@ fn request(method: &str, path: &str) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn other_paths_do_not_exist_whatever_the_method() {
+async fn unknown_paths_are_404_for_every_method() {
     let service = Service::new().await;
     for path in
         ["/nothing", "/team/", "/auth/", "//", "/TEAM", "/guilds/1", "/team;x", "/index.html", "/health/live"]
@@ -36,7 +36,7 @@ async fn other_paths_do_not_exist_whatever_the_method() {
 }
 
 #[actix_web::test]
-async fn a_wrong_method_is_told_which_ones_are_right() {
+async fn a_wrong_method_is_405_with_allow() {
     let service = Service::new().await;
     for (path, allow) in PATHS {
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
@@ -53,7 +53,7 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
 }
 
 #[actix_web::test]
-async fn options_tells_the_methods_without_a_body() {
+async fn options_is_204_with_allow() {
     let service = Service::new().await;
     for (path, allow) in PATHS {
         let answer = service.call(request("OPTIONS", path)).await;
@@ -64,7 +64,7 @@ async fn options_tells_the_methods_without_a_body() {
 }
 
 #[actix_web::test]
-async fn head_says_what_get_would_without_saying_it() {
+async fn head_matches_get_without_a_body() {
     let service = Service::new().await;
     for path in ["/guilds", "/feedback", "/team", "/nothing"] {
         let id = ("X-Request-Id", "same");
@@ -80,7 +80,7 @@ async fn head_says_what_get_would_without_saying_it() {
 }
 
 #[actix_web::test]
-async fn an_answer_that_was_ready_is_the_one_that_its_handler_gives() {
+async fn ready_responses_match_their_handlers() {
     let service = Service::new().await;
     for path in ["/", "/feedback", "/team"] {
         for method in ["GET", "HEAD"] {
@@ -96,7 +96,7 @@ async fn an_answer_that_was_ready_is_the_one_that_its_handler_gives() {
 }
 
 #[actix_web::test]
-async fn answers_are_counted_under_their_path_whether_they_were_ready_or_routed() {
+async fn counts_ready_and_routed_responses_by_path() {
     let service = Service::new().await;
     service.get("/team").await;
     service.call(request("GET", "/team").set_payload("ignored")).await;
@@ -139,7 +139,7 @@ async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
 }
 
 #[actix_web::test]
-async fn every_answer_is_what_its_content_type_says() {
+async fn every_response_forbids_content_sniffing() {
     let service = Service::new().await;
     assert!(is_everywhere(&service, "x-content-type-options", "nosniff").await);
     for path in ["/health/live", "/docs", "/openapi.json", "/metrics", "/nothing"] {
@@ -149,7 +149,7 @@ async fn every_answer_is_what_its_content_type_says() {
 }
 
 #[actix_web::test]
-async fn browsers_are_told_to_keep_to_tls_where_the_listener_speaks_it() {
+async fn sends_hsts_only_with_tls() {
     let strict = "max-age=31536000";
     let plain = Service::new().await;
     assert!(!is_everywhere(&plain, "strict-transport-security", strict).await);
@@ -165,7 +165,7 @@ fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
 }
 
 #[actix_web::test]
-async fn a_valid_name_is_kept_in_every_kind_of_answer() {
+async fn keeps_valid_request_ids_in_every_response() {
     let service = Service::new().await;
     for path in ["/", "/team", "/guilds", "/nothing"] {
         let answer =
@@ -177,7 +177,7 @@ async fn a_valid_name_is_kept_in_every_kind_of_answer() {
 }
 
 #[actix_web::test]
-async fn every_other_request_gets_a_name_of_its_own() {
+async fn generates_request_ids_otherwise() {
     let service = Service::new().await;
     let first = service.get("/team").await.header("x-request-id").to_owned();
     let second = service.get("/team").await.header("x-request-id").to_owned();
@@ -214,7 +214,7 @@ fn assert_open(answer: &Answer) {
 }
 
 #[actix_web::test]
-async fn a_preflight_of_a_configured_origin_is_granted() {
+async fn grants_preflights_of_configured_origins() {
     let service = Service::new().await;
     for (path, methods) in
         [("/auth", "POST, OPTIONS"), ("/guilds", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS")]
@@ -232,7 +232,7 @@ async fn a_preflight_of_a_configured_origin_is_granted() {
 }
 
 #[actix_web::test]
-async fn a_preflight_of_any_other_origin_is_told_nothing() {
+async fn ignores_preflights_of_other_origins() {
     let service = Service::new().await;
     for origin in [STRANGER, "null", "https://dashboard.example.evil.example", "https://DASHBOARD.example"] {
         let answer = service.call(preflight(origin, "/auth", "POST")).await;
@@ -242,7 +242,7 @@ async fn a_preflight_of_any_other_origin_is_told_nothing() {
 }
 
 #[actix_web::test]
-async fn pages_of_configured_origins_can_read_every_kind_of_answer() {
+async fn configured_origins_can_read_every_response() {
     let service = Service::new().await;
     for (method, path, status) in [
         (Method::GET, "/", 200),
@@ -266,7 +266,7 @@ async fn pages_of_configured_origins_can_read_every_kind_of_answer() {
 }
 
 #[actix_web::test]
-async fn public_data_is_given_to_anyone_but_readable_to_configured_pages_only() {
+async fn other_origins_cannot_read_public_data() {
     let service = Service::new().await;
     for path in ["/", "/team", "/feedback"] {
         let answer = service.call(from(STRANGER, Method::GET, path)).await;
@@ -277,7 +277,7 @@ async fn public_data_is_given_to_anyone_but_readable_to_configured_pages_only() 
 }
 
 #[actix_web::test]
-async fn methods_are_told_only_to_browsers_that_ask_beforehand() {
+async fn allows_methods_only_in_preflights() {
     let service = Service::new().await;
     let plain = service.call(from(DASHBOARD, Method::OPTIONS, "/team")).await;
     let refused =
@@ -291,7 +291,7 @@ async fn methods_are_told_only_to_browsers_that_ask_beforehand() {
 }
 
 #[actix_web::test]
-async fn a_small_body_is_ignored() {
+async fn ignores_a_small_body() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
     let body = vec![b'x'; BODY_LIMIT];
@@ -301,7 +301,7 @@ async fn a_small_body_is_ignored() {
 }
 
 #[actix_web::test]
-async fn a_large_body_is_refused_before_anything_is_done() {
+async fn rejects_a_large_body_before_any_work() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
     let token = service.signed_in(vec![]).await;
@@ -320,7 +320,7 @@ async fn a_large_body_is_refused_before_anything_is_done() {
 }
 
 #[actix_web::test]
-async fn paths_methods_and_headers_are_judged_before_the_body() {
+async fn checks_path_method_and_headers_before_the_body() {
     let service = Service::new().await;
     let body = vec![b'x'; BODY_LIMIT + 1];
     let with_body = |request: TestRequest| service.call(request.set_payload(body.clone()));

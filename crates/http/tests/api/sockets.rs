@@ -30,7 +30,7 @@ async fn ask(listening: &Listening, text: &str) -> (u16, Value) {
 }
 
 #[actix_web::test]
-async fn head_announces_a_length_and_leaves_the_connection_usable() {
+async fn head_has_a_length_and_keeps_the_connection() {
     let service = Service::new().await;
     let listening = listen(&service);
     let mut client = Client::to(&listening).await;
@@ -47,7 +47,7 @@ async fn head_announces_a_length_and_leaves_the_connection_usable() {
 }
 
 #[actix_web::test]
-async fn headers_are_read_as_http_means_them() {
+async fn parses_header_values_as_http_requires() {
     let service = Service::new().await;
     let listening = listen(&service);
     let padded =
@@ -63,7 +63,7 @@ async fn headers_are_read_as_http_means_them() {
 }
 
 #[actix_web::test]
-async fn bodies_are_bounded_however_they_come() {
+async fn bounds_sized_and_chunked_bodies() {
     let service = Service::new().await;
     let listening = listen(&service);
     let announced = "GET /team HTTP/1.1\nHost: a\nContent-Length: 1000000000\n\n";
@@ -78,7 +78,7 @@ async fn bodies_are_bounded_however_they_come() {
 }
 
 #[actix_web::test]
-async fn a_panic_costs_one_answer_and_not_the_connection() {
+async fn a_panic_keeps_the_connection() {
     let service = Service::unloaded().await;
     let listening = listen(&service);
     let mut client = Client::to(&listening).await;
@@ -94,7 +94,7 @@ async fn a_panic_costs_one_answer_and_not_the_connection() {
 }
 
 #[actix_web::test]
-async fn stopping_finishes_what_was_begun_and_waits_for_no_idler() {
+async fn stop_finishes_requests_and_closes_idle_connections() {
     let service = Service::new().await;
     let listening = listen(&service);
     let addr = listening.addr();
@@ -116,7 +116,7 @@ async fn stopping_finishes_what_was_begun_and_waits_for_no_idler() {
 }
 
 #[actix_web::test]
-async fn stopping_is_over_in_time_whatever_still_runs() {
+async fn stop_meets_its_deadline() {
     let service = Service::new().await;
     let drain = Duration::from_millis(300);
     let listening = listen_with(&service, ServerLimits { drain, ..limits() });
@@ -134,7 +134,7 @@ async fn stopping_is_over_in_time_whatever_still_runs() {
 /// Systems other than Linux may let fewer wait than a listener asks for.
 #[cfg(target_os = "linux")]
 #[actix_web::test]
-async fn a_crowd_that_comes_at_once_is_let_in() {
+async fn accepts_a_burst_of_connections() {
     let service = Service::new().await;
     let listening = listen(&service);
     // Nobody is accepted for a while, as when all threads are busy.
@@ -180,7 +180,7 @@ fn with_target(target: &str) -> Vec<u8> {
 }
 
 #[actix_web::test]
-async fn what_cannot_be_parsed_is_a_plain_400() {
+async fn unparsable_requests_are_a_plain_400() {
     let service = Service::new().await;
     for listening in [listen(&service), listen_management(&service)] {
         for (what, bytes) in [
@@ -212,7 +212,7 @@ async fn what_cannot_be_parsed_is_a_plain_400() {
 }
 
 #[actix_web::test]
-async fn a_head_that_is_too_large_is_a_plain_431() {
+async fn too_large_heads_are_a_plain_431() {
     let service = Service::new().await;
     let listening = listen(&service);
     let headers = |count: usize| (1..count).map(|number| format!("X-{number}: a\r\n")).collect::<String>();
@@ -236,7 +236,7 @@ async fn a_head_that_is_too_large_is_a_plain_431() {
 }
 
 #[actix_web::test]
-async fn a_first_head_that_does_not_come_in_time_is_a_plain_408() {
+async fn a_late_first_head_is_a_plain_408() {
     let service = Service::new().await;
     let short = Duration::from_millis(400);
     let listening = listen_with(&service, ServerLimits { request_head: short, patience: short, ..limits() });
@@ -248,7 +248,7 @@ async fn a_first_head_that_does_not_come_in_time_is_a_plain_408() {
 }
 
 #[actix_web::test]
-async fn nonsense_after_a_request_leaves_its_answer_as_it_is() {
+async fn garbage_after_a_request_does_not_affect_its_response() {
     let service = Service::new().await;
     let listening = listen(&service);
     let said = said(&listening, b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n").await;
@@ -267,7 +267,7 @@ async fn assert_answered(listening: &Listening, bytes: Vec<u8>, status: u16, wha
 }
 
 #[actix_web::test]
-async fn what_is_only_odd_gets_an_envelope() {
+async fn odd_but_valid_requests_get_an_envelope() {
     let service = Service::new().await;
     let listening = listen(&service);
     for (what, bytes, status) in [

@@ -57,7 +57,7 @@ async fn ask(client: &mut TlsStream<TcpStream>, request: &str) -> String {
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[actix_web::test]
-async fn requests_are_answered_over_tls_in_http_1_1() {
+async fn serves_http_1_1_over_tls() {
     let (service, made) = (Service::new().await, made());
     let listening = listening(&service, &Tls::new(identity(&made)), limits());
     let mut client = connect(&listening, &made).await.unwrap();
@@ -72,7 +72,7 @@ async fn requests_are_answered_over_tls_in_http_1_1() {
 }
 
 #[actix_web::test]
-async fn a_new_certificate_is_shown_to_who_comes_next_and_the_others_go_on() {
+async fn a_new_certificate_applies_to_new_connections() {
     let (service, old, new) = (Service::new().await, made(), made());
     let tls = Tls::new(identity(&old));
     let listening = listening(&service, &tls, limits());
@@ -88,7 +88,7 @@ async fn a_new_certificate_is_shown_to_who_comes_next_and_the_others_go_on() {
 }
 
 #[actix_web::test]
-async fn whoever_does_not_finish_the_handshake_is_cut_off() {
+async fn times_out_unfinished_handshakes() {
     let (service, made) = (Service::new().await, made());
     let impatient = ServerLimits { request_head: Duration::from_millis(200), ..limits() };
     let listening = listening(&service, &Tls::new(identity(&made)), impatient);
@@ -110,7 +110,7 @@ async fn whoever_does_not_finish_the_handshake_is_cut_off() {
 }
 
 #[actix_web::test]
-async fn after_the_handshake_heads_have_the_same_time_as_without_tls() {
+async fn times_out_heads_over_tls() {
     let (service, made) = (Service::new().await, made());
     let impatient = ServerLimits { patience: Duration::from_millis(400), ..limits() };
     let listening = listening(&service, &Tls::new(identity(&made)), impatient);
@@ -123,7 +123,7 @@ async fn after_the_handshake_heads_have_the_same_time_as_without_tls() {
 }
 
 #[actix_web::test]
-async fn plain_http_is_told_that_this_is_https() {
+async fn rejects_plain_http_on_a_tls_port() {
     let (service, made) = (Service::new().await, made());
     let listening = listening(&service, &Tls::new(identity(&made)), limits());
     let mut plain = TcpStream::connect(listening.addr()).await.unwrap();
@@ -136,7 +136,7 @@ async fn plain_http_is_told_that_this_is_https() {
 }
 
 #[actix_web::test]
-async fn a_stop_waits_for_nobody_who_is_in_the_handshake_and_finishes_what_was_asked() {
+async fn stop_does_not_wait_for_handshakes() {
     let (service, made) = (Service::new().await, made());
     let listening = listening(
         &service,
@@ -154,7 +154,7 @@ async fn a_stop_waits_for_nobody_who_is_in_the_handshake_and_finishes_what_was_a
 }
 
 #[test]
-fn what_is_no_pair_is_told_apart() {
+fn distinguishes_errors_of_certificate_and_key() {
     let (one, other) = (made(), made());
     let tls_error = |certificate: &str, key: &str| {
         TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap_err()

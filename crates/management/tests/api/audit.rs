@@ -37,7 +37,7 @@ fn named(request: TestRequest) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn every_refused_sign_in_leaves_a_line() {
+async fn audits_every_refused_sign_in() {
     let service = Service::with(|plan| plan.public.sign_out = true).await;
     let (lines, _guard) = listening_to_json();
     let refused =
@@ -64,7 +64,7 @@ async fn every_refused_sign_in_leaves_a_line() {
 }
 
 #[actix_web::test]
-async fn every_end_of_a_session_and_every_forgotten_user_leaves_a_line() {
+async fn audits_ended_sessions_and_forgotten_users() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
     let tokens =
@@ -104,7 +104,7 @@ async fn every_end_of_a_session_and_every_forgotten_user_leaves_a_line() {
 }
 
 #[actix_web::test]
-async fn every_change_of_the_feed_leaves_a_line_with_its_counts() {
+async fn audits_every_feed_change_with_its_counts() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
     let block = || TestRequest::put().uri("/bot/blocked/5");
@@ -148,7 +148,7 @@ async fn every_change_of_the_feed_leaves_a_line_with_its_counts() {
 }
 
 #[actix_web::test]
-async fn what_fails_leaves_its_word_and_what_is_no_change_leaves_nothing() {
+async fn audits_failures_and_omits_reads() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
     let outcome = |lines: &Lines| trail(lines).iter().map(|line| line["outcome"].clone()).collect::<Vec<_>>();
@@ -173,7 +173,7 @@ async fn what_fails_leaves_its_word_and_what_is_no_change_leaves_nothing() {
 }
 
 #[actix_web::test]
-async fn an_authorisation_that_the_platform_ended_leaves_a_line() {
+async fn audits_authorisations_ended_by_the_platform() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     let (lines, _guard) = listening_to_json();
@@ -191,7 +191,7 @@ async fn an_authorisation_that_the_platform_ended_leaves_a_line() {
 }
 
 #[actix_web::test]
-async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then() {
+async fn audits_an_expired_session_once() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
@@ -210,7 +210,7 @@ async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then()
 }
 
 #[actix_web::test]
-async fn a_session_without_a_grant_is_removed_with_one_line() {
+async fn audits_a_session_without_a_grant_once() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     let storage = &service.memory.storage;
@@ -231,7 +231,7 @@ async fn a_session_without_a_grant_is_removed_with_one_line() {
 }
 
 #[actix_web::test]
-async fn no_secret_is_ever_in_the_trail() {
+async fn the_audit_trail_contains_no_secret() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();
     let code = service.code_of(a_user(1), vec![]);
@@ -281,7 +281,7 @@ fn told(log: &Lines, expected: &[&str]) {
 }
 
 #[actix_web::test]
-async fn the_lines_of_sessions_and_people_are_these() {
+async fn audit_events_of_sessions_have_this_format() {
     let service = Service::with(|plan| {
         plan.public.sign_out = true;
         plan.rules.limits.per_user = NonZeroU32::MIN;
@@ -351,7 +351,7 @@ async fn the_lines_of_sessions_and_people_are_these() {
 }
 
 #[actix_web::test]
-async fn a_line_of_the_service_itself_has_no_request() {
+async fn audit_events_of_the_service_have_no_request() {
     let service = Service::new().await;
     service.signed_in(vec![]).await;
     let sessions = service.use_cases.sessions.of_user(user_id(1)).await.unwrap();

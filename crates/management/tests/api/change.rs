@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 #[actix_web::test]
-async fn a_change_says_what_it_did_and_repeating_it_does_nothing() {
+async fn changes_report_their_tally_and_are_idempotent() {
     let service = Service::new().await;
     for (path, body, other) in everything_put() {
         assert_eq!(service.manage(put(path, &body)).await.counts(), [1, 0, 0], "{path}");
@@ -36,7 +36,7 @@ async fn a_change_says_what_it_did_and_repeating_it_does_nothing() {
 }
 
 #[actix_web::test]
-async fn the_ids_of_the_path_may_be_repeated_but_not_contradicted() {
+async fn body_ids_must_equal_those_of_the_path() {
     let service = Service::new().await;
     service.manage(put("/bot/guilds/7", &guild())).await;
     let report = heartbeat("0", 1.0, 1.0);
@@ -70,7 +70,7 @@ async fn the_ids_of_the_path_may_be_repeated_but_not_contradicted() {
 }
 
 #[actix_web::test]
-async fn a_store_that_fails_is_told_from_input_that_is_wrong() {
+async fn distinguishes_store_failures_from_invalid_input() {
     let service = Service::new().await;
     for (fault, status, word) in [
         (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
@@ -83,7 +83,7 @@ async fn a_store_that_fails_is_told_from_input_that_is_wrong() {
 }
 
 #[actix_web::test]
-async fn a_store_that_does_not_answer_is_not_waited_for_for_ever() {
+async fn a_change_times_out_on_a_hanging_store() {
     tokio::time::pause();
     let service = Service::new().await;
     service.store.set(Some(Fault::Hangs));
@@ -97,7 +97,7 @@ fn get(path: &str) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn what_was_put_is_looked_up_and_putting_it_back_changes_nothing() {
+async fn a_read_record_can_be_written_back() {
     let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
     for (path, first, second) in sample::everything_put() {
         for body in [first, second] {
@@ -123,7 +123,7 @@ async fn what_was_put_is_looked_up_and_putting_it_back_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn an_explanation_says_what_is_shown_and_why() {
+async fn explains_what_a_user_sees() {
     let service = Service::new().await;
     service.manage(sync("", &sample::world())).await;
     let membership =
@@ -160,7 +160,7 @@ async fn an_explanation_says_what_is_shown_and_why() {
 }
 
 #[actix_web::test]
-async fn an_explanation_names_the_roles_that_count_and_everything_that_is_in_the_way() {
+async fn explains_bound_roles_and_all_obstacles() {
     let service = Service::new().await;
     service.manage(sync("", &sample::world())).await;
     let why = service.manage(get("/bot/guilds/7/why/5")).await.data();
@@ -184,7 +184,7 @@ async fn an_explanation_names_the_roles_that_count_and_everything_that_is_in_the
 }
 
 #[actix_web::test]
-async fn looking_leaves_no_line_in_the_audit_trail_and_changes_nothing() {
+async fn reads_are_neither_audited_nor_changes() {
     let service = Service::new().await;
     service.manage(sync("", &sample::world())).await;
     let (lines, _guard) = listening_to_json();
@@ -198,7 +198,7 @@ async fn looking_leaves_no_line_in_the_audit_trail_and_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn reports_of_several_clusters_are_put_together() {
+async fn merges_reports_of_several_clusters() {
     let service = Service::new().await;
     let report = async |cluster: &str, body| {
         service.manage(put(&format!("/bot/clusters/{cluster}/heartbeat"), &body)).await.counts()

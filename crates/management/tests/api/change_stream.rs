@@ -112,7 +112,7 @@ fn is_position(block: &Block) -> bool {
 }
 
 #[actix_web::test]
-async fn every_change_is_told_once_in_order_with_what_it_was_about() {
+async fn streams_each_change_once_in_order() {
     let service = Service::new().await;
     let management = listen_management(&service);
     let mut listener = Listener::to(&management, "", "").await;
@@ -147,7 +147,7 @@ async fn every_change_is_told_once_in_order_with_what_it_was_about() {
 }
 
 #[actix_web::test]
-async fn whoever_comes_back_goes_on_where_it_was() {
+async fn resumes_from_the_last_event_id() {
     let service = Service::new().await;
     let management = listen_management(&service);
     service.manage(put("/bot/guilds/7", &guild())).await;
@@ -171,7 +171,7 @@ async fn whoever_comes_back_goes_on_where_it_was() {
 }
 
 #[actix_web::test]
-async fn where_the_history_does_not_reach_the_stream_says_so_and_goes_on() {
+async fn sends_reset_if_the_history_is_too_short() {
     let service = Service::new().await;
     let management = listen_management(&service);
     service.manage(put("/bot/guilds/7", &guild())).await;
@@ -185,7 +185,7 @@ async fn where_the_history_does_not_reach_the_stream_says_so_and_goes_on() {
 }
 
 #[actix_web::test]
-async fn kinds_narrow_it_and_the_position_moves_on_all_the_same() {
+async fn filters_by_kind_and_still_advances() {
     let service = Service::new().await;
     let management = listen_management(&service);
     let mut listener = Listener::to(&management, "?kinds=feedback,team", "").await;
@@ -199,7 +199,7 @@ async fn kinds_narrow_it_and_the_position_moves_on_all_the_same() {
 }
 
 #[actix_web::test]
-async fn sessions_and_grants_are_told_only_to_keys_that_may_see_people() {
+async fn personal_kinds_need_the_people_scope() {
     let service = Service::new().await;
     let management = listen_management(&service);
     let mut operator = Listener::to(&management, "", "").await;
@@ -224,7 +224,7 @@ async fn sessions_and_grants_are_told_only_to_keys_that_may_see_people() {
 }
 
 #[actix_web::test]
-async fn whoever_asks_for_people_by_name_has_to_be_allowed_to_see_them() {
+async fn requesting_personal_kinds_needs_the_people_scope() {
     let service = Service::new().await;
     let asked = |kinds: &str, key: &str| {
         let request = TestRequest::default().method("HEAD".parse().unwrap());
@@ -243,7 +243,7 @@ async fn whoever_asks_for_people_by_name_has_to_be_allowed_to_see_them() {
 }
 
 #[actix_web::test]
-async fn mistakes_are_named() {
+async fn rejects_invalid_kinds_and_positions() {
     let service = Service::new().await;
     let asked = |query: &str| TestRequest::get().uri(&format!("/bot/changes{query}"));
     for (query, field) in [("?kinds=guilds", "kinds"), ("?since=-1", "since"), ("?until=1", "until")] {
@@ -257,7 +257,7 @@ async fn mistakes_are_named() {
 }
 
 #[actix_web::test]
-async fn a_stop_ends_every_stream_after_a_whole_block() {
+async fn stop_ends_streams_after_a_complete_event() {
     let service = Service::new().await;
     let management = listen_management(&service);
     let mut listeners = Vec::new();

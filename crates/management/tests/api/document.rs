@@ -27,7 +27,7 @@ fn document() -> Value {
 }
 
 #[test]
-fn the_document_in_the_repository_is_the_one_that_the_code_makes() {
+fn the_committed_document_is_up_to_date() {
     let kept = include_str!("../../../../docs/openapi.json");
     let made = companion_management::openapi().to_pretty_json().unwrap() + "\n";
     assert!(
@@ -51,7 +51,7 @@ fn operations_of(path: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 #[actix_web::test]
-async fn the_document_describes_exactly_what_is_answered() {
+async fn the_document_covers_every_route() {
     let service = Service::new().await;
     let document = document();
     let mut described = 0;
@@ -83,7 +83,7 @@ async fn the_document_describes_exactly_what_is_answered() {
 }
 
 #[actix_web::test]
-async fn every_kind_of_answer_is_as_the_document_says() {
+async fn responses_match_their_schemas() {
     let document = document();
     let mut seen = BTreeSet::new();
     for (method, path, answer) in
@@ -102,7 +102,7 @@ async fn every_kind_of_answer_is_as_the_document_says() {
 }
 
 #[actix_web::test]
-async fn answers_elsewhere_are_as_the_document_says() {
+async fn management_responses_match_their_schemas() {
     let document = document();
     let service = Service::new().await;
     assert_valid(&document, &document["components"]["responses"]["NotFound"], &service.get("/nothing").await);
@@ -198,7 +198,7 @@ fn validate(document: &Value, schema: &Value, value: &Value) {
 }
 
 #[test]
-fn the_document_says_what_the_contract_says() {
+fn the_document_matches_the_contract() {
     let document = document();
     assert_eq!(document["openapi"], "3.1.0");
     let schemas = &document["components"]["schemas"];
@@ -231,7 +231,7 @@ fn the_document_says_what_the_contract_says() {
 }
 
 #[test]
-fn the_limits_of_the_document_are_those_of_the_domain() {
+fn document_limits_match_the_domain() {
     use companion_domain::model::{
         MemberCount, Name, Prose, RoleSet, Roster, Shards, Slots, SubscribedGuilds, WebUrl,
     };
@@ -276,7 +276,7 @@ fn the_limits_of_the_document_are_those_of_the_domain() {
 }
 
 #[test]
-fn the_examples_of_bodies_are_valid() {
+fn body_examples_are_valid() {
     let document = document();
     let mut bodies = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -293,7 +293,7 @@ fn the_examples_of_bodies_are_valid() {
 }
 
 #[test]
-fn every_answer_of_failure_is_described_once() {
+fn error_responses_are_described_once() {
     let document = document();
     let answers = document["components"]["responses"].as_object().unwrap();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -313,7 +313,7 @@ fn every_answer_of_failure_is_described_once() {
 }
 
 #[test]
-fn what_is_optional_is_left_out_and_not_null() {
+fn optional_parameters_are_not_nullable() {
     for (_, operations) in document()["paths"].as_object().unwrap() {
         for (_, operation) in operations_of(operations) {
             for parameter in operation["parameters"].as_array().unwrap() {
@@ -324,7 +324,7 @@ fn what_is_optional_is_left_out_and_not_null() {
 }
 
 #[test]
-fn the_pages_about_the_apis_have_every_error() {
+fn the_api_docs_list_every_error() {
     let page =
         [include_str!("../../../../docs/api.md"), include_str!("../../../../docs/management.md")].concat();
     for response in responses(&document()) {
@@ -349,14 +349,14 @@ async fn get(path: &str) -> Answer {
 }
 
 #[actix_web::test]
-async fn the_document_is_served_as_it_is_made() {
+async fn serves_the_document() {
     let answer = get("/openapi.json").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
     assert_eq!(answer.body, companion_management::openapi().to_json().unwrap().into_bytes());
 }
 
 #[actix_web::test]
-async fn the_page_runs_only_what_is_in_it_and_loads_only_the_document() {
+async fn the_page_policy_allows_only_its_own_content() {
     let answer = get("/docs").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/html; charset=utf-8"));
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
@@ -378,7 +378,7 @@ async fn the_page_runs_only_what_is_in_it_and_loads_only_the_document() {
 }
 
 #[actix_web::test]
-async fn the_page_breaks_no_word_and_turns_tables_into_blocks_where_there_is_no_room() {
+async fn the_page_fits_narrow_screens() {
     let page = String::from_utf8(get("/docs").await.body).unwrap();
     for broken in ["overflow-wrap", "word-break", "break-all"] {
         assert!(!page.contains(broken), "{broken}");
@@ -387,7 +387,7 @@ async fn the_page_breaks_no_word_and_turns_tables_into_blocks_where_there_is_no_
 }
 
 #[actix_web::test]
-async fn the_page_has_what_a_line_for_a_shell_is_made_of() {
+async fn the_document_suffices_for_curl_commands() {
     let page = String::from_utf8(get("/docs").await.body).unwrap();
     assert!(page.contains("\"curl\""));
     let document = serde_json::to_value(companion_management::openapi()).unwrap();

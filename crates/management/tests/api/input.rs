@@ -37,7 +37,7 @@ fn request(method: &str, path: &str) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn a_wrong_method_is_told_which_ones_are_right() {
+async fn a_wrong_method_is_405_with_allow() {
     let service = Service::new().await;
     for (path, allow) in PATHS {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
@@ -59,7 +59,7 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
 }
 
 #[actix_web::test]
-async fn no_path_of_one_listener_is_on_the_other() {
+async fn listeners_share_no_path() {
     let service = Service::new().await;
     for (path, _) in PATHS {
         for method in ["GET", "PUT", "POST", "DELETE", "OPTIONS"] {
@@ -74,7 +74,7 @@ async fn no_path_of_one_listener_is_on_the_other() {
 }
 
 #[actix_web::test]
-async fn other_paths_do_not_exist() {
+async fn unknown_paths_are_404() {
     let service = Service::new().await;
     for path in [
         "/bot",
@@ -97,7 +97,7 @@ async fn other_paths_do_not_exist() {
 }
 
 #[actix_web::test]
-async fn an_id_in_the_path_that_is_none_is_named() {
+async fn names_invalid_path_parameters() {
     let service = Service::new().await;
     let sixty_five = format!("/bot/feedback/{}", "x".repeat(65));
     for (method, path, places) in [
@@ -128,7 +128,7 @@ async fn an_id_in_the_path_that_is_none_is_named() {
 }
 
 #[actix_web::test]
-async fn mistakes_in_the_path_and_in_the_body_are_told_at_once() {
+async fn reports_path_and_body_mistakes_together() {
     let service = Service::new().await;
     for (path, segments, fields) in [
         (
@@ -169,7 +169,7 @@ async fn mistakes_in_the_path_and_in_the_body_are_told_at_once() {
 }
 
 #[actix_web::test]
-async fn a_body_over_the_limit_is_refused_and_nothing_is_done() {
+async fn rejects_bodies_over_the_limit() {
     let service = Service::new().await;
     for (path, allow) in PATHS.into_iter().filter(|(path, _)| *path != "/bot/sync") {
         for method in allow.split(", ").filter(|method| !matches!(*method, "OPTIONS" | "HEAD")) {
@@ -187,7 +187,7 @@ async fn a_body_over_the_limit_is_refused_and_nothing_is_done() {
 }
 
 #[actix_web::test]
-async fn what_a_body_is_called_does_not_matter() {
+async fn ignores_the_content_type() {
     let service = Service::new().await;
     for kind in ["text/plain", "application/x-www-form-urlencoded", "nonsense"] {
         let request = put("/bot/guilds/7", &sample::guild()).insert_header(("Content-Type", kind));
@@ -198,7 +198,7 @@ async fn what_a_body_is_called_does_not_matter() {
 }
 
 #[actix_web::test]
-async fn all_wrong_fields_are_named_at_once() {
+async fn reports_all_invalid_fields_at_once() {
     let service = Service::new().await;
     let guild = json!({
         "name": "", "icon": "ftp://x", "members": -1, "owner": 5, "setup": 1, "linked": null,
@@ -264,7 +264,7 @@ async fn all_wrong_fields_are_named_at_once() {
 }
 
 #[actix_web::test]
-async fn nobody_stands_twice_in_one_category_and_no_list_is_endless() {
+async fn rejects_duplicate_members_and_oversized_lists() {
     let service = Service::with(|plan| plan.management.body_limit = 4_000_000).await;
     let twice =
         json!([sample::team_member("5", "A"), sample::team_member("6", "A"), sample::team_member("5", "A")]);
@@ -299,7 +299,7 @@ fn escaped(value: &Value) -> String {
 }
 
 #[actix_web::test]
-async fn the_largest_team_and_the_largest_report_that_are_valid_are_not_too_large() {
+async fn accepts_the_largest_valid_documents() {
     let service = Service::new().await;
     let longest = "🦉".repeat(256);
     let avatar = format!("https://cdn.example/{}", "\\".repeat(2028));
@@ -323,7 +323,7 @@ async fn the_largest_team_and_the_largest_report_that_are_valid_are_not_too_larg
 }
 
 #[actix_web::test]
-async fn what_is_not_json_or_has_another_form_is_named_as_a_whole() {
+async fn rejects_bodies_that_are_not_json_objects() {
     let service = Service::new().await;
     let many = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     for body in ["", "{", "nonsense", "{} {}", "{\"name\": 1e999}", many.as_str(), "\u{feff}{}"] {
@@ -341,7 +341,7 @@ async fn what_is_not_json_or_has_another_form_is_named_as_a_whole() {
 }
 
 #[actix_web::test]
-async fn numbers_are_read_as_json_means_them() {
+async fn parses_numbers_as_json_defines_them() {
     let service = Service::new().await;
     let with = |members: &str| {
         let guild = sample::guild().to_string().replace("1200", members);
@@ -367,7 +367,7 @@ async fn numbers_are_read_as_json_means_them() {
 }
 
 #[actix_web::test]
-async fn text_is_counted_in_characters() {
+async fn counts_text_in_characters() {
     let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
     let with = |field: &str, text: String| {
         let mut feedback = sample::feedback();
@@ -389,7 +389,7 @@ async fn text_is_counted_in_characters() {
 }
 
 #[actix_web::test]
-async fn an_answer_names_no_more_than_a_hundred_mistakes_and_repeats_no_long_names() {
+async fn reports_at_most_100_mistakes() {
     let service = Service::with(|plan| plan.management.body_limit = 1_000_000).await;
     let answer = service.manage(put("/bot/team", &json!(vec![0; 5000]))).await;
     assert_eq!(answer.json()["data"]["fields"].as_array().map(Vec::len), Some(100));

@@ -47,7 +47,7 @@ fn assert_locked(answer: &Answer, word: &str) {
 }
 
 #[actix_web::test]
-async fn without_a_key_nothing_is_told_not_even_what_exists() {
+async fn without_a_key_every_path_is_401() {
     let service = Service::new().await;
     for request in locked() {
         assert_locked(&service.call_management(request).await, "key_missing");
@@ -60,7 +60,7 @@ async fn without_a_key_nothing_is_told_not_even_what_exists() {
 }
 
 #[actix_web::test]
-async fn every_configured_key_opens_and_no_other() {
+async fn accepts_every_configured_key_and_no_other() {
     let service = Service::new().await;
     for (sent, status) in [
         (format!("Bearer {KEY}"), 200),
@@ -105,7 +105,7 @@ fn harmless(path: &str) -> String {
 }
 
 #[actix_web::test]
-async fn a_key_opens_what_its_scopes_name_and_nothing_else() {
+async fn a_key_opens_only_its_scopes() {
     let service = Service::new().await;
     let operations = documented();
     assert_eq!(operations.len(), 30);
@@ -125,7 +125,7 @@ async fn a_key_opens_what_its_scopes_name_and_nothing_else() {
 }
 
 #[actix_web::test]
-async fn which_part_of_the_api_needs_which_scope() {
+async fn paths_require_their_scopes() {
     for (_, path, scope) in documented() {
         let needed = match path.split('/').nth(1).unwrap() {
             "bot" if path.contains("/why/") => "people",
@@ -139,7 +139,7 @@ async fn which_part_of_the_api_needs_which_scope() {
 }
 
 #[actix_web::test]
-async fn a_refusal_names_the_scope_and_the_key_and_changes_nothing() {
+async fn a_missing_scope_is_refused_by_name() {
     let service = Service::new().await;
     let answer = with(&service, METRICS_KEY, TestRequest::put().uri("/bot/blocked/1")).await;
     answer.assert_error(403, "key_scope_missing");
@@ -149,7 +149,7 @@ async fn a_refusal_names_the_scope_and_the_key_and_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn a_path_that_is_spelled_otherwise_needs_the_same_scope() {
+async fn path_spellings_cannot_bypass_scopes() {
     let service = Service::new().await;
     for path in ["/%75sers/1", "/user%73/1", "/sessions?user=1", "/bot/guilds/7/%77hy/1"] {
         let answer = with(&service, FEED_KEY, TestRequest::get().uri(path)).await;
@@ -162,7 +162,7 @@ async fn a_path_that_is_spelled_otherwise_needs_the_same_scope() {
 }
 
 #[actix_web::test]
-async fn what_is_not_there_is_the_same_to_every_key() {
+async fn unknown_paths_are_404_for_every_key() {
     let service = Service::new().await;
     for key in [FEED_KEY, PEOPLE_KEY, METRICS_KEY, KEY] {
         with(&service, key, TestRequest::get().uri("/nothing")).await.assert_error(404, "not_found");
@@ -170,7 +170,7 @@ async fn what_is_not_there_is_the_same_to_every_key() {
 }
 
 #[actix_web::test]
-async fn a_key_may_have_several_scopes_and_is_exchanged_while_it_is_used() {
+async fn a_key_with_scopes_can_be_exchanged_live() {
     let key = |text: &str| Secret::new(text.to_owned());
     let both = ScopedKey {
         name: "both".parse().unwrap(),
@@ -223,7 +223,7 @@ pub(crate) async fn guessed_by(address: &str) -> Service {
 }
 
 #[actix_web::test]
-async fn an_address_may_try_a_few_keys_a_second() {
+async fn limits_wrong_keys_per_address() {
     tokio::time::pause();
     let service = Service::new().await;
     let first = guess(&service, "203.0.113.9").await;
@@ -234,7 +234,7 @@ async fn an_address_may_try_a_few_keys_a_second() {
 }
 
 #[actix_web::test]
-async fn a_guesser_who_is_held_up_learns_nothing_not_even_by_the_right_key() {
+async fn a_limited_client_cannot_confirm_a_guess() {
     tokio::time::pause();
     let service = guessed_by("203.0.113.9").await;
     assert_held_up(&service.call_management(with_key("203.0.113.9", KEY)).await);
@@ -244,7 +244,7 @@ async fn a_guesser_who_is_held_up_learns_nothing_not_even_by_the_right_key() {
 }
 
 #[actix_web::test]
-async fn a_key_used_within_the_hour_opens_although_its_address_guesses_and_frees_no_other() {
+async fn recent_keys_work_from_a_limited_address() {
     tokio::time::pause();
     let service = Service::new().await;
     let call = async |key: &str| service.call_management(with_key("203.0.113.9", key)).await;
@@ -261,7 +261,7 @@ async fn a_key_used_within_the_hour_opens_although_its_address_guesses_and_frees
 }
 
 #[actix_web::test]
-async fn a_key_that_was_exchanged_opens_as_the_one_before_did() {
+async fn an_exchanged_key_keeps_its_recent_use() {
     tokio::time::pause();
     let mut keys = None;
     let service = Service::with(|plan| keys = Some(plan.management.keys.clone())).await;
@@ -274,7 +274,7 @@ async fn a_key_that_was_exchanged_opens_as_the_one_before_did() {
 }
 
 #[actix_web::test]
-async fn behind_a_trusted_proxy_each_client_counts_for_itself() {
+async fn counts_wrong_keys_per_client_behind_a_proxy() {
     tokio::time::pause();
     let service = Service::with(|plan| {
         plan.management.trusted_proxies = TrustedProxies::new(|address| address.is_loopback());
@@ -290,7 +290,7 @@ async fn behind_a_trusted_proxy_each_client_counts_for_itself() {
 }
 
 #[actix_web::test]
-async fn wrong_keys_are_in_the_trail_and_counted_there() {
+async fn audits_and_counts_wrong_keys() {
     tokio::time::pause();
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();

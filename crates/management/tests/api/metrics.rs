@@ -15,7 +15,7 @@ fn value(page: &str, sample: &str) -> Option<f64> {
 }
 
 #[actix_web::test]
-async fn requests_are_counted_by_listener_endpoint_and_code() {
+async fn counts_requests_by_listener_endpoint_and_code() {
     let service = Service::unloaded().await;
     service.store.set(Some(Fault::Panics));
     service.get("/feedback").await;
@@ -52,7 +52,7 @@ async fn requests_are_counted_by_listener_endpoint_and_code() {
 }
 
 #[actix_web::test]
-async fn sign_ins_are_counted_by_outcome() {
+async fn counts_sign_ins_by_outcome() {
     let service = Service::new().await;
     service.signed_in(vec![]).await;
     service.call(post_code("wrong")).await;
@@ -66,7 +66,7 @@ async fn sign_ins_are_counted_by_outcome() {
 }
 
 #[actix_web::test]
-async fn what_is_asked_for_adds_no_line_and_no_line_has_a_secret() {
+async fn requests_add_no_series_and_no_secrets() {
     let service = Service::new().await;
     let lines = |page: &str| {
         page.lines().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect::<BTreeSet<_>>()
@@ -91,7 +91,7 @@ async fn what_is_asked_for_adds_no_line_and_no_line_has_a_secret() {
 }
 
 #[actix_web::test]
-async fn every_name_is_explained_once_before_its_samples() {
+async fn every_metric_has_one_help_line() {
     let service = Service::new().await;
     let page = service.metrics().await;
     let explained: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
@@ -117,7 +117,7 @@ impl MetricsSource for Rows {
 }
 
 #[actix_web::test]
-async fn others_can_show_their_numbers_too() {
+async fn exports_additional_sources() {
     let mut service = Service::new().await;
     service.management = service.management.clone().with_metrics(Arc::new(Rows));
     let page = service.metrics().await;
@@ -137,13 +137,13 @@ async fn get(why: Option<&'static str>, path: &str) -> Answer {
 }
 
 #[actix_web::test]
-async fn a_process_that_answers_is_alive_ready_or_not() {
+async fn liveness_does_not_depend_on_readiness() {
     assert_eq!(get(None, "/health/live").await.data(), json!({}));
     assert_eq!(get(Some("draining"), "/health/live").await.data(), json!({}));
 }
 
 #[actix_web::test]
-async fn readiness_is_what_the_probe_says() {
+async fn readiness_follows_the_check() {
     let ready = get(None, "/health/ready").await;
     assert_eq!(ready.data(), json!({}));
     assert_eq!(ready.header("cache-control"), "no-store");

@@ -24,7 +24,7 @@ async fn token_of(service: &Service, user: u64) -> String {
 }
 
 #[actix_web::test]
-async fn the_list_has_times_and_ids_and_never_a_token() {
+async fn lists_sessions_without_tokens() {
     let service = Service::new().await;
     assert_eq!(sessions(&service, 1).await, json!([]));
     let first = token_of(&service, 1).await;
@@ -54,7 +54,7 @@ async fn the_list_has_times_and_ids_and_never_a_token() {
 }
 
 #[actix_web::test]
-async fn the_list_is_of_one_user() {
+async fn lists_sessions_of_one_user() {
     let service = Service::new().await;
     for (query, place) in [
         ("", "user"),
@@ -68,7 +68,7 @@ async fn the_list_is_of_one_user() {
 }
 
 #[actix_web::test]
-async fn one_session_ends_and_the_others_go_on() {
+async fn ends_one_session_only() {
     let service = Service::new().await;
     let (first, second) = (token_of(&service, 1).await, token_of(&service, 1).await);
     let id = sessions(&service, 1).await[0]["id"].as_str().unwrap().to_uppercase();
@@ -82,7 +82,7 @@ async fn one_session_ends_and_the_others_go_on() {
 }
 
 #[actix_web::test]
-async fn a_backend_signs_a_user_out_by_the_token() {
+async fn signs_a_user_out_by_token() {
     let service = Service::new().await;
     let token = token_of(&service, 1).await;
     service.manage(TestRequest::post().uri("/sessions/sign-out")).await.assert_error(401, "token_missing");
@@ -97,7 +97,7 @@ async fn a_backend_signs_a_user_out_by_the_token() {
 }
 
 #[actix_web::test]
-async fn everything_stored_about_a_user_is_in_one_document_and_gone_with_it() {
+async fn shows_and_forgets_all_data_of_a_user() {
     let service = Service::new().await;
     let about = || service.manage(TestRequest::get().uri("/users/5"));
     about().await.assert_error(404, "not_found");

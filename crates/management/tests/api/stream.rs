@@ -27,7 +27,7 @@ fn member_line(guild: u64, user: u64) -> Value {
 const SHARDED: [u64; 2] = [2 << 22, 3 << 22];
 
 #[actix_web::test]
-async fn a_world_comes_in_any_order_as_one_change() {
+async fn applies_a_world_in_any_order_as_one_change() {
     let service = Service::new().await;
     let token = service.signed_in(vec![a_membership(7)]).await;
     assert_eq!(service.manage(sync("", &world())).await.counts(), [7, 0, 0]);
@@ -40,7 +40,7 @@ async fn a_world_comes_in_any_order_as_one_change() {
 }
 
 #[actix_web::test]
-async fn empty_lines_carriage_returns_and_a_missing_last_newline_do_no_harm() {
+async fn tolerates_empty_lines_crlf_and_no_final_newline() {
     let service = Service::new().await;
     let text = format!("\r\n\n{}\r\n \n{}", guild_line(7), member_line(7, 1));
     let request = TestRequest::post().uri("/bot/sync").set_payload(text);
@@ -49,14 +49,14 @@ async fn empty_lines_carriage_returns_and_a_missing_last_newline_do_no_harm() {
 }
 
 #[actix_web::test]
-async fn a_stream_may_be_longer_than_the_limit_of_bodies() {
+async fn accepts_streams_over_the_body_limit() {
     let service = Service::new().await;
     let lines: Vec<_> = (1..=1000).map(guild_line).collect();
     assert_eq!(service.manage(sync("", &lines)).await.counts(), [1000, 0, 0]);
 }
 
 #[actix_web::test]
-async fn a_mistake_is_named_by_its_line_and_nothing_changes() {
+async fn reports_the_invalid_line_and_changes_nothing() {
     let service = Service::new().await;
     service.manage(put("/bot/guilds/7", &guild())).await;
     let bad = line("member", &json!({"guild": "7"}), json!({"roles": [1], "rolls": []}));
@@ -80,7 +80,7 @@ async fn a_mistake_is_named_by_its_line_and_nothing_changes() {
 }
 
 #[actix_web::test]
-async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
+async fn reports_members_of_unknown_guilds_by_line() {
     let service = Service::new().await;
     let answer = service.manage(sync("", &[guild_line(7), member_line(7, 1), member_line(8, 1)])).await;
     answer.assert_invalid(&["line 3: guild"]);
@@ -89,7 +89,7 @@ async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
 }
 
 #[actix_web::test]
-async fn replacing_never_touches_sessions_or_clusters() {
+async fn replace_keeps_sessions_and_clusters() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     service.manage(put("/bot/clusters/c/heartbeat", &heartbeat("0", 1.0, 2.0))).await;
@@ -99,7 +99,7 @@ async fn replacing_never_touches_sessions_or_clusters() {
 }
 
 #[actix_web::test]
-async fn replacing_can_be_narrowed_to_what_one_shard_sees() {
+async fn replace_can_be_limited_to_one_shard() {
     let service = Service::new().await;
     let [even, odd] = SHARDED;
     let lines = [guild_line(even), guild_line(odd), member_line(even, 1), member_line(odd, 1)];
@@ -113,7 +113,7 @@ async fn replacing_can_be_narrowed_to_what_one_shard_sees() {
 }
 
 #[actix_web::test]
-async fn a_slip_in_the_query_removes_nothing() {
+async fn an_invalid_query_removes_nothing() {
     let service = Service::new().await;
     service.manage(sync("", &world())).await;
     for (query, place) in [
@@ -130,7 +130,7 @@ async fn a_slip_in_the_query_removes_nothing() {
 }
 
 #[actix_web::test]
-async fn how_the_stream_is_cut_does_not_matter_and_a_broken_one_changes_nothing() {
+async fn chunking_is_irrelevant_and_a_broken_stream_has_no_effect() {
     let text: String = world().iter().map(|line| format!("{line}\n")).collect();
     for size in [1, 2, 7, 100, 4096] {
         let service = Service::new().await;
@@ -151,7 +151,7 @@ async fn streamed(service: &Service, text: &str, size: usize, broken: bool) -> A
 }
 
 #[actix_web::test]
-async fn a_stream_that_pauses_for_too_long_is_over_and_changes_nothing() {
+async fn an_idle_stream_times_out_without_effect() {
     let service = Service::new().await;
     tokio::time::pause();
     let begun = tokio::time::Instant::now();
@@ -165,7 +165,7 @@ async fn a_stream_that_pauses_for_too_long_is_over_and_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn a_stream_may_take_any_time_as_long_as_something_comes() {
+async fn a_slow_stream_is_not_timed_out() {
     let service = Service::new().await;
     tokio::time::pause();
     let pieces = "{\"kind\":\"blocked\",\"user\":\"99\"}\n".as_bytes().chunks(3);
@@ -178,7 +178,7 @@ async fn a_stream_may_take_any_time_as_long_as_something_comes() {
 }
 
 #[actix_web::test]
-async fn a_sync_that_is_refused_is_told_so_without_waiting_for_the_rest() {
+async fn rejects_a_sync_before_its_end() {
     let service = Service::new().await;
     tokio::time::pause();
     let begun = tokio::time::Instant::now();
@@ -194,7 +194,7 @@ fn team_lines(users: std::ops::RangeInclusive<u64>) -> Vec<Value> {
 }
 
 #[actix_web::test]
-async fn a_team_that_would_be_too_large_is_refused_at_the_first_line_too_many() {
+async fn rejects_a_team_at_its_first_excess_line() {
     let service = Service::new().await;
     let mut lines = vec![guild_line(7)];
     lines.extend(team_lines(1..=251));
@@ -224,7 +224,7 @@ async fn get(listening: &Listening, path: &str) -> Value {
 }
 
 #[actix_web::test]
-async fn a_stream_in_odd_pieces_is_taken_while_the_public_api_answers() {
+async fn accepts_a_stream_while_serving_the_public_api() {
     let service = Service::new().await;
     let (public, management) = (listen(&service), listen_management(&service));
     let text: String = world().iter().map(|line| format!("{line}\n")).collect();
@@ -249,7 +249,7 @@ async fn a_stream_in_odd_pieces_is_taken_while_the_public_api_answers() {
 }
 
 #[actix_web::test]
-async fn a_client_that_stops_halfway_changes_nothing() {
+async fn an_aborted_stream_changes_nothing() {
     let service = Service::new().await;
     let management = listen_management(&service);
     let known = line("guild", &json!({"id": "7"}), guild());

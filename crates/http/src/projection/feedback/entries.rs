@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_are_what_was_put_and_snapshots_stay_as_they_were(
+        fn entries_match_a_model_and_snapshots_are_immutable(
             steps in proptest::collection::vec((0..40_u8, proptest::option::weighted(0.7, "[a-z]{0,9}")), 0..100),
         ) {
             let (mut entries, mut model) = (Entries::default(), HashMap::new());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_copied_once_for_all_changes_of_a_snapshot() {
+    fn copies_a_page_at_most_once_per_snapshot() {
         let mut entries = Entries::default();
         let id = |number: usize| format!("entry-{number}").parse::<FeedbackId>().unwrap();
         (0..3 * PAGE).for_each(|number| entries.apply(&id(number), Some(b"{}")));

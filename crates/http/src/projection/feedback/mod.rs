@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_exactly_the_room_of_its_bytes() {
+    fn allocates_exactly_the_size_of_a_response() {
         for entries in [&[][..], &["{}"], &["{}", "{\"a\":1}", "{}"]] {
             let body = Vec::from(answer(&head(), entries.iter().map(|json| json.as_bytes())));
             assert_eq!(body.capacity(), body.len(), "{entries:?}");
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn beyond_what_is_kept_the_store_picks() {
+    async fn the_store_picks_beyond_the_maximum() {
         let memory = InMemory::new();
         let use_cases = UseCases::new(&memory.ports, settings());
         let kept = |projection: &FeedbackProjection| {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pick_sees_all_changes_of_one_write_or_none() {
+    async fn a_pick_sees_a_write_completely_or_not_at_all() {
         let memory = InMemory::new();
         let use_cases = UseCases::new(&memory.ports, settings());
         let projection = subscribed(MAX_ENTRIES, &memory, &use_cases);
@@ -421,7 +421,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_answer_is_what_the_serialiser_gives(picked in proptest::collection::vec(entry(), 0..=5)) {
+        fn assembled_responses_match_the_serialiser(picked in proptest::collection::vec(entry(), 0..=5)) {
             let entries: Vec<_> = picked.iter().map(|entry| rendered(entry).unwrap().unwrap()).collect();
             let whole = PickedFeedback(picked.iter().map(FeedbackEntry::from).collect());
             let whole = envelope::success(MESSAGE, whole).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_of_refusals_makes_anyone_wait_for_more_than_one_to_be_forgiven() {
+    fn waits_at_most_for_one_forgiven_refusal() {
         let (rules, now) = (rules(3), Instant::now());
         let mut history = ClientHistory::new(now);
         for _ in 0..100 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_code_makes_up_for_three_refused_ones() {
+    fn a_good_code_offsets_three_refused_ones() {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
         for _ in 0..30 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_in_good_standing_until_it_was_refused_more_than_its_good_codes_make_up_for() {
+    fn good_codes_offset_refused_ones_in_the_standing() {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
         assert_eq!(history.standing(), Standing::Good);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_codes_at_once_only_as_many_are_in_good_standing_as_good_ones_vouch_for() {
+    fn limits_codes_in_flight_in_good_standing() {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
         put_in_flight(&mut history, 3);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_limited_apart_from_what_was_refused_unless_more_was_refused_than_was_good() {
+    fn a_negative_balance_limits_codes_in_flight() {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
         assert_eq!(history.slots(rules, now).ok(), Some(256));

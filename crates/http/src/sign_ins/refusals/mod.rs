@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clients_with_nothing_to_be_remembered_for_are_forgotten_once_there_are_many() {
+    async fn evicts_idle_clients_above_the_threshold() {
         let refusals = Arc::new(RefusalLimiter::new(NonZeroU32::MIN));
         let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
         for number in 1..=EVICT_IDLE_ABOVE {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_number_of_clients_takes_more_than_so_much_memory() {
+    async fn bounds_the_number_of_clients() {
         let refusals = Arc::new(RefusalLimiter::new(NonZeroU32::MIN));
         let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
         for number in 1..=2 * MAX_CLIENTS + 2 {
