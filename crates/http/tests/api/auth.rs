@@ -1,4 +1,4 @@
-//! `POST /auth` and `DELETE /auth`: who gets a session, who is held up, and how it ends.
+//! `POST /auth` and `DELETE /auth`: exchanging codes, rate limits, and sign-out.
 
 use crate::service::{
     DASHBOARD, Fault, REFUSED_CODES, Service, origin, overloaded, post_code, unconfigured, used_up_by,
@@ -44,7 +44,7 @@ async fn distinguishes_missing_from_invalid_codes() {
     assert_eq!(
         service.memory.identity.calls(IdentityCall::Exchange),
         1,
-        "only the well-formed one is asked about"
+        "only the well-formed code reaches the provider"
     );
 }
 
@@ -61,7 +61,7 @@ async fn forwards_verifiers_and_rejects_malformed_ones() {
     assert!(refused.json()["message"].as_str().is_some_and(|message| message.contains("Idp-Code-Verifier")));
     let twice = with(&verifier).append_header(("Idp-Code-Verifier", verifier.clone()));
     service.call(twice).await.assert_error(400, "header_invalid");
-    assert_eq!(service.call(with(&verifier)).await.status, 200, "a bad request spends no code");
+    assert_eq!(service.call(with(&verifier)).await.status, 200, "a rejected request spends no code");
     let other = service.memory.identity.issue_code_for(user_id(1), terms());
     service.call(post_code(&other)).await.assert_error(401, "idp_code_invalid");
 }
@@ -70,10 +70,10 @@ async fn forwards_verifiers_and_rejects_malformed_ones() {
 async fn refuses_other_origins_before_reading_the_code() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
-    for stranger in
+    for other in
         ["https://evil.example", "null", "https://dashboard.example:8443", "http://dashboard.example", ""]
     {
-        let answer = service.call(post_code(&code).insert_header(("Origin", stranger))).await;
+        let answer = service.call(post_code(&code).insert_header(("Origin", other))).await;
         answer.assert_error(403, "origin_refused");
         assert_eq!(answer.header("access-control-allow-origin"), "");
     }
@@ -111,7 +111,7 @@ async fn takes_the_redirect_from_the_table_of_origins() {
 async fn unconfigured_sign_in_spends_no_code() {
     let service = unconfigured().await;
     let code = service.code_of(a_user(1), vec![]);
-    // The store would fail if it were asked to note the code.
+    // The store would fail if it were asked to record the code.
     service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
     for request in [post_code(&code), post_code(&code), TestRequest::post().uri("/auth")] {
         service.call(request).await.assert_error(503, "sign_in_not_configured");
@@ -161,7 +161,7 @@ async fn a_failing_store_never_blames_the_caller() {
         service.store.set(Some(fault));
         service.call(post_code(&code)).await.assert_error(status, word);
         service.store.set(None);
-        assert_eq!(service.call(post_code(&code)).await.status, 200, "the code was not lost by it");
+        assert_eq!(service.call(post_code(&code)).await.status, 200, "the code is still valid");
     }
 }
 
@@ -177,7 +177,7 @@ async fn rate_limits_clients_after_refused_codes() {
     let wait: u64 = refused.header("retry-after").parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
     let code = service.code_of(a_user(1), vec![]);
-    assert_eq!(service.call(from("203.0.113.10", &code)).await.status, 200, "others are not held up");
+    assert_eq!(service.call(from("203.0.113.10", &code)).await.status, 200, "other clients are not limited");
 }
 
 #[actix_web::test]
@@ -226,8 +226,8 @@ async fn refusals_are_forgiven_one_by_one() {
     service.call(from("203.0.113.9", "made-up")).await.assert_error(429, "rate_limited");
 }
 
-/// Lets everything go on that can, while calls of the platform are held up: so many are to come, and no more.
-async fn as_far_as_they_get(service: &Service, calls: u64) {
+/// Runs everything as far as it gets while calls of the provider are held. Asserts that exactly `calls` of them begin.
+async fn run_until_held(service: &Service, calls: u64) {
     service.memory.identity.called(IdentityCall::Exchange, calls).await;
     for _ in 0..1000 {
         tokio::task::yield_now().await;
@@ -243,7 +243,7 @@ async fn concurrent_attempts_cannot_bypass_the_limit() {
     let codes: Vec<_> = (0..20).map(|number| format!("made-up-{number}")).collect();
     let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
     let watched = async {
-        as_far_as_they_get(&service, REFUSED_CODES.get().into()).await;
+        run_until_held(&service, REFUSED_CODES.get().into()).await;
         drop(held);
     };
     let (answers, ()) = join(attempts, watched).await;
@@ -262,7 +262,7 @@ async fn limits_codes_in_flight_per_client_to_256() {
     let held = service.memory.identity.hold(IdentityCall::Exchange);
     let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
     let released = async {
-        as_far_as_they_get(&service, 256).await;
+        run_until_held(&service, 256).await;
         drop(held);
     };
     let (answers, ()) = join(attempts, released).await;
@@ -284,7 +284,7 @@ async fn posts_of_the_same_code_share_a_slot() {
     };
     let (answers, ()) = join(posts, released).await;
     let count = |status| answers.iter().filter(|answer| answer.status == status).count();
-    assert_eq!((count(200), count(401)), (1, 19), "nobody is turned away for a code that was not sent");
+    assert_eq!((count(200), count(401)), (1, 19), "codes that were not sent do not count as refusals");
     service.call(from("203.0.113.9", &code)).await.assert_error(401, "idp_code_invalid");
 }
 
@@ -337,8 +337,8 @@ async fn sign_out_validates_token_and_origin() {
     service.call(TestRequest::delete().uri("/auth")).await.assert_error(401, "token_missing");
     service.call(delete("nonsense")).await.assert_error(401, "token_invalid");
     service.call(delete("a").append_header(("Token", "b"))).await.assert_error(400, "header_invalid");
-    let stranger = delete("a").insert_header(("Origin", "https://stranger.example"));
-    service.call(stranger).await.assert_error(403, "origin_refused");
+    let other = delete("a").insert_header(("Origin", "https://other.example"));
+    service.call(other).await.assert_error(403, "origin_refused");
 }
 
 #[actix_web::test]

@@ -1,4 +1,4 @@
-//! `GET /feedback`, also while the entries are loaded into memory.
+//! `GET /feedback`, also while entries are loaded into memory.
 
 use crate::service::{Fault, Service};
 use async_trait::async_trait;
@@ -94,22 +94,22 @@ async fn reports_memory_use_as_metrics() {
     };
     let [none, before, team]: [f64; 3] = sizes().await;
     assert_eq!(none, 0.0);
-    assert!(team > 0.0, "an empty team has an answer too");
+    assert!(team > 0.0, "an empty team has a response too");
     service.put(Record::Feedback(a_feedback("one", 5))).await;
     let [one, after, _]: [f64; 3] = sizes().await;
     assert_eq!(one, 1.0);
     assert!(after >= before + 100.0, "{before} to {after}");
 }
 
-/// A store that reads a page when it is asked, and hands it over when it is told.
+/// A store that reads a page at once, but returns it only when permitted.
 struct HeldPages {
     inner: Arc<MemoryStorage>,
-    /// One permit for each page that may be handed over.
+    /// One permit per page that may be returned.
     pages: Semaphore,
-    /// How many pages fail before one is read.
+    /// Number of pages that fail before one is read.
     failing: AtomicU64,
     picks: AtomicU64,
-    /// What is wrong with picking.
+    /// Fault of picking.
     fault: Mutex<Option<Fault>>,
 }
 
@@ -155,7 +155,7 @@ impl FeedbackStoreOver for HeldPages {
     }
 }
 
-/// A service that begins to load these entries. Its storage remembers one change, so that two are a gap.
+/// Returns a service that begins to load these entries. Its history holds one change, so that two leave a gap.
 async fn loading(ids: &[&str]) -> (Service, Arc<Over<HeldPages>>) {
     let mut held = None;
     let service = Service::with(|plan| {
@@ -174,13 +174,13 @@ async fn loading(ids: &[&str]) -> (Service, Arc<Over<HeldPages>>) {
     (service, held)
 }
 
-/// Hands this many pages over, and waits until all is loaded.
+/// Releases this many pages, and waits until all entries are loaded.
 async fn loaded(service: &Service, held: &HeldPages, pages: usize) {
     held.pages.add_permits(pages);
     service.memory.scheduler.settled().await;
 }
 
-/// What is shown, and how often the store was asked for it.
+/// Returns the shown entries, and the number of picks by the store.
 async fn shown(service: &Service, held: &HeldPages) -> (Vec<String>, u64) {
     let before = held.picks.load(SeqCst);
     let data = service.get("/feedback").await.data();
@@ -210,7 +210,7 @@ async fn loads_entries_page_by_page() {
 #[actix_web::test]
 async fn changes_during_a_load_win_over_stale_pages() {
     let (service, held) = loading(&["changes", "comes-down", "goes", "stays"]).await;
-    // The page was read before, and comes after all of this.
+    // The page was read before these changes and is delivered after them.
     tokio::task::yield_now().await;
     let changed = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("changes", 5) };
     service.put(Record::Feedback(changed)).await;
@@ -236,7 +236,7 @@ async fn retries_loading_until_the_store_recovers() {
     assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
 }
 
-/// So much changes at once that nobody is told what.
+/// Changes entries without the history reaching back, so that everything is reloaded.
 async fn gap(service: &Service, ids: &[&str]) {
     for id in ids {
         service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
@@ -258,7 +258,7 @@ async fn the_store_picks_until_a_reload_is_complete() {
 async fn a_restarted_load_discards_earlier_pages() {
     let (service, held) = loading(&["a", "b"]).await;
     tokio::task::yield_now().await;
-    // The first page has both; then both go, and more comes.
+    // The first page has both; then both are removed and another is added.
     for id in ["a", "b"] {
         service.memory.storage.remove(Key::Feedback(id.parse().unwrap())).await.unwrap();
     }
@@ -277,9 +277,9 @@ async fn a_stale_snapshot_replaces_a_failing_store() {
         *held.fault.lock().unwrap() = Some(fault);
         let begun = Instant::now();
         assert_eq!(shown(&service, &held).await, (texts(&["a"]), 1), "{fault:?}");
-        // Timers count whole milliseconds, and end no earlier than they should.
+        // Timers have a resolution of one millisecond and never fire early.
         assert!((wait..=wait + 1).contains(&begun.elapsed().as_millis()), "{fault:?}");
-        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 0), "the next are not made to wait");
+        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 0), "later requests do not wait");
         service.memory.clock.advance(Duration::from_secs(1));
     }
     *held.fault.lock().unwrap() = None;

@@ -1,4 +1,4 @@
-//! What the log is told, what it is never told, and how much strangers and outages may write into it.
+//! What is logged, what never is, and how much clients and outages can add to the log.
 
 use crate::{
     captured_log::{Lines, listening, listening_to_json},
@@ -50,7 +50,7 @@ async fn warns_once_about_an_untrusted_proxy() {
     let warnings = |log: String| log.lines().filter(|line| line.contains(" WARN ")).count();
     service.call(post("10.0.0.1", "198.51.100.1")).await;
     service.call(post_code("made-up").peer_addr("203.0.113.8:5000".parse().unwrap())).await;
-    assert_eq!(warnings(lines.take()), 0, "one is trusted, and the other claims nothing");
+    assert_eq!(warnings(lines.take()), 0, "one is trusted, the other sends no header");
 
     service.call(post("203.0.113.9", "198.51.100.2, canary")).await;
     let log = lines.take();
@@ -60,14 +60,14 @@ async fn warns_once_about_an_untrusted_proxy() {
     for peer in ["203.0.113.9", "203.0.113.10"] {
         service.call(post(peer, "198.51.100.3")).await;
     }
-    assert_eq!(warnings(lines.take()), 0, "once is enough");
+    assert_eq!(warnings(lines.take()), 0, "warned only once");
 }
 
 #[actix_web::test]
 async fn logs_slow_requests_with_id_and_duration() {
     let service = Service::new().await;
     let (lines, _guard) = listening();
-    for (seconds, told) in [(1, false), (2, true)] {
+    for (seconds, logged) in [(1, false), (2, true)] {
         let code = service.code_of(a_user(1), vec![]);
         let calls = service.memory.identity.calls(IdentityCall::Exchange);
         let held = service.memory.identity.hold(IdentityCall::Exchange);
@@ -81,7 +81,7 @@ async fn logs_slow_requests_with_id_and_duration() {
         assert_eq!(answer.status, 200);
         let log = lines.take();
         let line = log.lines().find(|line| line.contains("a request was slow"));
-        assert_eq!(line.is_some(), told, "{log}");
+        assert_eq!(line.is_some(), logged, "{log}");
         for part in [
             "WARN",
             "request_id=\"the-one\"",
@@ -144,7 +144,7 @@ fn events(lines: &Lines) -> Vec<Value> {
     lines.take().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The named fields of an event.
+/// Returns the named fields of an event.
 fn fields(event: &Value, names: &[&str]) -> Value {
     names
         .iter()
@@ -153,7 +153,7 @@ fn fields(event: &Value, names: &[&str]) -> Value {
         .into()
 }
 
-/// Lets time pass until what is counted has been told.
+/// Advances the time until summaries are written.
 async fn a_window_later() {
     tokio::time::sleep(WINDOW + Duration::from_millis(1)).await;
 }
@@ -170,15 +170,15 @@ async fn summarises_a_flood_of_refusals() {
     a_window_later().await;
     let log = lines.take();
     println!("{POSTS} posts without a code: {} lines, {} bytes of log", log.lines().count(), log.len());
-    let told: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let logged: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let refused = json!({"action": "sign_in", "outcome": "idp_code_missing", "client": "203.0.113.9"});
-    assert_eq!(told.len(), 2, "{} lines", told.len());
-    for event in &told {
+    assert_eq!(logged.len(), 2, "{} lines", logged.len());
+    for event in &logged {
         assert_eq!(fields(event, &["action", "outcome", "client"]), refused);
     }
-    assert!(told[0]["request_id"].is_string() && told[0]["repeated"].is_null(), "{}", told[0]);
-    assert_eq!((&told[1]["repeated"], &told[1]["request_id"]), (&json!(POSTS - 1), &Value::Null));
-    assert_eq!(told[1]["target"], "companion::audit");
+    assert!(logged[0]["request_id"].is_string() && logged[0]["repeated"].is_null(), "{}", logged[0]);
+    assert_eq!((&logged[1]["repeated"], &logged[1]["request_id"]), (&json!(POSTS - 1), &Value::Null));
+    assert_eq!(logged[1]["target"], "companion::audit");
 }
 
 #[actix_web::test]
@@ -202,13 +202,13 @@ async fn counts_refusals_by_address_and_reason() {
         kind("idp_code_missing", "2001:db8:1:2::"),
         kind("header_invalid", "2001:db8:1:2::"),
     ];
-    assert_eq!(first, kinds, "the first of each kind is written at once");
+    assert_eq!(first, kinds, "the first of each kind is logged at once");
     a_window_later().await;
     let summaries = events(&lines);
-    assert_eq!(summaries.len(), 2, "what came once is not told again: {summaries:?}");
+    assert_eq!(summaries.len(), 2, "single events are not summarised: {summaries:?}");
     assert!(summaries.iter().all(|event| event["repeated"] == 2), "{summaries:?}");
     service.call(without_code("203.0.113.9")).await;
-    assert_eq!(events(&lines).len(), 1, "the next window begins with a line of its own");
+    assert_eq!(events(&lines).len(), 1, "a new window logs its first event");
 }
 
 #[actix_web::test]
@@ -224,12 +224,12 @@ async fn writes_pending_summaries_on_stop() {
     }
     let (lines, _guard) = listening_to_json();
     listening.stop().await.unwrap();
-    let told = events(&lines);
-    let told = told.iter().filter(|event| event["repeated"].is_u64());
-    let mut told: Vec<_> = told.map(|event| fields(event, &["outcome", "error", "repeated"])).collect();
-    told.sort_by_key(Value::to_string);
+    let logged = events(&lines);
+    let logged = logged.iter().filter(|event| event["repeated"].is_u64());
+    let mut logged: Vec<_> = logged.map(|event| fields(event, &["outcome", "error", "repeated"])).collect();
+    logged.sort_by_key(Value::to_string);
     assert_eq!(
-        told,
+        logged,
         [
             json!({"outcome": null, "error": "storage_unavailable", "repeated": 2}),
             json!({"outcome": "idp_code_missing", "error": null, "repeated": 2}),
@@ -248,12 +248,12 @@ async fn bounds_log_lines_by_number_of_addresses() {
         answer(&app, without_code(&address).to_request()).await;
     }
     a_window_later().await;
-    let told = events(&lines);
-    assert!(told.len() <= 1002, "{} lines", told.len());
-    let last = told.last().unwrap();
-    assert_eq!(last["client"], Value::Null, "beyond that no address is told: {last}");
-    let counted: u64 = told.iter().map(|event| event["repeated"].as_u64().unwrap_or(1)).sum();
-    assert_eq!(counted, POSTS as u64, "and still every one of them is counted");
+    let logged = events(&lines);
+    assert!(logged.len() <= 1002, "{} lines", logged.len());
+    let last = logged.last().unwrap();
+    assert_eq!(last["client"], Value::Null, "further addresses are summarised: {last}");
+    let counted: u64 = logged.iter().map(|event| event["repeated"].as_u64().unwrap_or(1)).sum();
+    assert_eq!(counted, POSTS as u64, "every refusal is counted");
 }
 
 #[actix_web::test]
@@ -266,10 +266,10 @@ async fn audits_every_success() {
         service.manage(from_one_place(put("/bot/blocked/5", &json!({})))).await;
         service.manage(from_one_place(delete("/bot/blocked/5"))).await;
     }
-    let told = events(&lines);
-    // Of twenty sign-ins of one user the first ten make room for the others.
-    assert_eq!(told.len(), 20 + 10 + 40);
-    for event in told {
+    let logged = events(&lines);
+    // Of twenty sign-ins of one user, ten evict an earlier session.
+    assert_eq!(logged.len(), 20 + 10 + 40);
+    for event in logged {
         assert_eq!(
             fields(&event, &["outcome", "client"]),
             json!({"outcome": "success", "client": "203.0.113.9"})
@@ -292,21 +292,25 @@ async fn summarises_an_outage() {
     service.store.set(Some(Fault::Fails(StoreErrorKind::Corrupt)));
     answer(&app, TestRequest::get().uri("/feedback").to_request()).await;
     a_window_later().await;
-    let told = events(&lines);
+    let logged = events(&lines);
     let names = ["level", "code", "error", "request_id", "repeated"];
     assert_eq!(
-        fields(&told[0], &names),
+        fields(&logged[0], &names),
         json!({
             "level": "WARN", "code": 503, "error": "storage_unavailable", "request_id": "request-0", "repeated": null
         })
     );
-    assert!(told[0]["cause"].as_str().unwrap().contains("told to fail"), "{}", told[0]);
-    assert_eq!((&told[1]["level"], &told[1]["error"]), (&json!("ERROR"), &json!("internal")), "another kind");
+    assert!(logged[0]["cause"].as_str().unwrap().contains("told to fail"), "{}", logged[0]);
     assert_eq!(
-        fields(&told[2], &names),
+        (&logged[1]["level"], &logged[1]["error"]),
+        (&json!("ERROR"), &json!("internal")),
+        "a different kind"
+    );
+    assert_eq!(
+        fields(&logged[2], &names),
         json!({
             "level": "WARN", "code": 503, "error": "storage_unavailable", "request_id": null, "repeated": 999
         })
     );
-    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(logged.len(), 3, "{logged:?}");
 }

@@ -1,4 +1,4 @@
-//! The public API, and what every API shares, as their callers see them, over every adapter in memory.
+//! The public API and what all APIs share, tested as clients see them, over in-memory adapters.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Clients that make us wait, at every stage, and clients that are too many; and work that goes on without its caller.
+//! Slow and numerous clients, at every stage of a connection; and work that continues after a disconnect.
 
 use crate::{
     client::{Client, eventually, limits, listen, listen_management_with, listen_with},
@@ -22,7 +22,7 @@ use tokio::{
 
 const REQUEST: &str = "GET /team HTTP/1.1\nHost: a\n\n";
 
-/// Whatever happens, happens before that.
+/// Upper bound of every wait in these tests.
 const LONG: Duration = Duration::from_secs(20);
 
 fn impatient() -> ServerLimits {
@@ -30,7 +30,7 @@ fn impatient() -> ServerLimits {
     ServerLimits { request_head: short, patience: short, ..limits() }
 }
 
-/// Returns when the server has ended a connection, whatever it says before.
+/// Waits until the server closes the connection, discarding what it sends.
 async fn is_over(mut stream: TcpStream) {
     let mut bytes = vec![0; 1 << 16];
     let reading = async { while stream.read(&mut bytes).await.is_ok_and(|read| read > 0) {} };
@@ -46,7 +46,7 @@ async fn times_out_an_unfinished_later_head() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
     join_all(["G", "\n\n", "GET /team HTTP/1.1\n"].map(async |rest| {
-        // After the answer, and together with the request before it.
+        // After the response, and pipelined with the request before it.
         let mut after = Client::to(&listening).await;
         after.send(REQUEST).await;
         assert_eq!(after.answer().await.0, 200);
@@ -67,7 +67,7 @@ async fn keeps_idle_connections_alive() {
     let mut kept = Client::to(&listening).await;
     kept.send(REQUEST).await;
     assert_eq!(kept.answer().await.0, 200);
-    // Someone who is cut off shows that more time has passed than anyone may make us wait.
+    // Connections that are cut off show that more than every timeout has passed.
     for _ in 0..2 {
         is_over(connected(&listening).await).await;
     }
@@ -82,7 +82,7 @@ async fn cuts_off_clients_that_do_not_read() {
     let listening = listen_with(&service, impatient());
     let mut stream = connected(&listening).await;
     let request = REQUEST.replace('\n', "\r\n").repeat(100);
-    // Until neither side takes any more, and then until the other side gives up.
+    // Until both buffers are full, and then until the server gives up.
     let flood = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     timeout(LONG, flood).await.unwrap();
     listening.stop().await.unwrap();
@@ -96,14 +96,14 @@ async fn cuts_off_clients_with_unacknowledged_responses() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(1024).unwrap();
     let mut stalled = socket.connect(listening.addr()).await.unwrap();
-    // More than it has room for, and less than the server waits for.
+    // More than the receive buffer holds, and less than blocks the server.
     let requests = REQUEST.replace('\n', "\r\n").repeat(64);
     stalled.write_all(requests.as_bytes()).await.unwrap();
     eventually(async || is_answered(&listening).await).await;
     listening.stop().await.unwrap();
 }
 
-/// Whether there is room for one more.
+/// Returns whether a new connection is served.
 async fn is_answered(listening: &Listening) -> bool {
     let mut stream = connected(listening).await;
     let request = REQUEST.replace('\n', "\r\n");
@@ -127,7 +127,7 @@ async fn limits_connections_per_address() {
     listening.stop().await.unwrap();
 }
 
-/// Connects from another address of this machine.
+/// Connects from another loopback address.
 async fn connected_from(address: [u8; 4], listening: &Listening) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((address, 0).into()).unwrap();
@@ -149,7 +149,7 @@ async fn evicts_an_idle_connection_for_a_new_one() {
     let mut other = connected_from([127, 0, 0, 2], &listening).await;
     other.write_all(REQUEST.replace('\n', "\r\n").as_bytes()).await.unwrap();
     assert!(other.read(&mut [0; 64]).await.unwrap() > 0);
-    // One of them went, the others are kept.
+    // One was evicted, the others are kept.
     is_over(idle.remove(0).into_stream()).await;
     for client in &mut idle {
         client.send(REQUEST).await;
@@ -161,7 +161,7 @@ async fn evicts_an_idle_connection_for_a_new_one() {
 #[actix_web::test]
 async fn serves_large_responses_beside_stalled_clients() {
     let service = Service::new().await;
-    // As long as an answer can be: each of these characters takes six bytes.
+    // The largest possible response: each of these characters takes six bytes in JSON.
     let (name, path) = ("\u{1}".repeat(Name::LENGTH.end() - 4), "x".repeat(2000));
     let member = |number: usize| {
         serde_json::json!({
@@ -213,7 +213,7 @@ async fn a_sign_in_survives_a_disconnect() {
     {
         let mut call = pin!(service.call(post_code(&code)));
         eventually(async || {
-            assert!(call.as_mut().now_or_never().is_none(), "the platform has not answered yet");
+            assert!(call.as_mut().now_or_never().is_none(), "the provider has not responded yet");
             service.memory.identity.calls(IdentityCall::Exchange) == 1
         })
         .await;
@@ -238,21 +238,21 @@ async fn until_signed_in(service: &Service) {
     eventually(async || !service.memory.storage.of_user(user_id(1)).await.unwrap().is_empty()).await;
 }
 
-/// More than anyone sends within the moment that a client has to notice that the connection is over.
+/// More than can be sent before the client notices that the connection is closed.
 const ENDLESS: usize = 1 << 30;
 
-/// A moment is enough for a client on this machine.
+/// A short disconnect timeout, sufficient for local clients.
 fn hasty() -> ServerLimits {
     ServerLimits { disconnect: Duration::from_millis(20), ..limits() }
 }
 
-/// Sends a body without end, and expects an answer and then the end of the connection. Returns how many bytes it took.
+/// Sends an endless body, and expects a response and the end of the connection. Returns the number of bytes sent.
 async fn cut_off_after(listening: &Listening, head: &str, status: u16) -> usize {
     let mut client = Client::to(listening).await;
     client.send(&format!("{head}Transfer-Encoding: chunked\n\n")).await;
     let (sent, answer) = client.flood(&format!("4000\n{}\n", "x".repeat(0x4000)), ENDLESS).await;
     let head = head.lines().next().unwrap();
-    assert!(sent < ENDLESS, "{head} is read without end");
+    assert!(sent < ENDLESS, "{head} is read endlessly");
     assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
     assert!(answer.to_ascii_lowercase().contains("\r\nconnection: close\r\n"), "{head}: {answer}");
     assert!(answer.ends_with("}}"), "{head} is answered in full: {answer}");

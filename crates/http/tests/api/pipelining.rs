@@ -1,4 +1,4 @@
-//! Several requests on one connection: answered in order, one at a time, whatever their bodies look like.
+//! Pipelining: requests on one connection are answered in order, one at a time, whatever their bodies.
 
 use crate::{
     client::{Client, eventually, limits, listen, listen_management_with, listen_with},
@@ -14,24 +14,24 @@ use tokio::{
     time::timeout,
 };
 
-/// Longer than any deadline of a connection.
+/// Longer than any timeout of a connection.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Everything that comes back until the server closes the connection.
+/// Returns everything received until the server closes the connection.
 async fn answers(listening: &Listening, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
     stream.write_all(sent).await.unwrap();
-    let mut came = Vec::new();
-    timeout(LONG, stream.read_to_end(&mut came)).await.unwrap().unwrap();
-    String::from_utf8(came).unwrap().to_ascii_lowercase()
+    let mut received = Vec::new();
+    timeout(LONG, stream.read_to_end(&mut received)).await.unwrap().unwrap();
+    String::from_utf8(received).unwrap().to_ascii_lowercase()
 }
 
-/// The status of each answer, and whether it has a body and says that it is the last.
-fn told_apart(answers: &str) -> Vec<(&str, bool, bool)> {
+/// Returns for each response its status, whether it has a body, and whether it closes the connection.
+fn parse_responses(answers: &str) -> Vec<(&str, bool, bool)> {
     let mut rest = answers;
     let mut found = Vec::new();
     while let Some((head, after)) = rest.split_once("\r\n\r\n") {
-        assert!(head.starts_with("http/1."), "not an answer: {head:?} in {answers}");
+        assert!(head.starts_with("http/1."), "not a response: {head:?} in {answers}");
         let body = after.find("http/1.").unwrap_or(after.len());
         found.push((&head[9..12], body > 0, head.contains("\r\nconnection: close")));
         rest = &after[body..];
@@ -61,8 +61,8 @@ async fn answers_pipelined_requests_in_order() {
         (of(&[get, "GET /team HTTP/1.0\r\n\r\n", get]), vec![got, ended]),
     ] {
         let answers = answers(&listening, &sent).await;
-        let mut found = told_apart(&answers);
-        // HTTP/1.0 says that it closes by closing.
+        let mut found = parse_responses(&answers);
+        // HTTP/1.0 announces the close by closing.
         if let Some((_, _, says_last)) = found.last_mut() {
             *says_last = true;
         }
@@ -83,11 +83,11 @@ async fn accepts_requests_byte_by_byte() {
         stream.write_all(&[byte]).await.unwrap();
         tokio::task::yield_now().await;
     }
-    let mut came = String::new();
-    timeout(LONG, stream.read_to_string(&mut came)).await.unwrap().unwrap();
+    let mut received = String::new();
+    timeout(LONG, stream.read_to_string(&mut received)).await.unwrap().unwrap();
     let statuses: Vec<_> =
-        told_apart(&came.to_ascii_lowercase()).iter().map(|answer| answer.0 == "401").collect();
-    assert_eq!(statuses, [true; 3], "{came}");
+        parse_responses(&received.to_ascii_lowercase()).iter().map(|answer| answer.0 == "401").collect();
+    assert_eq!(statuses, [true; 3], "{received}");
     listening.stop().await.unwrap();
 }
 
@@ -118,7 +118,7 @@ async fn ignores_data_after_chunked_tunnel_and_large_head_requests() {
     let service = Service::new().await;
     let listening = listen(&service);
     let hidden = "HEAD /team HTTP/1.0\r\nHost: a\r\n\r\nGET /team HTTP/1.1\r\nHost: a\r\n\r\n";
-    // More than a socket takes: a connection that is closed with it unread is reset, and the answer lost.
+    // More than a socket buffers: closing it unread would reset the connection and lose the response.
     let flood = "x".repeat(300_000);
     let large = format!("GET /team HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(15_000));
     for (request, status) in [
@@ -132,7 +132,7 @@ async fn ignores_data_after_chunked_tunnel_and_large_head_requests() {
     ] {
         for rest in ["", hidden, &flood] {
             let answers = answers(&listening, format!("{request}{rest}").as_bytes()).await;
-            assert_eq!(told_apart(&answers), [(status, true, true)], "{request}: {answers}");
+            assert_eq!(parse_responses(&answers), [(status, true, true)], "{request}: {answers}");
         }
     }
     listening.stop().await.unwrap();
@@ -151,9 +151,9 @@ async fn a_half_closed_client_gets_all_responses() {
     stream.shutdown().await.unwrap();
     service.memory.identity.called(IdentityCall::Exchange, 1).await;
     drop(held);
-    let mut came = String::new();
-    timeout(LONG, stream.read_to_string(&mut came)).await.unwrap().unwrap();
-    assert_eq!(told_apart(&came.to_ascii_lowercase()).len(), 201);
+    let mut received = String::new();
+    timeout(LONG, stream.read_to_string(&mut received)).await.unwrap().unwrap();
+    assert_eq!(parse_responses(&received.to_ascii_lowercase()).len(), 201);
     listening.stop().await.unwrap();
 }
 
@@ -163,9 +163,9 @@ async fn an_abandoned_stream_frees_its_connection() {
     let limits = ServerLimits { connections: 1, connections_per_address: 1, ..limits() };
     let listening = listen_management_with(&service, limits);
     let stream = format!("GET /bot/changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n\r\n");
-    // Alone, and with requests behind it that will never be answered.
+    // Alone, and with pipelined requests that are never answered.
     for rest in ["", "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n", &"x".repeat(10_000)] {
-        // The connection before may still be closing, and there is a place for one only.
+        // The previous connection may still be closing, and only one is allowed.
         eventually(async || {
             let mut client = TcpStream::connect(listening.addr()).await.unwrap();
             let mut head = vec![0; 4096];
@@ -180,12 +180,12 @@ async fn an_abandoned_stream_frees_its_connection() {
         let live = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
         eventually(async || {
             let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
-            let mut came = Vec::new();
+            let mut received = Vec::new();
             stream.write_all(live.as_bytes()).await.is_ok()
-                && stream.read_to_end(&mut came).await.is_ok_and(|read| read > 0)
+                && stream.read_to_end(&mut received).await.is_ok_and(|read| read > 0)
         })
         .await;
-        println!("a place was free again after {:?}", begun.elapsed());
+        println!("a connection was free again after {:?}", begun.elapsed());
     }
     listening.stop().await.unwrap();
 }
@@ -204,7 +204,7 @@ async fn slow_responses_are_not_timed_out() {
     let code = service.code_of(a_user(1), vec![]);
     client.send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {code}\n\nGET /te")).await;
     service.memory.identity.called(IdentityCall::Exchange, 1).await;
-    // A connection that is cut off shows that more time has passed than any client has.
+    // A connection that is cut off shows that more than every timeout has passed.
     let mut late = TcpStream::connect(listening.addr()).await.unwrap();
     late.write_all(b"G").await.unwrap();
     timeout(LONG, late.read_to_end(&mut Vec::new())).await.unwrap().unwrap();

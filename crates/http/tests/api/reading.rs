@@ -118,7 +118,7 @@ async fn measures_latency_from_sent_epoch() {
     };
     assert_eq!(response("1767268799.75").await, 250.0);
     assert_eq!(response("1767268800").await, 0.0);
-    assert_eq!(response("1767268801.5").await, -1500.0, "clocks that disagree are reported as they are");
+    assert_eq!(response("1767268801.5").await, -1500.0, "clock differences are reported unchanged");
     assert_eq!(response("now").await, Value::Null);
 }
 
@@ -194,7 +194,7 @@ async fn etag_changes_only_with_the_team() {
     assert_eq!(newer.status, 200);
     assert_ne!(newer.header("etag"), tag);
     put_team(&service, &[(1, "Support", 1)]).await;
-    assert_eq!(service.get("/team").await.header("etag"), tag, "the same bytes have the same tag");
+    assert_eq!(service.get("/team").await.header("etag"), tag, "equal bytes have equal tags");
 }
 
 #[actix_web::test]

@@ -1,4 +1,4 @@
-//! What every request is judged by: its path, its method, its name, its origin and its body.
+//! What all requests share: path, method, request id, origin and body.
 
 use crate::service::{Answer, BODY_LIMIT, DASHBOARD, Fault, Service, post_code};
 use actix_web::{
@@ -59,7 +59,7 @@ async fn options_is_204_with_allow() {
         let answer = service.call(request("OPTIONS", path)).await;
         assert_eq!((answer.status, answer.header("allow"), answer.body.len()), (204, allow, 0), "{path}");
         assert!(!answer.header("x-request-id").is_empty());
-        assert_eq!(answer.header("access-control-allow-methods"), "", "nobody asked beforehand");
+        assert_eq!(answer.header("access-control-allow-methods"), "", "not a preflight");
     }
 }
 
@@ -86,7 +86,7 @@ async fn ready_responses_match_their_handlers() {
         for method in ["GET", "HEAD"] {
             let asked = || request(method, path).insert_header(("X-Request-Id", "same"));
             let ready = service.call(asked()).await;
-            // A body is for handlers, so this one is routed.
+            // A request with a body is always routed.
             let routed = service.call(asked().set_payload("ignored")).await;
             assert_eq!((ready.status, ready.length), (routed.status, routed.length), "{method} {path}");
             assert_eq!(ready.body, routed.body, "{method} {path}");
@@ -110,7 +110,8 @@ async fn counts_ready_and_routed_responses_by_path() {
     }
 }
 
-/// Returns whether every kind of answer has the header with this value: ready, routed, without a body, refused and lost.
+/// Returns whether every kind of response has the header with this value: ready, routed, without a body, refused, and
+/// after a panic. Asserts that all agree.
 async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
     let mut answers = Vec::new();
     for (method, path) in [
@@ -134,7 +135,7 @@ async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
     answers.push(lost);
     service.store.set(None);
     let has = answers.iter().map(|answer| answer.header(header) == value).collect::<BTreeSet<_>>();
-    assert_eq!(has.len(), 1, "{header} is in some answers only");
+    assert_eq!(has.len(), 1, "{header} is in some responses only");
     has.contains(&true)
 }
 
@@ -189,7 +190,7 @@ async fn generates_request_ids_otherwise() {
     assert_eq!(service.call(sent).await.header("x-request-id").len(), 32);
 }
 
-const STRANGER: &str = "https://stranger.example";
+const OTHER_ORIGIN: &str = "https://other.example";
 const EXPOSED: &str = "X-Request-Id, Retry-After, Age, ETag";
 
 fn from(origin: &str, method: Method, path: &str) -> TestRequest {
@@ -234,7 +235,9 @@ async fn grants_preflights_of_configured_origins() {
 #[actix_web::test]
 async fn ignores_preflights_of_other_origins() {
     let service = Service::new().await;
-    for origin in [STRANGER, "null", "https://dashboard.example.evil.example", "https://DASHBOARD.example"] {
+    for origin in
+        [OTHER_ORIGIN, "null", "https://dashboard.example.evil.example", "https://DASHBOARD.example"]
+    {
         let answer = service.call(preflight(origin, "/auth", "POST")).await;
         assert_eq!(answer.status, 204);
         assert_closed(&answer);
@@ -269,7 +272,7 @@ async fn configured_origins_can_read_every_response() {
 async fn other_origins_cannot_read_public_data() {
     let service = Service::new().await;
     for path in ["/", "/team", "/feedback"] {
-        let answer = service.call(from(STRANGER, Method::GET, path)).await;
+        let answer = service.call(from(OTHER_ORIGIN, Method::GET, path)).await;
         assert_eq!(answer.status, 200);
         assert_closed(&answer);
         assert_closed(&service.get(path).await);

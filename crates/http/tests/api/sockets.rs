@@ -1,5 +1,5 @@
-//! The public API over a real connection; and what is not HTTP, or more of it than the server takes. The server answers
-//! these before the application sees them; the page about the API lists them as they are told here.
+//! The public API over a real connection, and input that is not HTTP or exceeds the server's limits. The server answers
+//! such input without the application; docs/api.md lists these responses.
 
 use crate::{
     client::{Client, eventually, length, limits, listen, listen_management, listen_with},
@@ -127,20 +127,20 @@ async fn stop_meets_its_deadline() {
     service.memory.identity.called(IdentityCall::Exchange, 1).await;
     let begun = Instant::now();
     listening.stop().await.unwrap();
-    // The usual limit is longer than this.
+    // Shorter than the usual limit.
     assert!((drain..Duration::from_secs(4)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }
 
-/// Systems other than Linux may let fewer wait than a listener asks for.
+/// Systems other than Linux may shorten the accept queue.
 #[cfg(target_os = "linux")]
 #[actix_web::test]
 async fn accepts_a_burst_of_connections() {
     let service = Service::new().await;
     let listening = listen(&service);
-    // Nobody is accepted for a while, as when all threads are busy.
+    // No connection is accepted for a while, as if all threads were busy.
     listening.handle.pause().await;
     let crowd = join_all((0..400).map(|_| TcpStream::connect(listening.addr())));
-    let crowd = timeout(Duration::from_secs(30), crowd).await.expect("some were left to try again");
+    let crowd = timeout(Duration::from_secs(30), crowd).await.expect("some connections were dropped");
     assert!(crowd.iter().all(Result::is_ok));
     drop(crowd);
     listening.handle.resume().await;
@@ -148,26 +148,26 @@ async fn accepts_a_burst_of_connections() {
     listening.stop().await.unwrap();
 }
 
-/// Whatever comes, comes before that.
+/// Upper bound of every wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Everything that comes back on a connection until the server closes it.
-async fn said(listening: &Listening, bytes: &[u8]) -> String {
+/// Returns everything received until the server closes the connection.
+async fn received(listening: &Listening, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
-    let mut came = Vec::new();
-    // Whoever sends more than the server reads may find the connection reset after the answer.
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut came)).await.unwrap();
-    String::from_utf8(came).unwrap()
+    let mut bytes_received = Vec::new();
+    // A client that sends more than the server reads may see a reset after the response.
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut bytes_received)).await.unwrap();
+    String::from_utf8(bytes_received).unwrap()
 }
 
-/// The answer that the server gives by itself, without its date.
+/// Returns the status line of a response that the server makes without the application.
 async fn plain_answer(listening: &Listening, bytes: &[u8]) -> String {
-    let said = said(listening, bytes).await;
-    let (status, rest) = said.split_once("\r\n").unwrap();
+    let received = received(listening, bytes).await;
+    let (status, rest) = received.split_once("\r\n").unwrap();
     let (head, date) = rest.split_once("date: ").unwrap_or((rest, " GMT\r\n\r\n"));
-    assert_eq!(head.trim_end(), "content-length: 0\r\nconnection: close", "{said}");
-    assert!(date.ends_with(" GMT\r\n\r\n"), "{said}");
+    assert_eq!(head.trim_end(), "content-length: 0\r\nconnection: close", "{received}");
+    assert!(date.ends_with(" GMT\r\n\r\n"), "{received}");
     status.to_owned()
 }
 
@@ -251,10 +251,10 @@ async fn a_late_first_head_is_a_plain_408() {
 async fn garbage_after_a_request_does_not_affect_its_response() {
     let service = Service::new().await;
     let listening = listen(&service);
-    let said = said(&listening, b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n").await;
-    let (first, second) = said.split_once("}}").unwrap();
-    assert!(first.starts_with("HTTP/1.1 404 ") && first.contains("\"error\":\"not_found\""), "{said}");
-    assert!(second.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n"), "{said}");
+    let received = received(&listening, b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n").await;
+    let (first, second) = received.split_once("}}").unwrap();
+    assert!(first.starts_with("HTTP/1.1 404 ") && first.contains("\"error\":\"not_found\""), "{received}");
+    assert!(second.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n"), "{received}");
     listening.stop().await.unwrap();
 }
 
@@ -276,10 +276,10 @@ async fn odd_but_valid_requests_get_an_envelope() {
         ("a Host that is none", b"GET /team HTTP/1.1\r\nHost: a b/c\r\n\r\n".to_vec(), 200),
         ("lines without carriage returns", b"GET /team HTTP/1.1\nHost: a\n\n".to_vec(), 200),
         ("empty lines before", [&b"\r\n\r\n"[..], &with_target("/team")].concat(), 200),
-        ("an expectation that nobody knows", with_headers("Expect: much\r\n"), 200),
+        ("an unknown expectation", with_headers("Expect: much\r\n"), 200),
         ("a target that is no path", with_target("team"), 404),
         ("an unknown method", b"BREW /team HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 405),
-        ("a method that nobody needs", b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 405),
+        ("an unused method", b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 405),
         ("a whole address", with_target("http://a/team"), 200),
         ("a query that is not UTF-8", with_target("/team?x=%ff"), 200),
         ("an escaped letter", with_target("/%74eam"), 200),

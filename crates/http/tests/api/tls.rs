@@ -1,4 +1,4 @@
-//! TLS of our own.
+//! TLS termination.
 
 use crate::{client::limits, service::Service};
 use companion_http::{Listening, ServerLimits, Socket, Tls, TlsError, TlsIdentity, serve_public};
@@ -29,7 +29,7 @@ fn listening(service: &Service, tls: &Tls, limits: ServerLimits) -> Listening {
         .unwrap()
 }
 
-/// A client that trusts this certificate alone, and would rather speak HTTP/2.
+/// Connects a client that trusts only this certificate and prefers HTTP/2.
 async fn connect(to: &Listening, trusted: &CertifiedKey<KeyPair>) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.cert.der().to_vec())).unwrap();
@@ -83,7 +83,7 @@ async fn a_new_certificate_applies_to_new_connections() {
     for client in [&mut before, &mut after] {
         assert!(ask(client, GET).await.starts_with("http/1.1 200 ok"));
     }
-    assert!(connect(&listening, &old).await.is_err(), "the old one is not shown any more");
+    assert!(connect(&listening, &old).await.is_err(), "the old certificate is no longer used");
     listening.stop().await.unwrap();
 }
 
@@ -92,14 +92,14 @@ async fn times_out_unfinished_handshakes() {
     let (service, made) = (Service::new().await, made());
     let impatient = ServerLimits { request_head: Duration::from_millis(200), ..limits() };
     let listening = listening(&service, &Tls::new(identity(&made)), impatient);
-    // The beginning of a handshake, nothing at all, and one that goes no further than its first record.
+    // The beginning of a handshake, nothing at all, and an incomplete first record.
     let hello = [&[0x16, 3, 1, 0, 200, 1, 0, 0, 196][..], &[0; 20]].concat();
     for sent in [&b"\x16"[..], b"", &hello] {
         let mut silent = TcpStream::connect(listening.addr()).await.unwrap();
         silent.write_all(sent).await.unwrap();
-        let mut came = Vec::new();
-        let _ = silent.read_to_end(&mut came).await;
-        assert_eq!(came, b"", "nothing that is no TLS is written");
+        let mut received = Vec::new();
+        let _ = silent.read_to_end(&mut received).await;
+        assert_eq!(received, b"", "no plain bytes are written");
     }
     let metrics = service.metrics().await;
     assert!(
@@ -128,10 +128,10 @@ async fn rejects_plain_http_on_a_tls_port() {
     let listening = listening(&service, &Tls::new(identity(&made)), limits());
     let mut plain = TcpStream::connect(listening.addr()).await.unwrap();
     plain.write_all(GET.as_bytes()).await.unwrap();
-    let mut came = String::new();
-    plain.read_to_string(&mut came).await.unwrap();
-    assert!(came.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{came}");
-    assert!(came.ends_with("\r\n\r\nThis port speaks HTTPS.\n"), "{came}");
+    let mut received = String::new();
+    plain.read_to_string(&mut received).await.unwrap();
+    assert!(received.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{received}");
+    assert!(received.ends_with("\r\n\r\nThis port speaks HTTPS.\n"), "{received}");
     listening.stop().await.unwrap();
 }
 
@@ -150,7 +150,7 @@ async fn stop_does_not_wait_for_handshakes() {
     listening.stop().await.unwrap();
     let mut rest = Vec::new();
     client.read_to_end(&mut rest).await.unwrap();
-    assert_eq!(rest, b"", "the end is said as TLS says it");
+    assert_eq!(rest, b"", "the stream ends with close_notify");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One answer of every kind that the public API and the management API give.
+//! One response of every kind that the public API and the management API give.
 
 use crate::{
     key::guessed_by,
@@ -21,14 +21,14 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Every answer, with the operation it belongs to.
+/// Returns every response, with its operation.
 pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, Answer)> {
     let mut answers = Vec::new();
     let service = Service::new().await;
     let get = |path: &str| TestRequest::get().uri(path);
     let large = || vec![b'x'; BODY_LIMIT + 1];
 
-    // Everything is well, first with nothing and then with something to show.
+    // Success, first with empty data and then with records.
     let token = service.signed_in(vec![an_ownership(7), an_ownership(8)]).await;
     let with_token = |path: &str| TestRequest::get().uri(path).insert_header(("Token", &*token));
     for filled in [false, true] {
@@ -45,7 +45,7 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
     answers.push(("get", "/", service.call(get("/").insert_header(("Sent-Epoch", "1767268799.5"))).await));
     answers.push(("get", "/team", service.call(get("/team").insert_header(("If-None-Match", "*"))).await));
 
-    // The caller is at fault.
+    // Client errors.
     for path in ["/", "/feedback", "/team"] {
         answers.push(("get", path, service.call(get(path).set_payload(large())).await));
     }
@@ -67,7 +67,7 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
     let again = post_code("wrong").peer_addr(([203, 0, 113, 9], 5000).into());
     answers.push(("post", "/auth", held_up.call(again).await));
 
-    // The provider is at fault.
+    // Provider errors.
     service.memory.clock.advance(Duration::from_secs(25 * 60 * 60));
     for kind in
         [IdentityErrorKind::Failed, IdentityErrorKind::TimedOut, IdentityErrorKind::Limited(Duration::ZERO)]
@@ -76,7 +76,7 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
             service.memory.identity.fail_with(call, Some(kind));
         }
         answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
-        // A failed refresh is not tried again for a while.
+        // A failed refresh is not retried for a while.
         service.memory.clock.advance(Duration::from_secs(11));
         answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
     }
@@ -84,15 +84,15 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
         service.memory.identity.fail_with(call, None);
     }
 
-    // The user is at fault.
+    // A blocked user.
     service.put(Record::Blocked(user_id(1))).await;
     answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
     answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
 
-    // The operator is at fault.
+    // Missing configuration.
     answers.push(("post", "/auth", unconfigured().await.call(post_code("code")).await));
 
-    // We are at fault.
+    // Server errors.
     answers.push(("post", "/auth", overloaded().await));
     for fault in
         [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics]
@@ -126,7 +126,7 @@ async fn fill(service: &Service) {
 const OPEN: [(&str, &str); 4] =
     [("get", "/health/live"), ("get", "/health/ready"), ("get", "/openapi.json"), ("get", "/docs")];
 
-/// Every operation that is locked, with a path that fits it, a body that fits it, and whether it reads its input.
+/// Returns every operation that needs a key, with a matching path and body.
 fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
     let mut locked: Vec<_> = [
         ("get", "/metrics", "/metrics"),
@@ -182,7 +182,7 @@ fn request(method: &str, path: &str, body: &Value) -> TestRequest {
     if body.is_null() { request } else { request.set_payload(body.to_string()) }
 }
 
-/// Every answer, with the operation it belongs to.
+/// Returns every response, with its operation.
 pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str, Answer)> {
     let mut answers = Vec::new();
     let service = Service::new().await;
@@ -201,14 +201,14 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     tokio::time::pause();
     let held_up = guessed_by("203.0.113.9").await;
     let token = service.signed_in(vec![]).await;
-    // Refused before it begins; it would have no end.
+    // Refused before it begins, because the stream has no end.
     let watch = ("get", "/bot/changes", "/bot/changes?kinds=x".to_owned(), Value::Null);
     for (method, path, concrete, body) in locked().into_iter().chain([watch]) {
         let with_token = || {
             let request = request(method, &concrete, &body);
             if path == "/sessions/sign-out" { request.insert_header(("Token", &*token)) } else { request }
         };
-        // The key is wrong, once or too often, or for something else, or the body is too large.
+        // The key is rate-limited, missing, wrong or without the scope, or the body is too large.
         let guessed = with_token().peer_addr(([203, 0, 113, 9], 5000).into());
         answers.push((method, path, held_up.call_management(guessed).await));
         answers.push((method, path, service.call_management(with_token()).await));
@@ -220,7 +220,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         if path != "/bot/sync" {
             answers.push((method, path, service.manage(with_token().set_payload(large(path))).await));
         }
-        // The input is wrong: an id or a query, or else the body.
+        // Invalid input: an id, a query or the body.
         if !matches!(path, "/metrics" | "/sessions/sign-out") {
             let wrong = path.replace(['{', '}'], "~");
             let wrong = match path {
@@ -231,14 +231,14 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
             let refused = request(method, &wrong, &body).set_payload("{}");
             answers.push((method, path, service.manage(refused).await));
         }
-        // Everything is well.
+        // Success.
         answers.push((method, path, service.manage(with_token()).await));
     }
     let list = Service::new().await;
     list.signed_in(vec![]).await;
     answers.push(("get", "/sessions", list.manage(TestRequest::get().uri("/sessions?user=1")).await));
 
-    // What only some can get wrong.
+    // Errors of some operations only.
     for (path, unknown) in [
         ("/bot/guilds/{guild}", "/bot/guilds/99"),
         ("/bot/guilds/{guild}/members/{user}", "/bot/guilds/99/members/1"),
@@ -268,7 +268,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     let sync = TestRequest::post().uri("/bot/sync");
     answers.push(("post", "/bot/sync", service.manage_stream(sync, stream::pending()).await));
 
-    // Nothing of it is kept in the store.
+    // None of these kinds is kept in the store.
     let elsewhere = Service::with(|plan| {
         let (memory, stores) = (Arc::new(MemoryStorage::new()), &mut plan.memory.ports.stores);
         let outside = stores.clone().with_blocked(memory.clone()).with_feedback(memory.clone());
@@ -282,7 +282,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         answers.push((method, path, elsewhere.manage(request(method, concrete, &body)).await));
     }
 
-    // The store is at fault.
+    // Store errors.
     for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt)] {
         for (method, path, concrete, body) in locked() {
             let service = Service::new().await;

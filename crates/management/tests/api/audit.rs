@@ -1,5 +1,5 @@
-//! The audit trail: what leaves a line, and the shape of a line to the letter. Programs read it, so that a change here is a
-//! change for those who run them.
+//! The audit trail: what is audited, and the exact format of its events. Programs parse them, so a change here affects
+//! operators.
 
 use crate::{
     captured_log::{Lines, listening_to_json},
@@ -14,7 +14,7 @@ use companion_testkit::world::{a_user, user_id};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, time::Duration};
 
-/// The events of the trail, without what the subscriber adds.
+/// Returns the events of the trail, without the fields that the subscriber adds.
 fn trail(lines: &Lines) -> Vec<Value> {
     let events = lines.take();
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -46,7 +46,7 @@ async fn audits_every_refused_sign_in() {
         (post_code("wrong"), "idp_code_invalid"),
         (TestRequest::post().uri("/auth"), "idp_code_missing"),
         (post_code("a").append_header(("Idp-Code", "b")), "header_invalid"),
-        (post_code("a").insert_header(("Origin", "https://stranger.example")), "origin_refused"),
+        (post_code("a").insert_header(("Origin", "https://other.example")), "origin_refused"),
     ] {
         service.call(named(request)).await;
         assert_eq!(trail(&lines), [refused(word)]);
@@ -248,8 +248,8 @@ async fn the_audit_trail_contains_no_secret() {
     }
 }
 
-/// The lines of the trail as they were written, with the time and the sessions made the same for every run.
-fn written(log: &Lines) -> Vec<String> {
+/// Returns the lines of the trail as written, with time and session ids replaced by placeholders.
+fn lines_of(log: &Lines) -> Vec<String> {
     let log = log.take();
     let of_trail = log.lines().filter(|line| line.contains(r#""target":"companion::audit""#));
     of_trail
@@ -275,9 +275,9 @@ const HEAD: &str = r#"{"timestamp":"TIME","level":"INFO","message":"audit","#;
 const TAIL: &str = r#","client":"192.0.2.17","request_id":"the-one","target":"companion::audit"}"#;
 
 #[track_caller]
-fn told(log: &Lines, expected: &[&str]) {
+fn assert_written(log: &Lines, expected: &[&str]) {
     let expected: Vec<_> = expected.iter().map(|line| format!("{HEAD}{line}{TAIL}")).collect();
-    assert_eq!(written(log), expected);
+    assert_eq!(lines_of(log), expected);
 }
 
 #[actix_web::test]
@@ -291,10 +291,13 @@ async fn audit_events_of_sessions_have_this_format() {
     let sign_in = || placed(post_code(&service.code_of(a_user(1), vec![])));
 
     service.call(sign_in()).await;
-    told(&log, &[r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#]);
+    assert_written(
+        &log,
+        &[r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#],
+    );
 
     let token = service.call(sign_in()).await.data()["token"].as_str().unwrap().to_owned();
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"end_over_cap","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
@@ -303,7 +306,7 @@ async fn audit_events_of_sessions_have_this_format() {
     );
 
     service.call(placed(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)))).await;
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"sign_out","outcome":"success","by":"user","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
@@ -312,9 +315,9 @@ async fn audit_events_of_sessions_have_this_format() {
 
     service.call(sign_in()).await;
     service.memory.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
-    let _ = written(&log);
+    let _ = lines_of(&log);
     service.call(sign_in()).await;
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"expire_session","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
@@ -323,7 +326,7 @@ async fn audit_events_of_sessions_have_this_format() {
     );
 
     service.manage(placed(delete("/users/1"))).await;
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"forget_user","outcome":"success","by":"key","key":"management.key","user":"1","session":"SESSION","added":0,"changed":0,"removed":2"#,
@@ -333,16 +336,19 @@ async fn audit_events_of_sessions_have_this_format() {
     let bearer = ("Authorization", format!("Bearer {FEED_KEY}"));
     let staff = put("/bot/staff/5", &serde_json::json!({"permissions": ["SUPPORT"]}));
     service.call_management(placed(staff).insert_header(bearer.clone())).await;
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"put_staff","outcome":"success","by":"key","key":"bot","user":"5","added":1,"changed":0,"removed":0"#,
         ],
     );
     service.call_management(placed(delete("/users/1")).insert_header(bearer)).await;
-    told(&log, &[r#""action":"use_management_key","outcome":"key_scope_missing","by":"key","key":"bot""#]);
+    assert_written(
+        &log,
+        &[r#""action":"use_management_key","outcome":"key_scope_missing","by":"key","key":"bot""#],
+    );
     service.manage(placed(sync("", &sample::world()))).await;
-    told(
+    assert_written(
         &log,
         &[
             r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":6,"changed":0,"removed":0"#,
@@ -358,5 +364,5 @@ async fn audit_events_of_the_service_have_no_request() {
     let (log, _guard) = listening_to_json();
     Audit::by_service(EXPIRE).ended(&sessions[0]);
     let line = r#""action":"expire_session","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1,"target":"companion::audit"}"#;
-    assert_eq!(written(&log), [format!("{HEAD}{line}")]);
+    assert_eq!(lines_of(&log), [format!("{HEAD}{line}")]);
 }

@@ -1,4 +1,4 @@
-//! What the bot changes and what the operator looks up.
+//! Writes of the bot, and what the operator reads.
 
 use crate::{
     captured_log::listening_to_json,
@@ -110,13 +110,13 @@ async fn a_read_record_can_be_written_back() {
             assert_eq!(service.manage(put(path, &stored)).await.counts(), [0, 0, 0], "{path}: {stored}");
         }
     }
-    // A key without roles is the same as no key, and order does not matter in a set.
+    // A key without roles equals no key, and a set has no order.
     let mut guild = sample::guild();
     guild["roles"] = json!({"ADMIN": [], "MOD": ["71", "70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
     service.manage(put("/bot/guilds/8", &guild)).await;
     guild["roles"] = json!({"MOD": ["70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
     assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);
-    // Anything that is accepted can be put back.
+    // Everything that is accepted can be written back.
     guild["icon"] = json!("HTTPS://[::1]/a.png");
     service.manage(put("/bot/guilds/8", &guild)).await;
     assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);

@@ -17,15 +17,15 @@ use tokio::{
     time::timeout,
 };
 
-/// Whatever happens, happens before that.
+/// Upper bound of every wait in these tests.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Someone who listens.
+/// A client of the stream.
 struct Listener {
     lines: Lines<BufReader<TcpStream>>,
 }
 
-/// A block of the stream.
+/// An event of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Block {
     id: String,
@@ -75,7 +75,7 @@ impl Listener {
         head
     }
 
-    /// The next block. Nothing at the end.
+    /// Reads the next event. Returns `None` at the end.
     async fn block(&mut self) -> Option<Block> {
         timeout(LONG, self.read_block()).await.unwrap()
     }
@@ -88,7 +88,7 @@ impl Listener {
                 Some(("id", id)) => id.clone_into(&mut block.id),
                 Some(("event", event)) => event.clone_into(&mut block.event),
                 Some(("data", data)) => data.clone_into(&mut block.data),
-                // The lengths of chunks, and comments.
+                // Chunk sizes and comments.
                 Some(_) | None if !line.is_empty() => {
                     if line == "0" {
                         return None;
@@ -106,7 +106,7 @@ impl Listener {
     }
 }
 
-/// A block that says nothing but where the stream is.
+/// Whether an event contains only a position.
 fn is_position(block: &Block) -> bool {
     !block.id.is_empty() && block.event.is_empty() && block.data.is_empty()
 }
@@ -209,17 +209,17 @@ async fn personal_kinds_need_the_people_scope() {
     }
     service.call(post_code(&service.code_of(a_user(1), vec![]))).await;
     service.manage(put("/bot/guilds/7", &guild())).await;
-    let mut heard = BTreeSet::new();
-    while !heard.contains("guild") {
-        heard.insert(operator.block().await.unwrap().event);
+    let mut received = BTreeSet::new();
+    while !received.contains("guild") {
+        received.insert(operator.block().await.unwrap().event);
     }
-    assert_eq!(heard, ["grant", "guild", "session"].map(str::to_owned).into());
-    let mut heard = BTreeSet::new();
-    while !heard.contains("guild") {
-        heard.insert(bot.block().await.unwrap().event);
+    assert_eq!(received, ["grant", "guild", "session"].map(str::to_owned).into());
+    let mut received = BTreeSet::new();
+    while !received.contains("guild") {
+        received.insert(bot.block().await.unwrap().event);
     }
-    heard.remove("");
-    assert_eq!(heard, ["guild".to_owned()].into(), "besides, at most how far the stream is");
+    received.remove("");
+    assert_eq!(received, ["guild".to_owned()].into(), "besides positions");
     management.stop().await.unwrap();
 }
 
@@ -270,7 +270,7 @@ async fn stop_ends_streams_after_a_complete_event() {
     let stopping = tokio::spawn(async move { management.stop().await });
     for mut listener in listeners {
         assert_eq!(listener.event().await.0, "guild");
-        assert_eq!(listener.block().await, None, "the last chunk says that it is the end");
+        assert_eq!(listener.block().await, None, "the chunked body is complete");
         let mut rest = String::new();
         listener.lines.into_inner().read_to_string(&mut rest).await.unwrap();
         assert_eq!(rest.trim(), "");

@@ -1,4 +1,4 @@
-//! The OpenAPI document: up to date, complete, and true; and the page that shows it.
+//! The OpenAPI document: up to date, complete and correct; and its reference page.
 
 use crate::{
     answers::{every_management_answer, every_public_answer},
@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex},
 };
 
-/// What a part of the document says, there or where it refers to.
+/// Resolves a reference; returns anything else as it is.
 fn resolved<'d>(document: &'d Value, part: &'d Value) -> &'d Value {
     match part["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
@@ -32,7 +32,7 @@ fn the_committed_document_is_up_to_date() {
     let made = companion_management::openapi().to_pretty_json().unwrap() + "\n";
     assert!(
         kept == made,
-        "docs/openapi.json is out of date; write it anew: cargo run -- openapi > docs/openapi.json"
+        "docs/openapi.json is out of date; regenerate it: cargo run -- openapi > docs/openapi.json"
     );
 }
 
@@ -45,7 +45,7 @@ fn is_management(operations: &Value) -> bool {
     managed[0]
 }
 
-/// The operations of a path, by method.
+/// Returns the operations of a path, by method.
 fn operations_of(path: &Value) -> impl Iterator<Item = (&String, &Value)> {
     path.as_object().unwrap().iter().filter(|(key, _)| *key != "servers")
 }
@@ -59,10 +59,10 @@ async fn the_document_covers_every_route() {
         let documented: BTreeSet<_> =
             operations_of(operations).map(|(method, _)| method.to_uppercase()).collect();
         let managed = is_management(operations);
-        // An id that is none: it is read before anything is looked up.
+        // An invalid id, which is rejected before any look-up.
         let concrete = path.replace(['{', '}'], "~");
         let mut answered = BTreeSet::new();
-        // It has no end; what it refuses has.
+        // The stream has no end, but its refusal has.
         let concrete = if path == "/bot/changes" { format!("{path}?since=~") } else { concrete };
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "QUERY"] {
             let request = TestRequest::default().method(method.parse().unwrap()).uri(&concrete);
@@ -98,11 +98,11 @@ async fn responses_match_their_schemas() {
     }
     let unseen = unseen(&document, &seen);
     let unexpected: Vec<_> = unseen.iter().filter(|answer| !is_rare(answer)).collect();
-    assert!(unexpected.is_empty(), "documented, but not shown by this test: {unexpected:#?}");
+    assert!(unexpected.is_empty(), "documented, but not observed: {unexpected:#?}");
 }
 
 #[actix_web::test]
-async fn management_responses_match_their_schemas() {
+async fn unknown_paths_and_methods_match_their_schemas() {
     let document = document();
     let service = Service::new().await;
     assert_valid(&document, &document["components"]["responses"]["NotFound"], &service.get("/nothing").await);
@@ -112,10 +112,10 @@ async fn management_responses_match_their_schemas() {
     }
 }
 
-/// An answer, by method, path, code and word.
+/// A kind of response: method, path, status and error word.
 type Kind<'a> = (&'a str, &'a str, u16, String);
 
-/// What is documented but was not answered.
+/// Returns what is documented but was not observed.
 fn unseen<'a>(document: &'a Value, seen: &BTreeSet<Kind<'_>>) -> BTreeSet<Kind<'a>> {
     let mut unseen = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -134,22 +134,23 @@ fn unseen<'a>(document: &'a Value, seen: &BTreeSet<Kind<'_>>) -> BTreeSet<Kind<'
     unseen
 }
 
-/// What cannot be shown here: bodies that only a socket can break or keep waiting, and failures where nothing can fail.
+/// Kinds that cannot be observed here: bodies that only a socket can break or delay, and failures of infallible
+/// operations.
 fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
     let from_memory =
         ["/", "/team", "/health/live", "/health/ready", "/metrics", "/bot/changes", "/openapi.json", "/docs"];
     match (*status, word.as_str()) {
         (400, "body_invalid") | (408, "body_timeout") => *path != "/bot/sync",
         (500, "internal") if from_memory.contains(path) => true,
-        // A stream without an end is read elsewhere.
+        // The endless stream has its own tests.
         (200, "") => *path == "/bot/changes",
-        // It takes thousands who wait.
+        // Needs thousands of waiting requests.
         (503, "overloaded") => *path != "/auth",
         _ => false,
     }
 }
 
-/// Compares the body and every documented header with their schemas.
+/// Validates the body and every documented header.
 fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
     match response["content"].as_object().and_then(|content| content.iter().next()) {
         None => assert_eq!(answer.body, b""),
@@ -168,7 +169,7 @@ fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
     for (name, header) in headers {
         let header = resolved(document, header);
         let text = answer.header(name);
-        // Of the answers with one code, some may be no matter of time.
+        // Of the errors with one code, some have no `Retry-After`.
         if (name.as_str(), text) == ("Retry-After", "") {
             assert_eq!(answer.json()["data"]["error"], "sign_in_not_configured");
             continue;
@@ -178,7 +179,7 @@ fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
     }
 }
 
-/// Returns a validator of a schema of the document. Building one takes long, so each is built once.
+/// Returns a validator for a schema of the document, built once because that is slow.
 fn validator(document: &Value, schema: &Value) -> Arc<Validator> {
     static BUILT: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
     let mut built = BUILT.lock().unwrap();
@@ -263,7 +264,7 @@ fn document_limits_match_the_domain() {
         assert_eq!(schemas[shape]["properties"][field][limit], json!(expected), "{shape}.{field}");
     }
     assert_eq!(schemas["Team"]["maxItems"], json!(Roster::MAX));
-    // Every address that the domain takes may come back, also one that a strict reader would not call a URI.
+    // Every URL that the domain accepts may be returned, even if a strict parser rejects it.
     let accepted = ["https://cdn.example/a.png", "HTTPS://[::1]/%20?a=b#c", "http://a/[]{}|\\^`\"<>%"];
     for (shape, field) in
         [("Guild", "icon"), ("User", "avatar"), ("TeamMember", "avatar"), ("GuildRecord", "icon")]
@@ -308,7 +309,7 @@ fn error_responses_are_described_once() {
     let mut described: Vec<_> = answers.values().map(|answer| answer["description"].to_string()).collect();
     described.sort_unstable();
     described.dedup();
-    // Three answers have the word `not_found`, each with a message of its own.
+    // Three responses have the word `not_found`, each with its own message.
     assert_eq!(described.len(), answers.len() - 2);
 }
 
@@ -330,7 +331,7 @@ fn the_api_docs_list_every_error() {
     for response in responses(&document()) {
         let examples = response["content"]["application/json"]["examples"].as_object();
         for word in examples.into_iter().flat_map(serde_json::Map::keys) {
-            assert!(page.contains(&format!("`{word}`")), "the pages say nothing about {word}");
+            assert!(page.contains(&format!("`{word}`")), "the pages do not mention {word}");
         }
     }
 }

@@ -148,7 +148,7 @@ async fn reports_path_and_body_mistakes_together() {
         }
         let answer = service.manage(request("PUT", path).set_payload("{}")).await;
         answer.assert_invalid(&[segments, fields].concat());
-        // What repeats the path says nothing new.
+        // Fields that repeat the path add no other mistakes.
         let repeated = r#"{"id": "x", "guild": "x", "user": "x", "cluster": "x"}"#;
         let answer = service.manage(request("PUT", path).set_payload(repeated)).await;
         let unknown: &[&str] = match path {
@@ -183,7 +183,7 @@ async fn rejects_bodies_over_the_limit() {
     let mut padded = sample::guild().to_string();
     padded.push_str(&" ".repeat(BODY_LIMIT - padded.len()));
     let fits = TestRequest::put().uri("/bot/guilds/7").set_payload(padded);
-    assert_eq!(service.manage(fits).await.counts(), [1, 0, 0], "exactly the limit is within it");
+    assert_eq!(service.manage(fits).await.counts(), [1, 0, 0], "a body of exactly the limit is accepted");
 }
 
 #[actix_web::test]
@@ -194,7 +194,7 @@ async fn ignores_the_content_type() {
         assert_eq!(service.manage(request).await.status, 200, "{kind}");
     }
     let ignored = TestRequest::put().uri("/bot/blocked/5").set_payload("{not json");
-    assert_eq!(service.manage(ignored).await.counts(), [1, 0, 0], "no body is wanted here");
+    assert_eq!(service.manage(ignored).await.counts(), [1, 0, 0], "the body is ignored");
 }
 
 #[actix_web::test]
@@ -285,7 +285,7 @@ async fn rejects_duplicate_members_and_oversized_lists() {
     assert_eq!(service.manage(put("/bot/guilds/7", &guild(500))).await.counts(), [1, 0, 0]);
 }
 
-/// Each character in the longest way that programs write one.
+/// Escapes each non-ASCII character in the longest form of JSON.
 fn escaped(value: &Value) -> String {
     let text = value.to_string();
     let mut escaped = String::new();
@@ -376,11 +376,7 @@ async fn counts_text_in_characters() {
     };
     assert_eq!(service.manage(with("feedback", "🦉".repeat(4000))).await.status, 200);
     service.manage(with("feedback", "x".repeat(4001))).await.assert_invalid(&["feedback"]);
-    assert_eq!(
-        service.manage(with("feedback", String::new())).await.status,
-        200,
-        "a rating may come without words"
-    );
+    assert_eq!(service.manage(with("feedback", String::new())).await.status, 200, "a rating needs no text");
     let mut guild = sample::guild();
     guild["name"] = json!("ü".repeat(256));
     assert_eq!(service.manage(put("/bot/guilds/7", &guild)).await.status, 200);

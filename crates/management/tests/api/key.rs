@@ -1,4 +1,4 @@
-//! Keys: what they open, which part of it, and whoever tries them is held up.
+//! Management keys: their scopes, and the rate limit of wrong ones.
 
 use crate::{
     captured_log::listening_to_json,
@@ -84,7 +84,7 @@ async fn with(service: &Service, key: &str, request: TestRequest) -> Answer {
     service.call_management(request.insert_header(("Authorization", format!("Bearer {key}")))).await
 }
 
-/// What the document says of each operation that needs a key: method, path and scope.
+/// Returns method, path and scope of each documented operation that needs a key.
 fn documented() -> Vec<(String, String, String)> {
     let document = serde_json::to_value(companion_management::openapi()).unwrap();
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn documented() -> Vec<(String, String, String)> {
     found
 }
 
-/// An id that is none, and a position that is none: whoever is let in is refused for that, and nothing has an end to wait for.
+/// Returns a path with invalid parameters: an accepted key gets an error response, and no stream begins.
 fn harmless(path: &str) -> String {
     let path = path.replace(['{', '}'], "~");
     if path == "/bot/changes" { path + "?since=~" } else { path }
@@ -197,25 +197,25 @@ fn with_key(address: &str, key: &str) -> TestRequest {
     request.insert_header(("Authorization", format!("Bearer {key}")))
 }
 
-fn assert_held_up(answer: &Answer) {
+fn assert_rate_limited(answer: &Answer) {
     answer.assert_error(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), "1");
 }
 
-/// Tries one key after another without a pause. Returns how many of them were looked at.
+/// Tries many keys without a pause. Returns how many of them were compared.
 async fn guess(service: &Service, address: &str) -> usize {
-    let mut looked_at = 0;
+    let mut compared = 0;
     for attempt in 0..ATTEMPTS {
         let answer = service.call_management(with_key(address, &format!("guess-number-{attempt}"))).await;
         match answer.status {
-            401 => looked_at += 1,
-            _ => assert_held_up(&answer),
+            401 => compared += 1,
+            _ => assert_rate_limited(&answer),
         }
     }
-    looked_at
+    compared
 }
 
-/// A service at which this address has guessed too often.
+/// Returns a service that rate-limits this address.
 pub(crate) async fn guessed_by(address: &str) -> Service {
     let service = Service::new().await;
     guess(&service, address).await;
@@ -237,8 +237,12 @@ async fn limits_wrong_keys_per_address() {
 async fn a_limited_client_cannot_confirm_a_guess() {
     tokio::time::pause();
     let service = guessed_by("203.0.113.9").await;
-    assert_held_up(&service.call_management(with_key("203.0.113.9", KEY)).await);
-    assert_eq!(service.call_management(with_key("203.0.113.10", KEY)).await.status, 200, "nobody else waits");
+    assert_rate_limited(&service.call_management(with_key("203.0.113.9", KEY)).await);
+    assert_eq!(
+        service.call_management(with_key("203.0.113.10", KEY)).await.status,
+        200,
+        "other clients are not limited"
+    );
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!(service.call_management(with_key("203.0.113.9", KEY)).await.status, 200);
 }
@@ -251,13 +255,13 @@ async fn recent_keys_work_from_a_limited_address() {
     assert_eq!(call(METRICS_KEY).await.status, 200);
     for passed in [Duration::ZERO, HOUR - INSTANT] {
         tokio::time::advance(passed).await;
-        assert_eq!(guess(&service, "203.0.113.9").await, 5, "a right key frees nobody from the limit");
+        assert_eq!(guess(&service, "203.0.113.9").await, 5, "a valid key does not lift the limit");
         assert_eq!(call(METRICS_KEY).await.status, 200);
-        assert_held_up(&call(KEY).await);
+        assert_rate_limited(&call(KEY).await);
     }
     tokio::time::advance(HOUR).await;
     assert_eq!(guess(&service, "203.0.113.9").await, 5);
-    assert_held_up(&call(METRICS_KEY).await);
+    assert_rate_limited(&call(METRICS_KEY).await);
 }
 
 #[actix_web::test]
@@ -270,7 +274,7 @@ async fn an_exchanged_key_keeps_its_recent_use() {
     assert_eq!(keys.unwrap().exchange(&"monitoring".parse().unwrap(), &Secret::new(next.into())), Ok(true));
     guess(&service, "203.0.113.9").await;
     assert_eq!(service.call_management(with_key("203.0.113.9", next)).await.status, 200);
-    assert_held_up(&service.call_management(with_key("203.0.113.9", METRICS_KEY)).await);
+    assert_rate_limited(&service.call_management(with_key("203.0.113.9", METRICS_KEY)).await);
 }
 
 #[actix_web::test]
@@ -285,7 +289,7 @@ async fn counts_wrong_keys_per_client_behind_a_proxy() {
     for _ in 0..5 {
         service.call_management(through("203.0.113.9", "guess")).await.assert_error(401, "key_invalid");
     }
-    assert_held_up(&service.call_management(through("203.0.113.9", KEY)).await);
+    assert_rate_limited(&service.call_management(through("203.0.113.9", KEY)).await);
     assert_eq!(service.call_management(through("203.0.113.10", KEY)).await.status, 200);
 }
 
@@ -299,8 +303,8 @@ async fn audits_and_counts_wrong_keys() {
     let log = lines.take();
     assert_eq!(log.lines().count(), 4, "{log}");
     for (outcome, repeated) in [("key_invalid", 4), ("rate_limited", ATTEMPTS - 6)] {
-        let told = |line: &&str| line.contains(outcome) && line.contains("use_management_key");
-        assert_eq!(log.lines().filter(told).count(), 2, "{log}");
+        let is_event = |line: &&str| line.contains(outcome) && line.contains("use_management_key");
+        assert_eq!(log.lines().filter(is_event).count(), 2, "{log}");
         assert!(
             log.contains(&format!(
                 r#""outcome":"{outcome}","by":"stranger","client":"203.0.113.9","repeated":{repeated}"#

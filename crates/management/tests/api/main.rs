@@ -1,4 +1,4 @@
-//! The management API, and the OpenAPI document of both, as their callers see them, over every adapter in memory.
+//! The management API and the OpenAPI document of both APIs, tested as clients see them, over in-memory adapters.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,

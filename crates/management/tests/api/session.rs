@@ -1,4 +1,4 @@
-//! Sessions and people.
+//! Sessions and stored data of users.
 
 use crate::service::{Service, post_code};
 use crate::{delete, sample, sync};
@@ -50,11 +50,15 @@ async fn lists_sessions_without_tokens() {
         assert!(!list.to_string().contains(secret));
     }
     service.memory.clock.advance(Duration::from_secs(7 * 86_400 - 5));
-    assert_eq!(sessions(&service, 1).await.as_array().map(Vec::len), Some(1), "what is over is not listed");
+    assert_eq!(
+        sessions(&service, 1).await.as_array().map(Vec::len),
+        Some(1),
+        "expired sessions are not listed"
+    );
 }
 
 #[actix_web::test]
-async fn lists_sessions_of_one_user() {
+async fn listing_sessions_requires_one_user() {
     let service = Service::new().await;
     for (query, place) in [
         ("", "user"),
@@ -78,7 +82,7 @@ async fn ends_one_session_only() {
     let mut alive = [service.guilds(&first).await.status, service.guilds(&second).await.status];
     alive.sort_unstable();
     assert_eq!(alive, [200, 401]);
-    assert!(service.memory.identity.is_authorised(user_id(1)), "the grant is still in use");
+    assert!(service.memory.identity.is_authorised(user_id(1)), "the grant is still used");
 }
 
 #[actix_web::test]

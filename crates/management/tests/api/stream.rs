@@ -23,7 +23,7 @@ fn member_line(guild: u64, user: u64) -> Value {
     line("member", &json!({"guild": guild.to_string(), "user": user.to_string()}), json!({"roles": ["71"]}))
 }
 
-/// Ids of guilds that shard 0 and shard 1 of two see.
+/// Ids of guilds of shard 0 and shard 1 of two.
 const SHARDED: [u64; 2] = [2 << 22, 3 << 22];
 
 #[actix_web::test]
@@ -36,7 +36,7 @@ async fn applies_a_world_in_any_order_as_one_change() {
     assert_eq!(service.get("/feedback").await.data().as_array().map(Vec::len), Some(1));
     assert_eq!(service.guilds(&token).await.data(), json!([]));
     assert_eq!(service.manage(sync("", &[member_line(7, 1)])).await.counts(), [1, 0, 0]);
-    assert_eq!(service.guilds(&token).await.data()[0]["role"], "Moderator", "visible before the answer");
+    assert_eq!(service.guilds(&token).await.data()[0]["role"], "Moderator", "visible when acknowledged");
 }
 
 #[actix_web::test]
@@ -142,7 +142,7 @@ async fn chunking_is_irrelevant_and_a_broken_stream_has_no_effect() {
     }
 }
 
-/// Sends a stream in pieces of this size, and breaks it off at its end where that is asked for.
+/// Sends a stream in chunks of this size, and aborts it at its end if `broken`.
 async fn streamed(service: &Service, text: &str, size: usize, broken: bool) -> Answer {
     let chunks = text.as_bytes().chunks(size).map(|chunk| Ok(Bytes::copy_from_slice(chunk)));
     let end = broken.then_some(Err(PayloadError::Incomplete(None)));
@@ -159,7 +159,7 @@ async fn an_idle_stream_times_out_without_effect() {
     let stalled = stream::iter([Ok(piece)]).chain(stream::pending());
     let answer = service.manage_stream(TestRequest::post().uri("/bot/sync"), stalled).await;
     answer.assert_error(408, "body_timeout");
-    // Half a minute for the stream, and a second in which the rest of the body could still come.
+    // 30 seconds for the stream, and one second to discard the rest of the body.
     assert_eq!(begun.elapsed().as_secs(), 31);
     assert_eq!(service.manage(delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
 }
@@ -200,7 +200,7 @@ async fn rejects_a_team_at_its_first_excess_line() {
     lines.extend(team_lines(1..=251));
     service.manage(sync("?replace=team", &lines)).await.assert_invalid(&["line 252"]);
     assert_eq!(service.get("/team").await.data(), json!([]), "nothing was done");
-    // Of lines with the same key the last one counts, so it is one place.
+    // Of lines with the same key the last one wins, so they count once.
     lines.remove(251);
     lines.extend(team_lines(1..=250));
     assert_eq!(service.manage(sync("?replace=team", &lines)).await.counts(), [251, 0, 0]);
@@ -211,7 +211,7 @@ fn head(framing: &str) -> String {
 }
 
 fn chunk(text: &str) -> String {
-    // The client turns each newline into two bytes, which here counts.
+    // The client sends each newline as CRLF, which counts.
     format!("{:x}\n{text}\n", text.len() + text.matches('\n').count())
 }
 
@@ -236,7 +236,7 @@ async fn accepts_a_stream_while_serving_the_public_api() {
             assert_eq!(
                 get(&public, "/team").await["data"],
                 json!([]),
-                "nothing shows before the whole is there"
+                "nothing is visible before the end of the stream"
             );
         }
     }
@@ -265,7 +265,7 @@ async fn an_aborted_stream_changes_nothing() {
         }
         drop(client);
     }
-    // Stopping waits for what was begun.
+    // Stopping waits for requests in flight.
     management.stop().await.unwrap();
     let mut looks = 0;
     eventually(async || {
@@ -274,7 +274,10 @@ async fn an_aborted_stream_changes_nothing() {
             service.memory.storage.find(&Key::Guild(guild_id(7))).await.unwrap().is_some(),
             "still there"
         );
-        assert!(service.memory.storage.find(&Key::Guild(guild_id(8))).await.unwrap().is_none(), "never came");
+        assert!(
+            service.memory.storage.find(&Key::Guild(guild_id(8))).await.unwrap().is_none(),
+            "never stored"
+        );
         looks > 100
     })
     .await;
