@@ -1,4 +1,4 @@
-//! What is of a user: where they are signed in, what is stored about them, and forms that change it.
+//! Pages of a user's account: devices, stored data, and the forms that change them.
 
 use crate::browser::{Browser, Site, URL, between, form, html};
 use actix_web::test::TestRequest;
@@ -39,7 +39,7 @@ async fn ends_another_device_only() {
     assert_eq!(phone.get("/guilds").await.status, 401);
     assert_eq!(desk.page("/devices").await.matches("End this session").count(), 0);
     let again = desk.post("/devices/end", &[("token", token), ("id", id)]).await;
-    assert_eq!(again.status, 303, "it has ended, which is what was asked for");
+    assert_eq!(again.status, 303, "ending an ended session succeeds");
 }
 
 #[actix_web::test]
@@ -65,7 +65,7 @@ async fn ending_this_or_all_devices_signs_out() {
     let answer = desk.post("/devices/end", &[("token", &token), ("id", &id)]).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/"));
     assert!(desk.cookies.borrow().is_empty());
-    assert_eq!(phone.get("/guilds").await.status, 200, "only this one");
+    assert_eq!(phone.get("/guilds").await.status, 200, "only this session ended");
 
     desk.sign_in(1, vec![]).await;
     let token = desk.form_token().await;
@@ -79,8 +79,8 @@ async fn shows_devices_by_browser_and_system() {
     let site = Site::new().await;
     let browser = Browser::of(&site);
     site.memory.identity.put_user(a_user(1), vec![]);
-    let told = browser.to_platform("/sign-in").await;
-    let back = format!("/callback?code={}&state={}", browser.code(1), told["state"]);
+    let parameters = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), parameters["state"]);
     let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
     let answer = browser.send(TestRequest::get().uri(&back).insert_header(("User-Agent", agent))).await;
     assert_eq!(answer.status, 303);
@@ -90,7 +90,7 @@ async fn shows_devices_by_browser_and_system() {
     assert!(html(&data).contains(&format!("\"user_agent\": \"{agent}\"")), "{}", html(&data));
 }
 
-/// User 1 has some of everything, and user 2 has left feedback.
+/// Gives user 1 some of every kind, and user 2 a feedback entry.
 async fn populate(site: &Site) {
     site.put(Record::Guild(a_guild(7))).await;
     site.put(Record::Member(a_member(7, 1, &[70]))).await;
@@ -141,7 +141,7 @@ async fn the_export_is_the_users_own_without_tokens() {
     assert_eq!(data["grant"]["guilds"], json!([{"guild": "7", "owner": true, "permissions": "0"}]));
     let token = browser.cookies.borrow()["__Host-companion"].clone();
     assert!(!data.to_string().contains(token.trim_start_matches("cmp_")));
-    assert_eq!(Browser::of(&site).get("/my-data/download").await.status, 303, "nobody else");
+    assert_eq!(Browser::of(&site).get("/my-data/download").await.status, 303, "guests are redirected");
 }
 
 #[actix_web::test]
@@ -151,12 +151,15 @@ async fn forgetting_asks_for_confirmation() {
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let question = browser.page("/my-data/forget").await;
     assert!(question.contains("premium subscription") && question.contains("next sync"), "{question}");
-    assert!(site.use_cases.show_user.show(user_id(1)).await.unwrap().is_some(), "nothing is gone yet");
+    assert!(site.use_cases.show_user.show(user_id(1)).await.unwrap().is_some(), "nothing is deleted yet");
     let token = between(&question, "name=\"token\" value=\"", "\"");
     let answer = browser.post("/my-data/forget", &[("token", token)]).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/forgotten"));
     assert_eq!(site.use_cases.show_user.show(user_id(1)).await.unwrap(), None);
-    assert!(site.use_cases.show_user.show(user_id(2)).await.unwrap().is_some(), "others stay");
+    assert!(
+        site.use_cases.show_user.show(user_id(2)).await.unwrap().is_some(),
+        "other users keep their data"
+    );
     assert!(browser.cookies.borrow().is_empty());
     assert!(browser.page("/forgotten").await.contains("You are forgotten"));
     assert_eq!(browser.get("/guilds").await.status, 303);
@@ -169,8 +172,8 @@ async fn rejects_cross_site_forms() {
     let site = Site::new().await;
     let browser = Browser::signed_in(&site, 1, vec![]).await;
     let token = browser.form_token().await;
-    let stranger = Browser::signed_in(&site, 2, vec![]).await;
-    let of_another = stranger.form_token().await;
+    let other_user = Browser::signed_in(&site, 2, vec![]).await;
+    let other_token = other_user.form_token().await;
     for path in FORMS {
         let good = || form(path, &[("token", &token)]);
         for (why, request) in [
@@ -179,7 +182,7 @@ async fn rejects_cross_site_forms() {
             ("a hidden origin", good().insert_header(("Origin", "null"))),
             ("another scheme", good().insert_header(("Origin", "http://dashboard.example"))),
             ("no token", form(path, &[]).insert_header(("Origin", URL))),
-            ("another's token", form(path, &[("token", &of_another)]).insert_header(("Origin", URL))),
+            ("another's token", form(path, &[("token", &other_token)]).insert_header(("Origin", URL))),
         ] {
             let answer = browser.send(request).await;
             assert_eq!(answer.status, 403, "{path}, {why}");
@@ -187,11 +190,7 @@ async fn rejects_cross_site_forms() {
         }
         browser.get(path).await;
     }
-    assert_eq!(
-        browser.get("/guilds").await.status,
-        200,
-        "still signed in, and a link has changed nothing either"
-    );
+    assert_eq!(browser.get("/guilds").await.status, 200, "still signed in, and GET has changed nothing");
 }
 
 #[actix_web::test]
@@ -225,5 +224,5 @@ async fn sign_out_ends_the_session_and_redirects_home() {
     assert_eq!((answer.status, answer.header("location")), (303, "/"));
     assert!(browser.cookies.borrow().is_empty());
     *browser.cookies.borrow_mut() = kept;
-    assert_eq!(browser.get("/guilds").await.status, 401, "its token opens nothing any more");
+    assert_eq!(browser.get("/guilds").await.status, 401, "its token is no longer valid");
 }

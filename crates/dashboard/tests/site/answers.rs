@@ -1,4 +1,4 @@
-//! What browsers are told about every answer, and pages about what did not work.
+//! Security headers of every response, and error pages.
 
 use crate::browser::{Browser, Site, between, html};
 use actix_web::test::TestRequest;
@@ -19,11 +19,7 @@ async fn every_response_has_security_headers() {
         assert_eq!(answer.header("x-frame-options"), "DENY");
         assert_eq!(answer.header("referrer-policy"), "same-origin");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert_eq!(
-            answer.header("strict-transport-security"),
-            "",
-            "plain HTTP, and what a proxy sends is its own"
-        );
+        assert_eq!(answer.header("strict-transport-security"), "", "not over plain HTTP");
         assert!(answer.header("cache-control").contains("no-store"), "{path}");
         let page = html(&answer);
         assert_eq!(page.matches("<script").count(), page.matches("defer></script>").count(), "{path}");
@@ -96,10 +92,10 @@ async fn store_failures_get_an_error_page() {
         page.contains("Try again in 1 second.") && page.contains(answer.header("x-request-id")),
         "{page}"
     );
-    assert!(!page.contains("told to fail"), "what went wrong is for the log");
+    assert!(!page.contains("told to fail"), "the cause is only logged");
     assert_eq!(browser.get("/").await.status, 200);
     site.store.set(None);
-    assert_eq!(browser.get("/devices").await.status, 200, "nobody was signed out");
+    assert_eq!(browser.get("/devices").await.status, 200, "the session survives");
 }
 
 #[actix_web::test]

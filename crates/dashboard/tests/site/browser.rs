@@ -1,4 +1,4 @@
-//! The dashboard under test, and browsers that look at it.
+//! The dashboard under test, and simulated browsers.
 
 use actix_web::test::{TestRequest, init_service};
 use companion_dashboard::{Dashboard, DashboardSettings, PlatformApplication, SigningKeys};
@@ -17,10 +17,10 @@ use companion_testkit::{
 };
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
-/// Where browsers see the dashboard.
+/// The origin of the dashboard, as browsers see it.
 pub(crate) const URL: &str = "https://dashboard.example";
 
-/// The dashboard, and a hold on everything behind it.
+/// The dashboard, with access to everything behind it.
 pub(crate) struct Site {
     pub(crate) memory: InMemory,
     pub(crate) store: Arc<Faulty>,
@@ -28,7 +28,7 @@ pub(crate) struct Site {
     pub(crate) dashboard: Dashboard,
 }
 
-/// Settings as an operator would have them.
+/// Typical settings.
 pub(crate) fn settings() -> DashboardSettings {
     DashboardSettings {
         url: URL.parse().unwrap(),
@@ -54,12 +54,12 @@ impl Site {
         Self::with(|_| {}).await
     }
 
-    /// The dashboard after a change to its settings.
+    /// Creates the dashboard with changed settings.
     pub(crate) async fn with(change: impl FnOnce(&mut DashboardSettings)) -> Self {
         Self::planned(change, |_| {}).await
     }
 
-    /// The dashboard after a change to its settings and to the service behind it.
+    /// Creates the dashboard with changed settings and a changed service behind it.
     pub(crate) async fn planned(
         change: impl FnOnce(&mut DashboardSettings),
         plan: impl FnOnce(&mut Plan),
@@ -94,18 +94,18 @@ impl Site {
         service::answer(&init_service(self.dashboard.app()).await, request.to_request()).await
     }
 
-    /// What someone sees who comes for the first time.
+    /// Requests a page without cookies.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(TestRequest::get().uri(path)).await
     }
 }
 
-/// The page as text.
+/// Returns the body as text.
 pub(crate) fn html(answer: &Answer) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }
 
-/// What comes between two texts, the first time.
+/// Returns the text between the first occurrence of `before` and the next of `after`.
 #[track_caller]
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let found = text.find(before);
@@ -114,7 +114,7 @@ pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     &rest[..rest.find(after).unwrap()]
 }
 
-/// A browser: it keeps cookies, and goes where it is told.
+/// A browser that keeps cookies.
 pub(crate) struct Browser<'a> {
     pub(crate) site: &'a Site,
     pub(crate) cookies: RefCell<BTreeMap<String, String>>,
@@ -125,14 +125,14 @@ impl<'a> Browser<'a> {
         Self { site, cookies: RefCell::default() }
     }
 
-    /// One in which a user has signed in who is in these guilds.
+    /// Returns a browser in which a user with these guilds is signed in.
     pub(crate) async fn signed_in(site: &'a Site, user: u64, guilds: Vec<Membership>) -> Self {
         let browser = Self::of(site);
         browser.sign_in(user, guilds).await;
         browser
     }
 
-    /// Sends a request with the cookies that it has, and keeps those that come back.
+    /// Sends a request with the stored cookies, and stores those of the response.
     pub(crate) async fn send(&self, request: TestRequest) -> Answer {
         let cookies: Vec<_> =
             self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -155,14 +155,14 @@ impl<'a> Browser<'a> {
         self.send(TestRequest::get().uri(path)).await
     }
 
-    /// A page that has to be there.
+    /// Requests a page, which must exist.
     pub(crate) async fn page(&self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", html(&answer));
         html(&answer)
     }
 
-    /// Goes to the platform: what it is told there.
+    /// Follows a sign-in link to the platform. Returns the OAuth parameters.
     pub(crate) async fn to_platform(&self, path: &str) -> BTreeMap<String, String> {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 303, "{}", html(&answer));
@@ -171,38 +171,38 @@ impl<'a> Browser<'a> {
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
     }
 
-    /// A code of a user, as the platform gives it for this site.
+    /// Issues a code of a user for this site.
     pub(crate) fn code(&self, user: u64) -> String {
         let redirect = Some(format!("{URL}/callback").parse().unwrap());
         let terms = CodeTerms { redirect, ..CodeTerms::default() };
         self.site.memory.identity.issue_code_for(user_id(user), terms)
     }
 
-    /// Comes back from the platform as a user whom it knows.
-    pub(crate) async fn come_back(&self, state: &str, user: u64) -> Answer {
+    /// Returns from the platform as this user.
+    pub(crate) async fn finish_sign_in(&self, state: &str, user: u64) -> Answer {
         self.get(&format!("/callback?code={}&state={state}", self.code(user))).await
     }
 
-    /// Signs a user in who is in these guilds.
+    /// Signs in a user with these guilds.
     pub(crate) async fn sign_in(&self, user: u64, guilds: Vec<Membership>) {
         self.site.memory.identity.put_user(a_user(user), guilds);
-        let told = self.to_platform("/sign-in").await;
-        let answer = self.come_back(&told["state"], user).await;
+        let parameters = self.to_platform("/sign-in").await;
+        let answer = self.finish_sign_in(&parameters["state"], user).await;
         assert_eq!((answer.status, answer.header("location")), (303, "/guilds"), "{}", html(&answer));
     }
 
-    /// Posts a form of this site with these fields.
+    /// Posts a form from a page of this site.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.send(form(path, fields).insert_header(("Origin", URL))).await
     }
 
-    /// What forms on a page bring along.
+    /// Returns the form token of a page.
     pub(crate) async fn form_token(&self) -> String {
         between(&self.page("/").await, "name=\"token\" value=\"", "\"").to_owned()
     }
 }
 
-/// A form with these fields, from nowhere in particular.
+/// Returns a request with these form fields and without an `Origin`.
 pub(crate) fn form(path: &str, fields: &[(&str, &str)]) -> TestRequest {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     TestRequest::post()

@@ -1,4 +1,4 @@
-//! What open pages are told.
+//! Streams of live pages.
 
 use crate::browser::{Browser, Site, between, html};
 use actix_web::{
@@ -30,7 +30,7 @@ use std::{
 struct Events(Pin<Box<BoxBody>>);
 
 impl Events {
-    /// What is told next, heartbeats aside.
+    /// Waits for the next event, ignoring keep-alive comments.
     async fn next(&mut self) -> String {
         loop {
             let chunk = poll_fn(|context| self.0.as_mut().poll_next(context)).await;
@@ -41,13 +41,13 @@ impl Events {
         }
     }
 
-    /// What is told now, if anything is.
+    /// Returns the next event if it is already available.
     fn now(&mut self) -> Option<String> {
         self.next().now_or_never()
     }
 }
 
-/// Opens the stream of a page that shows what it showed when it was loaded.
+/// Opens the stream of a page as it was loaded.
 async fn watch(browser: &Browser<'_>, path: &str) -> Events {
     let page = browser.page(path).await;
     let seen = between(&page, "data-seen=\"", "\"").to_owned();
@@ -67,7 +67,7 @@ async fn ask(browser: &Browser<'_>, path: &str, seen: &str) -> ServiceResponse<B
     ask_from(browser, path, seen, TestRequest::get()).await
 }
 
-/// Sends a request for the stream of a page, which may say more about where it comes from.
+/// Requests the stream of a page, with additional properties of the request.
 async fn ask_from(
     browser: &Browser<'_>,
     path: &str,
@@ -113,10 +113,11 @@ async fn guild_pages_notify_only_their_users() {
     let site = Site::new().await;
     let one = Browser::signed_in(&site, 1, vec![an_ownership(10)]).await;
     let other = Browser::signed_in(&site, 2, vec![an_ownership(20)]).await;
-    let (mut told, mut untold) = (watch(&one, "/guilds").await, watch(&other, "/guilds").await);
+    let (mut events_received, mut other_events) =
+        (watch(&one, "/guilds").await, watch(&other, "/guilds").await);
     site.put(Record::Guild(a_guild(10))).await;
-    assert!(told.next().await.starts_with("event: change\n"));
-    assert_eq!(untold.now(), None);
+    assert!(events_received.next().await.starts_with("event: change\n"));
+    assert_eq!(other_events.now(), None);
     assert!(one.page("/guilds").await.contains("id=\"guild-10\""));
 }
 
@@ -141,7 +142,7 @@ async fn refuses_streams_of_forbidden_pages() {
         assert_eq!(ask(&guest, path, "").await.status(), 404, "{path}");
     }
     let signed_in = Browser::signed_in(&site, 1, vec![]).await;
-    assert_eq!(ask(&signed_in, "/guilds/1", "").await.status(), 404, "not one of theirs");
+    assert_eq!(ask(&signed_in, "/guilds/1", "").await.status(), 404, "not a guild of the user");
 }
 
 /// Opens streams until one is refused.
@@ -181,7 +182,7 @@ async fn limits_live_pages_per_address() {
     let mut open = fill(async || ask_from(&guest, "/status", "", direct(1)).await).await;
     assert_eq!(open.len(), 100);
     let behind = fill(async || ask_from(&guest, "/status", "", proxied("192.0.2.2")).await).await;
-    assert_eq!(behind.len(), 100, "the client counts, not the proxy");
+    assert_eq!(behind.len(), 100, "counted by client, not by proxy");
     for other in [direct(3), proxied("192.0.2.4")] {
         assert_eq!(ask_from(&guest, "/status", "", other).await.status(), 200);
     }
@@ -200,7 +201,7 @@ async fn limits_live_pages_per_user() {
     let mut open = fill(async || ask(&one.1, "/guilds", "").await).await;
     assert_eq!(open.len(), 16);
     assert_eq!(ask(&again.1, "/guilds", "").await.status(), 503, "another session of the same user");
-    assert_eq!(ask(&one.1, "/status", "").await.status(), 200, "a page for everyone");
+    assert_eq!(ask(&one.1, "/status", "").await.status(), 200, "a public page");
     assert_eq!(ask(&other.1, "/guilds", "").await.status(), 200);
     one.1.page("/guilds").await;
     open.pop();
@@ -225,7 +226,8 @@ impl ListingsOver for CountedListings {
     }
 }
 
-/// Returns how many listings are read to open this number of streams of one session, and to tell all of them of one change.
+/// Returns how many listings are read to open this many streams of one session, and to notify all of them of one
+/// change.
 async fn listings_for(streams: usize) -> (usize, usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
@@ -250,11 +252,11 @@ async fn listings_for(streams: usize) -> (usize, usize) {
     }
     let opened = count.swap(0, Ordering::Relaxed);
     site.put(Record::Guild(a_guild(10))).await;
-    let mut told = BTreeSet::new();
+    let mut events_received = BTreeSet::new();
     for events in &mut watching {
-        told.insert(events.next().await);
+        events_received.insert(events.next().await);
     }
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(events_received.len(), 1, "{events_received:?}");
     (opened, count.load(Ordering::Relaxed))
 }
 
@@ -262,7 +264,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
 async fn renders_once_for_streams_of_the_same_view() {
     tokio::time::pause();
     let (alone, together) = (listings_for(1).await, listings_for(16).await);
-    println!("listings read to open streams and to tell them: {alone:?} for 1, {together:?} for 16");
+    println!("listings read to open streams and to notify them: {alone:?} for 1, {together:?} for 16");
     assert_eq!(alone, together);
 }
 

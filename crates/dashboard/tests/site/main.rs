@@ -1,4 +1,4 @@
-//! The dashboard as browsers see it, over every adapter in memory.
+//! The dashboard, tested as browsers see it, over in-memory adapters.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,

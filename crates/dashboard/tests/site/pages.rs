@@ -26,13 +26,10 @@ async fn a_new_site_explains_the_next_steps() {
     assert!(page.contains("<title>Home – Night Watch</title>"), "{page}");
     assert!(page.contains("Night Watch is silent: it has not reported yet"));
     assert!(page.contains("Nobody has left feedback yet"));
-    assert!(page.contains("href=\"/sign-in?return=/guilds\""), "from home one goes to one's guilds");
+    assert!(page.contains("href=\"/sign-in?return=/guilds\""), "sign-in from home leads to the guilds");
     assert!(page.contains("href=\"https://platform.example/invite\""));
     assert!(page.contains("href=\"https://platform.example/support\""));
-    assert!(
-        page.contains("href=\"#content\"") && page.contains("id=\"content\""),
-        "a way past the navigation"
-    );
+    assert!(page.contains("href=\"#content\"") && page.contains("id=\"content\""), "a skip link");
 }
 
 #[actix_web::test]
@@ -61,8 +58,8 @@ async fn shows_feedback_and_bot_escaped() {
     assert!(page.contains("5 of 5 stars"));
     assert!(page.contains("script&#62;alert(1)") || page.contains("script&gt;alert(1)"), "{page}");
     assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");
-    assert!(!page.contains("evil.example"), "nobody else hears of visitors");
-    assert!(page.contains(">IS<") || page.contains("initials"), "initials stand for the picture");
+    assert!(!page.contains("evil.example"), "no request to other hosts");
+    assert!(page.contains(">IS<") || page.contains("initials"), "initials replace the picture");
 }
 
 #[actix_web::test]
@@ -71,7 +68,7 @@ async fn public_pages_need_no_store() {
     site.put(Record::Feedback(a_feedback("a", 5))).await;
     let roster = Roster::new(vec![a_team_member(4, "Engineering", 1)]).unwrap();
     site.write(Mutation::ReplaceTeam(roster.clone())).await;
-    // Feedback is loaded beside the requests.
+    // Feedback is loaded in the background.
     site.memory.ports.scheduler.finish(Duration::from_secs(30)).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
     assert_eq!(site.get("/status").await.status, 200);
@@ -199,7 +196,7 @@ async fn shows_the_team_by_category_in_order() {
     assert!(places.is_sorted(), "{places:?}");
     assert_eq!(page.matches(">Builders<").count(), 1);
     assert!(page.contains("fill=\"#1ABC9C\"") && page.contains("https://cdn.example/avatars/1.png"));
-    assert!(page.contains("href=\"/sign-in?return=/team\""), "a sign-in leads back here");
+    assert!(page.contains("href=\"/sign-in?return=/team\""), "sign-in returns to this page");
 }
 
 fn slow(heartbeat: Heartbeat, shard: u32) -> Heartbeat {

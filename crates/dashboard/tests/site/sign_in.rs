@@ -1,4 +1,4 @@
-//! To the platform and back.
+//! Sign-in through the platform.
 
 use crate::browser::{Browser, Site, URL, html};
 use companion_domain::port::{IdentityErrorKind, Record};
@@ -14,20 +14,23 @@ async fn signs_in_with_state_and_pkce() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
-    let told = browser.to_platform("/sign-in").await;
-    assert_eq!(told["response_type"], "code");
-    assert_eq!(told["client_id"], "42");
-    assert_eq!(told["redirect_uri"], format!("{URL}/callback"));
-    assert_eq!(told["scope"], "identify guilds");
-    assert_eq!((told["code_challenge_method"].as_str(), told["code_challenge"].len()), ("S256", 43));
-    assert!(told["state"].len() >= 32);
+    let parameters = browser.to_platform("/sign-in").await;
+    assert_eq!(parameters["response_type"], "code");
+    assert_eq!(parameters["client_id"], "42");
+    assert_eq!(parameters["redirect_uri"], format!("{URL}/callback"));
+    assert_eq!(parameters["scope"], "identify guilds");
+    assert_eq!(
+        (parameters["code_challenge_method"].as_str(), parameters["code_challenge"].len()),
+        ("S256", 43)
+    );
+    assert!(parameters["state"].len() >= 32);
 
-    let answer = browser.come_back(&told["state"], 1).await;
+    let answer = browser.finish_sign_in(&parameters["state"], 1).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/guilds"), "{}", html(&answer));
     let set: Vec<_> = answer.headers.get_all("set-cookie").map(|set| set.to_str().unwrap()).collect();
     let session = set.iter().find(|set| set.starts_with("__Host-companion=cmp_")).unwrap();
     assert!(session.ends_with("; Path=/; Max-Age=1000; HttpOnly; SameSite=Lax; Secure"), "{session}");
-    assert!(!browser.cookies.borrow().contains_key(PENDING), "it is over");
+    assert!(!browser.cookies.borrow().contains_key(PENDING), "the pending sign-in is removed");
     assert_eq!(browser.get("/guilds").await.status, 200);
 }
 
@@ -53,8 +56,8 @@ async fn sign_in_returns_only_to_paths_of_this_site() {
         ("/%5Cevil.example", "/guilds"),
     ] {
         let browser = Browser::of(&site);
-        let told = browser.to_platform(&format!("/sign-in?return={asked}")).await;
-        let answer = browser.come_back(&told["state"], 1).await;
+        let parameters = browser.to_platform(&format!("/sign-in?return={asked}")).await;
+        let answer = browser.finish_sign_in(&parameters["state"], 1).await;
         assert_eq!(answer.header("location"), reached, "{asked}");
     }
     let guest = Browser::of(&site).get("/guilds/7").await;
@@ -66,15 +69,15 @@ async fn refuses_a_callback_of_another_browser() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let (attacker, victim) = (Browser::of(&site), Browser::of(&site));
-    let told = attacker.to_platform("/sign-in").await;
-    let answer = victim.come_back(&told["state"], 1).await;
+    let parameters = attacker.to_platform("/sign-in").await;
+    let answer = victim.finish_sign_in(&parameters["state"], 1).await;
     assert_eq!(answer.status, 400);
     assert!(html(&answer).contains(&format!("href=\"{URL}/sign-in\"")), "{}", html(&answer));
-    assert_eq!(site.memory.identity.calls(IdentityCall::Exchange), 0, "the code was not even sent");
+    assert_eq!(site.memory.identity.calls(IdentityCall::Exchange), 0, "the code is not sent");
     let own = victim.to_platform("/sign-in").await;
-    assert_ne!(own["state"], told["state"]);
-    assert_ne!(own["code_challenge"], told["code_challenge"]);
-    assert_eq!(victim.come_back(&told["state"], 1).await.status, 400, "another's state");
+    assert_ne!(own["state"], parameters["state"]);
+    assert_ne!(own["code_challenge"], parameters["code_challenge"]);
+    assert_eq!(victim.finish_sign_in(&parameters["state"], 1).await.status, 400, "state of another browser");
     assert!(!victim.cookies.borrow().contains_key(SESSION));
 }
 
@@ -83,23 +86,23 @@ async fn an_expired_sign_in_starts_over() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
-    let told = browser.to_platform("/sign-in").await;
+    let parameters = browser.to_platform("/sign-in").await;
     site.memory.clock.advance(Duration::from_secs(600));
-    assert_eq!(browser.come_back(&told["state"], 1).await.status, 400);
+    assert_eq!(browser.finish_sign_in(&parameters["state"], 1).await.status, 400);
 }
 
 #[actix_web::test]
 async fn declining_shows_that_nothing_was_shared() {
     let site = Site::new().await;
     let browser = Browser::of(&site);
-    let told = browser.to_platform("/sign-in?return=/team").await;
-    let answer = browser.get(&format!("/callback?error=access_denied&state={}", told["state"])).await;
+    let parameters = browser.to_platform("/sign-in?return=/team").await;
+    let answer = browser.get(&format!("/callback?error=access_denied&state={}", parameters["state"])).await;
     assert_eq!(answer.status, 403);
     let page = html(&answer);
     assert!(page.contains("nothing was shared") && page.contains("href=\"/sign-in?return=/team\""), "{page}");
     assert!(browser.cookies.borrow().is_empty());
-    let told = browser.to_platform("/sign-in").await;
-    let other = browser.get(&format!("/callback?error=server_error&state={}", told["state"])).await;
+    let parameters = browser.to_platform("/sign-in").await;
+    let other = browser.get(&format!("/callback?error=server_error&state={}", parameters["state"])).await;
     assert_eq!(other.status, 502);
 }
 
@@ -108,8 +111,8 @@ async fn handles_a_reloaded_callback() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
-    let told = browser.to_platform("/sign-in").await;
-    let back = format!("/callback?code={}&state={}", browser.code(1), told["state"]);
+    let parameters = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), parameters["state"]);
     let pending = browser.cookies.borrow()[PENDING].clone();
     assert_eq!(browser.get(&back).await.status, 303);
     let again = browser.get(&back).await;
@@ -131,16 +134,16 @@ async fn explains_refused_codes() {
     let browser = Browser::of(&site);
     let code = browser.code(1);
     site.memory.clock.advance(Duration::from_secs(3600));
-    let told = browser.to_platform("/sign-in").await;
-    let answer = browser.get(&format!("/callback?code={code}&state={}", told["state"])).await;
+    let parameters = browser.to_platform("/sign-in").await;
+    let answer = browser.get(&format!("/callback?code={code}&state={}", parameters["state"])).await;
     assert_eq!(answer.status, 401);
     assert!(html(&answer).contains("took too long"));
-    let told = browser.to_platform("/sign-in").await;
-    assert_eq!(browser.get(&format!("/callback?state={}", told["state"])).await.status, 401, "no code");
+    let parameters = browser.to_platform("/sign-in").await;
+    assert_eq!(browser.get(&format!("/callback?state={}", parameters["state"])).await.status, 401, "no code");
     let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
     let narrow = site.memory.identity.issue_code_for(user_id(1), terms);
-    let told = browser.to_platform("/sign-in").await;
-    let answer = browser.get(&format!("/callback?code={narrow}&state={}", told["state"])).await;
+    let parameters = browser.to_platform("/sign-in").await;
+    let answer = browser.get(&format!("/callback?code={narrow}&state={}", parameters["state"])).await;
     assert_eq!(answer.status, 401);
     assert!(html(&answer).contains("allow both"));
 }
@@ -156,8 +159,8 @@ async fn a_blocked_user_gets_a_page_without_a_redirect_loop() {
     assert!(html(&listed).contains("was blocked"));
 
     let again = Browser::of(&site);
-    let told = again.to_platform("/sign-in").await;
-    let refused = again.come_back(&told["state"], 1).await;
+    let parameters = again.to_platform("/sign-in").await;
+    let refused = again.finish_sign_in(&parameters["state"], 1).await;
     assert_eq!(refused.status, 403);
     let page = html(&refused);
     assert!(page.contains("href=\"https://platform.example/support\""), "{page}");
@@ -175,8 +178,8 @@ async fn explains_platform_failures_with_retry_after() {
     ] {
         site.memory.identity.fail_with(IdentityCall::Exchange, Some(failure));
         let browser = Browser::of(&site);
-        let told = browser.to_platform("/sign-in").await;
-        let answer = browser.come_back(&told["state"], 1).await;
+        let parameters = browser.to_platform("/sign-in").await;
+        let answer = browser.finish_sign_in(&parameters["state"], 1).await;
         assert_eq!(answer.status, status, "{failure:?}");
         assert!(html(&answer).contains(words), "{}", html(&answer));
         if status == 503 {
@@ -213,10 +216,10 @@ async fn an_ended_session_leads_to_sign_in_and_back() {
         page.contains("You are signed out") && page.contains("href=\"/sign-in?return=/devices\""),
         "{page}"
     );
-    assert!(browser.cookies.borrow().is_empty(), "it is not asked about again");
+    assert!(browser.cookies.borrow().is_empty(), "the cookie is removed");
     browser.cookies.borrow_mut().insert(SESSION.to_owned(), "made-up".to_owned());
     assert_eq!(browser.get("/guilds").await.status, 401);
-    assert_eq!(browser.get("/").await.status, 200, "pages for everyone stay open");
+    assert_eq!(browser.get("/").await.status, 200, "public pages stay available");
 }
 
 #[actix_web::test]
@@ -226,8 +229,8 @@ async fn shares_the_refusal_limit_with_the_public_api() {
     let mut codes = Vec::new();
     for attempt in 0..4 {
         let browser = Browser::of(&site);
-        let told = browser.to_platform("/sign-in").await;
-        let path = format!("/callback?code=wrong{attempt}&state={}", told["state"]);
+        let parameters = browser.to_platform("/sign-in").await;
+        let path = format!("/callback?code=wrong{attempt}&state={}", parameters["state"]);
         let request = actix_web::test::TestRequest::get().uri(&path).peer_addr(address);
         codes.push(browser.send(request).await.status);
     }
