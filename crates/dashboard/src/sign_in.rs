@@ -50,7 +50,7 @@ pub(crate) async fn finish(
     };
     let mut response = match parameter(&request, "error") {
         Some(error) if error == "access_denied" => declined(&context, &pending)?,
-        Some(_) => return Err(ApiError::ProviderFailed("the platform refused to begin the sign-in".into())),
+        Some(_) => return Err(ApiError::ProviderFailed("the platform refused the sign-in".into())),
         None => exchange(&context, &request, begun, &pending).await?,
     };
     response.headers_mut().append(header::SET_COOKIE, context.sign_in_cookie.clear()?);

@@ -14,19 +14,19 @@ pub(crate) struct Site {
 
 impl Site {
     /// Returns the path of the stylesheet.
-    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    #[expect(clippy::unused_self, reason = "templates call it on the site")]
     pub(crate) fn style(&self) -> &'static str {
         asset::style()
     }
 
     /// Returns the path of the icon.
-    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    #[expect(clippy::unused_self, reason = "templates call it on the site")]
     pub(crate) fn icon(&self) -> &'static str {
         asset::icon()
     }
 
     /// Returns the path of the script.
-    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    #[expect(clippy::unused_self, reason = "templates call it on the site")]
     pub(crate) fn script(&self) -> &'static str {
         asset::script()
     }

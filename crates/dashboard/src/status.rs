@@ -31,7 +31,7 @@ pub(crate) async fn show(
 pub(crate) fn render(context: &DashboardContext, visit: &Visit) -> Result<String, ApiError> {
     let bot = BotView::now(context);
     let bot =
-        bot.ok_or_else(|| ApiError::StorageUnavailable("the bot's reports were not loaded yet".into()))?;
+        bot.ok_or_else(|| ApiError::StorageUnavailable("the bot's reports are not loaded yet".into()))?;
     let frame = context.frame("Status", Here::Status, visit.navigation(context, "/status"));
     page::render(&StatusPage { frame, bot })
 }

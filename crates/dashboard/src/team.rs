@@ -51,7 +51,7 @@ pub(crate) async fn show(
     let visit = Visit::or_guest(&context, &request).await;
     context.projections.read(Kind::Team).await?;
     let team = context.projections.team_members();
-    let team = team.ok_or_else(|| ApiError::StorageUnavailable("the team was not loaded yet".into()))?;
+    let team = team.ok_or_else(|| ApiError::StorageUnavailable("the team is not loaded yet".into()))?;
     let mut categories: Vec<Category> = Vec::new();
     for member in team.iter() {
         let view = MemberView::new(member, &context.site.pictures);

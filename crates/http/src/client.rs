@@ -43,8 +43,8 @@ impl TrustedProxies {
         if !self.warned.load(Ordering::Relaxed) && !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 peer = %peer,
-                "X-Forwarded-For is ignored, because it came from an address that is not trusted; all who come from \
-                 there share one limit. If it is a proxy or a backend of yours, put it into http.trusted_proxies"
+                "X-Forwarded-For is ignored, because it came from an address that is not trusted; all its clients \
+                 share one rate limit. If it is your proxy or backend, add it to http.trusted_proxies"
             );
         }
     }

@@ -130,18 +130,18 @@ mod tests {
         let mut queue = acquire_each(&limiter, 0..MAX_OVERLOADED + 1);
         advance(MAX_BURST_DURATION / 2).await;
         queue.extend(limiter.acquire(client(MAX_BURST)));
-        assert_eq!(queue.len(), MAX_OVERLOADED + 2, "a crowd has time");
+        assert_eq!(queue.len(), MAX_OVERLOADED + 2, "a burst is tolerated at first");
         advance(MAX_BURST_DURATION / 2).await;
         assert!(limiter.acquire(None).is_err());
         queue.truncate(MAX_OVERLOADED - 1);
         queue.extend(acquire_each(&limiter, MAX_BURST..MAX_BURST + 2));
-        assert_eq!(queue.len(), MAX_OVERLOADED, "who leaves makes room for one, and not for a crowd");
+        assert_eq!(queue.len(), MAX_OVERLOADED, "each released permit admits one request only");
         queue.truncate(OVERLOAD_END - 1);
         queue.extend(acquire_each(&limiter, MAX_BURST..MAX_BURST + MAX_OVERLOADED + 1));
         assert_eq!(
             queue.len(),
             OVERLOAD_END + MAX_OVERLOADED,
-            "it has got through, and the next may be a crowd again"
+            "the overload is over, so bursts are admitted again"
         );
     }
 
@@ -151,10 +151,10 @@ mod tests {
         let mut one = flood(&limiter, client(1));
         assert_eq!(one.len(), MAX_BURST / 2);
         advance(MAX_BURST_DURATION).await;
-        assert!(limiter.acquire(client(2)).is_err(), "far too many wait already");
+        assert!(limiter.acquire(client(2)).is_err(), "the queue exceeds the lower limit");
         one.truncate(MAX_OVERLOADED - 1);
         assert!(limiter.acquire(client(1)).is_err());
-        assert!(limiter.acquire(client(2)).is_ok(), "there is a place for another client");
+        assert!(limiter.acquire(client(2)).is_ok(), "a permit is left for another client");
         one.truncate(MAX_OVERLOADED / 2);
         assert!(limiter.acquire(client(1)).is_err());
         let others = acquire_each(&limiter, 2..MAX_OVERLOADED);

@@ -120,7 +120,7 @@ mod tests {
         let request = request();
         let crowd: Vec<_> = iter::from_fn(|| limiter.acquire(None).ok()).collect();
         let done = within_storage(&limiter, &request, async { Ok::<_, StoreError>(7) }).await;
-        assert_eq!(done.ok(), Some(7), "who need not wait is no part of the crowd");
+        assert_eq!(done.ok(), Some(7), "work that need not wait is not limited");
         assert_eq!(
             word(within_storage(&limiter, &request, pending()).now_or_never().unwrap()),
             Some("overloaded")

@@ -25,8 +25,8 @@ impl FromStr for Origin {
             Some(canonical) if canonical == text => Ok(Self(text.into())),
             Some(_) | None => Err(Invalid::new(
                 "origin",
-                "scheme://host or scheme://host:port as browsers send it: http or https, in small letters, without \
-                 default port, path or final slash",
+                "scheme://host or scheme://host:port as browsers send it: http or https, in lower case, without \
+                 default port, path or trailing slash",
             )),
         }
     }

@@ -48,7 +48,7 @@ where
 
 /// Responds with the tally of a change.
 pub(crate) fn changed(tally: Tally) -> Result<HttpResponse, ApiError> {
-    let message = if tally == Tally::NOTHING { "Nothing was different." } else { "The change is visible." };
+    let message = if tally == Tally::NOTHING { "Nothing has changed." } else { "The change is visible." };
     answer(message, Changes::from(tally))
 }
 

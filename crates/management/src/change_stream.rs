@@ -88,7 +88,7 @@ fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, Ap
     let revision = |name: &str, text: &str| {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = if digits { text.parse().ok() } else { None };
-        number.map(Revision).ok_or_else(|| invalid_value(name, "must be an id that an event had"))
+        number.map(Revision).ok_or_else(|| invalid_value(name, "must be the id of an event"))
     };
     match request.headers().get(LAST_EVENT_ID) {
         Some(id) => revision("Last-Event-ID", id.to_str().unwrap_or_default()).map(Some),

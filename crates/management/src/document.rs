@@ -29,10 +29,10 @@ const MANAGEMENT_KEY: &str = "ManagementKey";
 
 const DESCRIPTION: &str = "Signs users of a chat platform in, lists the guilds they run that have the bot, and \
 serves public data about the bot. Operations tagged `public` are on the public listener; those tagged `management`, for \
-the bot and the operator, are on a listener of their own, and no path of one is on the other. Every answer with a JSON body, but for this document, is an envelope of `code`, `message` and `data`, and the \
-HTTP status equals `code`. An error's `data` has a word for programs and the request id. HEAD works wherever GET does, \
-OPTIONS answers 204 with `Allow`, a method that a path does not have is 405 `method_not_allowed` with `Allow`, and a \
-path that does not exist is 404 `not_found`.";
+the bot and the operator, are on the management listener. The listeners share no path. Every response with a JSON body, \
+except this document, is an envelope of `code`, `message` and `data`, and the HTTP status equals `code`. The `data` of \
+an error has an error word and the request id. Every GET supports HEAD. OPTIONS responds with 204 and `Allow`, an \
+unsupported method with 405 `method_not_allowed` and `Allow`, and an unknown path with 404 `not_found`.";
 
 /// Health probes.
 #[derive(utoipa::OpenApi)]
@@ -67,7 +67,7 @@ struct Others;
         (name = "management", description = "For the bot and the operator, on the management listener."),
         (name = "health", description = "Health and description of the service."),
         (name = "feed", description = "What the bot reports."),
-        (name = "sessions", description = "Sessions and the people behind them."),
+        (name = "sessions", description = "Sessions and stored data of users."),
     )
 )]
 struct Pages;
@@ -142,8 +142,8 @@ fn server(description: &str, address: &str, key: &str) -> Server {
 }
 
 fn management_key() -> SecurityScheme {
-    let description = "One of the keys in `management.key`, which may do everything, or in `management.keys` with the scope that \
-                       the operation names.";
+    let description = "A key of `management.key`, which has every scope, or one of `management.keys` with the scope of the \
+                       operation.";
     let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(description));
     SecurityScheme::Http(scheme.build())
 }

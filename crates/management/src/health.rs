@@ -33,7 +33,7 @@ pub(crate) async fn ready(
     match timeout(READINESS_TIMEOUT, context.readiness.check()).await {
         Ok(Ok(())) => answer("Ready for traffic.", Nothing {}),
         Ok(Err(why)) => Err(ApiError::NotReady(why)),
-        Err(_) => Err(ApiError::NotReady("no answer in time".to_owned())),
+        Err(_) => Err(ApiError::NotReady("the readiness check timed out".to_owned())),
     }
 }
 

@@ -35,7 +35,7 @@ impl ToSchema for KindName {}
 /// The query parameters, for the OpenAPI document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "the query is read to the letter, by `replacement`")]
+#[expect(dead_code, reason = "describes the query that `replacement` parses")]
 pub(crate) struct Replacement {
     /// Kinds whose records are removed if the stream omits them. Without it, none are removed.
     #[param(style = Form, explode = false, inline, min_items = 1)]

@@ -56,7 +56,7 @@ impl RecordSource for RecordReceiver {
             Some(Message::Batch(records)) => Ok(Some(records)),
             Some(Message::Failed(error)) => Err(error.into()),
             Some(Message::End) => Ok(None),
-            None => Err(SourceError::broken("the stream broke off before its end")),
+            None => Err(SourceError::broken("the stream ended early")),
         }
     }
 }

@@ -60,9 +60,9 @@ pub(crate) async fn forget(
     let user: UserId = segment(&request, "user")?;
     let tally = forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
     let message = if tally == Tally::NOTHING {
-        "Nothing was known of the user."
+        "No data of the user was stored."
     } else {
-        "What was known of the user is forgotten."
+        "All data of the user has been deleted."
     };
     answer(message, Changes::from(tally))
 }

@@ -72,7 +72,7 @@ pub(crate) fn reject_new_connections(listener: &TcpListener) {
 
     let filter = [FLAGS, SYN_AND_ACK, IS_SYN, DROP, ACCEPT];
     if let Err(error) = SockRef::from(listener).attach_filter(&filter) {
-        tracing::debug!(%error, "new connections cannot be kept out before the listener is closed");
+        tracing::debug!(%error, "cannot reject new connections before the listener is closed");
     }
 }
 

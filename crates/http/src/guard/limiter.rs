@@ -330,7 +330,7 @@ pub(crate) struct ConnectionMetrics {
 }
 
 impl MetricsSource for ConnectionMetrics {
-    #[expect(clippy::cast_precision_loss, reason = "far fewer connections than floating point holds exactly")]
+    #[expect(clippy::cast_precision_loss, reason = "far fewer connections than f64 holds exactly")]
     fn write(&self, text: &mut MetricsText) {
         let listener = ("listener", self.listener);
         let open = self.limiter.open() as f64;
@@ -481,7 +481,11 @@ mod tests {
         assert_eq!(ended(), [true, true, true, false, true]);
         seconds(&limiter, 1000);
         assert_eq!(ended(), [true, true, true, false, true]);
-        assert_eq!(limiter.0.0.cut_off.load(Relaxed), 3, "an idle connection is not cut off, it ends");
+        assert_eq!(
+            limiter.0.0.cut_off.load(Relaxed),
+            3,
+            "closing an idle connection does not count as cut off"
+        );
     }
 
     #[test]

@@ -212,7 +212,7 @@ fn described(errors: &[ApiError]) -> Response {
 fn data(errors: &[ApiError], words: &[&'static str]) -> RefOr<Schema> {
     let error = ObjectBuilder::new()
         .schema_type(Type::String)
-        .description(Some("What went wrong, in a word for programs."))
+        .description(Some("The error word, for programs."))
         .enum_values(Some(words.to_vec()));
     let data = closed_object()
         .property("error", error)
@@ -223,7 +223,7 @@ fn data(errors: &[ApiError], words: &[&'static str]) -> RefOr<Schema> {
     let data = if with_fields {
         let problem = Ref::from_schema_name(FieldProblem::name());
         let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(Mistake::MOST));
-        let fields = fields.description(Some("The mistakes, each by its place."));
+        let fields = fields.description(Some("The invalid fields."));
         data.property("fields", fields).required("fields")
     } else {
         data

@@ -12,12 +12,12 @@ const CACHE_CONTROL: &str = "Cache-Control";
 /// Returns the headers that are components of the document.
 pub(super) fn all() -> [(&'static str, Header); 6] {
     [
-        (name::X_REQUEST_ID, described("The name of the request.", text(REQUEST_ID))),
-        ("Retry-After", described("Seconds to wait before trying again, where waiting helps.", integer(1))),
-        ("Age", described("How old the platform's list behind the answer is, in seconds.", integer(0))),
-        ("ETag", described("The tag of the answer, which changes whenever its body does.", text(ETAG))),
-        ("WWW-Authenticate", described("How the key is sent.", text("^Bearer$"))),
-        ("Allow", described("The methods that the path answers to.", text("^[A-Z]+(, [A-Z]+)*$"))),
+        (name::X_REQUEST_ID, described("The id of the request.", text(REQUEST_ID))),
+        ("Retry-After", described("Seconds to wait before retrying.", integer(1))),
+        ("Age", described("Age of the platform's list behind the response, in seconds.", integer(0))),
+        ("ETag", described("Entity tag, which changes whenever the body does.", text(ETAG))),
+        ("WWW-Authenticate", described("The authentication scheme.", text("^Bearer$"))),
+        ("Allow", described("The methods that the path supports.", text("^[A-Z]+(, [A-Z]+)*$"))),
     ]
 }
 
@@ -46,7 +46,7 @@ pub(super) fn usual(response: ResponseBuilder, cache_control: &str) -> ResponseB
     with(response, name::X_REQUEST_ID).header(CACHE_CONTROL, described(CACHING, caching(cache_control)))
 }
 
-const CACHING: &str = "What caches may do with the answer.";
+const CACHING: &str = "Caching policy of the response.";
 
 pub(super) fn caching(value: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some([value])).build()

@@ -60,9 +60,9 @@ impl Modify for Common {
         components.parameters.insert(REQUEST_ID.to_owned(), request_id().into());
         components.headers.extend(header::all().map(|(name, header)| (name.to_owned(), header.into())));
         components.responses.extend(failure::components().map(|(name, it)| (name.to_owned(), it.into())));
-        let token = header_key(name::TOKEN, "The session token that `POST /auth` gave.");
+        let token = header_key(name::TOKEN, "The session token that `POST /auth` returned.");
         components.security_schemes.insert(TOKEN.to_owned(), token.into());
-        let code = header_key(name::IDP_CODE, "The code that the identity provider gave the user.");
+        let code = header_key(name::IDP_CODE, "The identity provider's authorisation code.");
         components.security_schemes.insert(IDP_CODE.to_owned(), code.into());
     }
 }
@@ -107,7 +107,7 @@ fn request_id() -> Parameter {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(
-            "A name for the request: 1 to 64 characters out of A-Z, a-z, 0-9, `.`, `_` and `-`. Another is replaced.",
+            "An id for the request: 1 to 64 characters out of A-Z, a-z, 0-9, `.`, `_` and `-`. An invalid one is replaced.",
         ))
         .schema(Some(Schema::Object(text.build())))
         .build()
@@ -157,7 +157,7 @@ const JSON: &str = "application/json";
 fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
     let number = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([code]));
     let sentence =
-        ObjectBuilder::new().schema_type(Type::String).description(Some("The result in a sentence."));
+        ObjectBuilder::new().schema_type(Type::String).description(Some("The result, for people."));
     closed_object()
         .property("code", number)
         .required("code")

@@ -78,10 +78,7 @@ fn latency(request: &HttpRequest, start: Option<&RequestStart>, moment: Moment) 
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "times near ours are far below what floating point holds exactly"
-)]
+#[expect(clippy::cast_precision_loss, reason = "current timestamps are far below what f64 holds exactly")]
 const fn micros(micros: i64) -> f64 {
     micros as f64
 }

@@ -249,7 +249,7 @@ impl Shared {
     /// Publishes a snapshot if all entries are loaded. Discards them if there are too many.
     fn publish(&self, writer: &mut Writer) {
         if writer.entries.pages().len() > self.most {
-            tracing::info!(self.most, "there is more feedback than is kept in memory, so the store picks");
+            tracing::info!(self.most, "more feedback than fits in memory, so the store picks");
             *writer = Writer { load: writer.load, ..Writer::default() };
             self.snapshot.store(Arc::default());
         } else if writer.state == State::Whole {
@@ -390,9 +390,9 @@ mod tests {
         written(["a", "b", "c"].map(put).into()).await;
         assert_eq!((kept(&two), kept(&three)), (None, Some(3)), "loaded");
         written(vec![put("d")]).await;
-        assert_eq!(kept(&three), None, "came later");
+        assert_eq!(kept(&three), None, "exceeded by a change");
         written(vec![remove("d")]).await;
-        assert_eq!(kept(&three), None, "it is loaded again with the next change of many");
+        assert_eq!(kept(&three), None, "reloaded only with the next bulk change");
     }
 
     #[tokio::test]

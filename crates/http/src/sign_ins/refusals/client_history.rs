@@ -155,7 +155,7 @@ mod tests {
         for _ in 0..100 {
             history.good(rules, now);
         }
-        assert_eq!(history.left(rules, now).ok(), Some(30), "and for no more than there were");
+        assert_eq!(history.left(rules, now).ok(), Some(30), "never above the limit");
     }
 
     #[test]

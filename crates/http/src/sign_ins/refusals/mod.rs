@@ -224,7 +224,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(600)).await;
         refusals.clients().capacity = EVICT_IDLE_ABOVE;
         refusals.count(client(EVICT_IDLE_ABOVE + 1));
-        assert_eq!(known(&refusals), 2, "one is under way, and one has a refusal");
+        assert_eq!(known(&refusals), 2, "one in flight, and one with a refusal");
         drop(in_flight);
     }
 
