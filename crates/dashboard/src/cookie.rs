@@ -11,15 +11,15 @@ use subtle::ConstantTimeEq as _;
 #[derive(Debug, Clone)]
 pub(crate) struct Cookie {
     name: String,
-    secure: bool,
+    is_secure: bool,
 }
 
 impl Cookie {
     /// Creates a cookie for a site with this address. With https it is bound to the host by the `__Host-` prefix, which
     /// browsers enforce; without, the site is on loopback.
     pub(crate) fn new(name: &str, site: &Origin) -> Self {
-        let secure = site.as_str().starts_with("https:");
-        Self { name: format!("{}{name}", if secure { "__Host-" } else { "" }), secure }
+        let is_secure = site.as_str().starts_with("https:");
+        Self { name: format!("{}{name}", if is_secure { "__Host-" } else { "" }), is_secure }
     }
 
     /// Returns the value in these request headers.
@@ -32,8 +32,8 @@ impl Cookie {
 
     /// Returns a `Set-Cookie` header with this lifetime.
     pub(crate) fn set(&self, value: &str, lifetime: Duration) -> Result<HeaderValue, ApiError> {
-        let Self { name, secure } = self;
-        let secure = if *secure { "; Secure" } else { "" };
+        let Self { name, is_secure } = self;
+        let secure = if *is_secure { "; Secure" } else { "" };
         let seconds = lifetime.as_secs();
         let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
         HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()))

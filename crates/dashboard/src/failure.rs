@@ -16,7 +16,7 @@ pub(crate) struct FailurePages {
 }
 
 /// Content of an error page.
-pub(crate) struct Trouble {
+pub(crate) struct ErrorContent {
     pub(crate) title: &'static str,
     pub(crate) words: String,
     /// A link to continue, and its label.
@@ -29,15 +29,15 @@ pub(crate) struct Trouble {
 #[template(path = "failure.html")]
 struct FailurePage<'a> {
     frame: Frame<'a>,
-    trouble: Trouble,
+    trouble: ErrorContent,
 }
 
 /// Renders an error page.
-pub(crate) fn trouble(
+pub(crate) fn error_page(
     site: &Site,
     status: StatusCode,
     visitor: Navigation,
-    trouble: Trouble,
+    trouble: ErrorContent,
 ) -> Result<HttpResponse, ApiError> {
     let frame = Frame { site, title: trouble.title, here: Here::Elsewhere, visitor };
     page::answer(status, &FailurePage { frame, trouble })
@@ -45,9 +45,9 @@ pub(crate) fn trouble(
 
 impl ErrorPages for FailurePages {
     fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse {
-        let shown = self.trouble_of(error, problem, request_id);
+        let shown = self.content_of(error, problem, request_id);
         let guest = Navigation::Guest { sign_in: "/sign-in".to_owned() };
-        let mut response = trouble(&self.site, problem.status, guest, shown)
+        let mut response = error_page(&self.site, problem.status, guest, shown)
             .unwrap_or_else(|_| HttpResponse::build(problem.status).body(problem.message.to_string()));
         self.protection.add(response.headers_mut());
         response
@@ -55,7 +55,7 @@ impl ErrorPages for FailurePages {
 }
 
 impl FailurePages {
-    fn trouble_of(&self, error: &ApiError, problem: &Problem, request_id: &str) -> Trouble {
+    fn content_of(&self, error: &ApiError, problem: &Problem, request_id: &str) -> ErrorContent {
         let home = || Some(("/".to_owned(), "Go to the home page"));
         let sign_in = || Some(("/sign-in".to_owned(), "Sign in again"));
         let again = || match problem.retry_after {
@@ -147,6 +147,6 @@ impl FailurePages {
             }
         };
         let request_id = problem.status.is_server_error().then(|| request_id.to_owned());
-        Trouble { title, words, way_on, request_id }
+        ErrorContent { title, words, way_on, request_id }
     }
 }

@@ -39,7 +39,7 @@ impl Form {
 
 /// Handles a form of a signed-in user. Its `Origin` must be this site, and it must contain the form token of the
 /// session (CSRF protection).
-pub(crate) async fn posted(
+pub(crate) async fn handle_form(
     context: &DashboardContext,
     request: &HttpRequest,
     payload: web::Payload,
@@ -51,7 +51,7 @@ pub(crate) async fn posted(
     }
     let form = Form::read(payload, context.settings.body_limit).await?;
     match Visit::of(context, request).await? {
-        Visit::SignedIn(visitor) if visitor.sent_form(context, form.get("token")) => {
+        Visit::SignedIn(visitor) if visitor.is_form_token(context, form.get("token")) => {
             answer(visitor, form).await
         }
         Visit::SignedIn(_) => Err(ApiError::OriginRefused),

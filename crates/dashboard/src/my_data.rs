@@ -3,7 +3,7 @@
 use crate::{
     bot::counted,
     context::DashboardContext,
-    form::posted,
+    form::handle_form,
     page::{self, Frame, Here, NO_STORE, see_other},
     visitor::{Visit, Visitor, signed_in},
 };
@@ -88,7 +88,7 @@ async fn forget(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    posted(&context, &request, payload, async |visitor, _| {
+    handle_form(&context, &request, payload, async |visitor, _| {
         let user = visitor.session.user;
         forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
         let mut response = see_other("/forgotten")?;

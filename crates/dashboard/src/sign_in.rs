@@ -2,8 +2,8 @@
 
 use crate::{
     context::{DashboardContext, PlatformApplication},
-    failure::{Trouble, trouble},
-    form::posted,
+    failure::{ErrorContent, error_page},
+    form::handle_form,
     page::{Navigation, see_other},
     pending_sign_in::{LIFETIME, PendingSignIn, ReturnPath},
     visitor::Visit,
@@ -46,7 +46,7 @@ pub(crate) async fn finish(
         kept.and_then(|kept| PendingSignIn::resume(&context.settings.keys, kept, context.clock.now()));
     let state = parameter(&request, "state").unwrap_or_default();
     let Some(pending) = pending.filter(|pending| pending.state == state) else {
-        return lost(&context, &request).await;
+        return without_pending_sign_in(&context, &request).await;
     };
     let mut response = match parameter(&request, "error") {
         Some(error) if error == "access_denied" => declined(&context, &pending)?,
@@ -92,7 +92,7 @@ async fn sign_out(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    posted(&context, &request, payload, async |_, _| {
+    handle_form(&context, &request, payload, async |_, _| {
         let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
         let ended = end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token);
         match ended.await {
@@ -107,7 +107,10 @@ async fn sign_out(
 
 /// Handles a callback without a valid pending sign-in: the page was reloaded, cookies are off, the sign-in expired, or
 /// the site was opened under another host name. A user who is signed in goes on to their guilds.
-async fn lost(context: &DashboardContext, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
+async fn without_pending_sign_in(
+    context: &DashboardContext,
+    request: &HttpRequest,
+) -> Result<HttpResponse, ApiError> {
     if let Visit::SignedIn(_) = Visit::of(context, request).await? {
         return see_other("/guilds");
     }
@@ -133,8 +136,8 @@ fn page_of(
     way_on: (String, &'static str),
 ) -> Result<HttpResponse, ApiError> {
     let guest = Navigation::Guest { sign_in: way_on.0.clone() };
-    let shown = Trouble { title, words: words.to_owned(), way_on: Some(way_on), request_id: None };
-    trouble(&context.site, status, guest, shown)
+    let shown = ErrorContent { title, words: words.to_owned(), way_on: Some(way_on), request_id: None };
+    error_page(&context.site, status, guest, shown)
 }
 
 fn authorize_url(

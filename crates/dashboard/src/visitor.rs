@@ -2,7 +2,7 @@
 
 use crate::{
     context::DashboardContext,
-    failure::{Trouble, trouble},
+    failure::{ErrorContent, error_page},
     page::{Navigation, see_other},
     pending_sign_in::ReturnPath,
 };
@@ -68,7 +68,7 @@ impl Visitor {
     }
 
     /// Whether this is a valid form token of the session.
-    pub(crate) fn sent_form(&self, context: &DashboardContext, token: &str) -> bool {
+    pub(crate) fn is_form_token(&self, context: &DashboardContext, token: &str) -> bool {
         context.settings.keys.signer(FORM_PURPOSE, &self.session.id.to_string(), token).is_some()
     }
 }
@@ -90,14 +90,14 @@ pub(crate) async fn signed_in(
 
 /// Responds that the session has ended, with a link back to this path.
 pub(crate) fn signed_out(context: &DashboardContext, path: &str) -> Result<HttpResponse, ApiError> {
-    let over = Trouble {
+    let over = ErrorContent {
         title: "You are signed out",
         words: "Your session has ended, here or on another device. Sign in again to go on.".to_owned(),
         way_on: Some((sign_in_link(path), "Sign in again")),
         request_id: None,
     };
     let guest = Navigation::Guest { sign_in: sign_in_link(path) };
-    let mut response = trouble(&context.site, StatusCode::UNAUTHORIZED, guest, over)?;
+    let mut response = error_page(&context.site, StatusCode::UNAUTHORIZED, guest, over)?;
     response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
     Ok(response)
 }

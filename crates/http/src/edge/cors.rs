@@ -47,7 +47,7 @@ pub(super) struct CorsHeaders {
     /// The allowed origin to echo.
     origin: Option<HeaderValue>,
     /// Whether the request is a preflight.
-    preflight: bool,
+    is_preflight: bool,
 }
 
 impl CorsHeaders {
@@ -57,9 +57,9 @@ impl CorsHeaders {
             Caller::Known(_) => headers.get(header::ORIGIN).cloned(),
             Caller::NoOrigin | Caller::Foreign => None,
         };
-        let preflight =
+        let is_preflight =
             method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        Self { origin, preflight }
+        Self { origin, is_preflight }
     }
 
     /// Writes the headers. For a preflight, the allowed methods are those of `Allow`.
@@ -69,7 +69,7 @@ impl CorsHeaders {
         let Some(origin) = &self.origin else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
-        let methods = headers.get(header::ALLOW).filter(|_| self.preflight).cloned();
+        let methods = headers.get(header::ALLOW).filter(|_| self.is_preflight).cloned();
         if let Some(methods) = methods {
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);

@@ -115,11 +115,11 @@ impl Exchange {
         let (request, response) = answer.into_parts();
         let response = self.rendered(response, settings);
         let path = request.app_data::<Routed>().map(|routed| routed.0);
-        self.concluded(request, path, response, settings)
+        self.complete(request, path, response, settings)
     }
 
     /// Adds the common headers, and records metrics and log lines under this path.
-    pub(super) fn concluded(
+    pub(super) fn complete(
         &self,
         request: HttpRequest,
         path: Option<&'static str>,

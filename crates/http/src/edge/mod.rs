@@ -71,7 +71,7 @@ where
                 Some(ReadyResponse { path, response }) => {
                     let (request, _) = request.into_parts();
                     ResponseFuture::ready(
-                        exchange.concluded(request, Some(path), response, settings),
+                        exchange.complete(request, Some(path), response, settings),
                         &self.edge,
                     )
                 }

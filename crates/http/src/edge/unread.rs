@@ -29,7 +29,7 @@ struct State {
     payload: Payload,
     announced: Option<u64>,
     read: u64,
-    ended: bool,
+    has_ended: bool,
 }
 
 impl TrackedBody {
@@ -41,7 +41,7 @@ impl TrackedBody {
             return None;
         }
         let announced = announced(request.headers());
-        let body = Self(Rc::new(RefCell::new(State { payload, announced, read: 0, ended: false })));
+        let body = Self(Rc::new(RefCell::new(State { payload, announced, read: 0, has_ended: false })));
         request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
         Some(body)
     }
@@ -63,13 +63,13 @@ impl Stream for TrackedBody {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut state = self.0.borrow_mut();
-        if state.ended {
+        if state.has_ended {
             return Poll::Ready(None);
         }
         let polled = Pin::new(&mut state.payload).poll_next(context);
         match &polled {
             Poll::Ready(Some(Ok(bytes))) => state.read += bytes.len() as u64,
-            Poll::Ready(None | Some(Err(_))) => state.ended = true,
+            Poll::Ready(None | Some(Err(_))) => state.has_ended = true,
             Poll::Pending => {}
         }
         polled

@@ -334,12 +334,12 @@ impl MetricsSource for ConnectionMetrics {
     fn write(&self, text: &mut MetricsText) {
         let listener = ("listener", self.listener);
         let open = self.limiter.open() as f64;
-        text.gauge("companion_connections", "Connections that are open.", &[listener], open);
+        text.gauge("companion_connections", "Open connections.", &[listener], open);
         let Shared { refused, cut_off, evicted, .. } = &*self.limiter.0;
         for (reason, count) in [("refused", refused), ("cut_off", cut_off), ("evicted", evicted)] {
             text.counter(
                 "companion_connections_ended_total",
-                "Connections that were refused, ended because the client was too slow, or evicted while idle.",
+                "Connections that were refused, cut off because the client was too slow, or evicted while idle.",
                 &[listener, ("reason", reason)],
                 count.load(Relaxed),
             );

@@ -11,7 +11,8 @@ use std::{
 const ANSWERED: &str = "companion_http_requests_total";
 const ANSWERED_HELP: &str = "Requests answered, by listener, endpoint and status code.";
 const DURATION: &str = "companion_http_request_duration_seconds";
-const DURATION_HELP: &str = "From the receipt of a request's head to its answer, by listener and endpoint.";
+const DURATION_HELP: &str =
+    "Time from the arrival of a request head to its response, by listener and endpoint.";
 /// Every status code in use, the most frequent first. The set is closed, so that an unexpected code adds no series; it
 /// counts as [`OTHER`].
 const CODES: [(StatusCode, &str); 21] = [

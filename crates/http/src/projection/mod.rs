@@ -170,8 +170,8 @@ impl MetricsSource for Projections {
         let team = self.team.load().as_ref().map_or(0, |team| team.body.len());
         for (name, help, value) in [
             ("companion_feedback_entries", "Positive feedback kept in memory.", feedback.entries),
-            ("companion_feedback_bytes", "Memory of that.", feedback.bytes),
-            ("companion_team_bytes", "Memory of the team's answer.", team),
+            ("companion_feedback_bytes", "Memory of positive feedback, in bytes.", feedback.bytes),
+            ("companion_team_bytes", "Memory of the rendered team, in bytes.", team),
         ] {
             text.gauge(name, help, &[], value as f64);
         }
@@ -179,11 +179,11 @@ impl MetricsSource for Projections {
 }
 
 fn write_clusters(ClusterCount { live, silent, last_heard }: ClusterCount, text: &mut MetricsText) {
-    let help = "Clusters of the bot: live, or silent for so long that they no longer count.";
+    let help = "Clusters of the bot: live, or silent for too long to count.";
     for (state, count) in [("live", live), ("silent", silent)] {
         text.gauge("companion_bot_clusters", help, &[("state", state)], f64::from(count));
     }
     let age = last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
-    let help = "How long ago the bot last reported; +Inf where it never has.";
+    let help = "Seconds since the last report of the bot; +Inf if there is none.";
     text.gauge("companion_bot_report_age_seconds", help, &[], age);
 }

@@ -81,7 +81,7 @@ async fn read_code(
     client: Option<Client>,
     body: UnusedBody,
 ) -> Result<SentCode, ApiError> {
-    let redirect = redirect_for(context, welcome(context, request)?)?.clone();
+    let redirect = redirect_for(context, allowed_origin(context, request)?)?.clone();
     context.sign_ins.check(client)?;
     let code = context.sign_ins.read_code(client, headers::idp_code(request.headers())?)?;
     let verifier = headers::code_verifier(request.headers())?;
@@ -95,7 +95,7 @@ async fn sign_out(
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
-    welcome(&context, &request)?;
+    allowed_origin(&context, &request)?;
     let token = headers::token(request.headers())?.to_owned();
     body.ignore(context.settings.body_limit).await?;
     end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token).await?;
@@ -103,7 +103,10 @@ async fn sign_out(
 }
 
 /// Returns the configured origin of the caller, or `None` if it sends no `Origin`. Other origins are refused.
-fn welcome<'a>(context: &'a PublicContext, request: &HttpRequest) -> Result<Option<&'a Origin>, ApiError> {
+fn allowed_origin<'a>(
+    context: &'a PublicContext,
+    request: &HttpRequest,
+) -> Result<Option<&'a Origin>, ApiError> {
     match Caller::of(request.headers(), &context.settings.allowed_origins) {
         Caller::NoOrigin => Ok(None),
         Caller::Known(origin) => Ok(Some(origin)),

@@ -61,7 +61,7 @@ struct Snapshot {
     /// All positive entries as of some moment.
     whole: Option<Pages>,
     /// Whether the snapshot is up to date.
-    current: bool,
+    is_current: bool,
     /// Memory of the writer's index.
     index_bytes: usize,
 }
@@ -122,7 +122,7 @@ impl FeedbackProjection {
         let snapshot = self.0.snapshot.load();
         let uses_stale =
             || self.0.stale_until.load().as_ref().is_some_and(|until| clock.monotonic() < **until);
-        if snapshot.current || uses_stale() { self.pick_from(&snapshot) } else { None }
+        if snapshot.is_current || uses_stale() { self.pick_from(&snapshot) } else { None }
     }
 
     /// Whether there is a snapshot, even a stale one.
@@ -193,7 +193,8 @@ impl Shared {
     fn start_load(&self) -> u64 {
         let mut writer = self.writer();
         *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
-        self.snapshot.store(Arc::new(Snapshot { current: false, ..Snapshot::clone(&self.snapshot.load()) }));
+        self.snapshot
+            .store(Arc::new(Snapshot { is_current: false, ..Snapshot::clone(&self.snapshot.load()) }));
         writer.load
     }
 
@@ -254,7 +255,7 @@ impl Shared {
             self.snapshot.store(Arc::default());
         } else if writer.state == State::Whole {
             let (whole, index_bytes) = (Some(writer.entries.pages().clone()), writer.entries.index_bytes());
-            self.snapshot.store(Arc::new(Snapshot { whole, current: true, index_bytes }));
+            self.snapshot.store(Arc::new(Snapshot { whole, is_current: true, index_bytes }));
         }
     }
 

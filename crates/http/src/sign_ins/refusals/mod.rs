@@ -55,11 +55,11 @@ struct Slot {
     client: Client,
     code: CodeFingerprint,
     /// Whether another attempt with the same code took the slot first.
-    shared: bool,
+    is_shared: bool,
 }
 
 enum AdmitOutcome {
-    Admitted { shared: bool, standing: Standing },
+    Admitted { is_shared: bool, standing: Standing },
     Wait(OwnedNotified),
 }
 
@@ -91,8 +91,8 @@ impl RefusalLimiter {
             loop {
                 match self.try_admit(client, code)? {
                     AdmitOutcome::Wait(ended) => ended.await,
-                    AdmitOutcome::Admitted { shared, standing } => {
-                        let slot = Some(Slot { refusals: Arc::clone(self), client, code, shared });
+                    AdmitOutcome::Admitted { is_shared, standing } => {
+                        let slot = Some(Slot { refusals: Arc::clone(self), client, code, is_shared });
                         let mark = ClientMark(self.hasher.hash_one(client));
                         return Ok(Attempt { client: mark, standing, slot });
                     }
@@ -117,11 +117,11 @@ impl RefusalLimiter {
         let standing = history.standing();
         if let Some(attempts) = history.in_flight.get_mut(&code) {
             *attempts += 1;
-            return Ok(AdmitOutcome::Admitted { shared: true, standing });
+            return Ok(AdmitOutcome::Admitted { is_shared: true, standing });
         }
         if history.in_flight.len() < history.slots(self.rules, now)? {
             history.in_flight.insert(code, 1);
-            return Ok(AdmitOutcome::Admitted { shared: false, standing });
+            return Ok(AdmitOutcome::Admitted { is_shared: false, standing });
         }
         Ok(AdmitOutcome::Wait(Arc::clone(&history.ended).notified_owned()))
     }
@@ -157,7 +157,7 @@ impl Attempt {
     /// Ends the attempt. Only failures caused by the sender count: not those of the platform or of this service, nor a
     /// code that another attempt sent first.
     pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
-        let Some(slot) = self.slot.filter(|slot| !slot.shared) else { return };
+        let Some(slot) = self.slot.filter(|slot| !slot.is_shared) else { return };
         let RefusalLimiter { rules, .. } = *slot.refusals;
         let now = Instant::now();
         let mut clients = slot.refusals.clients();
