@@ -20,11 +20,11 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Timeout for a body. Endpoints that stream their input have a rule of their own.
-const TIME: Duration = Duration::from_secs(7);
+const BODY_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// Awaits a body. Returns [`ApiError::BodyTimeout`] if it takes too long.
 pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
-    timeout(TIME, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
+    timeout(BODY_TIMEOUT, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
 }
 
 /// The body of a request that needs none.
@@ -88,6 +88,6 @@ mod tests {
         let begun = Instant::now();
         let ignored = UnusedBody { announced: Some(5), payload }.ignore(10).await;
         assert!(matches!(ignored, Err(ApiError::BodyTimeout)));
-        assert_eq!(begun.elapsed().as_secs(), TIME.as_secs());
+        assert_eq!(begun.elapsed().as_secs(), BODY_TIMEOUT.as_secs());
     }
 }

@@ -8,11 +8,11 @@ use std::{future::Future, pin::pin, time::Duration};
 use tokio::time::timeout;
 
 /// Deadline of a whole sign-in.
-const SIGN_IN: Duration = Duration::from_secs(7);
+const SIGN_IN_DEADLINE: Duration = Duration::from_secs(7);
 /// Deadline of a change, which may have to wait for a large one before it.
-const CHANGE: Duration = Duration::from_secs(30);
+const CHANGE_DEADLINE: Duration = Duration::from_secs(30);
 /// Deadline of a read of the store, which may wait briefly for the platform.
-const STORAGE: Duration = Duration::from_secs(5);
+const STORAGE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Awaits a read of the store for at most five seconds. Returns [`ApiError::StorageUnavailable`] on a timeout and
 /// [`ApiError::Overloaded`] if too many requests wait.
@@ -24,7 +24,7 @@ pub async fn within_storage<T, E>(
 where
     ApiError: From<E>,
 {
-    within(STORAGE, limiter, request, work).await
+    within(STORAGE_DEADLINE, limiter, request, work).await
 }
 
 /// Awaits `work` for at most `limit`. Work that completes on the first poll, as with cached values, needs no timer and
@@ -57,7 +57,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    run_to_completion(SIGN_IN.saturating_sub(spent), work, ApiError::ProviderTimeout).await
+    run_to_completion(SIGN_IN_DEADLINE.saturating_sub(spent), work, ApiError::ProviderTimeout).await
 }
 
 /// Awaits a change of stored data. It runs to completion even on a timeout or disconnect, so that the audit trail and the
@@ -73,7 +73,7 @@ where
     ApiError: From<E>,
 {
     let _permit = limiter.acquire(Client::behind_request(request))?;
-    run_to_completion(CHANGE, work, ApiError::StorageUnavailable).await
+    run_to_completion(CHANGE_DEADLINE, work, ApiError::StorageUnavailable).await
 }
 
 async fn run_to_completion<T, E>(

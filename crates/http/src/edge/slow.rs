@@ -8,7 +8,7 @@ use companion_domain::request::{Part, RequestContext};
 use std::{sync::Arc, time::Duration};
 
 /// Threshold of a slow request. It is twice as long as `GET /guilds` waits for a platform that does not respond.
-const SLOW: Duration = Duration::from_secs(2);
+const SLOW_THRESHOLD: Duration = Duration::from_secs(2);
 
 /// Slow requests of one endpoint.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub(super) fn note(
     taken: Duration,
     context: Option<&RequestContext>,
 ) {
-    if taken >= SLOW && slow.is_first(SlowKind { endpoint }) {
+    if taken >= SLOW_THRESHOLD && slow.is_first(SlowKind { endpoint }) {
         let spent = |part| context.map(|context| milliseconds(context.spent(part)));
         tracing::warn!(
             request_id = request_id.as_str(),

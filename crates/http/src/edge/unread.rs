@@ -19,7 +19,7 @@ use std::{
 use tokio::time::timeout;
 
 /// How long a response waits for the rest of a small body.
-const MAX_WAIT: Duration = Duration::from_secs(1);
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A request body. Handlers read a clone of it, so that the edge knows how much they have read.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl TrackedBody {
     /// Reads and discards the rest, unless the body is larger than `limit` or takes too long.
     pub(super) async fn rest(mut self, limit: usize) {
         let reading = async { while self.is_within(limit) && self.next().await.is_some() {} };
-        let _ = timeout(MAX_WAIT, reading).await;
+        let _ = timeout(DISCARD_TIMEOUT, reading).await;
     }
 
     fn is_within(&self, limit: usize) -> bool {

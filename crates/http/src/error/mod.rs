@@ -8,7 +8,7 @@ use companion_domain::{model::Mistake, port::Cause};
 use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
 
 /// Minimum `Retry-After`.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+const MIN_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a request failed. Handlers return it; the edge renders it.
 #[derive(Debug, thiserror::Error)]
@@ -218,9 +218,9 @@ impl ApiError {
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(wait) | Self::ProviderLimited(wait, _) | Self::Overloaded(wait) => {
-                Some((*wait).max(SHORTEST_WAIT))
+                Some((*wait).max(MIN_RETRY_AFTER))
             }
-            Self::StorageUnavailable(_) | Self::NotReady(_) => Some(SHORTEST_WAIT),
+            Self::StorageUnavailable(_) | Self::NotReady(_) => Some(MIN_RETRY_AFTER),
             Self::NotFound
             | Self::MethodNotAllowed(_)
             | Self::OriginRefused

@@ -17,7 +17,7 @@ use std::{
 
 /// Bytes of a response that the server gets at once. It copies them into the connection's buffer, where this many fit
 /// behind the head without growing it.
-const SLICE: usize = 7 * 1024;
+const SLICE_SIZE: usize = 7 * 1024;
 
 /// Wraps an application. Announces each request to its connection, and the end of each response.
 pub(crate) fn track_responses<S>(
@@ -80,7 +80,7 @@ impl MessageBody for ResponseBody {
                 ended => return Poll::Ready(ended),
             }
         }
-        let length = self.rest.len().min(SLICE);
+        let length = self.rest.len().min(SLICE_SIZE);
         Poll::Ready(Some(Ok(self.rest.split_to(length))))
     }
 }

@@ -10,9 +10,9 @@ use quick_cache::{
 use std::sync::Arc;
 
 /// Bytes of an entry besides its body.
-const ENTRY: u64 = 128;
+const ENTRY_OVERHEAD: u64 = 128;
 /// Typical size of a rendered listing.
-const USUAL: u64 = 4096;
+const TYPICAL_SIZE: u64 = 4096;
 
 /// Rendered listings by user, bounded in bytes. An entry is valid only for the very instance of the listing it was
 /// rendered from.
@@ -27,7 +27,7 @@ struct Rendered {
 impl RenderedListings {
     /// Creates a cache bounded to this many bytes.
     pub(crate) fn new(memory: u64) -> Self {
-        let expected = usize::try_from(memory / USUAL).unwrap_or(usize::MAX);
+        let expected = usize::try_from(memory / TYPICAL_SIZE).unwrap_or(usize::MAX);
         let hasher = RandomState::default();
         Self(Cache::with(expected.max(64), memory, ByLength, hasher, DefaultLifecycle::default()))
     }
@@ -54,7 +54,7 @@ struct ByLength;
 
 impl Weighter<UserId, Rendered> for ByLength {
     fn weight(&self, _: &UserId, rendered: &Rendered) -> u64 {
-        rendered.body.len() as u64 + ENTRY
+        rendered.body.len() as u64 + ENTRY_OVERHEAD
     }
 }
 

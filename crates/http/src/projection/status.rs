@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 /// Placeholder of the latency in the rendered status.
 const NO_LATENCY: wire::Latency = wire::Latency { response: None, process: 0.0 };
 /// Capacity reserved for a rendered latency.
-const LATENCY: usize = 96;
+const LATENCY_CAPACITY: usize = 96;
 
 /// The rendered status before and after the latency.
 pub(crate) struct RenderedStatus {
@@ -47,7 +47,7 @@ impl RenderedStatus {
     /// Returns the response body with this latency.
     pub(crate) fn body(&self, latency: &wire::Latency) -> Result<Bytes, serde_json::Error> {
         let Self { before, after, .. } = self;
-        let mut body = Vec::with_capacity(before.len() + LATENCY + after.len());
+        let mut body = Vec::with_capacity(before.len() + LATENCY_CAPACITY + after.len());
         body.extend_from_slice(before);
         serde_json::to_writer(&mut body, latency)?;
         body.extend_from_slice(after);

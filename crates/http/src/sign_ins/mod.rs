@@ -24,7 +24,7 @@ use tokio::{
 
 /// Maximum number of sign-ins in flight. Each runs to completion even if its caller disconnects, so a slow platform
 /// would otherwise let them grow without bound.
-const SIGN_INS_AT_ONCE: usize = 1000;
+const MAX_SIGN_INS: usize = 1000;
 
 /// Signs users in. All listeners share one, so that a client has one limit everywhere.
 pub struct SignInAttempts {
@@ -53,7 +53,7 @@ impl SignInAttempts {
         Arc::new(Self {
             sign_in,
             refusals: Arc::new(RefusalLimiter::new(refused_codes_per_minute)),
-            slots: Arc::new(Semaphore::new(SIGN_INS_AT_ONCE)),
+            slots: Arc::new(Semaphore::new(MAX_SIGN_INS)),
             metrics: SignInMetrics::new(&SigningIn::errors()),
         })
     }

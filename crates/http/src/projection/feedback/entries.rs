@@ -14,7 +14,7 @@ use std::{
 
 /// Entries per page. A change copies one page and the pointers to all pages; for a million entries, some hundreds per
 /// page minimise that.
-const PAGE: usize = if cfg!(test) { 8 } else { 256 };
+const PAGE_SIZE: usize = if cfg!(test) { 8 } else { 256 };
 
 /// An entry: its JSON and its id.
 struct Entry<'a> {
@@ -28,8 +28,8 @@ pub(super) struct Pages(Vec<Arc<Page>>);
 
 impl Pages {
     pub(super) fn len(&self) -> usize {
-        let last = self.0.last().map_or(PAGE, |page| page.ends.len());
-        self.0.len() * PAGE + last - PAGE
+        let last = self.0.last().map_or(PAGE_SIZE, |page| page.ends.len());
+        self.0.len() * PAGE_SIZE + last - PAGE_SIZE
     }
 
     /// Returns the memory of the pages, in bytes.
@@ -44,16 +44,16 @@ impl Pages {
     }
 
     fn get(&self, place: usize) -> Option<Entry<'_>> {
-        self.0.get(place / PAGE)?.get(place % PAGE)
+        self.0.get(place / PAGE_SIZE)?.get(place % PAGE_SIZE)
     }
 
     /// Replaces the entry at `place`, or appends one.
     fn set(&mut self, place: usize, entry: Entry<'_>) {
-        if place / PAGE == self.0.len() {
+        if place / PAGE_SIZE == self.0.len() {
             self.0.push(Arc::default());
         }
-        if let Some(page) = self.0.get_mut(place / PAGE) {
-            Arc::make_mut(page).set(place % PAGE, entry);
+        if let Some(page) = self.0.get_mut(place / PAGE_SIZE) {
+            Arc::make_mut(page).set(place % PAGE_SIZE, entry);
         }
     }
 
@@ -96,7 +96,7 @@ impl Page {
     fn set(&mut self, index: usize, Entry { json, id }: Entry<'_>) {
         let begin = self.begin(index);
         let end = self.ends.get(index).map_or(begin, |ends| ends.id);
-        if self.ends.len() == PAGE {
+        if self.ends.len() == PAGE_SIZE {
             // `reserve` would double the capacity instead.
             self.bytes.reserve_exact(json.len() + id.len());
         }
@@ -110,7 +110,7 @@ impl Page {
             later.json = later.json - end + ends.id;
             later.id = later.id - end + ends.id;
         }
-        if self.ends.len() == PAGE {
+        if self.ends.len() == PAGE_SIZE {
             // A full page gets no more entries.
             self.bytes.shrink_to_fit();
         }
@@ -204,8 +204,8 @@ mod tests {
         let entries = (0..pages.len()).map(|place| pages.get(place).unwrap());
         let all: HashMap<_, _> = entries.map(|entry| (text(entry.id), text(entry.json))).collect();
         assert_eq!(all.len(), pages.len());
-        assert_eq!(pages.0.len(), pages.len().div_ceil(PAGE));
-        for page in pages.0.iter().filter(|page| page.ends.len() == PAGE) {
+        assert_eq!(pages.0.len(), pages.len().div_ceil(PAGE_SIZE));
+        for page in pages.0.iter().filter(|page| page.ends.len() == PAGE_SIZE) {
             assert_eq!(page.bytes.capacity(), page.bytes.len());
         }
         all
@@ -244,7 +244,7 @@ mod tests {
     fn copies_a_page_at_most_once_per_snapshot() {
         let mut entries = Entries::default();
         let id = |number: usize| format!("entry-{number}").parse::<FeedbackId>().unwrap();
-        (0..3 * PAGE).for_each(|number| entries.apply(&id(number), Some(b"{}")));
+        (0..3 * PAGE_SIZE).for_each(|number| entries.apply(&id(number), Some(b"{}")));
         let before = entries.pages().clone();
         entries.apply(&id(0), Some(b"[]"));
         let once = entries.pages().0.iter().map(Arc::as_ptr).collect::<Vec<_>>();

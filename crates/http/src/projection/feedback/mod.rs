@@ -30,7 +30,7 @@ use std::{
 /// Maximum number of entries in memory. With more, the store picks.
 const MAX_ENTRIES: usize = 1_000_000;
 /// Entries loaded per query: a few milliseconds of work for the store.
-const PAGE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
 /// Maximum number of changed entries that are read one by one. More trigger a reload.
 const MAX_LOOK_UPS: usize = 1000;
 /// Delay before the store is asked again after a failure.
@@ -224,7 +224,7 @@ impl Shared {
         &self,
         after: Option<&FeedbackId>,
     ) -> Result<Vec<(FeedbackId, Option<Vec<u8>>)>, StoreError> {
-        let page = self.pick_feedback.feedback.positive_after(after, PAGE).await?;
+        let page = self.pick_feedback.feedback.positive_after(after, PAGE_SIZE).await?;
         page.iter().map(|entry| Ok((entry.id.clone(), rendered(entry)?))).collect()
     }
 
@@ -238,7 +238,7 @@ impl Shared {
         for (id, json) in page.iter().filter(|(id, _)| !changed.contains(id)) {
             entries.apply(id, json.as_deref());
         }
-        let last = page.len() < PAGE.get() as usize;
+        let last = page.len() < PAGE_SIZE.get() as usize;
         if last {
             writer.state = State::Whole;
             writer.changed = HashSet::new();
