@@ -24,8 +24,8 @@ use tokio::{sync::watch, time::Interval};
 /// Interval at which a page is rendered without a change: time alone makes a bot silent, and turns "just now" into "a
 /// minute ago".
 const RENDER_INTERVAL: Duration = Duration::from_secs(5);
-/// Maximum age of another stream's result that is reused at that interval. It is less than [`RENDER_INTERVAL`], so that a stream
-/// does not reuse its own.
+/// Maximum age of another stream's result that is reused at that interval. It is less than [`RENDER_INTERVAL`], so that
+/// a stream does not reuse its own.
 const MAX_SHARED_AGE: Duration = Duration::from_millis(2500);
 /// Reconnect delay of browsers, in milliseconds.
 const RECONNECT: &[u8] = b"retry: 2000\n\n";
