@@ -1,4 +1,4 @@
-//! Which identity provider.
+//! The choice of the identity provider.
 
 use super::{Unserviceable, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
@@ -11,17 +11,17 @@ use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use companion_storage_memory::{IdentityCall, MemoryIdentity};
 use std::sync::Arc;
 
-/// How we introduce ourselves to the platform.
+/// The `User-Agent` of requests to the platform.
 const USER_AGENT: &str = concat!("Companion/", env!("CARGO_PKG_VERSION"));
 
-/// A provider, and what it counts, where it counts.
+/// A provider, and its metrics if it has any.
 pub(super) struct ChosenProvider {
     pub(super) provider: Arc<dyn IdentityProvider>,
     pub(super) metrics: Option<Arc<dyn MetricsSource>>,
 }
 
-/// The configured provider; where none is configured, one that cannot be reached, so that everything else can be served
-/// without it. Whoever signed in while there was one stays signed in.
+/// Returns the configured provider. Without one, returns a provider that is always unreachable, so that everything but
+/// sign-in is served. Existing sessions stay valid.
 pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
@@ -45,7 +45,7 @@ pub(super) fn choose(
     })
 }
 
-/// What the provider is built with, or nothing where no application is configured.
+/// Returns the provider's settings, or `None` if no application is configured.
 fn settings(identity: &Identity) -> Option<Settings> {
     let Identity { client_id, client_secret, api_url, cdn_url, .. } = identity;
     Some(Settings {

@@ -1,7 +1,7 @@
-//! A key in a file of its own beside the database.
+//! A key in its own file beside the database.
 //!
-//! The file is there whole or not at all, whatever happens while it is made: a kill, a full disk, another process that
-//! makes it too. What is there and holds no key is never used, and never replaced.
+//! Creation is atomic: a kill, a full disk or a concurrent process leaves a complete file or none. A file without a
+//! valid key is neither used nor replaced.
 
 use crate::configuration::{Raw, Refusal, Setting, open_regular};
 use companion_domain::model::Secret;
@@ -13,15 +13,15 @@ use std::{
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// Where a key is kept, and what it means to lose it.
+/// The location of a key, and the consequence of losing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyFile {
     path: PathBuf,
-    /// What a new key costs, in words that follow "a new one is made, and".
+    /// The consequence of a new key, as a clause that follows "a new one is made, and".
     price: &'static str,
 }
 
-/// Why there is no key.
+/// The reason why no key could be read or created.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeyFileError {
     #[error("cannot read the key file {}: {cause}", path.display())]
@@ -37,7 +37,7 @@ pub(super) enum KeyFileError {
 }
 
 impl KeyFile {
-    /// The file beside a database whose name ends like this.
+    /// Returns the key file of a database: the database's path with `ending` appended.
     pub(super) fn beside(database: &Path, ending: &str, price: &'static str) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push(ending);
@@ -48,7 +48,7 @@ impl KeyFile {
         &self.path
     }
 
-    /// The key in the file; nothing where there is no file.
+    /// Reads the key. Returns `None` if the file does not exist.
     pub(super) fn read<K: Setting>(&self) -> Result<Option<K>, KeyFileError> {
         let text = match open_regular(&self.path).and_then(io::read_to_string) {
             Ok(text) => Zeroizing::new(text),
@@ -64,7 +64,7 @@ impl KeyFile {
         K::read(&Raw::Text(text.trim().to_owned())).map(Some).map_err(|refusal| self.damaged(refusal))
     }
 
-    /// The key in the file; where there is no file, a new one that is kept there from now on.
+    /// Reads the key, or creates the file with a new key if it does not exist.
     pub(super) fn read_or_make<K: Setting>(&self, make: impl FnOnce() -> Secret) -> Result<K, KeyFileError> {
         if let Some(key) = self.read()? {
             return Ok(key);
@@ -73,7 +73,7 @@ impl KeyFile {
         let mut placing = Placing { path: self.path.clone(), secret: make(), aside: None };
         match STEPS.iter().try_for_each(|step| step(&mut placing)) {
             Ok(()) => {}
-            // Another process was quicker, and its key is the one.
+            // A concurrent process created the file first. Use its key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(unwritable(error)),
         }
@@ -85,15 +85,15 @@ impl KeyFile {
     }
 }
 
-/// A key on the way into its file.
+/// A key file being created.
 struct Placing {
     path: PathBuf,
     secret: Secret,
-    /// The file under another name, for its owner only. It goes away with this, unless the process is killed.
+    /// The temporary file, readable by its owner only. Removed on drop, unless the process is killed.
     aside: Option<NamedTempFile>,
 }
 
-/// After each of these steps there is no key file, or a whole one.
+/// The steps of creation. After each of them the key file is absent or complete.
 const STEPS: [fn(&mut Placing) -> io::Result<()>; 4] =
     [Placing::write_aside, Placing::sync, Placing::rename, Placing::sync_folder];
 
@@ -109,12 +109,12 @@ impl Placing {
         Ok(())
     }
 
-    /// A name that outlives a power failure must not lead to content that does not.
+    /// Syncs the content before the rename, so that after a power failure the name never refers to missing content.
     fn sync(&mut self) -> io::Result<()> {
         self.aside.as_ref().map_or(Ok(()), |aside| aside.as_file().sync_all())
     }
 
-    /// Fails where there is a file of that name by now.
+    /// Fails if the key file exists by now.
     fn rename(&mut self) -> io::Result<()> {
         match self.aside.take() {
             Some(aside) => aside.persist_noclobber(&self.path).map(drop).map_err(|refused| refused.error),
@@ -123,7 +123,7 @@ impl Placing {
     }
 
     fn sync_folder(&mut self) -> io::Result<()> {
-        // Elsewhere a folder cannot be opened, and need not be.
+        // Other platforms cannot open a folder and need no sync of it.
         if cfg!(unix) { fs::File::open(self.folder())?.sync_all() } else { Ok(()) }
     }
 
@@ -133,12 +133,12 @@ impl Placing {
     }
 }
 
-/// Whether the system lets others than the owner read, change or run a file. A file that is not there is nobody's.
+/// Whether others than the owner have any permission on the file. Returns false if the file does not exist.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     has_any_right(path, 0o077)
 }
 
-/// The same for others than the owner and the group.
+/// Like [`is_open_to_others`], but ignores the permissions of the group.
 pub(crate) fn is_open_to_all(path: &Path) -> bool {
     has_any_right(path, 0o007)
 }
@@ -190,12 +190,12 @@ mod tests {
             for step in &STEPS[..killed_after] {
                 step(&mut placing).unwrap();
             }
-            // Whoever is killed clears nothing away.
+            // A killed process runs no destructors.
             std::mem::forget(placing);
             let found = file.read::<SecretKey>().unwrap();
             assert!(found.is_none() || found == Some(key(ONE)), "{killed_after}");
             assert_eq!(found.is_some(), killed_after >= 3, "{killed_after}");
-            // The next start has a key, and so has every one after it.
+            // The next start has a key, and later starts keep it.
             let next = make(&file, OTHER);
             assert_eq!(next, found.unwrap_or_else(|| key(OTHER)), "{killed_after}");
             assert_eq!(make(&file, ONE), next, "{killed_after}");
@@ -237,7 +237,7 @@ mod tests {
         assert!(refused.contains("a.db.key") && refused.contains("No such file"), "{refused}");
     }
 
-    /// Runs the test below in a process that may not write anything: the nearest thing to a disk that is full.
+    /// Runs the test below in a process with a file size limit of zero, which fails writes like a full disk.
     #[cfg(unix)]
     #[test]
     fn a_full_disk_leaves_no_key_behind() {
@@ -254,7 +254,7 @@ mod tests {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        // When there is room again, all is well.
+        // Works again once writes succeed.
         assert_eq!(make(&file(&folder), ONE), key(ONE));
     }
 

@@ -1,4 +1,4 @@
-//! The keys of our own: configured, or made once and kept beside the SQLite file.
+//! The service's own keys: configured, or generated once and kept beside the SQLite file.
 
 use super::{
     Unserviceable,
@@ -28,28 +28,27 @@ const MANAGEMENT: &str = "management.key";
 const UNFIT_RING: &str = "it does not fit the database: no key opens the platform tokens of the users who are signed in, so \
      all of their sessions would be refused with 401\n    fix: restore the key that they were sealed with; if it is gone, or \
      was replaced on purpose, end their sessions with `companion sessions revoke-all --yes`";
-/// Behind the name of the database, the file with the key that signs and seals.
+/// Suffix of the database path: the file with the key that signs and seals.
 const RING_FILE: &str = ".key";
-/// Behind the name of the database, the file with the key of the management API.
+/// Suffix of the database path: the file with the management key.
 const MANAGEMENT_FILE: &str = ".management-key";
 
-/// The keys of our own.
+/// The service's own keys.
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// Sign sessions and seal platform tokens.
     pub ring: Keyring,
-    /// Open the management API.
+    /// Grant full access to the management API.
     pub management: Vec<Secret>,
-    /// Open a part of it.
+    /// Grant access to some scopes of the management API.
     pub scoped: Vec<ScopedKey>,
-    /// Where the management key was made, for those who look for it.
+    /// The file with the generated management key, so that the start message can name it.
     pub management_file: Option<PathBuf>,
 }
 
 impl Keys {
-    /// The configured keys. What is not configured is made: beside a SQLite file, where it is found again, or for this
-    /// run where storage is in memory. Nodes that share a PostgreSQL have to share keys too, so there they must be
-    /// configured.
+    /// Returns the configured keys, and generates missing ones: in files beside a SQLite database, or for this run if
+    /// storage is in memory. With PostgreSQL, missing keys are an error, because all nodes must share them.
     pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, Unserviceable> {
         let url = &configuration.storage.url;
         let ring = Self::ring(configuration, entropy)?;
@@ -67,7 +66,7 @@ impl Keys {
         Ok(Self { ring, management, scoped: scoped(configuration)?, management_file })
     }
 
-    /// Only the keys that sign and seal.
+    /// Like [`Self::resolve`], but only the keys that sign and seal.
     pub fn ring(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Keyring, Unserviceable> {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
@@ -76,7 +75,7 @@ impl Keys {
         Ok(Keyring { first, others: Vec::new() })
     }
 
-    /// Only the keys that sign and seal, where they are there already: nothing is made.
+    /// Like [`Self::ring`], but generates none.
     pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, Unserviceable> {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
@@ -97,16 +96,19 @@ impl Keys {
         Ok(Keyring { first, others: Vec::new() })
     }
 
-    /// Fails if no key opens the tokens of users who signed in last: their sessions were signed with the same key, so all of
-    /// them would be refused. Returns whether a key was seen to open any; false says nothing. To be called before a missing key
-    /// is made.
+    /// Checks the keys against the tokens of the users who signed in last. Returns whether a key opened one of them;
+    /// `false` means there was none to try. Call this before a missing key is generated.
+    ///
+    /// # Errors
+    ///
+    /// If no key opens any of them. Their sessions were signed with the same key, so all of them would be refused.
     pub fn check_ring(
         configuration: &Configuration,
         newest_sealed: &[(UserId, Sealed)],
     ) -> Result<bool, Unserviceable> {
         let ring = match (Self::existing_ring(configuration), &configuration.storage.url) {
             (Ok(ring), _) => Some(ring),
-            // `resolve` says what is wrong with the file.
+            // `resolve` reports what is wrong with the file.
             (Err(_), StorageUrl::Sqlite(database)) if Self::file_beside(database).exists() => {
                 return Ok(false);
             }
@@ -127,20 +129,21 @@ impl Keys {
         }
     }
 
-    /// Where the key that signs and seals is kept beside a database, unless it is configured.
+    /// Returns the file beside a database that holds the signing and sealing key, unless the key is configured.
     #[must_use]
     pub fn file_beside(database: &Path) -> PathBuf {
         ring_file(database).path().to_owned()
     }
 
-    /// Where keys are kept beside a database, those that are not configured.
+    /// Returns the key files beside a database. Configured keys do not use them.
     #[must_use]
     pub fn files_beside(url: &StorageUrl) -> Vec<PathBuf> {
         let StorageUrl::Sqlite(database) = url else { return Vec::new() };
         [ring_file(database), management_file(database)].map(|file| file.path().to_owned()).into()
     }
 
-    /// Of a database, the keys beside it and those that are named, the files that others than their owner can get at.
+    /// Returns the files with secrets that others than their owner can access: the database, the keys beside it and
+    /// named key files.
     #[must_use]
     pub fn open_to_others(configuration: &Configuration) -> Vec<PathBuf> {
         let named = configuration.management.keys.0.iter().filter_map(|key| match &key.source {
@@ -156,7 +159,7 @@ impl Keys {
         files
     }
 
-    /// Keys for one run, as the demo needs them.
+    /// Generates keys for one run, as the demo needs.
     #[must_use]
     pub fn for_one_run(entropy: &dyn Entropy) -> Self {
         let ring = Keyring { first: SecretKey::new(*random(entropy)), others: Vec::new() };
@@ -164,7 +167,7 @@ impl Keys {
     }
 }
 
-/// The keys for a part of the management API, as they are now.
+/// Reads the scoped keys of the management API, from their files if necessary.
 fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, Unserviceable> {
     let read = configuration.management.keys.0.iter().map(|entry| {
         let key = entry.source.read().map_err(|refusal| {
@@ -183,7 +186,7 @@ fn management_file(database: &Path) -> KeyFile {
     KeyFile::beside(database, MANAGEMENT_FILE, "whoever uses the management API needs it")
 }
 
-/// A key that is not configured.
+/// Returns a key that is not configured: read from its file, or generated.
 fn made<K: Setting>(
     key: &str,
     url: &StorageUrl,
@@ -259,11 +262,11 @@ mod tests {
         let check =
             |configuration: &Configuration, sealed: &[_]| Keys::check_ring(configuration, sealed).ok();
 
-        // There is no key, and none is made.
+        // There is no key, and the check generates none.
         assert_eq!(check(&configuration, &[]), Some(false));
         assert_eq!(check(&configuration, &[sealed(&one)]), None);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
-        // A file that holds none is for `resolve` to refuse.
+        // `resolve` reports a file without a key.
         std::fs::write(folder.path().join("a.db.key"), "no key").unwrap();
         assert_eq!(check(&configuration, &[sealed(&one)]), Some(false));
 

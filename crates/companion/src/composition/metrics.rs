@@ -1,4 +1,4 @@
-//! What adapters count, shown as metrics. Adapters give plain numbers; their names and units are decided here.
+//! Metrics of the adapters. Adapters return plain numbers; names and units are defined here.
 
 use companion_cache::Cache;
 use companion_domain::usecase::{ChangeDispatcher, RefreshList};
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// Numbers of a store over Diesel.
+/// Statistics of a Diesel store.
 pub(super) struct StorageMetrics(pub(super) Arc<DieselStorage>);
 
 impl MetricsSource for StorageMetrics {
@@ -48,7 +48,7 @@ impl MetricsSource for StorageMetrics {
     }
 }
 
-/// Numbers of the copies.
+/// Statistics of the cache.
 pub(super) struct CacheMetrics(pub(super) Arc<Cache>);
 
 impl MetricsSource for CacheMetrics {
@@ -67,7 +67,7 @@ impl MetricsSource for CacheMetrics {
     }
 }
 
-/// Numbers of calls to the identity provider.
+/// Statistics of calls to the identity provider.
 pub(super) struct IdentityMetrics(pub(super) Arc<OauthIdentity>);
 
 impl MetricsSource for IdentityMetrics {
@@ -113,7 +113,7 @@ impl MetricsSource for IdentityMetrics {
     }
 }
 
-/// How well this process keeps up with what changes.
+/// How far this process is behind the change feed.
 pub(super) struct DispatcherMetrics(pub(super) Arc<ChangeDispatcher>);
 
 impl MetricsSource for DispatcherMetrics {
@@ -130,7 +130,7 @@ impl MetricsSource for DispatcherMetrics {
     }
 }
 
-/// How attempts to get newer lists of guilds ended.
+/// Outcomes of guild list refreshes.
 pub(super) struct RefreshMetrics(pub(super) Arc<RefreshList>);
 
 impl MetricsSource for RefreshMetrics {
@@ -151,7 +151,7 @@ impl MetricsSource for RefreshMetrics {
     }
 }
 
-/// How many sessions there are. Counting takes a look into the store, so it is done beside the requests.
+/// The number of sessions. A background task counts them, because counting queries the store.
 #[derive(Debug, Default)]
 pub(crate) struct SessionMetrics(Mutex<Option<u64>>);
 

@@ -1,4 +1,4 @@
-//! The composition root: chooses adapters, puts use cases on top of them, and knows what no other module knows.
+//! The composition root: chooses the adapters and builds the use cases on them.
 //!
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
@@ -32,25 +32,25 @@ use companion_http::{BuildInfo, MetricsSource, Projections, PublicSettings, Redi
 use companion_management::{ManagementKeys, ManagementSettings};
 use std::{sync::Arc, time::Duration};
 
-/// Everything that the outside world is, as the program sees it.
+/// The adapters of all ports.
 #[derive(Clone)]
 pub struct Adapters {
-    /// Where everything is kept.
+    /// The storage ports.
     pub stores: Stores,
-    /// The platform, which knows who users are.
+    /// The chat platform, which authenticates users.
     pub identity: Arc<dyn IdentityProvider>,
-    /// The time of day and monotonic time.
+    /// Wall-clock and monotonic time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Work beside the requests.
+    /// Runs background tasks.
     pub scheduler: Arc<dyn Scheduler>,
-    /// What they count.
+    /// Metrics of the adapters.
     pub metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
 impl Adapters {
-    /// The adapters that the configuration asks for, over this storage. To be called within a tokio runtime.
+    /// Creates the configured adapters over this storage. Must be called within a tokio runtime.
     pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
@@ -61,26 +61,26 @@ impl Adapters {
     }
 }
 
-/// A whole service that nobody can reach yet.
+/// A complete service without listeners.
 pub struct Composition {
-    /// What it can do.
+    /// The use cases.
     pub use_cases: UseCases,
     pub(crate) ports: Ports,
     pub(crate) cache: Arc<Cache>,
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
     pub(crate) management: ManagementSettings,
-    /// Of the dashboard, where it is on.
+    /// `None` if the dashboard is off.
     pub(crate) dashboard: Option<DashboardSettings>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
-    /// Told by whoever counts.
+    /// Updated by the background task that counts sessions.
     pub(crate) session_metrics: Arc<SessionMetrics>,
-    /// Keys of the management API that are in files.
+    /// Management keys that are read from files.
     pub(crate) key_files: Vec<ScopedKey>,
 }
 
 impl Composition {
-    /// Puts the use cases on top of the adapters.
+    /// Builds the use cases on the adapters.
     #[must_use]
     pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
         let Adapters { stores, identity, clock, entropy, scheduler, mut metrics } = adapters.clone();
@@ -181,13 +181,13 @@ fn redirects(identity: &Identity) -> Redirects {
     }
 }
 
-/// The configuration can be read, but not followed.
+/// A valid configuration that cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum Unserviceable {
-    /// It asks for something that this program cannot do, or leaves out what is needed.
+    /// It asks for something that this program cannot do, or lacks something that is required.
     #[error("{0}")]
     Refused(String),
-    /// What it asks for did not work.
+    /// An operation that it asks for failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -208,12 +208,12 @@ pub(crate) fn use_case_settings(configuration: &Configuration, keys: &Keyring) -
     }
 }
 
-/// Seals with the first key of the ring, opens with all of them.
+/// Returns a vault that seals with the first key of the ring and opens with all of them.
 pub(crate) fn vault(keys: &Keyring, entropy: &Arc<dyn Entropy>) -> Arc<dyn Vault> {
     Arc::new(SealingVault::new(&keys.first, &keys.others, Arc::clone(entropy)))
 }
 
-/// The version, and the branch and commit it was built from as far as the build knew them.
+/// Returns the version, and the branch and commit of the build if known.
 fn build_information() -> BuildInfo {
     BuildInfo {
         name: env!("CARGO_PKG_VERSION").to_owned(),
@@ -225,27 +225,28 @@ fn build_information() -> BuildInfo {
     }
 }
 
-/// However far apart uses are recorded, they are written as often as this.
+/// Upper bound of the interval at which session uses are written.
 const MAX_WRITE_INTERVAL: Duration = Duration::from_secs(30);
-/// No clock is worth looking at more often.
+/// Lower bound of that interval, below which polling gains nothing.
 const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How often the use of sessions is written.
+/// Returns the interval at which session uses are written.
 pub(crate) fn write_interval(limits: SessionLimits) -> Duration {
     limits.grain().clamp(MIN_WRITE_INTERVAL, MAX_WRITE_INTERVAL)
 }
 
-/// Half of the memory is for copies, the other for rendered listings: rendered, a listing takes several times as much, and
-/// needs no more than that.
+/// Half of the memory is for cached entities, the other half for rendered listings. A rendered listing takes several
+/// times the memory of its entities.
 fn cache_settings(configuration: &Configuration, limits: SessionLimits) -> CacheSettings {
     CacheSettings {
         memory: half_of_memory(configuration),
-        // A use that is not recorded yet, and one that is recorded but not written.
+        // The age of a use that is not recorded yet, plus one that is recorded but not written.
         use_lag: limits.grain() + write_interval(limits),
     }
 }
 
-/// Of what may be taken, an eighth is left for what nobody counts: how the allocator rounds, and what is free in between.
+/// Returns half of the memory budget. An eighth of the budget is reserved for overhead that is not counted: rounding
+/// and fragmentation of the allocator.
 fn half_of_memory(configuration: &Configuration) -> u64 {
     configuration.cache.memory.bytes() as u64 / 16 * 7
 }

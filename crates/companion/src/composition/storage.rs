@@ -1,4 +1,4 @@
-//! The configured storage, and the lock that tells whether another process uses it.
+//! The configured storage, and the lock that detects a second process on it.
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// A store that was opened, by what it is.
+/// An open store.
 #[derive(Clone)]
 pub enum Storage {
     /// In memory.
@@ -27,13 +27,13 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Opens the storage behind a URL, and brings it up to date. A SQLite file has to be there.
+    /// Opens the storage at a URL and migrates its schema. Fails if a SQLite file does not exist.
     pub async fn open(url: &StorageUrl) -> Result<Self, Unserviceable> {
         Self::of(url, false).await.map_err(|error| unserviceable(&error))
     }
 
-    /// The same, after making a SQLite file where there is none. Beside the key of an earlier one that is done only
-    /// where `create_beside_key` says so: most likely the file was lost, and should be restored.
+    /// Like [`Self::open`], but creates a missing SQLite file. If the key of an earlier database exists beside it,
+    /// `create_beside_key` must be set: the file was probably lost and should be restored.
     pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, Unserviceable> {
         let orphaned_key = match url {
             StorageUrl::Sqlite(path) if !create_beside_key => {
@@ -47,8 +47,8 @@ impl Storage {
         })
     }
 
-    /// Opens the storage behind a URL for those who change nothing: one whose schema would have to be brought up to date first
-    /// is refused, and an empty one in memory stands in where there is none.
+    /// Opens the storage at a URL for reading only. Fails if the schema needs a migration. Returns an empty store in
+    /// memory if the database does not exist.
     pub async fn open_as_it_is(url: &StorageUrl) -> Result<Self, Unserviceable> {
         let looking = spawn_blocking({
             let url = url.clone();
@@ -91,7 +91,7 @@ impl Storage {
         }
     }
 
-    /// What the platform asks everyone for, over all nodes.
+    /// Returns the rate limit pauses of the platform, shared by all nodes.
     #[must_use]
     pub fn platform_pauses(&self) -> Arc<dyn PlatformPauses> {
         match self {
@@ -100,7 +100,7 @@ impl Storage {
         }
     }
 
-    /// What the store counts, where it counts.
+    /// Returns the metrics of the store, if it has any.
     #[must_use]
     pub fn metrics(&self) -> Option<Arc<dyn MetricsSource>> {
         match self {
@@ -109,7 +109,7 @@ impl Storage {
         }
     }
 
-    /// How many rows of which table could not be read so far, where there were any.
+    /// Returns how many rows of each table could not be read so far. Tables without any are left out.
     #[must_use]
     pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
         match self {
@@ -120,7 +120,8 @@ impl Storage {
         }
     }
 
-    /// The sealed tokens of users who signed in last. Empty if they cannot be read, which is told elsewhere.
+    /// Returns the sealed tokens of the users who signed in last. Empty if they cannot be read; other checks report
+    /// that.
     pub async fn newest_sealed(&self) -> Vec<(UserId, Sealed)> {
         match self {
             Self::Memory(_) => Vec::new(),
@@ -128,7 +129,7 @@ impl Storage {
         }
     }
 
-    /// Finishes what is waiting to be written.
+    /// Flushes pending writes.
     pub async fn close(&self) {
         match self {
             Self::Memory(_) => {}
@@ -145,7 +146,7 @@ fn beside_a_key(error: &OpenError, key: &Path) -> String {
     )
 }
 
-/// What cannot be opened as configured is a matter of the configuration; what may be there another time is a failure.
+/// Maps what cannot work as configured to `Refused`, and what may work later to `Failed`.
 fn unserviceable(error: &OpenError) -> Unserviceable {
     let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
     let message = format!("storage.url: {error}{cause}");
@@ -168,7 +169,7 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
     }
 }
 
-/// A note that this process serves, for as long as it lives.
+/// A lock held while this process serves.
 #[derive(Debug)]
 pub struct SoleUse {
     _note: Option<File>,
@@ -176,7 +177,7 @@ pub struct SoleUse {
 }
 
 impl SoleUse {
-    /// Takes the note on the first of these files that is there. Where none is, nothing can be told.
+    /// Locks the first of these files that exists. If none exists, another process cannot be detected.
     #[must_use]
     pub fn claim(url: &StorageUrl, beside: &[PathBuf]) -> Self {
         let open = |file: &PathBuf| File::open(file).ok();
@@ -188,14 +189,14 @@ impl SoleUse {
         Self { _note: note, shared }
     }
 
-    /// Whether another process had the note.
+    /// Whether another process held the lock.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         self.shared
     }
 }
 
-/// Elsewhere a lock would keep others from reading the key.
+/// On other platforms a lock would prevent other processes from reading the key.
 #[cfg(unix)]
 fn is_taken(file: &File) -> bool {
     matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
