@@ -1,4 +1,4 @@
-//! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
+//! Background tasks: dispatching changes, writing back, revoking grants, cleaning up.
 
 use super::{
     clock_monitor::{ClockMonitor, ClockState},
@@ -18,30 +18,31 @@ use companion_http::{
 use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
-/// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
+/// Interval at which changes are polled when no notification arrives. Bounds how late changes of another process are
+/// seen.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// How long changes are gathered before they are asked for. One ask tells of all of them, and a busy bot makes hundreds a second.
+/// How long changes are gathered before one poll dispatches all of them. A busy bot makes hundreds a second.
 const GATHER: Duration = Duration::from_millis(10);
-/// How often what is over is removed.
+/// Interval at which expired sessions and silent clusters are removed.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
-/// How many sessions are removed at once, so that no writer waits long.
+/// Sessions removed per transaction, so that other writers do not wait long.
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
-/// How often sessions are counted.
+/// Interval at which sessions are counted.
 const COUNT_INTERVAL: Duration = Duration::from_secs(30);
-/// How often grants that nobody uses any more are offered to the platform again.
+/// Interval at which the revocation of unused grants is retried.
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
-/// How many of them at once: the platform is asked one by one.
+/// Grants revoked per round. Each takes a request to the platform.
 const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
-/// How often the audit trail is told of what nobody waited for.
+/// Interval at which sessions that ended without a waiting request are written to the audit log.
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a silent cluster of the bot is remembered. It stopped counting long before.
+/// How long a silent cluster is kept. It stops counting much earlier.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often free memory is returned to the system, and a block that is large for the allocator.
+/// Interval at which free memory is returned to the system, and the size of a block that the allocator treats as large.
 const RELEASE_INTERVAL: Duration = Duration::from_secs(5);
 const LARGE: usize = 4 << 20;
 
-/// The tasks in the background.
+/// The running background tasks.
 pub(super) struct Background {
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
@@ -80,7 +81,7 @@ impl Background {
         Self { stop, tasks, list_guilds }
     }
 
-    /// Ends all of them. Each step of theirs is one atomic operation of a port, so nothing is left half done.
+    /// Stops all tasks. Each of their steps is one atomic port operation, so no partial write is left.
     pub(super) async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.tasks.join_next().await.is_some() {}
@@ -110,8 +111,8 @@ async fn follow(dispatcher: Arc<ChangeDispatcher>) {
     }
 }
 
-/// Has the allocator return free memory to the system. It looks for pages that have been free for ten seconds only when a large
-/// block is freed, which an idle service never does.
+/// Makes the allocator return free memory to the system. It purges pages that have been free for ten seconds only when
+/// a large block is freed, which an idle service never does.
 async fn release_memory() {
     loop {
         sleep(RELEASE_INTERVAL).await;
@@ -119,7 +120,7 @@ async fn release_memory() {
     }
 }
 
-/// Returns when there is something new that nobody has asked for since.
+/// Waits for a change that no poll has covered since it was announced.
 async fn unheard_news(dispatcher: &ChangeDispatcher) {
     loop {
         dispatcher.wait_for_change().await;
@@ -144,7 +145,7 @@ async fn count_sessions(sessions: Arc<dyn SessionStore>, metrics: Arc<SessionMet
     let mut failures = FailureLog::new("count sessions");
     loop {
         let count = sessions.count().await;
-        // An old number would look like a current one.
+        // An outdated count would look like a current one.
         metrics.counted(count.as_ref().ok().copied().flatten());
         failures.note(count);
         sleep(COUNT_INTERVAL).await;
@@ -165,7 +166,7 @@ async fn revoke_unused(revoke_unused: Arc<RevokeUnusedGrants>) {
     }
 }
 
-/// Tells the audit trail of sessions that ended when no request waited for it any more.
+/// Writes sessions that ended when no request waited for them to the audit log.
 async fn tell_unheard_ends(list_guilds: Arc<ListGuilds>) {
     loop {
         sleep(TELL_INTERVAL).await;
@@ -180,7 +181,7 @@ fn tell(list_guilds: &ListGuilds) {
         .for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
 }
 
-/// What a clean-up works on.
+/// The dependencies of the clean-up.
 struct CleanUp {
     sessions: Arc<ManageSessions>,
     feed: Arc<Feed>,
@@ -200,7 +201,7 @@ async fn clean_up(parts: CleanUp) {
     }
 }
 
-/// Removes clusters that have been silent for long, unless the bot reports elsewhere.
+/// Removes clusters that have been silent for long, unless the bot reports to another node.
 async fn remove_silent_clusters(feed: &Feed, projections: &Projections) -> Result<(), StoreError> {
     let silent = projections.silent_clusters(FORGET_CLUSTERS_AFTER);
     match feed.apply(vec![Mutation::RemoveSilent(silent)]).await {
@@ -209,8 +210,8 @@ async fn remove_silent_clusters(feed: &Feed, projections: &Projections) -> Resul
     }
 }
 
-/// Removes sessions that are over, unless the date has just jumped: who is not here now must not be signed out by a clock
-/// that is wrong for a moment. Sessions that are dated ahead age from now on once the date is proven.
+/// Removes expired sessions, unless the date has just jumped: a clock that is briefly wrong must not sign users out.
+/// Once the date is proven, sessions dated in the future age from now on.
 async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> Result<(), StoreError> {
     match clock_state {
         ClockState::Jumped => return Ok(()),
@@ -226,7 +227,7 @@ async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> 
     }
 }
 
-/// Logs a failure when it begins and when it is over, not every time in between.
+/// Logs a failure when it begins and when it ends, not on every repetition.
 struct FailureLog {
     task: &'static str,
     failing: bool,
@@ -310,7 +311,7 @@ mod tests {
         let asked = feed.asks.load(SeqCst);
         for user in 1..=50 {
             feed.storage.put(Record::Blocked(user_id(user))).await.unwrap();
-            // The task has time to ask, if it does not wait.
+            // Gives the task time to poll, if it does not gather.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }

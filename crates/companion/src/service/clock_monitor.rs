@@ -1,19 +1,19 @@
-//! Whether the date of the machine can be trusted.
+//! Detects whether the date of the machine can be trusted.
 
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 
-/// A date that has gone on by itself for so long is right, or as right as it will ever be: a machine that starts with a
-/// wrong one is put right within minutes.
+/// A date that has advanced steadily for this long is trusted. A machine that boots with a wrong date is corrected
+/// within minutes.
 const PROVEN_AFTER: Duration = Duration::from_secs(60 * 60);
-/// Less than this between two observations is no jump: clocks are put right a little all the time.
+/// Smaller differences between two observations are no jump: clocks are adjusted a little all the time.
 const JUMP: Duration = Duration::from_secs(5 * 60);
 
-/// Watches whether the date advances as monotonic time does.
+/// Checks whether the date advances at the rate of monotonic time.
 #[derive(Default)]
 pub(super) struct ClockMonitor {
     last: Option<(Timestamp, Duration)>,
-    /// Since when the date goes on as it should, in monotonic time.
+    /// Monotonic time since which the date advances steadily.
     since: Duration,
     jumped: bool,
 }
@@ -21,16 +21,16 @@ pub(super) struct ClockMonitor {
 /// How far the date can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClockState {
-    /// It has advanced as it should, though not for long yet.
+    /// It has advanced steadily, but for less than [`PROVEN_AFTER`].
     Unproven,
-    /// It has advanced as it should for long.
+    /// It has advanced steadily for at least [`PROVEN_AFTER`].
     Proven,
-    /// It jumped, not long ago.
+    /// It jumped less than [`PROVEN_AFTER`] ago.
     Jumped,
 }
 
 impl ClockMonitor {
-    /// Notes the date, and the monotonic time that goes with it.
+    /// Records the date at a monotonic time, and returns the state.
     pub(super) fn observe(&mut self, date: Timestamp, monotonic: Duration) -> ClockState {
         let expected = match self.last.replace((date, monotonic)) {
             Some((last, then)) => last.after(monotonic.saturating_sub(then)),
@@ -57,7 +57,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-    /// Looks every ten minutes at a date that is wrong by so much.
+    /// Observes every ten minutes a date that is wrong as given.
     fn looks(wrong: &[fn(Timestamp) -> Timestamp]) -> Vec<ClockState> {
         let mut clock_monitor = ClockMonitor::default();
         let observe = |(number, wrong): (u32, &fn(Timestamp) -> Timestamp)| {

@@ -1,14 +1,15 @@
-//! Divides the file descriptors that the system allows between the listeners.
+//! Divides the available file descriptors between the listeners.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors for everything but connections: storage, logs, calls to the platform.
+/// Descriptors reserved for everything but connections: storage, logs, requests to the platform.
 const OTHER: usize = 500;
-/// What a listener always gets, as a part of all descriptors: on a small machine the operator still gets in.
+/// Smallest share of a listener, as a fraction of all descriptors. Keeps the management API reachable on a small
+/// machine.
 const SMALLEST: usize = 16;
 
-/// Returns how many connections each listener may have, of those it wants. Each has descriptors for `ahead` more. Asks the
-/// system for more descriptors if it gives fewer than that takes.
+/// Returns how many connections each listener may have, at most as many as it wants. Each listener also gets
+/// descriptors for `ahead` accepted connections. Raises the process limit if it is too low.
 pub(super) fn divide<const N: usize>(wanted: [usize; N], ahead: usize) -> [usize; N] {
     let needed = wanted.iter().sum::<usize>() + N * ahead + OTHER;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -30,7 +31,7 @@ pub(super) fn divide<const N: usize>(wanted: [usize; N], ahead: usize) -> [usize
     shares
 }
 
-/// Shares of so many descriptors, in proportion to what each listener wants.
+/// Divides `allowed` descriptors in proportion to what each listener wants.
 fn shares<const N: usize>(wanted: [usize; N], ahead: usize, allowed: usize) -> [usize; N] {
     let all: usize = wanted.iter().sum();
     let room = allowed.saturating_sub(OTHER.min(allowed / 4));

@@ -1,14 +1,14 @@
-//! Keys of the management API in files, which may be exchanged while the service runs.
+//! Management keys in files, which may be replaced while the service runs.
 
 use crate::configuration::ScopedKey;
 use companion_management::ManagementKeys;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};
 
-/// How often the files are read. They are short, and reading them notices every way of replacing one.
+/// Interval at which the files are read. They are short, and reading detects every way of replacing one.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Reads the files again and again, and accepts what is in them from then on.
+/// Polls the files and accepts the keys they hold.
 pub(super) async fn follow(keys: ManagementKeys, files: Vec<ScopedKey>) {
     if files.is_empty() {
         return;
@@ -23,7 +23,7 @@ pub(super) async fn follow(keys: ManagementKeys, files: Vec<ScopedKey>) {
 struct Watched {
     keys: ManagementKeys,
     files: Arc<[ScopedKey]>,
-    /// What was wrong with a file when it was last read, so that it is logged once.
+    /// The last error of each file, so that it is logged once.
     refused: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! The listeners.
+//! The bound listeners of a service.
 
 use crate::{
     configuration::{Configuration, KEYS, ListenAddress},
@@ -7,22 +7,22 @@ use crate::{
 use companion_http::ServerLimits;
 use std::{io, net::TcpListener};
 
-/// The listeners, bound.
+/// The bound listeners.
 #[derive(Debug)]
 pub struct Listeners {
     /// For the public API.
     pub public: TcpListener,
     /// For the management API.
     pub management: TcpListener,
-    /// For the dashboard, where it is on.
+    /// For the dashboard, if it is on.
     pub dashboard: Option<TcpListener>,
-    /// Whether a supervisor holds them too, each by its place above.
+    /// Whether a supervisor holds them too, in the order of the fields above.
     pub shared: [bool; 3],
-    /// Timeouts of their connections. The configuration has the numbers of connections and workers.
+    /// Timeouts of their connections. Numbers of connections and workers come from the configuration.
     pub limits: ServerLimits,
 }
 
-/// An address that cannot be listened on.
+/// An address that cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[error("{key}: cannot listen on {address}: {error}\n    fix: {fix}")]
 pub struct CannotListen {
@@ -33,7 +33,7 @@ pub struct CannotListen {
 }
 
 impl CannotListen {
-    /// The same, mended in another way.
+    /// Replaces the suggested fix.
     #[must_use]
     pub fn with_fix(self, fix: String) -> Self {
         Self { fix, ..self }
@@ -46,7 +46,7 @@ impl Listeners {
         Self::bind_others(configuration, PassedListeners::default())
     }
 
-    /// Takes the listeners that a supervisor handed over, and binds the configured addresses of the others.
+    /// Uses the listeners that a supervisor passed, and binds the configured addresses of the others.
     pub fn bind_others(configuration: &Configuration, passed: PassedListeners) -> Result<Self, CannotListen> {
         let PassedListeners { public, management, dashboard } = passed;
         let shared = [public.is_some(), management.is_some(), dashboard.is_some()];

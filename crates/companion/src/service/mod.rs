@@ -1,4 +1,4 @@
-//! A service that runs: its listeners, what happens in the background, and how it ends.
+//! A running service: its listeners, its background tasks, and its shutdown.
 
 mod background;
 mod clock_monitor;
@@ -24,59 +24,60 @@ use companion_management::{ManagementApi, serve_management};
 use std::{future::pending, io, net::SocketAddr, num::NonZero, pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long a service that is not ready any more goes on as before, so that a balancer notices and sends nothing new.
+/// How long a stopping service still accepts requests, so that a load balancer sees the failing readiness probe first.
 const NOTICE: Duration = Duration::from_millis(1500);
-/// When requests that still wait are answered without what they wait for, counted from the beginning of the end.
+/// Deadline of requests in flight, from the start of the shutdown. Those that still wait then are answered without the
+/// result.
 const LAST_ANSWERS_AFTER: Duration = Duration::from_secs(4);
-/// How long work beside the requests may take when they are over.
+/// How long background tasks may run after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_millis(200);
-/// The few who ask the management API need no more threads than this.
+/// Worker threads of the management API, which has few clients.
 const MANAGEMENT_WORKERS: usize = 1;
-/// Connections of the management API. No other listener can take them, and idle ones make room, so the operator always gets in.
+/// Connections reserved for the management API. Idle ones are evicted, so the operator can always connect.
 const MANAGEMENT_CONNECTIONS: usize = 2000;
-/// People look at pages one at a time, and rendering one takes less than a millisecond.
+/// Worker threads of the dashboard. Pages are requested one at a time, and rendering one takes less than a millisecond.
 const DASHBOARD_WORKERS: usize = 2;
-/// Connections of the dashboard.
+/// Connections reserved for the dashboard.
 const DASHBOARD_CONNECTIONS: usize = 2000;
 
-/// Whether anyone has to be told before a service stops.
+/// Whether a shutdown begins with a notice period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// Balancers have to notice that it is not ready any more.
+    /// Yes: load balancers must notice that the service is no longer ready.
     Given,
-    /// Whoever stops it knows.
+    /// No: the operator who stops it knows.
     Skipped,
 }
 
-/// Why a service did not start.
+/// The reason why a service did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The machine's date makes no sense.
+    /// The machine's date is before 1970.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// What is stored could not be loaded.
+    /// Stored data could not be loaded.
     #[error("stored data cannot be loaded: {0}")]
     Store(#[from] StoreError),
-    /// The certificate or its key is of no use.
+    /// The certificate or its key cannot be used.
     #[error("{0}")]
     Tls(#[from] Mistake),
-    /// A listener could not be served.
+    /// A listener could not be started.
     #[error("a listener cannot be started: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Why a service did not stop as it should. It has stopped all the same.
+/// A problem during shutdown. The service has stopped nevertheless.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// A listener failed at the end.
+    /// A listener failed during shutdown.
     #[error("a listener failed: {0}")]
     Io(#[from] io::Error),
-    /// Which sessions were used last could not be written; they count as unused since the last time it was.
+    /// The last session uses could not be written. Those sessions count as unused since the previous write.
     #[error("the use of sessions could not be written back: {0}")]
     Store(#[from] StoreError),
 }
 
-/// A running service. It runs until it is stopped, or one of its listeners fails.
+/// A running service. It runs until it is stopped or one of its listeners fails.
 pub struct Service {
     public: Listening,
     management: Listening,
@@ -88,7 +89,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts to serve on these listeners. To be called within a tokio runtime.
+    /// Starts to serve on these listeners. Must be called within a tokio runtime.
     pub async fn start(
         configuration: &Configuration,
         composition: Composition,
@@ -127,7 +128,7 @@ impl Service {
             Dashboard::new((&use_cases).into(), projections, sign_ins, clock, entropy, settings)
         });
         metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
-        // The dashboard follows changes too.
+        // The dashboard subscribes to changes too, so it is created before this catches up.
         use_cases.dispatcher.catch_up().await?;
         let management =
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
@@ -150,25 +151,25 @@ impl Service {
         Ok(Self { public, management, dashboard, readiness, background, cache, scheduler })
     }
 
-    /// Where the public API listens.
+    /// Returns the address of the public listener.
     #[must_use]
     pub fn public_address(&self) -> SocketAddr {
         self.public.addr()
     }
 
-    /// Where the management API listens.
+    /// Returns the address of the management listener.
     #[must_use]
     pub fn management_address(&self) -> SocketAddr {
         self.management.addr()
     }
 
-    /// Where the dashboard listens, where it is on.
+    /// Returns the address of the dashboard's listener, or `None` if the dashboard is off.
     #[must_use]
     pub fn dashboard_address(&self) -> Option<SocketAddr> {
         self.dashboard.as_ref().map(Listening::addr)
     }
 
-    /// Returns when a listener ends by itself, which it never should.
+    /// Waits until a listener fails, which does not happen in normal operation.
     pub async fn failed(&mut self) -> io::Error {
         let (which, ended) = tokio::select! {
             ended = &mut self.public => ("public", ended),
@@ -179,13 +180,13 @@ impl Service {
         io::Error::other(format!("the {which} listener failed: {why}"))
     }
 
-    /// Stops, where nobody has to be told before.
+    /// Stops without a notice period.
     pub async fn stop(self) -> Result<(), StopError> {
         self.stop_with(Notice::Skipped).await
     }
 
-    /// Stops: not ready any more, no new connections, requests in flight are finished, and what is noted in memory is written.
-    /// The management API goes on telling that the service is not ready until the public one is done.
+    /// Stops gracefully: fails readiness, stops accepting connections, finishes requests in flight and writes buffered
+    /// session uses. The management API reports "not ready" until the public listener has stopped.
     pub async fn stop_with(self, notice: Notice) -> Result<(), StopError> {
         let Self { public, management, dashboard, readiness, background, cache, scheduler } = self;
         let deadline = Instant::now() + LAST_ANSWERS_AFTER;
@@ -222,7 +223,7 @@ impl Service {
     }
 }
 
-/// Returns when a listener ends, where there is one.
+/// Waits until the listener ends. Waits for ever if there is none.
 async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
     match listening {
         Some(listening) => listening.await,
@@ -230,8 +231,9 @@ async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
     }
 }
 
-/// The limits of the public listener, of the management API's and of the dashboard's. An address has the same part of what
-/// there is as `limits` gives it of all, or half of it where only the operator and a few browsers connect.
+/// Returns the limits of the public, the management and the dashboard listener. The public per-address limit shrinks in
+/// proportion to the connections that the descriptors allow. On the other two, one address may have half of the
+/// connections.
 fn server_limits(configuration: &Configuration, usual: ServerLimits) -> [ServerLimits; 3] {
     let workers = configuration.http.workers.map_or(usual.workers, NonZero::get);
     let wanted = configuration.limits.connections.get();

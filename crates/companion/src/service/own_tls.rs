@@ -1,4 +1,4 @@
-//! TLS of our own, with a certificate that may be renewed while the service runs.
+//! TLS termination, with a certificate that may be renewed while the service runs.
 
 use crate::configuration::{Configuration, Mistake, TlsFiles, TlsText};
 use companion_domain::port::Clock;
@@ -6,24 +6,25 @@ use companion_http::{Tls, TlsIdentity};
 use std::{sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};
 
-/// How often the files are read.
+/// Interval at which the files are read.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// After so many rounds with the same trouble it is told: whoever replaces two files does so one after the other.
+/// Rounds after which a persistent problem is logged. Two files are replaced one after the other, so one bad round is
+/// normal.
 const CERTAIN_AFTER: u32 = 2;
 
-/// What listeners show, and where it comes from.
+/// The certificate in use, and the files it comes from.
 pub(super) struct OwnTls {
     files: TlsFiles,
     tls: Tls,
-    /// What the files held that is shown.
+    /// The content of the files in use.
     shown: TlsText,
-    /// What is wrong with the files, and for how many rounds it has been.
+    /// The current problem of the files, and the number of rounds it has lasted.
     trouble: Option<(String, u32)>,
     clock: Arc<dyn Clock>,
 }
 
 impl OwnTls {
-    /// The configured certificate, where there is one.
+    /// Reads the configured certificate. Returns `None` if TLS is not configured.
     pub(super) fn open(
         configuration: &Configuration,
         clock: &Arc<dyn Clock>,
@@ -36,12 +37,12 @@ impl OwnTls {
         Ok(Some(Self { files, tls, shown, trouble: None, clock }))
     }
 
-    /// For the listeners.
+    /// Returns the TLS configuration for the listeners.
     pub(super) fn tls(&self) -> Tls {
         self.tls.clone()
     }
 
-    /// Reads the files again and again, and shows what is in them from then on.
+    /// Polls the files and switches to their content when it changes.
     pub(super) async fn follow(mut self) {
         loop {
             sleep(INTERVAL).await;
@@ -111,7 +112,7 @@ mod tests {
         sync::{Mutex, PoisonError},
     };
 
-    /// What was logged.
+    /// The captured log output.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -162,7 +163,7 @@ mod tests {
         };
         let told = "the certificate was not exchanged; the last one stays";
 
-        // For one round it may be that only one of the files is there yet.
+        // In one round, only one of the files may have been replaced.
         let renewed = made();
         fs::write(folder.path().join("key.pem"), renewed.signing_key.serialize_pem()).unwrap();
         round(&mut own);

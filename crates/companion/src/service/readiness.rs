@@ -1,4 +1,4 @@
-//! Whether traffic should come here.
+//! The readiness probe.
 
 use async_trait::async_trait;
 use companion_domain::{port::Health, usecase::ChangeDispatcher};
@@ -8,8 +8,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Ready when all listeners accept, the store answers and could last write, and every answer is loaded; until the service
-/// stops.
+/// Ready if all listeners accept, the store answers and its last write succeeded, and all projections are loaded. Not
+/// ready once the service stops.
 pub(super) struct ServiceReadiness {
     health: Arc<dyn Health>,
     dispatcher: Arc<ChangeDispatcher>,
@@ -21,12 +21,12 @@ impl ServiceReadiness {
         Self { health, dispatcher, open: AtomicBool::new(false) }
     }
 
-    /// All listeners accept.
+    /// Marks the service as ready, once all listeners accept.
     pub(super) fn open(&self) {
         self.open.store(true, Ordering::Release);
     }
 
-    /// Answers "not ready" from now on, because the service stops.
+    /// Marks the service as not ready, because it is stopping.
     pub(super) fn close(&self) {
         self.open.store(false, Ordering::Release);
     }
