@@ -1,4 +1,4 @@
-//! Addresses: where to listen, who a client is, and places on the web.
+//! Addresses: listen addresses, proxy ranges, origins and URLs.
 
 use super::{
     mistake::Refusal,
@@ -18,21 +18,22 @@ use std::{
 /// A host and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
-    /// The host as it was given; IPv6 in brackets.
+    /// The host as given; IPv6 in brackets.
     pub host: String,
-    /// The port; 0 takes a free one.
+    /// The port; 0 selects a free one.
     pub port: u16,
 }
 
 impl ListenAddress {
-    /// Whether only this machine can reach it.
+    /// Whether the address is reachable from this machine only.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let address = self.host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
-    /// Where a service of this machine is asked: one that listens on every address, on the loopback one.
+    /// Returns the address on which a local client reaches the service: a wildcard address becomes the loopback
+    /// address.
     #[must_use]
     pub fn reachable(&self) -> Self {
         let host = match self.host.as_str() {
@@ -43,7 +44,7 @@ impl ListenAddress {
         Self { host: host.to_owned(), port: self.port }
     }
 
-    /// Begins to listen.
+    /// Binds a listener.
     pub fn bind(&self) -> io::Result<TcpListener> {
         TcpListener::bind(self.to_string())
     }
@@ -84,7 +85,7 @@ impl Setting for ListenAddress {
     }
 }
 
-/// An address, or all addresses that begin with the same bits: `10.0.0.0/8`.
+/// An IP address or a CIDR range: `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange(IpNet);
 
@@ -144,12 +145,12 @@ impl Setting for Origin {
     }
 }
 
-/// The origin of a site: https, or http on loopback.
+/// The origin of a website: https, or http on loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(pub Origin);
 
 impl SiteUrl {
-    /// The redirect URI of a dashboard there.
+    /// Returns the redirect URI of a dashboard at this origin.
     #[must_use]
     pub fn callback(&self) -> String {
         format!("{}/callback", self.0)
@@ -164,7 +165,7 @@ impl Setting for SiteUrl {
             )
         };
         let text = raw.text()?;
-        // A final slash is how browsers show it.
+        // Browsers show an origin with a final slash.
         let origin: Origin = text.strip_suffix('/').unwrap_or(text).parse().map_err(|_| refused())?;
         let safe = match origin.as_str().split_once("://") {
             Some(("https", _)) => true,
@@ -192,16 +193,16 @@ fn is_loopback(authority: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// One URL, or one for each origin and one for requests without.
+/// One redirect URI, or one per origin with a default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectUri {
-    /// For requests without an origin, and for all where no other is given.
+    /// For requests without an `Origin` header, and for all requests if no other is given.
     pub default: WebUrl,
     /// For requests from these origins.
     pub by_origin: Vec<(Origin, WebUrl)>,
 }
 
-/// The entry of the table for requests without an origin.
+/// The table entry for requests without an `Origin` header.
 const DEFAULT: &str = "default";
 
 impl RedirectUri {

@@ -1,4 +1,4 @@
-//! Checks that span several keys, management keys included.
+//! Checks that involve several keys, and checks of the management keys.
 
 use super::{
     addresses::ListenAddress,
@@ -15,7 +15,7 @@ use companion_storage_diesel::PostgresOptions;
 
 const PER_ADDRESS: &str = "limits.connections_per_address";
 
-/// What contradicts each other, whatever the configuration is used for.
+/// Returns contradictions between keys that matter to every command.
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<Mistake> {
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
     let mut mistakes: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
@@ -29,7 +29,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
             format!("let it be longer, like stale_for = \"{}\" in [guilds]", guilds.refresh_after),
         ));
     }
-    // One that nobody set follows limits.connections.
+    // A default follows limits.connections; see `settle`.
     let is_set =
         effective.iter().any(|known| known.key.path == PER_ADDRESS && known.source != Source::Default);
     if is_set && limits.connections_per_address > limits.connections {
@@ -45,7 +45,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     mistakes
 }
 
-/// Listeners that want the address of an earlier one. Port 0 is another port each time.
+/// Returns an error for each listener that uses the address of an earlier one. Port 0 never collides.
 fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
     let taken = |(place, (table, listen)): (usize, &(&str, &ListenAddress))| {
         let earlier = listeners.iter().take(place);
@@ -61,8 +61,7 @@ fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
     listeners.iter().enumerate().filter_map(taken).collect()
 }
 
-/// An address of a server that cannot be one. It is told beside what else is missing for a server; what the server itself
-/// would find wrong is found when it is asked.
+/// Returns an error if the PostgreSQL URL is malformed. Errors that only the server can detect appear on connecting.
 fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> {
     let StorageUrl::Postgres(url) = url else { return None };
     let error = PostgresOptions::new(url.clone()).address_error()?;
@@ -75,7 +74,7 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
     })
 }
 
-/// What serving needs beyond that. Other commands do with less.
+/// Returns what `serve` needs in addition. Other commands need less.
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     let mut mistakes = half_an_application(configuration);
     mistakes.extend(insecure_platform(&configuration.identity.api_url));
@@ -99,7 +98,7 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     mistakes
 }
 
-/// What `serve` accepts, and is hardly meant so.
+/// Returns settings that `serve` accepts but that are probably mistakes.
 pub(super) fn warnings(configuration: &Configuration) -> Vec<Mistake> {
     let Configuration { dashboard, management, .. } = configuration;
     let mut warnings = Vec::new();
@@ -124,7 +123,7 @@ pub(super) fn warnings(configuration: &Configuration) -> Vec<Mistake> {
     warnings
 }
 
-/// Lets a value that nobody set follow one that somebody did.
+/// Lowers a default that exceeds a configured value.
 pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effective]) {
     let limits = &mut configuration.limits;
     if limits.connections_per_address > limits.connections {
@@ -135,7 +134,7 @@ pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effecti
     }
 }
 
-/// The mistake of a key that every node needs and that cannot be made for them.
+/// Returns the error for a key that all nodes must share and that therefore cannot be generated.
 pub(crate) fn missing_key(path: &str) -> Mistake {
     together(
         path,
@@ -144,8 +143,8 @@ pub(crate) fn missing_key(path: &str) -> Mistake {
     )
 }
 
-/// An application at the platform has an id, a secret and an address to come back to. None of them is fine, too. With a
-/// dashboard users can come back there, and the public API may sign nobody in.
+/// An application at the platform needs an id, a secret and a redirect URI; having none of them is valid too. With a
+/// dashboard the public redirect URI is optional, because users can sign in there.
 fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
     let identity = &configuration.identity;
     let parts = [
@@ -170,7 +169,7 @@ fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
         .collect()
 }
 
-/// Tokens and our secret go to the platform's address.
+/// The platform's URL must be secure, because tokens and the client secret are sent there.
 fn insecure_platform(api_url: &WebUrl) -> Option<Mistake> {
     let error = Settings::check_address(api_url).err()?;
     let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10".to_owned();
@@ -188,7 +187,7 @@ fn variable(path: &str) -> String {
 const MANAGEMENT_KEYS: &str = "management.keys";
 const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";
 
-/// What is wrong with the keys of the management API as they are now, files included.
+/// Returns the errors of the management keys, files included, as they are now.
 pub(super) fn find(management: &Management) -> Vec<Mistake> {
     let all = management.key.iter().flat_map(|keys| std::iter::once(&keys.first).chain(&keys.others));
     let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
@@ -238,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(Given::file(text).mistake().key, key);
         }
-        // Two free ports are two ports.
+        // Port 0 selects a different port for each listener.
         Given::file("http.listen = 'h:0'\nmanagement.listen = 'h:0'\ndashboard.listen = 'h:0'")
             .configuration();
     }

@@ -1,4 +1,4 @@
-//! The layer of the environment.
+//! The environment layer.
 
 use super::{
     keys::{FROM_FILE, KEYS, Key, PREFIX, STEP},
@@ -7,11 +7,10 @@ use super::{
 };
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
-/// Variables by name.
+/// Environment variables: name and value.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// Takes every variable that is ours: those that begin with our prefix and have a path behind it. Others, such as
-/// `COMPANION_BUILD_SHA`, mean nothing here.
+/// Reads every variable with our prefix and a path. Ignores others, such as `COMPANION_BUILD_SHA`.
 pub(super) fn read(variables: &Variables, reader: &mut Reader) {
     let mut ours: Vec<_> = variables
         .iter()
@@ -32,12 +31,12 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
     }
 }
 
-/// A variable that is not read, though its name is nearly that of one of ours.
+/// An ignored variable whose name nearly matches one that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadVariable {
-    /// As it is spelled in the environment.
+    /// The name in the environment.
     pub name: String,
-    /// The name that would be read.
+    /// The name that is read.
     pub meant: String,
 }
 
@@ -47,7 +46,7 @@ impl fmt::Display for UnreadVariable {
     }
 }
 
-/// Variables that differ from ours only in their underscores or in the case of their letters.
+/// Returns variables that differ from ours only in underscores or letter case.
 pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
     let read: Vec<_> =
         KEYS.iter().flat_map(|key| iter::once(key.variable()).chain(key.file_variable())).collect();
@@ -63,7 +62,7 @@ pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
     unread
 }
 
-/// A name without what people get wrong.
+/// Normalizes a name: upper case, without underscores.
 fn bare(name: &str) -> String {
     name.to_ascii_uppercase().replace('_', "")
 }
@@ -116,7 +115,7 @@ fn word(name: &str, value: &OsString) -> Result<Raw, Mistake> {
     })
 }
 
-/// Reads a secret from the file that a variable names. Text editors end a file with a line break, so one is dropped.
+/// Reads a secret from the file that a variable names. Drops one trailing line break, which text editors add.
 fn secret(
     key: &'static Key,
     name: &str,

@@ -1,4 +1,4 @@
-//! The layer of the configuration file.
+//! The configuration file layer.
 
 use super::{
     keys::{KEYS, Key},
@@ -8,15 +8,15 @@ use super::{
 use std::{borrow::Cow, io, path::PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The name of the file that is read when nobody names one.
+/// The file that is read if none is named.
 pub const USUAL_FILE: &str = "companion.toml";
 
-/// Which file is read.
+/// The file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigurationFile {
-    /// None.
+    /// No file.
     None,
-    /// This one, where it exists.
+    /// This file, if it exists.
     IfPresent(PathBuf),
     /// This one, which must exist.
     Named(PathBuf),
@@ -52,7 +52,7 @@ impl Layer<'_> {
     fn read(mut self) {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
-            // The message alone: the parser's own rendering repeats the line, and that may hold a secret.
+            // Only the message: the parser's own rendering repeats the line, which may contain a secret.
             self.mistake(error.span().map_or(0, |span| span.start), FILE, error.message().to_owned(), SYNTAX);
         }
         if errors.is_empty() {
@@ -117,7 +117,7 @@ fn table_advice(table: &str) -> String {
     format!("write [{table}] on a line of its own, and below it {}", names.join(", "))
 }
 
-/// A key as TOML would have it, so that a quoted name with a dot is not taken for a path.
+/// Quotes a key as TOML does, so that a quoted name with a dot is not taken for a path.
 fn bare(name: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(plain) {

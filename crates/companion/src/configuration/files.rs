@@ -1,4 +1,4 @@
-//! Files that are read again and again while the service runs, among them those of our own TLS.
+//! Files that are read repeatedly while the service runs, such as the TLS certificate and its key.
 
 use super::{
     keys::Http,
@@ -14,12 +14,12 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// Opens a regular file for reading. Symlinks are followed, as secrets of Kubernetes are symlinks.
+/// Opens a regular file for reading. Follows symlinks, because Kubernetes secrets are symlinks.
 ///
 /// # Errors
 ///
-/// Anything but a regular file is refused, without waiting for it: a FIFO without a writer would block its reader for ever, and
-/// a device may have no end.
+/// If the path is no regular file. It is refused without blocking: reading a FIFO without a writer would block for
+/// ever, and a device may have no end.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let non_blocking = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(non_blocking).open(path)?;
@@ -33,14 +33,14 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 const CERTIFICATE: &str = "http.tls_certificate";
 const KEY: &str = "http.tls_key";
 
-/// Where they are.
+/// Paths of the TLS certificate and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     certificate: PathBuf,
     key: PathBuf,
 }
 
-/// What is in them.
+/// Contents of the TLS certificate and its key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TlsText {
     certificate: Vec<u8>,
@@ -48,14 +48,14 @@ pub struct TlsText {
 }
 
 impl TlsFiles {
-    /// The configured files, where both are.
+    /// Returns the configured files, or `None` unless both are configured.
     #[must_use]
     pub fn of(http: &Http) -> Option<Self> {
         let (certificate, key) = http.tls_certificate.clone().zip(http.tls_key.clone())?;
         Some(Self { certificate: certificate.0, key: key.0 })
     }
 
-    /// Reads both.
+    /// Reads both files.
     pub fn read(&self) -> Result<TlsText, Mistake> {
         let read = |key: &str, path: &PathBuf| {
             let mut bytes = Vec::new();
@@ -69,7 +69,7 @@ impl TlsFiles {
         Ok(TlsText { certificate, key: Zeroizing::new(read(KEY, &self.key)?) })
     }
 
-    /// What the files held, put together.
+    /// Parses the contents into a TLS identity.
     pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, Mistake> {
         TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|error| {
             let (key, path, fix) = match error {
@@ -93,7 +93,7 @@ impl TlsFiles {
     }
 }
 
-/// What is wrong with the files as they are now.
+/// Returns what is wrong with the TLS files, as they are now.
 pub(super) fn find_mistake(http: &Http) -> Option<Mistake> {
     let half = |missing: &str, set: &str| {
         let problem = format!("must be set together with {set}");

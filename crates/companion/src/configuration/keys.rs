@@ -1,8 +1,8 @@
-//! The table of keys: every key, its type, its default, and what it is for.
+//! The table of keys: every key with its type, default and purpose.
 //!
-//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, `config schema`, the
-//! search for the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value
-//! implements [`Setting`].
+//! Everything else is generated from this table: the typed [`Configuration`], `config show`, `config sample`, `config
+//! schema`, suggestions for unknown keys, and the check of `docs/configuration.md`. To add a key, add a line; a new
+//! type of value implements [`Setting`].
 
 use self::Fallback::{Empty, Made, Value, Without};
 use super::{
@@ -33,7 +33,7 @@ macro_rules! keys {
     ($($(#[$doc:meta])* $table:ident: $Table:ident {
         $($name:ident: $type:ty = $default:expr, $about:literal;)+
     })+) => {
-        /// A whole configuration: every value is valid, and no two contradict each other.
+        /// A complete configuration: every value is valid, and no two contradict each other.
         #[derive(Debug, Clone)]
         pub struct Configuration {
             $($(#[$doc])* pub $table: $Table,)+
@@ -59,7 +59,7 @@ macro_rules! keys {
         },)+)+];
 
         impl Configuration {
-            /// Reads every key, so that every mistake is found, and then puts them together.
+            /// Reads all keys before it gives up, so that every error is reported.
             pub(super) fn read(reader: &mut Reader) -> Option<Self> {
                 $(let $table = {
                     $(let $name = reader.read::<$type>(key(concat!(stringify!($table), ".", stringify!($name)))?);)+
@@ -114,12 +114,12 @@ keys! {
         support_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/support\"" },
             "Where people get help.";
     }
-    /// Where everything is kept.
+    /// Storage.
     storage: Storage {
         url: StorageUrl = Value("\"sqlite:companion.db\""),
             "`sqlite:PATH`, `postgres://…`, or `memory:`, which forgets everything when the program ends.";
     }
-    /// Who users are.
+    /// The identity provider.
     identity: Identity {
         provider: Provider = Value("\"discord\""),
             "The chat platform that signs users in.";
@@ -140,12 +140,12 @@ keys! {
         cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""),
             "Address of the platform's pictures.";
     }
-    /// Keys of our own.
+    /// The service's own keys.
     secrets: Secrets {
         key: Option<Keyring> = Made,
             "Base64 of 32 random bytes that sign sessions and seal platform tokens, or a list: the first is used, all are accepted.";
     }
-    /// How long sessions live.
+    /// Lifetimes of sessions.
     sessions: Sessions {
         lifetime: Span = Value("\"30d\""),
             "How long a session lives, used or not.";
@@ -154,14 +154,14 @@ keys! {
         per_user: NonZeroU32 = Value("10"),
             "How many sessions a user may have; the oldest goes.";
     }
-    /// How fresh the lists of guilds are.
+    /// Freshness of guild lists.
     guilds: Guilds {
         refresh_after: Span = Value("\"60s\""),
             "A list of guilds older than this is fetched again.";
         stale_for: Span = Value("\"24h\""),
             "A list of guilds that cannot be fetched again is served until it is this old.";
     }
-    /// What is kept in memory.
+    /// The cache.
     cache: Cache {
         memory: ByteSize = Value("\"256 MiB\""),
             "How much memory copies of sessions and guilds and rendered listings may take together.";
@@ -176,7 +176,7 @@ keys! {
         silent_after: Span = Value("\"90s\""),
             "A cluster that reports nothing for this long no longer counts.";
     }
-    /// What callers may ask of us.
+    /// Limits per client and in total.
     limits: Limits {
         refused_codes_per_minute: NonZeroU32 = Value("30"),
             "How many refused sign-in codes an address may send in a minute.";
@@ -187,7 +187,7 @@ keys! {
         connections_per_address: NonZeroUsize = Value("4000"),
             "How many of them one address may have.";
     }
-    /// What is logged, and how.
+    /// The log.
     log: Log {
         format: Option<LogFormat> =
             Without { words: "human on a terminal, otherwise json", example: "\"human\"" },
@@ -199,70 +199,70 @@ keys! {
     }
 }
 
-/// One key.
+/// A configuration key.
 #[derive(Debug)]
 pub struct Key {
-    /// The table it is in.
+    /// The table that contains it.
     pub table: &'static str,
     /// Its name in the table.
     pub name: &'static str,
-    /// Both, joined by a dot.
+    /// Table and name, joined by a dot.
     pub path: &'static str,
-    /// What it has when nobody sets it.
+    /// Its default.
     pub default: Fallback,
     /// Whether its value must never be shown.
     pub secret: bool,
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     pub about: &'static str,
-    /// What its values look like, as JSON Schema has it.
+    /// The JSON Schema of its values.
     pub schema: fn() -> serde_json::Value,
 }
 
-/// What a key has when nobody sets it.
+/// The default of a key.
 #[derive(Debug)]
 pub enum Fallback {
-    /// A value, as a file would have it.
+    /// A value, in TOML syntax.
     Value(&'static str),
-    /// No value; what happens then, and what a value could look like.
+    /// No value.
     Without {
-        /// What happens then.
+        /// The effect of having no value.
         words: &'static str,
-        /// What a value could look like in a file.
+        /// An example value, in TOML syntax.
         example: &'static str,
     },
-    /// An empty list or table; what one with something in it could look like in a file.
+    /// An empty list or table.
     Empty {
-        /// What a list or a table could look like in a file.
+        /// An example value, in TOML syntax.
         example: &'static str,
     },
-    /// A random key is made where that can be done. No example of one is written down: somebody would use it.
+    /// A random key is generated if possible. There is no example, because operators would copy it.
     Made,
 }
 
-/// What makes a key, as people do it.
+/// The instruction that replaces an example key.
 const HOW_TO_MAKE_ONE: &str = "\"the output of: openssl rand -base64 32\"";
 
-/// What all our variables begin with.
+/// Prefix of all our variables.
 pub(super) const PREFIX: &str = "COMPANION_";
-/// What parts the steps of a path in a variable's name.
+/// Separator of path segments in the name of a variable.
 pub(super) const STEP: &str = "__";
-/// What a variable's name ends in that names a file with a secret.
+/// Suffix of variables that name a file with a secret.
 pub(super) const FROM_FILE: &str = "_FILE";
 
 impl Key {
-    /// The environment variable that sets it.
+    /// Returns the environment variable that sets it.
     #[must_use]
     pub fn variable(&self) -> String {
         format!("{PREFIX}{}", self.path.to_ascii_uppercase().replace('.', STEP))
     }
 
-    /// The environment variable that names a file with its value.
+    /// Returns the environment variable that names a file with its value. `None` unless the key is secret.
     #[must_use]
     pub fn file_variable(&self) -> Option<String> {
         self.secret.then(|| self.variable() + FROM_FILE)
     }
 
-    /// A value as it could stand in a file.
+    /// Returns an example value in TOML syntax.
     #[must_use]
     pub const fn example(&self) -> &'static str {
         match self.default {
@@ -272,7 +272,7 @@ impl Key {
         }
     }
 
-    /// What it has when nobody sets it: a value as a file would have it, or what happens without one.
+    /// Returns the default in TOML syntax, or `Err` with the effect of having no value.
     pub const fn without_a_value(&self) -> Result<&'static str, &'static str> {
         match self.default {
             Fallback::Value(value) => Ok(value),
@@ -285,7 +285,7 @@ impl Key {
         }
     }
 
-    /// A value that would be accepted as it stands.
+    /// Returns a value that would be accepted.
     fn acceptable(&self) -> Cow<'static, str> {
         match self.default {
             Fallback::Made => {
@@ -297,12 +297,12 @@ impl Key {
         }
     }
 
-    /// What to write where the value came from.
+    /// Returns how to correct the value at its source.
     pub(super) fn advice(&self, source: &Source) -> String {
         self.advice_like(source, &self.acceptable())
     }
 
-    /// The same, with an example that is closer to what was meant, as a file would have it.
+    /// Like [`Self::advice`], but with the given example in TOML syntax.
     pub(super) fn advice_like(&self, source: &Source, example: &str) -> String {
         match source {
             Source::SecretFile(_, path) => format!("put the value alone into {}", path.display()),
@@ -318,7 +318,7 @@ impl Key {
     }
 }
 
-/// A value as a shell takes it.
+/// Quotes a value for a shell.
 fn in_shell(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@+=".contains(c);
     if value.chars().all(plain) { value.to_owned() } else { format!("'{value}'") }
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
     use crate::configuration::tests::Given;
 
-    /// Every key with its default as `config show` has it.
+    /// Every key with its default, as `config show` prints it.
     const DEFAULTS: &[(&str, &str)] = &[
         ("http.listen", "\"127.0.0.1:8080\""),
         ("http.allowed_origins", "[]"),
@@ -399,7 +399,7 @@ mod tests {
             };
             let given = Given::file(&format!("[{}]\n{} = {value}", key.table, key.name));
             let (source, shown) = given.effective(key.path);
-            // A minute is shown as a minute, whatever it was called.
+            // Durations are shown in the largest unit.
             let expected = if value == "\"60s\"" { "\"1m\"" } else { value };
             let expected = if value == "\"24h\"" { "\"1d\"" } else { expected };
             assert_eq!(shown, expected, "{}", key.path);
@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    /// The value that an advice shows, as a file has it.
+    /// Returns the TOML value in a suggested fix.
     fn advised(fix: &str) -> &str {
         let (_, value) = fix.split_once(" = ").unwrap();
         value.rsplit_once(" in [").unwrap().0

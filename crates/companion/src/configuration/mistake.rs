@@ -1,13 +1,13 @@
-//! Configuration errors, each with its key, its place and a fix; and which known name an unknown one means.
+//! Configuration errors, each with its key, source and fix, and suggestions for unknown names.
 
 use super::keys::{KEYS, Key};
 use companion_domain::model::Invalid;
 use std::{fmt, path::PathBuf};
 
-/// Where a value came from. The order is the order of the layers: a later one wins.
+/// The source of a value. The order is that of the layers: a later one wins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// Built in.
+    /// The built-in default.
     Default,
     /// The whole configuration file.
     File(PathBuf),
@@ -15,9 +15,9 @@ pub enum Source {
     Line(PathBuf, usize),
     /// An environment variable.
     Variable(String),
-    /// A file that an environment variable names.
+    /// A file named by an environment variable.
     SecretFile(String, PathBuf),
-    /// Several values that do not fit together.
+    /// Several values that contradict each other.
     Together,
 }
 
@@ -34,24 +34,24 @@ impl fmt::Display for Source {
     }
 }
 
-/// One thing that is wrong. It never repeats the value, which may be a secret.
+/// One configuration error. It never repeats the value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// Where it was found.
     pub source: Source,
-    /// The key, or what stands where a key should.
+    /// The key, or the text in place of a key.
     pub key: String,
     /// What is wrong.
     pub problem: String,
-    /// What to do about it.
+    /// How to correct it.
     pub fix: String,
 }
 
-/// What stands where a key should, where the configuration file as a whole is meant.
+/// The text in place of a key if the whole configuration file is meant.
 pub(super) const FILE: &str = "the configuration file";
 
 impl Mistake {
-    /// Whether it may be none once these are put right: a value that was not understood counts as one that is missing.
+    /// Whether it may disappear once these errors are corrected: an invalid value counts as a missing one.
     pub(super) fn follows_from(&self, mistakes: &[Self]) -> bool {
         let explains = |mistake: &Self| mistake.key == self.key || mistake.key == FILE;
         self.source == Source::Together && mistakes.iter().any(explains)
@@ -66,18 +66,18 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// Everything that is wrong with a configuration.
+/// All errors of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// These mistakes, in the order of the layers.
+    /// Sorts the errors in the order of the layers.
     pub(super) fn new(mut mistakes: Vec<Mistake>) -> Self {
         mistakes.sort_by(|a, b| a.source.cmp(&b.source));
         Self(mistakes)
     }
 
-    /// Each of them.
+    /// Returns the errors.
     #[must_use]
     pub fn as_slice(&self) -> &[Mistake] {
         &self.0
@@ -94,17 +94,17 @@ impl fmt::Display for Mistakes {
     }
 }
 
-/// Why a value was refused: a phrase that follows the key's name. It never repeats a secret.
+/// The reason why a value is invalid, as a phrase that follows the key's name. It never repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(String);
 
 impl Refusal {
-    /// A refusal in these words, for instance `must be text`.
+    /// Creates an error from a phrase such as `must be text`.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
     }
 
-    /// The value must be this.
+    /// Creates an error with the phrase "must be …".
     #[must_use]
     pub fn must_be(what: impl fmt::Display) -> Self {
         Self(format!("must be {what}"))
@@ -123,7 +123,7 @@ impl From<Invalid> for Refusal {
     }
 }
 
-/// What other programs call a key, and what it is called here.
+/// Names that other programs use, and the names of the corresponding keys here.
 const OTHER_NAMES: [(&str, &str); 8] = [
     ("addr", "listen"),
     ("address", "listen"),
@@ -135,7 +135,7 @@ const OTHER_NAMES: [(&str, &str); 8] = [
     ("path", "url"),
 ];
 
-/// The key that is meant by this path. Returns `None` if none is like it.
+/// Returns the key that this path probably means, or `None` if none is similar.
 pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
     let named = |path: &str| KEYS.iter().find(|key| key.path == path);
     called_otherwise(path)
@@ -144,47 +144,47 @@ pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
         .or_else(|| named(alike(path, KEYS.iter().map(|key| key.path))?))
 }
 
-/// The same path with our own name for its last step.
+/// Replaces a foreign name in the last segment by ours.
 fn called_otherwise(path: &str) -> Option<String> {
     let (table, name) = path.rsplit_once('.')?;
     let (_, ours) = OTHER_NAMES.iter().find(|(other, _)| *other == name)?;
     Some(format!("{table}.{ours}"))
 }
 
-/// The table whose name is most like this one. Returns `None` if none is like it.
+/// Returns the table with the most similar name, or `None` if none is similar.
 pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
     alike(name, KEYS.iter().map(|key| key.table))
 }
 
-/// What to do about a path that is like no key: the keys of its table, or else the tables.
+/// Lists the keys of the path's table, or all tables if it is unknown.
 pub(super) fn known_names(path: &str) -> String {
     let (table, _) = path.split_once('.').unwrap_or((path, ""));
     let names: Vec<_> = KEYS.iter().filter(|key| key.table == table).map(|key| key.name).collect();
     if names.is_empty() { known_tables() } else { format!("[{table}] has {}", names.join(", ")) }
 }
 
-/// What to do about a table that is like none.
+/// Lists all tables.
 pub(super) fn known_tables() -> String {
     let mut tables: Vec<_> = KEYS.iter().map(|key| key.table).collect();
     tables.dedup();
     format!("the tables are {}; `companion config sample` shows their keys", tables.join(", "))
 }
 
-/// Names that are less alike than this have nothing to do with each other.
+/// Smallest similarity at which a name is suggested.
 const ENOUGH: f64 = 0.6;
 
-/// Which of these names is most like this one.
+/// Returns the most similar of the known names.
 pub(super) fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
     known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
 }
 
-/// Like [`most_alike`], but `None` if none of the names is like it.
+/// Like [`most_alike`], but `None` if no name is similar enough.
 pub(super) fn alike(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     Some(most_alike(name, known)).filter(|found| likeness(name, found) >= ENOUGH)
 }
 
-/// How alike two paths are. In the same table only the last step counts; a right last step in the wrong table counts a little
-/// less. A name that goes on, or stops early, is like the other.
+/// Returns the similarity of two paths, from 0 to 1. Within a table only the last segment counts; the right last
+/// segment in another table counts a little less. A prefix of a name is similar to it.
 fn likeness(one: &str, other: &str) -> f64 {
     let ((one_table, one_name), (other_table, other_name)) = (parts(one), parts(other));
     let begins_alike = one_name.starts_with(other_name) || other_name.starts_with(one_name);
@@ -196,7 +196,7 @@ fn likeness(one: &str, other: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(one, other).max(0.9 * name)
 }
 
-/// The table and the last step of a path.
+/// Splits a path into its table and its last segment.
 fn parts(path: &str) -> (&str, &str) {
     path.rsplit_once('.').unwrap_or(("", path))
 }

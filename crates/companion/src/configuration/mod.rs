@@ -1,7 +1,7 @@
 //! The configuration: built-in defaults, then a file, then the environment.
 //!
-//! [`KEYS`] is the one table of all keys. [`load`] reads the layers and either gives a whole [`Configuration`] or every
-//! mistake at once, each with its key, its place, what is wrong and what to do.
+//! [`KEYS`] is the only table of all keys. [`load`] reads the layers and returns either a complete [`Configuration`] or
+//! all errors at once, each with its key, source, problem and fix.
 
 mod addresses;
 mod agreement;
@@ -37,17 +37,17 @@ pub(crate) use self::{agreement::missing_key, files::open_regular};
 use raw::Reader;
 use std::{fmt, path::PathBuf};
 
-/// Where the layers are.
+/// The sources of the layers.
 #[derive(Clone)]
 pub struct Layers {
-    /// Read first, over the defaults.
+    /// Overrides the defaults.
     pub file: ConfigurationFile,
-    /// Read last, so that it overrides the file.
+    /// Overrides the file.
     pub environment: Variables,
 }
 
 impl fmt::Debug for Layers {
-    /// The names of variables only: among their values are secrets.
+    /// Prints only the names of variables, because values may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
         f.debug_struct("Layers").field("file", &self.file).field("environment", &names).finish()
@@ -55,7 +55,8 @@ impl fmt::Debug for Layers {
 }
 
 impl Layers {
-    /// The layers of this process: the named file, or the usual one where it exists, and the process's environment.
+    /// Returns the layers of this process: the named file, or the default one if it exists, and the process
+    /// environment.
     #[must_use]
     pub fn of_process(named: Option<PathBuf>) -> Self {
         Self {
@@ -65,13 +66,13 @@ impl Layers {
         }
     }
 
-    /// No layer but the built-in defaults.
+    /// Returns only the built-in defaults.
     #[must_use]
     pub const fn none() -> Self {
         Self { file: ConfigurationFile::None, environment: Vec::new() }
     }
 
-    /// The same layers with one more variable, for those who start a service in their own process.
+    /// Adds a variable, for programs that start a service in their own process.
     #[must_use]
     pub fn with(mut self, variable: &str, value: &str) -> Self {
         self.environment.push((variable.into(), value.into()));
@@ -79,31 +80,31 @@ impl Layers {
     }
 }
 
-/// A configuration, and where each of its values came from.
+/// A configuration, and the source of each value.
 #[derive(Debug)]
 pub struct Loaded {
     /// Every key with its effective value.
     pub configuration: Configuration,
-    /// Every key with its value in a form that may be shown.
+    /// Every key with its value in printable form.
     pub effective: Vec<Effective>,
-    /// Variables that look like ours and are not.
+    /// Ignored variables whose names nearly match ours.
     pub unread: Vec<UnreadVariable>,
-    /// What is accepted, and hardly meant so.
+    /// Accepted settings that are probably mistakes.
     pub warnings: Vec<Mistake>,
 }
 
-/// Reads the layers, for those who need a part of them.
+/// Loads the configuration for commands that need only a part of it.
 pub fn load(layers: &Layers) -> Result<Loaded, Mistakes> {
     read(layers, |_| Vec::new())
 }
 
-/// Reads the layers, and refuses what could not be served.
+/// Loads the configuration for `serve`, and fails if it could not be served.
 pub fn load_for_serving(layers: &Layers) -> Result<Loaded, Mistakes> {
     read(layers, agreement::check_serving)
 }
 
-/// Reads the layers as far as they can be followed, for those who look at what is wrong: where a value is wrong, its default
-/// stands in, and the mistakes are everything that keeps `serve` from accepting it.
+/// Loads as much as possible for diagnosis. Invalid values are replaced by their defaults; the second element lists
+/// everything that `serve` would refuse.
 pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<Mistake>), Mistakes> {
     gather(layers, agreement::check_serving)
 }
@@ -142,7 +143,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// A folder with a configuration file and an environment beside it.
+    /// A temporary folder with a configuration file, and an environment.
     pub(super) struct Given {
         folder: TempDir,
         pub(super) layers: Layers,
@@ -189,7 +190,7 @@ mod tests {
             mistakes[0].clone()
         }
 
-        /// Where the value of a key came from, and how it is shown.
+        /// Returns the source of a key's value, and the value in printable form.
         pub(super) fn effective(&self, path: &str) -> (Source, String) {
             let effective = self.loaded().effective;
             let found = effective.into_iter().find(|effective| effective.key.path == path).unwrap();

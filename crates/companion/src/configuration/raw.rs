@@ -1,4 +1,4 @@
-//! Values as they were given, before their key says what they must be, and how keys are read out of them.
+//! Untyped values of the layers, and the reader that converts them to the types of their keys.
 
 use super::{
     keys::Key,
@@ -8,27 +8,27 @@ use super::{
 use std::{borrow::Cow, collections::HashMap};
 use toml::de::{DeTable, DeValue};
 
-/// A value as it was given. It may be a secret, so it cannot be printed.
+/// An untyped value. It may be a secret, so it does not implement `Debug`.
 #[derive(Clone)]
 pub enum Raw {
-    /// The value of an environment variable: only its key knows whether it is text, a number or a list.
+    /// The value of an environment variable. Its key decides whether it is text, a number or a list.
     Word(String),
     /// Text.
     Text(String),
     /// A whole number.
     Integer(i64),
-    /// True or false.
+    /// A boolean.
     Boolean(bool),
     /// A list.
     List(Vec<Raw>),
     /// A table.
     Table(Vec<(String, Raw)>),
-    /// Something that no key takes, such as a date.
+    /// A value that no key accepts, such as a date.
     Foreign,
 }
 
 impl Raw {
-    /// Reads one value in the inline form of TOML.
+    /// Parses an inline TOML value.
     pub(super) fn from_toml(text: &str) -> Option<Self> {
         DeValue::parse(text).ok().map(|value| Self::from(value.get_ref()))
     }
@@ -37,12 +37,12 @@ impl Raw {
         serde_json::from_str::<serde_json::Value>(text).ok().map(Self::from)
     }
 
-    /// A list or a table in an environment variable: inline TOML, or JSON.
+    /// Parses a list or table of an environment variable: inline TOML, or JSON.
     fn unfold(word: &str) -> Option<Self> {
         Self::from_toml(word).or_else(|| Self::from_json(word))
     }
 
-    /// The value as text. A number in a file is not text; in the environment everything is.
+    /// Returns the value as text. Fails for numbers in a file; every environment variable is text.
     pub fn text(&self) -> Result<&str, Refusal> {
         match self {
             Self::Word(text) | Self::Text(text) => Ok(text),
@@ -53,7 +53,7 @@ impl Raw {
         }
     }
 
-    /// The value as a whole number.
+    /// Returns the value as a whole number.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(*number),
@@ -62,7 +62,7 @@ impl Raw {
         }
     }
 
-    /// The value as true or false.
+    /// Returns the value as a boolean.
     pub fn boolean(&self) -> Option<bool> {
         match self {
             Self::Boolean(value) => Some(*value),
@@ -71,7 +71,7 @@ impl Raw {
         }
     }
 
-    /// The value as a list.
+    /// Returns the value as a list.
     pub fn list(&self) -> Option<Cow<'_, [Self]>> {
         match self {
             Self::List(items) => Some(Cow::Borrowed(items)),
@@ -83,7 +83,7 @@ impl Raw {
         }
     }
 
-    /// The value as a table, in no particular order.
+    /// Returns the value as a table, in no particular order.
     pub fn table(&self) -> Option<Cow<'_, [(String, Self)]>> {
         match self {
             Self::Table(entries) => Some(Cow::Borrowed(entries)),
@@ -138,7 +138,7 @@ impl From<serde_json::Value> for Raw {
     }
 }
 
-/// What the layers gave, key by key.
+/// The values of all layers by key.
 #[derive(Default)]
 pub(super) struct Reader {
     given: HashMap<&'static str, Vec<(Source, Raw)>>,
@@ -146,25 +146,24 @@ pub(super) struct Reader {
     pub(super) effective: Vec<Effective>,
 }
 
-/// The value that counts of one key, in a form that may be shown, and where it came from.
+/// The effective value of a key in printable form, and its source.
 #[derive(Debug)]
 pub struct Effective {
-    /// Which key the value is for.
+    /// The key.
     pub key: &'static Key,
-    /// The value; of a secret, that it is there.
+    /// The value, or a placeholder for a secret.
     pub value: String,
-    /// Where it came from.
+    /// The source of the value.
     pub source: Source,
 }
 
 impl Reader {
-    /// Takes a value of a key. Of several, the last one counts.
+    /// Adds a value of a key. The last one wins.
     pub(super) fn give(&mut self, key: &'static Key, source: Source, raw: Raw) {
         self.given.entry(key.path).or_default().push((source, raw));
     }
 
-    /// Reads a key. Every value that was given is checked, also one that another layer overrides: it would surprise
-    /// whoever takes the other layer away.
+    /// Reads a key. Overridden values are checked too, because they take effect once the overriding layer is removed.
     pub(super) fn read<T: Setting>(&mut self, key: &'static Key) -> Option<T> {
         let (mut value, mut shown, mut origin) = match key.without_a_value() {
             Ok(literal) => {

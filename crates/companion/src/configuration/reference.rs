@@ -1,10 +1,10 @@
-//! The keys described: a Markdown table, a sample file, and a JSON Schema.
+//! Descriptions of the keys: a Markdown table, a sample file, and a JSON Schema.
 
 use super::keys::{Fallback, KEYS, Key};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// Every key as a row of a Markdown table.
+/// Returns a Markdown table with a row per key.
 #[must_use]
 pub fn reference() -> String {
     let mut text = "| key | default | what it is for |\n|---|---|---|\n".to_owned();
@@ -24,7 +24,7 @@ const HEAD: &str = "\
 # The environment wins over this file: http.listen is also COMPANION_HTTP__LISTEN.
 ";
 
-/// A file with every key, its meaning and its default, all of it commented out.
+/// Returns a configuration file with every key, its purpose and its default, all commented out.
 #[must_use]
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
@@ -54,7 +54,7 @@ pub fn sample() -> String {
     text
 }
 
-/// A schema of draft 2020-12 that accepts every file that the program accepts, and knows every key.
+/// Returns a JSON Schema (draft 2020-12) that accepts every file that the program accepts, and contains every key.
 #[must_use]
 pub fn schema() -> Value {
     let mut tables = Map::new();
@@ -72,7 +72,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// A table with these keys and no others.
+/// Returns the schema of a table with only these keys.
 fn closed(properties: &Map<String, Value>) -> Value {
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
@@ -94,7 +94,7 @@ fn described(key: &Key) -> Value {
     schema
 }
 
-/// A value of a file as JSON has it.
+/// Converts a TOML value to JSON.
 fn value(literal: &str) -> Option<Value> {
     let mut table: toml::Table = toml::from_str(&format!("value = {literal}")).ok()?;
     serde_json::to_value(table.remove("value")?).ok()
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_examples_of_keys_are_valid() {
-        // The example of a key that is made tells how to make one: a real one would be used by someone.
+        // The example of a generated key is an instruction, because operators would copy a real one.
         for key in KEYS.iter().filter(|key| !matches!(key.default, Fallback::Made)) {
             let given = Given::file(&format!("[{}]\n{} = {}", key.table, key.name, key.example()));
             assert_eq!(given.mistakes(), [], "{}", key.path);

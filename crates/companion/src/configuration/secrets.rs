@@ -1,4 +1,4 @@
-//! Secrets: one, several of them, and keys for a part of the management API by name.
+//! Secrets: single ones, lists, and named keys for scopes of the management API.
 
 use super::{
     files::open_regular,
@@ -12,7 +12,7 @@ use companion_management::Scope;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, io, path::PathBuf};
 
-/// What is shown in place of a secret.
+/// Printed in place of a secret.
 const SET: &str = "(set)";
 
 impl Setting for Secret {
@@ -20,7 +20,7 @@ impl Setting for Secret {
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         let text = raw.text()?;
-        // The platform chooses its secrets, so any character may be in one; a control character is a slip.
+        // The platform chooses its secrets, so any printable character is allowed; a control character is a mistake.
         if text.is_empty() || text.chars().any(char::is_control) {
             return Err(Refusal::must_be("text on one line"));
         }
@@ -52,25 +52,25 @@ impl Setting for SecretKey {
     }
 }
 
-/// A secret, or a list with at least one.
+/// A secret, or a non-empty list of secrets.
 #[derive(Debug, Clone)]
 pub struct OneOrMore<T> {
-    /// The one that is used where one must be chosen.
+    /// The one that is used for signing and sealing.
     pub first: T,
-    /// Those that are accepted besides, such as keys that are being replaced.
+    /// Also accepted, such as keys that are being replaced.
     pub others: Vec<T>,
 }
 
-/// A key that opens the management API. It travels in a header, so it is printable and has no spaces; and it is too long to
-/// be guessed.
+/// A key of the management API. It is sent in a header, so it is printable without spaces. Its minimum length makes it
+/// hard to guess.
 #[derive(Debug, Clone)]
 pub struct ManagementKey(pub Secret);
 
 impl ManagementKey {
-    /// The shortest that is accepted, in characters.
+    /// Minimum length, in characters.
     const SHORTEST: usize = 16;
 
-    /// This text as a key.
+    /// Parses a key.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         if text.len() >= Self::SHORTEST && text.bytes().all(|b| b.is_ascii_graphic()) {
             return Ok(Self(Secret::new(text.to_owned())));
@@ -98,17 +98,17 @@ impl Setting for ManagementKey {
     }
 }
 
-/// The keys that open the management API.
+/// The keys with full access to the management API.
 pub type ManagementKeys = OneOrMore<ManagementKey>;
 
-/// The keys that sign and seal: the first does, all of them verify and open.
+/// The keys that sign and seal. The first does; all of them verify and open.
 pub type Keyring = OneOrMore<SecretKey>;
 
 impl<T: Setting> Setting for OneOrMore<T> {
     const SECRET: bool = true;
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
-        // A bracket begins no base64 and no sensible key, so in the environment it begins a list.
+        // Neither base64 nor a reasonable key starts with a bracket, so in the environment it starts a list.
         let is_list = match raw {
             Raw::List(_) => true,
             Raw::Word(word) => word.trim_start().starts_with('['),
@@ -139,7 +139,7 @@ impl<T: Setting> Setting for OneOrMore<T> {
 pub struct ScopedKeys(pub Vec<ScopedKey>);
 
 impl ScopedKeys {
-    /// Those that are in files.
+    /// Returns the entries whose key is in a file.
     #[must_use]
     pub fn in_files(&self) -> Vec<ScopedKey> {
         let in_file = |key: &&ScopedKey| matches!(key.source, KeySource::File(_));
@@ -147,18 +147,18 @@ impl ScopedKeys {
     }
 }
 
-/// One of them.
+/// A named key with scopes.
 #[derive(Debug, Clone)]
 pub struct ScopedKey {
-    /// What the audit trail calls it.
+    /// Its name in the audit log.
     pub name: KeyName,
-    /// The key, or where it is.
+    /// The key, or the file that holds it.
     pub source: KeySource,
-    /// What it is for; at least one.
+    /// Its scopes; at least one.
     pub scopes: BTreeSet<Scope>,
 }
 
-/// Where a key is.
+/// The location of a key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     /// In the configuration itself.
@@ -170,11 +170,11 @@ pub enum KeySource {
 const KEY: &str = "key";
 const KEY_FILE: &str = "key_file";
 const SCOPES: &str = "scopes";
-/// Longer than any key, and far shorter than a file that was named by mistake.
+/// Longer than any key, and much shorter than most files named by mistake.
 const LONGEST_FILE: u64 = 64 * 1024;
 
 impl KeySource {
-    /// The key as it is now.
+    /// Returns the current key.
     pub fn read(&self) -> Result<ManagementKey, Refusal> {
         let path = match self {
             Self::Written(key) => return Ok(key.clone()),

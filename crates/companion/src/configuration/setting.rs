@@ -1,4 +1,4 @@
-//! What a type has to offer to be the type of a key, and the types that are plain values: numbers, sizes, text and choices.
+//! The trait of types that a key can have, and its plain implementations: numbers, sizes, text and choices.
 
 use super::{mistake::Refusal, raw::Raw};
 use companion_domain::model::{Name, Span, WebUrl};
@@ -12,29 +12,29 @@ use std::{
 
 /// The type of a key.
 pub trait Setting: Sized {
-    /// Whether the value must never be shown. Such a value can also come from a file that a variable names.
+    /// Whether the value must never be shown. Such a value can also be read from a file that a variable names.
     const SECRET: bool = false;
 
-    /// Reads a value.
+    /// Parses a value.
     fn read(raw: &Raw) -> Result<Self, Refusal>;
 
-    /// The value as it would be written in a file; of a secret, that it is there.
+    /// Returns the value in TOML syntax, or a placeholder for a secret.
     fn show(&self) -> String;
 
-    /// What values look like in a file, as JSON Schema has it. It may accept more than [`read`](Self::read) does, and never
-    /// less. A type that says nothing accepts everything.
+    /// Returns the JSON Schema of values in a file. It may accept more than [`read`](Self::read) does, but never less.
+    /// The default accepts everything.
     #[must_use]
     fn schema() -> Value {
         json!({})
     }
 
-    /// What a key without a value has, for types that can be absent.
+    /// Returns the value of an unset key, or `None` for types that cannot be absent.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Text as a file would have it.
+/// Quotes text in TOML syntax.
 pub(super) fn quoted(text: &impl fmt::Display) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
@@ -123,12 +123,12 @@ impl Setting for NonZeroUsize {
     }
 }
 
-/// Text that looks like this.
+/// Returns the schema of text that matches a pattern.
 pub(super) fn text_like(pattern: &str) -> Value {
     json!({"type": "string", "pattern": pattern})
 }
 
-/// Domain types that know how to read and write themselves as text, which looks like this.
+/// Implements [`Setting`] for domain types that parse from and display as text of the given pattern.
 macro_rules! text_settings {
     ($($type:ty = $pattern:literal),+) => {$(
         impl Setting for $type {
@@ -149,16 +149,16 @@ macro_rules! text_settings {
 
 text_settings!(Name = ".", Span = "^[0-9]+(ms|s|m|h|d)$", WebUrl = "^[hH][tT][tT][pP][sS]?://.");
 
-/// An amount of bytes, as a number or in words: `65536`, `64 KiB`, `1 MiB`.
+/// A number of bytes, with or without a unit: `65536`, `64 KiB`, `1 MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(usize);
 
 const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
-/// What is kept in memory at once must fit there.
+/// Upper bound, so that a buffer of this size fits into memory.
 const LARGEST_SIZE: u64 = 1 << 30;
 
 impl ByteSize {
-    /// How many bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub const fn bytes(self) -> usize {
         self.0
@@ -184,7 +184,7 @@ impl FromStr for ByteSize {
 }
 
 impl fmt::Display for ByteSize {
-    /// In the largest unit that needs no fraction.
+    /// Writes the value in the largest unit that needs no fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0 as u64;
         let (unit, length) =
@@ -210,12 +210,12 @@ impl Setting for ByteSize {
     }
 }
 
-/// A client id: printable text. Many look like numbers; none is one.
+/// A client id: printable text, even if it looks like a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientId(String);
 
 impl ClientId {
-    /// The id as the platform gave it out.
+    /// Returns the id as the platform issued it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -241,10 +241,10 @@ impl Setting for ClientId {
     }
 }
 
-/// The longest name that headings have room for, in characters.
+/// Maximum length of a display name, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// A name that headings and titles show: short, on one line, and not only spaces.
+/// A name shown in headings and titles: short, on one line, and not blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisplayName(pub Name);
 
@@ -267,7 +267,7 @@ impl Setting for DisplayName {
     }
 }
 
-/// The path of a file; a relative one begins in the working folder.
+/// The path of a file, relative to the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePath(pub PathBuf);
 
@@ -323,25 +323,25 @@ choice!(
 );
 
 choice!(
-    /// How the log is written.
+    /// The format of the log.
     LogFormat {
         /// Lines for people.
         Human = "human",
-        /// A JSON object a line, for programs.
+        /// One JSON object per line.
         Json = "json",
     }
 );
 
 choice!(
-    /// The least important events that are logged.
+    /// The least severe level that is logged.
     LogLevel {
         /// Failures.
         Error = "error",
-        /// What may become one.
+        /// Conditions that may lead to failures.
         Warn = "warn",
-        /// What an operator wants to know.
+        /// Events that concern the operator.
         Info = "info",
-        /// What a developer wants to know.
+        /// Events that concern developers.
         Debug = "debug",
         /// Everything.
         Trace = "trace",

@@ -1,4 +1,4 @@
-//! Where everything is kept.
+//! The storage URL.
 
 use super::{
     mistake::Refusal,
@@ -9,14 +9,14 @@ use companion_domain::model::Secret;
 use serde_json::Value;
 use std::{path::PathBuf, str::FromStr};
 
-/// A storage URL. The one of PostgreSQL holds a password, so all of it is treated as a secret.
+/// A storage URL. A PostgreSQL URL contains a password, so every storage URL is treated as a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageUrl {
     /// A SQLite file.
     Sqlite(PathBuf),
     /// A PostgreSQL database.
     Postgres(Secret),
-    /// Memory, which forgets everything when the program ends.
+    /// In memory; all data is lost when the program exits.
     Memory,
 }
 
@@ -47,7 +47,7 @@ fn sqlite(path: &str) -> Result<StorageUrl, Refusal> {
     match path {
         "" => Err(Refusal::new("lacks the path behind sqlite:")),
         ":memory:" => Err(Refusal::new("names a database in memory; that is memory: here")),
-        // Two slashes would make a host of the first step of the path; better to ask than to guess.
+        // After two slashes the first path segment would be a host. Refuse instead of guessing.
         _ if path.starts_with("//") => {
             Err(Refusal::new("has slashes that belong to no path; it is sqlite:PATH"))
         }
@@ -55,7 +55,7 @@ fn sqlite(path: &str) -> Result<StorageUrl, Refusal> {
     }
 }
 
-/// Names the scheme, unless what stands there is none and could be a slip with a password.
+/// Names the scheme only if it looks like one; otherwise it could be part of a password.
 fn unknown_scheme(scheme: &str) -> Refusal {
     let is_scheme = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+');
     let named = if is_scheme { format!(" `{scheme}:`") } else { String::new() };
