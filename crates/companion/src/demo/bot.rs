@@ -1,4 +1,4 @@
-//! A bot that keeps reporting.
+//! A simulated bot that reports periodically.
 
 use super::{ManagementClient, RequestError};
 use companion_domain::{
@@ -8,19 +8,19 @@ use companion_domain::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// How long the bot claims to have been up when the demo begins.
+/// Uptime that the bot reports when the demo begins.
 const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
-/// Name, megabytes, and shards of each cluster.
+/// Name, memory in megabytes, and shards of each cluster.
 const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
     [("north", 412.5, [0, 1]), ("east", 398.25, [2, 3]), ("west", 455.75, [4, 5])];
-/// One after the other, the clusters fall silent and come back: every so many reports …
+/// The clusters fall silent in turn: number of reports per turn.
 const ROUND: usize = 36;
-/// … the next of them is left out for these.
+/// Reports of a turn in which the cluster is silent.
 const SILENT: std::ops::Range<usize> = 12..21;
-/// The shard that is unwell: slow, and its last heartbeat is long ago.
+/// The unhealthy shard: high latency, and an old heartbeat.
 const UNWELL: u32 = 4;
 
-/// Reports as a bot would: a heartbeat of each cluster, again and again.
+/// Sends heartbeats of every cluster periodically, as a bot does.
 pub struct SimulatedBot {
     api: ManagementClient,
     clock: Arc<dyn Clock>,
@@ -29,14 +29,14 @@ pub struct SimulatedBot {
 }
 
 impl SimulatedBot {
-    /// A bot that has been up for a while and reports to this API.
+    /// Creates a bot that reports to this API and claims to have been up for a while.
     #[must_use]
     pub fn new(api: ManagementClient, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let started_at = clock.now().before(UP_BEFORE);
         Self { api, clock, entropy, started_at }
     }
 
-    /// Reports at this interval, and never returns.
+    /// Reports at this interval. Never returns.
     pub async fn keep_reporting(self, every: Duration) {
         for number in 1_usize.. {
             tokio::time::sleep(every).await;
@@ -46,7 +46,7 @@ impl SimulatedBot {
         }
     }
 
-    /// Reports once, for every cluster.
+    /// Reports once for every cluster.
     pub async fn report(&self) -> Result<(), RequestError> {
         self.report_all_but(None).await
     }
@@ -84,7 +84,7 @@ impl SimulatedBot {
         })
     }
 
-    /// A number below `limit`, so that no two reports look alike.
+    /// Returns a random number below `limit`, so that reports differ.
     fn chance(&self, limit: u8) -> u8 {
         let mut byte = [0];
         self.entropy.fill(&mut byte);
@@ -92,7 +92,7 @@ impl SimulatedBot {
     }
 }
 
-/// The cluster that says nothing at this report.
+/// Returns the cluster that is silent in this report, if any.
 fn silent_at(number: usize) -> Option<&'static str> {
     let next = CLUSTERS.iter().cycle().nth(number / ROUND).map(|(name, ..)| *name);
     next.filter(|_| SILENT.contains(&(number % ROUND)))

@@ -1,11 +1,11 @@
-//! The guilds that have the bot.
+//! The sample guilds that have the bot.
 
 use super::snowflake;
 use companion_domain::model::{
     Guild, GuildId, Invalid, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId, WebUrl,
 };
 
-/// A platform role that every sample guild has and binds to one of the bot's rights.
+/// A platform role that every sample guild has and binds to a role key of the bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleRole {
     /// Bound to `ADMIN`.
@@ -27,17 +27,17 @@ impl SampleRole {
         }
     }
 
-    /// The role itself.
+    /// Returns the set that contains only this role.
     pub(super) fn set(self) -> Result<RoleSet, Invalid> {
         RoleSet::new(vec![RoleId::new(snowflake(900 + self as u64))?])
     }
 }
 
-/// What differs between sample guilds.
+/// The fields that differ between sample guilds.
 struct GuildTemplate {
     name: &'static str,
     members: u64,
-    /// The owner, as the number of a person.
+    /// The owner, as the index of a sample user.
     owner: u64,
     setup: bool,
     linked: bool,
@@ -53,7 +53,7 @@ const fn template(
     GuildTemplate { name, members, owner, setup, linked, has_icon }
 }
 
-/// Which of them are set up, linked to a game server, and have an icon of their own.
+/// The booleans: set up, linked to a game server, has an icon.
 const GUILDS: [GuildTemplate; 9] = [
     template("Harbour City Roleplay", 18_240, 1, [true, true, true]),
     template("Copper Ridge County", 2_315, 1, [true, false, false]),
@@ -66,30 +66,30 @@ const GUILDS: [GuildTemplate; 9] = [
     template("Wandering Circus", 664, 4, [true, false, true]),
 ];
 
-/// The guild that the bot joins and leaves again and again. In the beginning it is not there.
+/// Index of the guild that the bot joins and leaves repeatedly. Initially it is absent.
 pub(super) const COMES_AND_GOES: usize = 8;
-/// The guild whose set-up is done and undone.
+/// Index of the guild that is set up and reset repeatedly.
 pub(super) const SETS_UP: usize = 1;
-/// The guild in which the sample moderator is promoted and demoted.
+/// Index of the guild in which the sample moderator is promoted and demoted.
 pub(super) const PROMOTES: usize = 7;
 
-/// The id of the sample guild at this index.
+/// Returns the id of the sample guild at this index.
 pub(super) fn guild_id(index: usize) -> Result<GuildId, Invalid> {
     GuildId::new(snowflake(100 + index as u64))
 }
 
-/// The name of the sample guild at this index.
+/// Returns the name of the sample guild at this index.
 pub(super) fn guild_name(index: usize) -> &'static str {
     GUILDS.get(index).map_or("", |template| template.name)
 }
 
-/// The hash of the icon of the sample guild at this index, where it has one.
+/// Returns the icon hash of the sample guild at this index, or `None` if it has no icon.
 pub(super) fn icon_hash(index: usize) -> Option<String> {
     let has_icon = GUILDS.get(index).is_some_and(|template| template.has_icon);
     has_icon.then(|| format!("{:032x}", u128::from(snowflake(200 + index as u64))))
 }
 
-/// Every sample guild, as the bot reports it.
+/// Returns every sample guild as the bot reports it.
 pub(super) fn guilds(cdn: &WebUrl) -> Result<Vec<Guild>, Invalid> {
     GUILDS.iter().enumerate().map(|(index, template)| guild(index, template, cdn)).collect()
 }

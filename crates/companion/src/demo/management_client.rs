@@ -1,4 +1,4 @@
-//! A client of the management API, as small as a bot's could be.
+//! A minimal client of the management API.
 
 use companion_domain::model::Secret;
 use std::{io, net::SocketAddr, time::Duration};
@@ -8,23 +8,23 @@ use tokio::{
     time::timeout,
 };
 
-/// How long one request may take.
+/// Timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// An answer to a change is far smaller.
+/// Maximum length of a response, in bytes. Responses to changes are much smaller.
 const LARGEST_ANSWER: u64 = 64 * 1024;
 
-/// Why a request did not do what it was meant to.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// It did not get through.
+    /// The connection failed or timed out.
     #[error("the management API cannot be reached: {0}")]
     Io(#[from] io::Error),
-    /// It got through, and was refused.
+    /// The API responded with an error.
     #[error("the management API answered: {0}")]
     Refused(String),
 }
 
-/// Sends changes to the management API, each over a connection of its own.
+/// Sends changes to the management API, each over its own connection.
 #[derive(Debug, Clone)]
 pub struct ManagementClient {
     address: SocketAddr,
@@ -32,13 +32,13 @@ pub struct ManagementClient {
 }
 
 impl ManagementClient {
-    /// A client of the API at this address, with this key.
+    /// Creates a client of the API at this address.
     #[must_use]
     pub const fn new(address: SocketAddr, key: Secret) -> Self {
         Self { address, key }
     }
 
-    /// Sends a change. Anything but 200 is an error.
+    /// Sends a change. Any status but 200 is an error.
     pub async fn send(&self, method: &str, path: &str, body: &str) -> Result<(), RequestError> {
         let exchange = timeout(PATIENCE, self.exchange(method, path, body));
         let answer = exchange.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;

@@ -1,8 +1,8 @@
-//! A believable sample world on all the real parts: what `companion demo` shows.
+//! The sample world of `companion demo`, on the real components.
 //!
-//! Nothing here is pretended to the service. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample people on
-//! it; the rest of the world reaches the service over HTTP, as one sync of the management API; [`SimulatedBot`] keeps
-//! reporting there, and the world moves while one watches. [`Demo`] puts them together. Everyone in the sample has a role for a name.
+//! The service runs unmodified. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample users. The other
+//! records are sent over HTTP, as one sync of the management API. [`SimulatedBot`] reports there periodically, and
+//! records change while the demo runs. [`Demo`] starts all of them. Sample users are named after their roles.
 
 mod bot;
 mod guilds;
@@ -35,17 +35,17 @@ use companion_domain::model::{Invalid, PictureServer, Secret, Span, User, UserId
 use std::{io, net::TcpListener};
 use tempfile::TempDir;
 
-/// The `number`th snowflake of the sample world. They are far enough apart to get different pictures.
+/// Returns the `number`th snowflake of the sample world. They differ enough to get different default pictures.
 const fn snowflake(number: u64) -> u64 {
     (30_000_000_000 + number * 7_919) << 22
 }
 
-/// The hash of the picture that belongs to a number. Every third has none, and gets the platform's default.
+/// Returns the picture hash of a sample user. Every third user has none, and gets the platform's default picture.
 fn picture_hash(number: u64) -> Option<String> {
     (!number.is_multiple_of(3)).then(|| format!("{:032x}", u128::from(snowflake(number)).pow(2)))
 }
 
-/// Someone with a role for a name.
+/// Creates a sample user.
 fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer) -> Result<User, Invalid> {
     let id = UserId::new(snowflake(number))?;
     let own = picture_hash(number).map(|hash| pictures.avatar(id, &hash));
@@ -53,30 +53,31 @@ fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer
     Ok(User { id, username: username.parse()?, name: name.parse()?, avatar })
 }
 
-/// When a cluster counts as silent.
+/// Interval after which a cluster counts as silent.
 const SILENT_AFTER: Span = Span::from_seconds(15);
-/// How to go on where a port is taken. The flag moves all four.
+/// The suggested fix if a port is in use. The flag moves all four ports.
 const PORT_TAKEN: &str =
     "stop the program that uses it, or choose other ports with --port (0 takes free ones)";
 
-/// A service with a sample world, a platform and a bot. All of it is on loopback.
+/// A service with a sample world, a platform and a bot, all on loopback.
 pub struct Demo {
-    /// Both APIs and the dashboard, over the sample world.
+    /// Both APIs and the dashboard.
     pub service: Service,
-    /// What the service is kept in.
+    /// The storage of the service.
     pub storage: Storage,
-    /// Where users sign in.
+    /// The identity provider.
     pub platform: SamplePlatform,
-    /// Who can sign in.
+    /// The users who can sign in.
     pub people: Vec<Person>,
     /// The key of the management API.
     pub key: Secret,
-    /// Holds the database. Gone when this is dropped.
+    /// Contains the database. Removed on drop.
     pub folder: TempDir,
 }
 
 impl Demo {
-    /// Starts everything on these ports, and feeds the sample world. Of what was configured only the log counts.
+    /// Starts everything on these ports and imports the sample world. Of the given configuration only the log settings
+    /// apply.
     pub async fn start(given: &Configuration, ports: DemoPorts, pace: Pace) -> Result<Self, DemoError> {
         on_loopback_only(given)?;
         let layers = Layers::none()
@@ -84,10 +85,10 @@ impl Demo {
             .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string())
             .with("COMPANION_DASHBOARD__LISTEN", &on_loopback(ports.dashboard).to_string())
             .with("COMPANION_DASHBOARD__NAME", "Sample Bot")
-            // However few files this shell may open.
+            // Works even if the shell's limit of open files is low.
             .with("COMPANION_LIMITS__CONNECTIONS", "500");
         let configuration = configuration::load(&layers)?.configuration;
-        // Before anything else, so that a port that is taken costs nobody time.
+        // Bind first, so that a port in use is reported without delay.
         let listeners =
             Listeners::bind(&configuration).map_err(|refused| refused.with_fix(PORT_TAKEN.to_owned()))?;
         let people = people()?;
@@ -105,7 +106,7 @@ impl Demo {
         configuration.storage.url = StorageUrl::Sqlite(folder.path().join("companion.db"));
         configuration.team.categories = categories()?;
         configuration.log.clone_from(&given.log);
-        // Nobody watches for a minute and a half to see that a cluster is silent.
+        // The default of 90 seconds is too long to watch in a demo.
         configuration.bot.silent_after = SILENT_AFTER;
 
         let storage = Storage::open_or_create(&configuration.storage.url, false).await?;
@@ -129,7 +130,7 @@ impl Demo {
     }
 }
 
-/// Whoever reaches the demo can sign in as anyone, so it refuses to listen where others reach it.
+/// Fails if a configured address is not loopback: every client that reaches the demo can sign in as any user.
 fn on_loopback_only(given: &Configuration) -> Result<(), DemoError> {
     let asked = [
         ("http.listen", Some(&given.http.listen)),
@@ -146,81 +147,81 @@ fn on_loopback(port: u16) -> ListenAddress {
     ListenAddress { host: "127.0.0.1".to_owned(), port }
 }
 
-/// Why there is no demo.
+/// The reason why the demo did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The sample itself is wrong.
+    /// The sample data is invalid.
     #[error("the sample world is not valid: {0}")]
     Invalid(#[from] Invalid),
-    /// The sample's configuration is wrong.
+    /// The demo's configuration is invalid.
     #[error(transparent)]
     Configuration(#[from] Mistakes),
     /// A listener of the service cannot be bound.
     #[error(transparent)]
     CannotListen(#[from] CannotListen),
-    /// An address is configured that others can reach.
+    /// A configured address is reachable from other machines.
     #[error(
         "{key}: the demo listens on loopback only, and {address} is not: whoever reaches it can sign in as anyone\n    \
          fix: leave {key} unset for the demo, and choose its ports with --port"
     )]
     NotLoopback {
-        /// Where it is configured.
+        /// The configuration key.
         key: &'static str,
         /// The address.
         address: ListenAddress,
     },
-    /// The provider's listener cannot be bound. No key has its address.
+    /// The provider's listener cannot be bound. Its address has no configuration key.
     #[error("the demo's identity provider cannot listen on {address}: {error}\n    fix: {}", PORT_TAKEN)]
     ProviderCannotListen {
-        /// Where it should have been.
+        /// The address.
         address: ListenAddress,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The provider does not run.
+    /// The provider did not start.
     #[error("cannot start the demo's identity provider: {0}")]
     Provider(#[from] companion_dev_identity::StartError),
-    /// There is no place for the temporary database.
+    /// The temporary folder of the database cannot be used.
     #[error("cannot use the temporary folder: {0}")]
     Folder(io::Error),
-    /// The service cannot be put together.
+    /// The service cannot be composed.
     #[error(transparent)]
     Unserviceable(#[from] Unserviceable),
-    /// The service does not start.
+    /// The service did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The sample world could not be fed.
+    /// The sample world could not be imported.
     #[error("cannot send the sample world to the management API: {0}")]
     Feed(#[from] RequestError),
 }
 
-/// The dashboard's place behind the public API's, where one port places them all.
+/// Offset of the dashboard's port from the base port.
 const DASHBOARD: u16 = 2;
-/// Where the dashboard listens otherwise.
+/// Port of the dashboard without a base port.
 const USUAL_DASHBOARD: u16 = 8082;
-/// The identity provider's place behind the public API's, where one port places them all.
+/// Offset of the identity provider's port from the base port.
 const PROVIDER: u16 = 3;
-/// Where the provider listens otherwise.
+/// Port of the identity provider without a base port.
 const USUAL_PROVIDER: u16 = 8083;
 
-/// The ports. 0 takes a free one.
+/// The ports of the demo. 0 selects a free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DemoPorts {
-    /// Of the public API.
+    /// Public API.
     pub public: u16,
-    /// Of the management API.
+    /// Management API.
     pub management: u16,
-    /// Of the dashboard.
+    /// Dashboard.
     pub dashboard: u16,
-    /// Of the identity provider.
+    /// Identity provider.
     pub provider: u16,
 }
 
 impl DemoPorts {
-    /// The last port from which there is room for all of them.
+    /// The highest base port that leaves room for all listeners.
     pub const LAST: u16 = u16::MAX - PROVIDER;
 
-    /// The ports that are configured. A public API that takes a free port takes the dashboard and the provider along.
+    /// Returns the configured ports. If the public port is 0, dashboard and provider use free ports too.
     #[must_use]
     pub const fn configured(given: &Configuration) -> Self {
         let public = given.http.listen.port;
@@ -228,7 +229,7 @@ impl DemoPorts {
         Self { public, management: given.management.listen.port, dashboard, provider }
     }
 
-    /// One after the other from this port on. From 0, all of them are free ones.
+    /// Returns consecutive ports from this one on, or all 0 if it is 0.
     #[must_use]
     pub const fn from(first: u16) -> Self {
         if first == 0 {

@@ -1,4 +1,4 @@
-//! Changes of the sample world while the demo runs, and their pace.
+//! Changes of the sample world while the demo runs, and their intervals.
 
 use super::{
     ManagementClient, Person, RequestError,
@@ -11,12 +11,12 @@ use companion_domain::{
 use companion_records::write_line;
 use std::{sync::Arc, time::Duration};
 
-/// How many steps it takes until the same happens again. In the second half, the bot has joined the guild that comes and goes,
-/// and the moderator is promoted.
+/// Number of steps in a cycle. In the second half the bot has joined the guild that it joins and leaves, and the
+/// moderator is promoted.
 const ROUND: u32 = 10;
 
-/// A world that does not stand still. What the sample people have in the beginning stays, so that each of them has something to
-/// see at any moment.
+/// Changes the sample world periodically. The initial data of the sample users stays, so that each of them always has
+/// something to see.
 pub(super) struct WorldMotion {
     api: ManagementClient,
     entropy: Arc<dyn Entropy>,
@@ -24,7 +24,7 @@ pub(super) struct WorldMotion {
     moderator: UserId,
 }
 
-/// Why a step was not made.
+/// The reason why a step failed.
 #[derive(Debug, thiserror::Error)]
 enum StepError {
     #[error(transparent)]
@@ -34,7 +34,7 @@ enum StepError {
 }
 
 impl WorldMotion {
-    /// The motion of a world with these people; nothing where nobody can be promoted.
+    /// Creates the motion of a world with these users. Returns `None` if there is no moderator to promote.
     pub(super) fn of(
         people: &[Person],
         api: ManagementClient,
@@ -45,7 +45,7 @@ impl WorldMotion {
         Some(Self { api, entropy, cdn, moderator })
     }
 
-    /// Makes a step at this interval, and never returns.
+    /// Makes a step at this interval. Never returns.
     pub(super) async fn keep_moving(self, every: Duration) {
         for step in (1..=ROUND).cycle() {
             tokio::time::sleep(every).await;
@@ -55,7 +55,7 @@ impl WorldMotion {
         }
     }
 
-    /// One sync for what is there, so that whoever looks never sees half of it.
+    /// Sends a step as one sync, so that readers never see half of it.
     async fn step(&self, step: u32) -> Result<(), StepError> {
         let second_half = step > ROUND / 2;
         let mut lines = String::new();
@@ -92,7 +92,7 @@ pub struct Pace {
 }
 
 impl Default for Pace {
-    /// Reports that keep every cluster alive, and steps that are slow enough to be read.
+    /// Reports often enough to keep clusters alive, and slowly enough to follow the steps.
     fn default() -> Self {
         Self { report: Duration::from_secs(5), step: Duration::from_secs(4) }
     }

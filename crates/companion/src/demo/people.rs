@@ -1,4 +1,4 @@
-//! Those who can sign in.
+//! The sample users who can sign in.
 
 use super::{
     guilds::{COMES_AND_GOES, SampleRole, guild_id, guild_name, icon_hash},
@@ -7,29 +7,29 @@ use super::{
 use companion_dev_identity::{Account, AccountGuild};
 use companion_domain::model::{GuildId, Invalid, StaffPermission, UserId};
 
-/// The platform's bit for Manage Server.
+/// The platform's permission bit for Manage Server.
 const MANAGE_SERVER: u64 = 1 << 5;
 
-/// Someone who can sign in to the demo.
+/// A sample user who can sign in to the demo.
 #[derive(Debug, Clone)]
 pub struct Person {
-    /// Who they are.
+    /// The user's id.
     pub id: UserId,
-    /// What the platform knows of them.
+    /// The account on the platform.
     pub account: Account,
-    /// Their name.
+    /// The display name.
     pub name: &'static str,
-    /// What there is to see through their eyes.
+    /// What the demo shows for this user.
     pub about: &'static str,
-    /// Which sample roles they have, and where.
+    /// The user's sample roles by guild.
     pub roles: Vec<(GuildId, SampleRole)>,
-    /// What they were granted by name.
+    /// Permissions granted to the user directly.
     pub granted: Vec<StaffPermission>,
-    /// Whether they may not use the service.
+    /// Whether the user is blocked from the service.
     pub blocked: bool,
 }
 
-/// What the platform says of someone in a guild.
+/// The user's role in a guild, as the platform reports it.
 #[derive(Clone, Copy, PartialEq)]
 enum PlatformRole {
     Owner,
@@ -115,7 +115,7 @@ const TEMPLATES: &[PersonTemplate] = &[
     },
 ];
 
-/// Everyone who can sign in to the demo.
+/// Returns all sample users.
 pub fn people() -> Result<Vec<Person>, Invalid> {
     TEMPLATES.iter().zip(1..).map(|(template, number)| person(template, number)).collect()
 }

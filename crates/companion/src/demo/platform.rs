@@ -1,4 +1,4 @@
-//! The platform: a real OAuth 2.0 provider with the sample people on it.
+//! The platform: a real OAuth 2.0 provider with the sample users.
 
 use super::{DemoError, Person};
 use crate::configuration::{Layers, ListenAddress};
@@ -6,23 +6,24 @@ use companion_dev_identity::{Client, CodeTerms, DevIdentity, Options, Running};
 use companion_domain::model::{Invalid, WebUrl};
 use std::{net::SocketAddr, time::Duration};
 
-/// Printed codes are for people, who may read first.
+/// Lifetime of printed codes, long enough to read the introduction first.
 const CODE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// The service, as the provider knows it. Whoever reaches the provider can sign in as anyone; no secret would help.
+/// Credentials of the service at the provider. The secret need not be secret, because every client can sign in as any
+/// user anyway.
 const CLIENT_ID: &str = "100000000000000001";
 const CLIENT_SECRET: &str = "demo-only";
 const SCOPE: &str = "identify guilds";
 
-/// The platform of the sample world. It ends when this is dropped.
+/// The platform of the sample world. Stops on drop.
 #[derive(Debug)]
 pub struct SamplePlatform {
     running: Running,
-    /// A page of its own, for those who want to see a code.
+    /// The provider's own page, which shows the code.
     redirect_uri: String,
 }
 
 impl SamplePlatform {
-    /// Starts it at this address, for a service with its public API and its dashboard there.
+    /// Starts the provider at this address, with redirect URIs for this public API and dashboard.
     pub fn start(
         address: &ListenAddress,
         public: SocketAddr,
@@ -48,7 +49,7 @@ impl SamplePlatform {
         Ok(Self { running: DevIdentity::start(listener, options)?, redirect_uri })
     }
 
-    /// The layers of a service that signs its users in here.
+    /// Adds the settings of a service that uses this provider.
     #[must_use]
     pub fn configure(&self, layers: Layers) -> Layers {
         layers
@@ -60,12 +61,12 @@ impl SamplePlatform {
             .with("COMPANION_IDENTITY__CDN_URL", &self.running.cdn_url())
     }
 
-    /// Where its pictures are.
+    /// Returns the base URL of pictures.
     pub fn pictures(&self) -> Result<WebUrl, Invalid> {
         self.running.cdn_url().parse()
     }
 
-    /// A code for someone, as they would get it by signing in: good once, for a day.
+    /// Issues a code for a user, as a sign-in does: valid once, for a day.
     #[must_use]
     pub fn code_for(&self, person: &Person) -> String {
         let terms = CodeTerms {
@@ -76,7 +77,7 @@ impl SamplePlatform {
         self.running.control().mint_code_with(person.id.get(), terms)
     }
 
-    /// The page on which a person picks whom to sign in as. With a `login_hint` it sends a code at once.
+    /// Returns the URL of the page that offers the sample users. With a `login_hint` it redirects with a code at once.
     #[must_use]
     pub fn sign_in_page(&self) -> String {
         let parameters = [
@@ -94,7 +95,7 @@ impl SamplePlatform {
     }
 }
 
-/// What turns a code into a session, as a person would type it. Answers have no line break at their end, so it adds one.
+/// Returns a shell command that exchanges a code for a session. Responses have no final line break, so curl adds one.
 #[must_use]
 pub fn sign_in_command(public: SocketAddr, code: &str) -> String {
     format!("curl -sw '\\n' -X POST -H 'Idp-Code: {code}' http://{public}/auth")

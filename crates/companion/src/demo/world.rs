@@ -11,12 +11,12 @@ use companion_domain::{
 use companion_records::write_line;
 use std::time::Duration;
 
-/// The order of the team's categories that suits the sample.
+/// Returns the order of the sample team's categories.
 pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
     CATEGORIES.iter().map(|category| category.parse()).collect()
 }
 
-/// The sample world in the lines of a sync, with pictures from this address.
+/// Returns the sample world as the lines of a sync, with pictures from this address.
 pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
     Ok(records(people, now, cdn)?.into_iter().map(write_line).collect())
 }
@@ -54,7 +54,7 @@ fn of_person(person: &Person) -> Result<Vec<Record>, Invalid> {
     Ok(records)
 }
 
-/// Category, place in it, role, colour.
+/// Category, position, role, colour.
 const TEAM: [(&str, i32, &str, &str); 6] = [
     ("Leadership", 1, "Founder", "#E67E22"),
     ("Leadership", 2, "Community Lead", "#F1C40F"),
@@ -82,7 +82,7 @@ pub(super) fn team(cdn: &WebUrl) -> Result<Vec<TeamMember>, Invalid> {
     TEAM.into_iter().enumerate().map(member).collect()
 }
 
-/// Stars, days ago, words.
+/// Stars, age in days, text.
 const OPINIONS: [(i64, u64, &str); 12] = [
     (5, 1, "Set up in ten minutes, and our staff has not asked a question since."),
     (4, 3, "Shift logging is exactly what we needed. A darker theme would be lovely."),
@@ -98,7 +98,7 @@ const OPINIONS: [(i64, u64, &str); 12] = [
     (5, 64, ""),
 ];
 
-/// Every opinion, counted back from `now`.
+/// Returns all sample feedback, dated relative to `now`.
 pub(super) fn feedback(now: Timestamp, cdn: &WebUrl) -> Result<Vec<Feedback>, Invalid> {
     let pictures = PictureServer::new(cdn.clone());
     let entry = |(place, (stars, days, text)): (usize, (i64, u64, &str))| {
