@@ -1,4 +1,4 @@
-//! Whether the bot reports.
+//! Checks whether the bot reports.
 
 use super::{
     check::{Check, Installation, Subject},

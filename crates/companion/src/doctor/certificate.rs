@@ -1,4 +1,4 @@
-//! Whether the certificate of our own listeners can be shown, and how one asks listeners that show it.
+//! Checks the TLS certificate, and pins it for requests to our own listeners.
 
 use super::check::{Check, Installation, Subject};
 use crate::{configuration::TlsFiles, system::SystemClock};
@@ -14,17 +14,17 @@ use std::{sync::Arc, time::Duration};
 
 const CERTIFICATE: Subject = Subject::new("certificate", "http.tls_certificate");
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Whoever renews certificates by a program does so earlier.
+/// Certificates are usually renewed automatically long before.
 const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// The certificate that listeners should show.
+/// The certificate that listeners should present.
 pub(super) struct OwnCertificate {
     pub(super) check: Check,
-    /// Where it can be shown at all.
+    /// `None` if it cannot be used.
     pub(super) shown: Option<CertificateDer<'static>>,
 }
 
-/// Reads the certificate; nothing where listeners speak plain HTTP.
+/// Reads the certificate. Returns `None` if listeners speak plain HTTP.
 pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
     let http = &installation.configuration.http;
     if http.tls_certificate.is_none() && http.tls_key.is_none() {
@@ -59,7 +59,7 @@ fn judged(identity: &TlsIdentity) -> Check {
     }
 }
 
-/// TLS towards someone who has to show exactly this certificate, whoever has signed it and whatever name it is for.
+/// Returns a client configuration that accepts exactly this certificate, whatever its issuer and names.
 pub(super) fn pinned(certificate: CertificateDer<'static>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Pinned { certificate, provider: Arc::clone(&provider) };

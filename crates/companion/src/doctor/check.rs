@@ -1,22 +1,22 @@
-//! What is said of one part of an installation, and what has to be known for it.
+//! The result of a check, and the installation under examination.
 
 use crate::configuration::{Configuration, Effective, Mistake, Source};
 
-/// How a part is.
+/// The outcome of a check, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It was not looked at.
+    /// It was not checked.
     Skipped,
-    /// It is well.
+    /// No problem was found.
     Ok,
-    /// It works, and yet someone should look at it.
+    /// It works, but the operator should look at it.
     Warning,
     /// It does not work.
     Failed,
 }
 
 impl Status {
-    /// The word for it.
+    /// Returns the word in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,19 +31,19 @@ impl Status {
 /// One line of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at. Scripts may rely on it.
+    /// What was checked. Scripts may rely on it.
     pub name: &'static str,
-    /// The key of the configuration that decides about it.
+    /// The configuration key that controls it.
     pub key: String,
-    /// How it is.
+    /// The outcome.
     pub status: Status,
     /// What was found.
     pub cause: String,
-    /// What to do about it, where there is something to do.
+    /// How to fix it, if there is anything to fix.
     pub remedy: Option<String>,
 }
 
-/// What is looked at, and the key that decides about it.
+/// What is checked, and the configuration key that controls it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject {
     pub(super) name: &'static str,
@@ -76,7 +76,7 @@ impl Subject {
     }
 }
 
-/// What is known of an installation before anything is looked at: its configuration, as far as that can be followed.
+/// The installation under examination: its configuration, with defaults in place of invalid values.
 pub(super) struct Installation {
     pub(super) configuration: Configuration,
     pub(super) effective: Vec<Effective>,
@@ -84,7 +84,7 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// Goes on only where each of these keys has the value that was meant; otherwise the subject is skipped.
+    /// Returns `Err` with a skipped check unless all these keys have their intended values.
     pub(super) fn needs(&self, subject: Subject, keys: &[&str]) -> Result<(), Check> {
         match keys.iter().find(|key| !self.is_meant(key)) {
             Some(key) => Err(subject.skipped(format!("cannot be told before {key} is right"))),
@@ -92,8 +92,8 @@ impl Installation {
         }
     }
 
-    /// Whether the value that a key has is the one that somebody chose. Where a value is wrong, or the file cannot be read,
-    /// the default stands in, and what it leads to says nothing about this installation.
+    /// Whether the effective value is the one that the operator chose. If a value is invalid or the file is unreadable,
+    /// the default replaces it, and checking the default would say nothing about this installation.
     fn is_meant(&self, key: &str) -> bool {
         let wrong = |mistake: &Mistake| mistake.key == key && mistake.source != Source::Together;
         let is_default =

@@ -1,4 +1,4 @@
-//! Whether the configuration is one that `serve` accepts.
+//! Checks whether `serve` would accept the configuration.
 
 use super::{
     check::{Check, Installation, Status, Subject},
@@ -36,7 +36,7 @@ pub(super) fn check(
     checks
 }
 
-/// How many keys are set, and where.
+/// Returns how many keys are set, and where.
 fn sources(effective: &[Effective]) -> String {
     let set: Vec<_> = effective.iter().filter(|known| known.source != Source::Default).collect();
     let file = set.iter().find_map(|known| match &known.source {

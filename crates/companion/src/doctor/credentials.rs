@@ -1,4 +1,4 @@
-//! Whether the platform accepts the application's id and secret.
+//! Checks whether the platform accepts the application's id and secret.
 
 use super::{
     Asker,
@@ -12,10 +12,10 @@ use url::form_urlencoded::Serializer;
 
 const CREDENTIALS: Subject = Subject::new("credentials", "identity.client_secret");
 const KEYS: [&str; 3] = ["identity.client_id", "identity.client_secret", "identity.redirect_uri"];
-/// Nobody has ever been given this code.
+/// A code that the platform never issued.
 const MADE_UP: &str = "companion-doctor-asks";
 
-/// Asks for the tokens of a made-up code: whoever is known to the platform is told that the code is wrong.
+/// Tries to exchange a made-up code. The platform rejects the code only after it has accepted the credentials.
 pub(super) async fn check(installation: &Installation, provider: &Provider, asker: &Asker) -> Check {
     if let Err(skipped) = installation.needs(CREDENTIALS, &KEYS) {
         return skipped;
@@ -53,7 +53,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, aske
             "the platform accepts the credentials, and refuses the request (invalid_request)",
             "check that identity.redirect_uri is registered with the application, to the letter",
         ),
-        // What the platform wrote is not repeated: it may hold what was sent.
+        // The response body is not repeated, because it may contain what was sent.
         (_, status) => CREDENTIALS.warning(
             format!("the platform answered with {}, which does not tell", status.as_u16()),
             "run doctor again later",
@@ -61,7 +61,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, aske
     }
 }
 
-/// The request, where an application is configured.
+/// Returns the form of the request, or `None` if no application is configured.
 fn form(configuration: &Configuration) -> Option<String> {
     let identity = &configuration.identity;
     let dashboard = || configuration.dashboard.url.as_ref().map(SiteUrl::callback);

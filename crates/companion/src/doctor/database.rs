@@ -13,14 +13,14 @@ use std::time::Duration;
 use tokio::{task::spawn_blocking, time::timeout};
 
 const DATABASE: Subject = Subject::new("database", "storage.url");
-/// A server that is far away still answers within this, and one that does not answer at all is given up.
+/// Timeout of the inspection, long enough for a distant server.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What was found: a line about it, and what the other checks need of it.
+/// The result of the inspection, and what other checks need of it.
 pub(super) struct Database {
     pub(super) check: Check,
     pub(super) inspection: Option<Inspection>,
-    /// What is wrong with the schema, where that is what is wrong.
+    /// The schema error, if that is the problem.
     pub(super) schema_error: Option<OpenError>,
 }
 
@@ -90,7 +90,7 @@ fn told(error: &OpenError, configuration: &Configuration) -> Check {
     DATABASE.failed(cause, remedy)
 }
 
-/// What is wrong, and what to do: the sentence of an error says both.
+/// Splits an error's message into problem and fix.
 pub(super) fn taken_apart(error: &OpenError) -> (String, String) {
     let sentence = one_line(&error.to_string());
     let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));

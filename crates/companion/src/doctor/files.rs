@@ -1,4 +1,4 @@
-//! Keys in files, and who can read what is secret.
+//! Checks key files, and the permissions of files with secrets.
 
 use super::{
     check::{Check, Installation, Subject},
@@ -53,7 +53,7 @@ fn failed(subject: Subject, error: &Unserviceable) -> Check {
     subject.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))
 }
 
-/// Whether the key is the one of this database. Returns `None` if that cannot be told.
+/// Checks whether the key belongs to this database. Returns `None` if that is unknown.
 pub(super) fn fit(installation: &Installation, database: &Database) -> Option<Check> {
     installation.needs(FIT, &["secrets.key"]).ok()?;
     let sealed = &database.inspection.as_ref()?.sealed;
@@ -76,7 +76,7 @@ fn rights(installation: &Installation) -> Vec<Check> {
     let keys = Keys::open_to_others(&installation.configuration);
     let mut checks: Vec<_> = keys.iter().map(|file| open(RIGHTS, file, "600")).collect();
     let with_secrets = files_with_secrets(installation);
-    // Whose group may read it was written by someone for the service.
+    // Group access is allowed, because operators grant it to the service's group.
     let open_to_all = with_secrets.iter().filter(|file| is_open_to_all(file));
     checks.extend(open_to_all.map(|file| open(CONFIGURATION_RIGHTS, file, "o=")));
     if checks.is_empty() {
@@ -85,7 +85,7 @@ fn rights(installation: &Installation) -> Vec<Check> {
     checks
 }
 
-/// Files that a secret was read from. Where storage is a file, its address is none.
+/// Returns the configuration files that contain secrets. The storage URL counts only if it names a server.
 fn files_with_secrets(installation: &Installation) -> BTreeSet<PathBuf> {
     let on_server = matches!(installation.configuration.storage.url, StorageUrl::Postgres(_));
     let secret = installation

@@ -14,10 +14,10 @@ const PUBLIC: Subject = Subject::new("public listener", "http.listen");
 const MANAGEMENT: Subject = Subject::new("management listener", "management.listen");
 const DASHBOARD: Subject = Subject::new("dashboard listener", "dashboard.listen");
 
-/// What was found on the listeners.
+/// The results of all listeners.
 pub(super) struct Listeners {
     pub(super) checks: Vec<Check>,
-    /// Where the public API answers.
+    /// The URL at which the public API answers.
     pub(super) public: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners
         dashboard,
     );
     let found: Vec<_> = [public, management].into_iter().chain(dashboard).collect();
-    // If the service answers nowhere, it does not run, and that is no failure of its listeners.
+    // If the service answers on no listener, it is not running, which is no failure.
     let is_skipped = |listener: &Listener| listener.check.status == Status::Skipped;
     let runs = found.iter().any(|listener| listener.answerer == Answerer::Service)
         || found.iter().all(|listener| listener.answerer == Answerer::AnySite || is_skipped(listener));
@@ -57,7 +57,7 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners
     }
 }
 
-/// What was found on one of them.
+/// The result of one listener.
 struct Listener {
     subject: Subject,
     check: Check,
@@ -69,7 +69,7 @@ struct Listener {
 enum Answerer {
     Service,
     AnotherProgram,
-    /// One of the two: a page of the dashboard looks like that of any site.
+    /// Unknown: a page of the dashboard cannot be told from that of another site.
     AnySite,
     Nothing,
 }
@@ -93,8 +93,8 @@ impl Listener {
     }
 }
 
-/// What an answer says, by its status and its body: that the service is well, or what is wrong and what to do. `None` if it is of
-/// another program.
+/// Judges a response by its status and body. `Ok` if the service is well, `Err` with problem and fix otherwise, `None`
+/// if another program answered.
 type Judge = fn(u16, &Value) -> Option<Result<String, (String, String)>>;
 
 async fn look(
@@ -142,7 +142,7 @@ async fn look(
     }
 }
 
-/// Whether anything listens there, whatever it speaks.
+/// Whether the port accepts connections, whatever the protocol.
 async fn accepts_connections(listen: &ListenAddress) -> bool {
     let connecting = TcpStream::connect(listen.reachable().to_string());
     matches!(timeout(DEADLINE, connecting).await, Ok(Ok(_)))
@@ -178,7 +178,7 @@ fn is_anything(status: u16, _: &Value) -> Option<Result<String, (String, String)
     })
 }
 
-/// Where a service on this machine is asked: one that listens on every address, on the loopback one.
+/// Returns the base URL for a local client.
 fn address(scheme: &str, listen: &ListenAddress) -> String {
     format!("{scheme}://{}", listen.reachable())
 }

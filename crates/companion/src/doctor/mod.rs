@@ -1,10 +1,10 @@
-//! Looks at a whole installation, and says of each part whether it is well, what is wrong, and what to do about it.
+//! Examines an installation and reports, for each part, its state, its problem and a fix.
 //!
-//! It changes nothing: the database is read without making a log, and what is written to measure the disk is a file beside it
-//! that is removed again. It goes on where something fails; a configuration with mistakes is followed as far as it goes. Every
-//! question to someone else has a deadline, and those that do not need each other are asked at once.
+//! It changes nothing: the database is opened without creating a log, and the file that measures the disk is removed. A
+//! failed check does not stop the others, and invalid settings are replaced by their defaults. Every request has a
+//! deadline; independent requests run concurrently.
 //!
-//! To add a check: a file here that gives [`Check`]s, and its place in [`examine`].
+//! To add a check: add a file that returns [`Check`]s, and call it in [`examine`].
 
 mod bot;
 mod certificate;
@@ -31,7 +31,7 @@ use reqwest::{Client, Method, Response};
 use rustls::{ClientConfig, pki_types::CertificateDer};
 use std::time::Duration;
 
-/// Looks at the installation that these layers describe. It fails only where nothing at all can be told.
+/// Examines the installation that these layers describe. Fails only if no configuration can be read at all.
 pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
     let (loaded, mistakes) = crate::configuration::examine(layers)?;
     let installation =
@@ -52,7 +52,7 @@ pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
     Ok(Report { checks })
 }
 
-/// What others have to be asked about: the platform, and the service that runs.
+/// Runs the checks that send requests: to the platform, and to the running service.
 async fn ask(installation: &Installation) -> Vec<Check> {
     let asker = match Asker::new() {
         Ok(asker) => asker,
@@ -80,7 +80,7 @@ async fn ask(installation: &Installation) -> Vec<Check> {
     checks
 }
 
-/// How long one answer may take.
+/// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 struct Asker(Client);
@@ -109,7 +109,7 @@ impl Asker {
         client.map(Self).map_err(|error| root(&error))
     }
 
-    /// The answer, or why there was none. Neither has a secret in it.
+    /// Sends a request. Neither the response nor the error contains a secret.
     async fn ask(
         &self,
         method: Method,

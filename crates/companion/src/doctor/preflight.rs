@@ -1,4 +1,4 @@
-//! Whether browsers let the pages of each allowed origin call the public API, asked as a browser asks.
+//! Checks whether browsers let the pages of each allowed origin call the public API, with real CORS preflights.
 
 use super::{
     Asker, DEADLINE,
@@ -21,7 +21,7 @@ pub(super) async fn check(installation: &Installation, public: Option<&str>, ask
     let Some(public) = public else {
         return vec![PREFLIGHT.skipped("cannot be told before a service answers on http.listen")];
     };
-    // However many there are, all of them together may take as long as one.
+    // One deadline for all origins, however many there are.
     let until = Instant::now() + DEADLINE;
     let mut checks = Vec::new();
     for origin in origins {

@@ -1,4 +1,4 @@
-//! Whether the platform can be reached, and whether the clock of this machine is right by its own.
+//! Checks whether the platform is reachable, and compares its clock with ours.
 
 use super::{
     Asker,
@@ -12,7 +12,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 const PROVIDER: Subject = Subject::new("provider", "identity.api_url");
 
-/// What the platform said: a line about it, and the time on its clock.
+/// The platform's response: the check, and its date.
 pub(super) struct Provider {
     pub(super) check: Check,
     pub(super) is_reached: bool,
@@ -25,12 +25,12 @@ impl Provider {
     }
 }
 
-/// Where nothing can be asked at all.
+/// Returns the check if no HTTP client can be created.
 pub(super) fn without_client(why: &str) -> Check {
     PROVIDER.failed(format!("nobody can be asked: {why}"), "check the certificates of this machine")
 }
 
-/// Asks where codes are exchanged, in a way that changes nothing and counts against nobody.
+/// Requests the token endpoint in a way that changes nothing and does not count as an invalid request.
 pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider {
     if let Err(skipped) = installation.needs(PROVIDER, &["identity.api_url"]) {
         return Provider::unreached(skipped);
@@ -43,7 +43,7 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider 
             let cause = format!("{api} cannot be reached: {why}");
             let remedy =
                 "check the address, name resolution, and that this machine may connect to the platform";
-            // Whoever signs nobody in does not need the platform.
+            // An installation without sign-in does not need the platform.
             let is_needed = installation.configuration.identity.client_id.is_some();
             return Provider::unreached(match is_needed {
                 true => PROVIDER.failed(cause, remedy),
@@ -72,12 +72,12 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider 
     Provider { check, is_reached: true, date: date.map(|since| Timestamp::EPOCH.after(since)) }
 }
 
-/// No key decides about it, but how long sessions live is counted by it.
+/// No key controls the clock, but session lifetimes depend on it.
 const CLOCK: Subject = Subject::new("clock", "sessions.lifetime");
-/// Answers say the time to the second, and take a moment.
+/// Tolerated difference. The `Date` header has a resolution of one second, and a response takes a moment.
 const UNREMARKABLE: Duration = Duration::from_secs(30);
 
-/// Whether the clock of this machine is right, by that of the platform.
+/// Compares the clock of this machine with the platform's.
 pub(super) fn check_clock(provider: &Provider) -> Check {
     let Some(theirs) = provider.date else {
         return CLOCK.skipped("cannot be told before the provider answers");
@@ -91,7 +91,7 @@ pub(super) fn check_clock(provider: &Provider) -> Check {
     let side = if ahead > behind { "ahead of" } else { "behind" };
     let cause = format!("it is {} {side} the platform's", length(off));
     let remedy = "let the system keep its time, for instance with timedatectl set-ntp true";
-    // Up to there nodes take each other's times for their own.
+    // Nodes accept each other's timestamps up to this difference.
     if theirs.horizon().since(theirs) < off {
         CLOCK.failed(cause, remedy)
     } else {

@@ -1,4 +1,4 @@
-//! Whether the addresses that users come back to fit the pages that sign them in.
+//! Checks whether the redirect URIs fit the allowed origins.
 
 use super::check::{Check, Installation, Subject};
 use crate::configuration::{Configuration, Dashboard, RedirectUri};
@@ -22,7 +22,7 @@ pub(super) fn check(installation: &Installation) -> Vec<Check> {
     checks
 }
 
-/// The address that the dashboard names to the platform.
+/// Returns the dashboard's redirect URI as a check, if the dashboard is on.
 fn dashboard(configuration: &Configuration) -> Option<Check> {
     let Dashboard { listen, url, .. } = &configuration.dashboard;
     listen.as_ref()?;
@@ -52,7 +52,7 @@ fn public(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
     checks
 }
 
-/// A code that comes back in the clear can be taken by anyone on the way.
+/// Warns of a redirect URI without TLS, over which a code can be intercepted.
 fn unencrypted(redirect: &RedirectUri) -> Option<Check> {
     let all = std::iter::once(&redirect.default).chain(redirect.by_origin.iter().map(|(_, url)| url));
     let unsafe_one = all.map(|url| url.as_str()).find(|url| {
@@ -74,7 +74,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Pages that have an address to come back to, and may not ask.
+/// Returns a failure for each origin that has a redirect URI but is not allowed.
 fn refused_origins(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
     let refused = redirect.by_origin.iter().filter(|(origin, _)| !origins.contains(origin));
     refused
@@ -87,7 +87,7 @@ fn refused_origins(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
         .collect()
 }
 
-/// Pages that may ask, and have no address to come back to.
+/// Returns a failure for each allowed origin that has no redirect URI.
 fn without_address(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
     let without =
         origins.iter().filter(|origin| !redirect.by_origin.iter().any(|(known, _)| known == *origin));
@@ -101,7 +101,8 @@ fn without_address(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
         .collect()
 }
 
-/// One address for all, on a page that may not ask itself. That is right only where its backend does.
+/// Warns if the only redirect URI belongs to an origin that is not allowed. That is right only if a backend posts the
+/// codes.
 fn another_page(redirect: &RedirectUri, origins: &[Origin]) -> Option<Check> {
     let origin = Url::parse(redirect.default.as_str()).ok()?.origin().ascii_serialization();
     if origins.is_empty() || origins.iter().any(|known| known.as_str() == origin) {

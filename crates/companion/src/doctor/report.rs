@@ -4,21 +4,21 @@ use super::check::{Check, Status};
 use serde_json::{Value, json};
 use std::{error::Error, fmt, time::Duration};
 
-/// What was found, in the order in which parts need each other.
+/// The results of all checks, dependencies first.
 #[derive(Debug)]
 pub struct Report {
-    /// A line for each part.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// The worst that was found.
+    /// Returns the worst outcome.
     #[must_use]
     pub fn status(&self) -> Status {
         self.checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok).max(Status::Ok)
     }
 
-    /// The report as one JSON document.
+    /// Returns the report as a JSON document.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let check = |check: &Check| {
@@ -51,7 +51,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A message of the program, taken apart where it names a remedy: "… \n    fix: …".
+/// Splits a message of the program into problem and fix, if it has a line that begins with "fix: ".
 pub(super) fn with_fix(message: &str) -> (String, Option<String>) {
     match message.split_once("\n    fix: ") {
         Some((cause, fix)) => (one_line(cause), Some(one_line(fix))),
@@ -59,18 +59,18 @@ pub(super) fn with_fix(message: &str) -> (String, Option<String>) {
     }
 }
 
-/// The same on one line.
+/// Collapses whitespace into single spaces.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The deepest cause of an error: what the system says, without what everyone on the way has to say about it.
+/// Returns the root cause of an error, without the context that callers added.
 pub(super) fn root(error: &dyn Error) -> String {
     let causes = std::iter::successors(Some(error), |&cause| cause.source());
     causes.last().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A length of time, as people say it.
+/// Formats a duration in a readable unit.
 pub(super) fn length(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! Whether what is written reaches the disk, and how long that takes.
+//! Checks whether synced writes succeed, and how long they take.
 
 use super::{
     check::{Check, Installation, Subject},
@@ -16,15 +16,15 @@ use tempfile::TempPath;
 use tokio::{task::spawn_blocking, time::timeout};
 
 const WRITE: Subject = Subject::new("synced write", "storage.url");
-/// Every sign-in waits for one such write.
+/// Threshold of a warning. Every sign-in waits for one such write.
 const SLOW: Duration = Duration::from_millis(250);
-/// One write may meet a disk that is busy for a moment.
+/// Number of writes, because a single one may meet a busy disk.
 const ATTEMPTS: usize = 5;
 const DEADLINE: Duration = Duration::from_secs(10);
-/// A page of the log or two.
+/// About one or two pages of the database log.
 const BYTES: [u8; 4096] = [0; 4096];
 
-/// What a write beside the database says; nothing where that is on a server.
+/// Checks a write beside the database. Returns `None` if the database is on a server.
 pub(super) async fn beside(installation: &Installation) -> Option<Check> {
     if let Err(skipped) = installation.needs(WRITE, &["storage.url"]) {
         return Some(skipped);
@@ -36,7 +36,7 @@ pub(super) async fn beside(installation: &Installation) -> Option<Check> {
     }
 }
 
-/// What a write on the server says, which whoever looked at the database has tried.
+/// Checks the write on the server, which the database inspection has made.
 pub(super) fn on_server(inspection: Option<&Inspection>) -> Check {
     match inspection.and_then(|found| found.write) {
         Some(took) => judged(took, "a write on the server, taken back again,"),
@@ -65,7 +65,7 @@ async fn into_folder_of(database: &Path) -> Check {
     }
 }
 
-/// How long a write usually takes. The file is gone afterwards, however it went.
+/// Returns the median duration of a write. The file is removed in any case.
 fn write_and_remove(folder: &Path) -> io::Result<Duration> {
     let path = folder.join(format!("companion-doctor.{}.partial", std::process::id()));
     let mut file = File::create_new(&path)?;
