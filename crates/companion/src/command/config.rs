@@ -1,4 +1,4 @@
-//! Commands that print what the program knows: `companion config`, `openapi` and `completions`.
+//! Commands that print static information: `companion config`, `openapi` and `completions`.
 
 use super::{failure::Failure, output::print};
 use crate::configuration::{self, Effective, Loaded};
@@ -9,15 +9,15 @@ use std::iter;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Say whether the configuration is right, and all that is wrong with it
+    /// Check the configuration and report every error
     #[command(
         after_help = "Examples:\n  companion config check\n  companion config check --config /etc/companion.toml"
     )]
     Check,
-    /// Print every value and where it comes from; secrets stay hidden
+    /// Print every value and its source; secrets stay hidden
     #[command(after_help = "Examples:\n  companion config show\n  companion config show --json")]
     Show {
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
@@ -29,7 +29,7 @@ pub(super) enum ConfigCommand {
     Schema,
 }
 
-/// Whoever gets here has a configuration that `serve` accepts.
+/// Prints the warnings of a configuration that loaded without errors.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
     let unread = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
     let warnings = loaded.warnings.iter().map(|warning| format!("Warning: {warning}\n"));
@@ -45,7 +45,7 @@ pub(super) fn schema() -> Result<(), Failure> {
     print(&format!("{:#}\n", configuration::schema()))
 }
 
-/// The same as the table has: values as a file would have them.
+/// Renders the content of the table as JSON, with values in TOML syntax.
 fn document(effective: &[Effective]) -> String {
     let known = |known: &Effective| {
         json!({
@@ -60,7 +60,7 @@ pub(super) fn sample() -> Result<(), Failure> {
     print(&configuration::sample())
 }
 
-/// A line for each key: the value, and behind it where it came from.
+/// Renders one line per key: the value, then its source as a comment.
 fn table(effective: &[Effective]) -> String {
     let values: Vec<_> =
         effective.iter().map(|known| format!("{} = {}", known.key.path, known.value)).collect();

@@ -10,14 +10,14 @@ use crate::{
 use std::fmt::Write as _;
 use tokio::runtime::Runtime;
 
-/// The last port from which there is room for all parts.
+/// The highest base port that leaves room for all listeners.
 pub(super) const LAST_PORT: u16 = DemoPorts::LAST;
 
 pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failure> {
     let ports = port.map_or_else(|| DemoPorts::configured(given), DemoPorts::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
-    // The simulated bot never rests, and each of its changes is worth a line: they would push the addresses off the screen.
+    // The simulated bot logs a line per change, which would scroll the addresses off the screen.
     if matches!(given.log.level, LogLevel::Info) {
         given.log.level = LogLevel::Warn;
     }
@@ -25,13 +25,13 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
     let runtime = Runtime::new().map_err(failed)?;
     let (signals, demo) = runtime.block_on(async {
-        // WatchEvent before there is anything to clear away, so that a signal leaves nothing behind.
+        // Listen before the folder is created, so that an early signal leaves no files behind.
         let signals = Signals::listen().map_err(failed)?;
         Ok::<_, Failure>((signals, Demo::start(&given, ports, Pace::default()).await?))
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
-    // No balancer stands before a demo.
+    // A demo runs behind no load balancer.
     let notice = Some(Notice::Skipped);
     let ended = Foreground { runtime, service, signals, storage, notice }.until_signal();
     drop(platform);

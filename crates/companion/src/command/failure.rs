@@ -1,18 +1,18 @@
-//! How a command fails.
+//! Errors of commands and their exit codes.
 
 use crate::{composition::Unserviceable, configuration::Mistakes};
 use std::error::Error;
 
-/// Why a command did not do what it was asked.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The configuration is wrong.
+    /// The configuration has errors.
     #[error(transparent)]
     Configuration(#[from] Mistakes),
-    /// The configuration is right, but asks for something that this program cannot do.
+    /// The configuration is valid, but asks for something that this program cannot do.
     #[error("{0}")]
     Unserviceable(String),
-    /// Something else went wrong.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
@@ -35,7 +35,7 @@ impl Failure {
     }
 }
 
-/// An error, and each of its causes on a line of its own.
+/// Formats an error, with each of its causes on a line of its own.
 pub(super) fn with_causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}\n    cause: {cause}"))

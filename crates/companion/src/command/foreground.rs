@@ -1,4 +1,4 @@
-//! What `serve` and `demo` have in common: starting, waiting for a signal, stopping.
+//! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
 use super::{failure::Failure, output::print, signals::Signals};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use std::time::Duration;
 use tokio::{runtime::Runtime, time::timeout};
 
-/// Stopping is over by then, whatever happens.
+/// Upper bound of a shutdown.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was handed over, but the dashboard is off\n    fix: \
@@ -22,12 +22,12 @@ pub(super) struct Foreground {
     pub(super) service: Service,
     pub(super) signals: Signals,
     pub(super) storage: Storage,
-    /// Whether anyone has to be told before it stops, where that does not depend on the signal.
+    /// Overrides the notice period that follows from the signal.
     pub(super) notice: Option<Notice>,
 }
 
 impl Foreground {
-    /// Binds the configured listeners and starts to serve on them what `compose` made.
+    /// Binds the configured listeners and serves the composition that `compose` returns.
     pub(super) fn start(
         configuration: &Configuration,
         compose: impl AsyncFnOnce() -> Result<(Composition, Storage), Failure>,
@@ -41,7 +41,8 @@ impl Foreground {
             return Err(Failure::Unserviceable(UNUSED_DASHBOARD.to_owned()));
         }
         let listeners = Listeners::bind_others(configuration, passed).map_err(|error| failed(&error))?;
-        // From here on a signal is heard, so that whoever reads that we serve can also stop us.
+        // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the
+        // service.
         let (signals, service) = runtime.block_on(async {
             let signals = Signals::listen().map_err(|error| failed(&error))?;
             let service = Service::start(configuration, composition, listeners).await;
@@ -54,7 +55,7 @@ impl Foreground {
         &self.service
     }
 
-    /// Serves until a signal comes, then stops.
+    /// Serves until a signal arrives, then stops.
     pub(super) fn until_signal(mut self) -> Result<(), Failure> {
         let ended = self.runtime.block_on(async {
             let notice = tokio::select! {

@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// Longer than a service that is well ever takes, and shorter than a container platform waits.
+/// Longer than a healthy service takes, and shorter than the probe timeout of container platforms.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
@@ -50,11 +50,11 @@ fn ask(mut stream: TcpStream) -> io::Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Looks at the whole installation, whether a service runs or not.
+/// Examines the installation, whether the service is running or not.
 pub(super) fn doctor(layers: &Layers, json: bool) -> Result<(), Failure> {
     let runtime = Runtime::new().map_err(|error| Failure::Failed(error.to_string()))?;
     let report = runtime.block_on(examine(layers))?;
-    // A server that does not answer keeps its thread, and nobody waits for that.
+    // A database server that does not answer still blocks its thread. Do not wait for it.
     runtime.shutdown_background();
     print(&if json { format!("{:#}\n", report.to_json()) } else { report.to_string() })?;
     match report.status() {

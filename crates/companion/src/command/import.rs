@@ -20,7 +20,7 @@ use std::{
     path::Path,
 };
 
-/// How much is read at once.
+/// Read buffer, in bytes.
 const CHUNK: usize = 256 * 1024;
 
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
     print(&format!("{read} read: {added} added, {changed} changed, {removed} removed\n"))
 }
 
-/// Says what `run` would change, and changes nothing: where there is no database, none is made.
+/// Prints what `run` would change, and changes nothing. Does not create a missing database.
 pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_as_it_is(configuration, async |storage| {
@@ -48,7 +48,7 @@ pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), 
                 Ok(mut bounded) => database.preview(&replace, &mut bounded).await,
                 Err(error) => Err(error),
             },
-            // It stands in for a database that is not there, and goes away with this command.
+            // An in-memory substitute for a missing database, discarded with this command.
             Storage::Memory(_) => feed.sync(&replace, &mut records).await,
         };
         previewed.map_err(|error| refused(&error))
@@ -72,7 +72,7 @@ fn refused(error: &SyncError) -> Failure {
 
 struct FileRecords {
     input: Box<dyn Read + Send>,
-    /// Nothing once the file has ended.
+    /// `None` after the end of the file.
     lines: Option<Lines>,
     progress: Progress,
 }

@@ -1,4 +1,4 @@
-//! The command line. Each command is a file; this one says how they are called and how they end.
+//! The command line. Each command has its own file; this one defines the arguments and dispatches.
 
 mod config;
 mod demo;
@@ -24,7 +24,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Version, branch and commit in the words of `--version`.
+/// Version, branch and commit, as `--version` prints them.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (branch ",
@@ -34,7 +34,7 @@ const VERSION: &str = concat!(
     ")"
 );
 
-/// How the program is called.
+/// The arguments of the program.
 #[derive(Debug, Parser)]
 #[command(
     name = "companion",
@@ -43,7 +43,7 @@ const VERSION: &str = concat!(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
 )]
 struct CommandLine {
-    /// Read this configuration file, which must exist [default: companion.toml, where there is one]
+    /// Read this configuration file, which must exist [default: companion.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -52,10 +52,11 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show everything with a sample world; needs nothing
+    /// Run a complete demo with sample data; needs no setup
     #[command(after_help = "Examples:\n  companion demo\n  companion demo --port 9000")]
     Demo {
-        /// Listen from this port on: public API, management API, dashboard, identity provider; 0 takes free ones
+        /// Base port: public API, management API, dashboard and identity provider listen on consecutive ports; 0 picks
+        /// free ones
         #[arg(long, value_parser = clap::value_parser!(u16).range(..=i64::from(demo::LAST_PORT)))]
         port: Option<u16>,
     },
@@ -68,13 +69,13 @@ enum Command {
         #[command(flatten)]
         creation: Creation,
     },
-    /// Bring the database up to date, and say so; `serve` does it too
+    /// Bring the database schema up to date; `serve` does it too
     #[command(after_help = "Examples:\n  companion migrate")]
     Migrate {
         #[command(flatten)]
         creation: Creation,
     },
-    /// Take in a file of records, as `export` or the bot's sync writes them
+    /// Import a file of records, as `export` or the bot's sync writes them
     #[command(
         after_help = "Examples:\n  companion import everything.ndjson --dry-run\n  companion import everything.ndjson\n  \
                             gunzip -c everything.ndjson.gz | companion import -"
@@ -82,32 +83,32 @@ enum Command {
     Import {
         /// The file, or - for standard input
         file: PathBuf,
-        /// Only say what it would change
+        /// Print the changes without applying them
         #[arg(long)]
         dry_run: bool,
         #[command(flatten)]
         creation: Creation,
     },
-    /// Write everything that is stored to standard output, one record a line
+    /// Write all stored records to standard output, one per line
     #[command(after_help = "Examples:\n  companion export > everything.ndjson\n  \
                             companion export | grep '\"kind\":\"guild\"' | wc -l")]
     Export,
-    /// Write a copy of the SQLite database to a new file, while it is in use
+    /// Copy the SQLite database to a new file while it is in use
     #[command(after_help = "Examples:\n  companion backup /backups/companion-$(date +%F).db")]
     Backup {
-        /// The file, which must not exist yet
+        /// The file, which must not exist
         file: PathBuf,
     },
     /// Seal all platform tokens with the first key of secrets.key, so that the others can be removed
     #[command(after_help = "Examples:\n  companion reseal")]
     Reseal,
-    /// Look at sessions, and end them
+    /// List and end sessions
     #[command(
         subcommand,
         after_help = "Examples:\n  companion sessions list\n  companion sessions revoke-all --yes"
     )]
     Sessions(sessions::SessionsCommand),
-    /// Explain what a user is shown of a guild: whether it is listed, the role, and where each permission comes from
+    /// Explain what a user sees of a guild: whether it is listed, the role, and the source of each permission
     #[command(after_help = "Examples:\n  companion why 190000000000000007 190000000000000500")]
     Why {
         /// The user's id on the platform
@@ -115,17 +116,17 @@ enum Command {
         /// The guild's id on the platform
         guild: GuildId,
     },
-    /// Look at the configuration
+    /// Check and print the configuration
     #[command(
         subcommand,
         after_help = "Examples:\n  companion config check\n  companion config sample > companion.toml"
     )]
     Config(config::ConfigCommand),
-    /// Look at the whole installation, and say of each part what is wrong and what to do; changes nothing
+    /// Check the whole installation and suggest a fix for each problem; changes nothing
     #[command(after_help = "Examples:\n  companion doctor\n  companion doctor --json | jq '.checks[] | \
                             select(.status == \"failed\")'\n\nExit codes: 0 also with warnings, 1 if a line failed.")]
     Doctor {
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
@@ -138,23 +139,23 @@ enum Command {
     /// Print completions for a shell
     #[command(after_help = "Examples:\n  companion completions bash > /etc/bash_completion.d/companion")]
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
 }
 
-/// What the commands that make a database have in common.
+/// Arguments shared by commands that create a database.
 #[derive(Debug, Args)]
 struct Creation {
-    /// Make a SQLite database that is missing even where the key file of an earlier one lies beside it
+    /// Create a missing SQLite database even if the key file of an earlier one exists beside it
     #[arg(long)]
     create: bool,
 }
 
-/// Does what the command line asks, and says how it ended.
+/// Runs the command that the arguments name, and returns the exit code.
 #[must_use]
 pub fn run() -> ExitCode {
-    // Wrong usage ends here, with a message and exit code 2.
+    // Usage errors exit here, with a message and code 2.
     let CommandLine { config, command } = CommandLine::parse();
     let layers = Layers::of_process(config);
     let load = || -> Result<Loaded, Failure> { Ok(configuration::load(&layers)?) };

@@ -9,7 +9,7 @@ use std::{
 };
 use time::UtcDateTime;
 
-/// Writes to standard output. A reader that went away, as `head` does, is no failure.
+/// Writes to standard output. A closed pipe, as after `head`, is not an error.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -20,12 +20,12 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// So many of these, in words.
+/// Returns the count and the noun, in the plural unless the count is 1.
 pub(super) fn counted<N: Copy + Display + From<u8> + PartialEq>(count: N, what: &str) -> String {
     format!("{count} {what}{}", if count == N::from(1) { "" } else { "s" })
 }
 
-/// Rows under a header. The columns are the same wherever they are shown.
+/// Rows under a header, with the same columns in every format.
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -36,11 +36,11 @@ impl Table {
     }
 
     pub(super) fn push(&mut self, row: &[String]) {
-        // What others chose to be called must not be able to direct a terminal, nor look like another column.
+        // Names come from users: control characters could drive the terminal or forge a column.
         self.rows.push(row.iter().map(|cell| cell.replace(char::is_control, "\u{fffd}")).collect());
     }
 
-    /// Aligned on a terminal, and separated by tabs elsewhere, so that `cut` and `awk` can read it.
+    /// Returns aligned columns on a terminal, and columns separated by tabs elsewhere, for `cut` and `awk`.
     pub(super) fn for_output(&self) -> String {
         if io::stdout().is_terminal() { self.aligned() } else { self.separated() }
     }
@@ -65,10 +65,10 @@ impl Table {
     }
 }
 
-/// How often the number on the terminal changes.
+/// Interval between updates of the number on the terminal.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Counts records on standard error, where that is a terminal; says nothing elsewhere.
+/// Counts records on standard error if that is a terminal; otherwise prints nothing.
 pub(super) struct Progress {
     verb: &'static str,
     count: u64,
@@ -80,7 +80,7 @@ impl Progress {
         Self { verb, count: 0, last_shown: io::stderr().is_terminal().then(Instant::now) }
     }
 
-    /// So many more.
+    /// Adds to the count.
     pub(super) fn add(&mut self, records: usize) {
         self.count += records as u64;
         if self.last_shown.is_some_and(|last_shown| last_shown.elapsed() >= REFRESH_INTERVAL) {
@@ -89,10 +89,10 @@ impl Progress {
         }
     }
 
-    /// How many there were in all. Leaves the line clean.
+    /// Clears the line and returns the total.
     pub(super) fn finish(self) -> u64 {
         if self.last_shown.is_some() {
-            // Whether the terminal took it is of no consequence to the work.
+            // A terminal that cannot be written to does not affect the work.
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
         self.count
@@ -104,14 +104,14 @@ impl Progress {
     }
 }
 
-/// A time of the calendar, in UTC and to the second: `2026-01-31 12:00:00`.
+/// Formats a time in UTC, to the second: `2026-01-31 12:00:00`.
 pub(super) fn utc(time: Timestamp) -> String {
     match UtcDateTime::from_unix_timestamp(time.seconds()) {
         Ok(date) => {
             let (hour, minute, second) = date.as_hms();
             format!("{} {hour:02}:{minute:02}:{second:02}", date.date())
         }
-        // Beyond the calendar; as good a number as any.
+        // Outside of the calendar's range, so print the seconds.
         Err(_) => time.seconds().to_string(),
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let keys = match Keys::existing_ring(configuration) {
         Err(refused @ Unserviceable::Refused(_)) => return Err(refused.into()),
-        // A key file that is missing beside a database that is missing too is not the trouble.
+        // If the database is missing too, its own error below is the more useful one.
         found => found,
     };
     let sum = with_storage(configuration, async |storage| {

@@ -75,7 +75,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     ended
 }
 
-/// Warns of settings that are hardly meant so.
+/// Logs a warning for every setting that is probably a mistake.
 fn warn(loaded: &Loaded) {
     for variable in &loaded.unread {
         tracing::warn!("{variable}");

@@ -3,8 +3,8 @@
 use crate::service::Notice;
 use std::io;
 
-/// Listens for SIGTERM, SIGINT and SIGHUP from the moment it is made. A terminal that is closed ends the program as cleanly as
-/// anything else; the configuration is not read again.
+/// Listens for SIGTERM, SIGINT and SIGHUP from its creation on. SIGHUP stops the program, as when its terminal is
+/// closed; it does not reload the configuration.
 #[cfg(unix)]
 pub(super) struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -23,7 +23,7 @@ impl Signals {
         })
     }
 
-    /// Returns when one was received, and whether anyone has to be told before the end: whoever presses Ctrl-C knows.
+    /// Waits for a signal. SIGINT skips the notice period, because the user at the terminal knows.
     pub(super) async fn received(&mut self) -> Notice {
         tokio::select! {
             _ = self.terminate.recv() => Notice::Given,
@@ -33,7 +33,7 @@ impl Signals {
     }
 }
 
-/// Listens for Ctrl-C, which is all there is here.
+/// Listens for Ctrl-C, the only signal of this platform.
 #[cfg(not(unix))]
 pub(super) struct Signals;
 
@@ -43,7 +43,7 @@ impl Signals {
         Ok(Self)
     }
 
-    /// Returns when it was received.
+    /// Waits for Ctrl-C.
     pub(super) async fn received(&mut self) -> Notice {
         let _ = tokio::signal::ctrl_c().await;
         Notice::Skipped

@@ -1,4 +1,4 @@
-//! Commands on stored data: `companion migrate`, `backup` and `export`, and what others share with them.
+//! Commands on stored data: `companion migrate`, `backup` and `export`, and what the others share with them.
 
 use super::{
     failure::{Failure, with_causes},
@@ -18,7 +18,7 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// Opens the configured storage, which has to be there, does something with it, and closes it.
+/// Opens the configured storage, runs `work` on it, and closes it. Fails if the database does not exist.
 pub(super) fn with_storage<T>(
     configuration: &Configuration,
     work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
@@ -26,7 +26,7 @@ pub(super) fn with_storage<T>(
     within(configuration, Storage::open, work)
 }
 
-/// The same, after making the storage where there is none; beside a key only where `anew` says so.
+/// Like [`with_storage`], but creates a missing database. If a key file exists beside it, `anew` must be set.
 pub(super) fn with_storage_made<T>(
     configuration: &Configuration,
     anew: bool,
@@ -35,7 +35,8 @@ pub(super) fn with_storage_made<T>(
     within(configuration, async |url| Storage::open_or_create(url, anew).await, work)
 }
 
-/// The same for those who change nothing, not even the schema. Where there is no database, an empty one in memory stands in.
+/// Like [`with_storage`], but read-only: never migrates the schema. A missing database is replaced by an empty one in
+/// memory.
 pub(super) fn with_storage_as_it_is<T>(
     configuration: &Configuration,
     work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
@@ -65,12 +66,12 @@ fn within<T>(
 }
 
 pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), Failure> {
-    // Opening brings the schema up to date, or says why it cannot.
+    // Opening migrates the schema, or returns why it cannot.
     with_storage_made(configuration, create, async |_| print("The database is up to date.\n"))
 }
 
 pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
-    // A server need not even be there to know that it is not ours to copy.
+    // A PostgreSQL server is refused without connecting, because this command cannot copy it.
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         return Err(Failure::Unserviceable(BackupError::OnServer.to_string()));
     }
@@ -103,7 +104,7 @@ pub(super) fn export(configuration: &Configuration) -> Result<(), Failure> {
     })
 }
 
-/// What an export lacks, table by table.
+/// Returns the warning about unreadable rows, with the count of each table.
 fn left_out(unreadable: &[(&str, u64)]) -> String {
     let sum: u64 = unreadable.iter().map(|(_, count)| count).sum();
     let tables: Vec<_> = unreadable.iter().map(|(table, count)| format!("{table} {count}")).collect();
@@ -114,7 +115,7 @@ fn left_out(unreadable: &[(&str, u64)]) -> String {
     }
 }
 
-/// Standard output is the export itself, so what is said about it goes elsewhere.
+/// Writes to standard error, because standard output is the export itself.
 fn report(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

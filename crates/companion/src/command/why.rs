@@ -1,4 +1,4 @@
-//! `companion why USER GUILD`: what counts for or against a guild and a permission, in plain words.
+//! `companion why USER GUILD`: explains listing and permissions in plain language.
 
 use super::{
     failure::{Failure, with_causes},
@@ -31,7 +31,7 @@ pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -
 }
 
 fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Freshness) -> String {
-    // A name can hold what a terminal would obey, so it is shown escaped.
+    // Debug formatting escapes control characters, which could drive the terminal.
     let name = explanation.seen.as_ref().map(|seen| format!(" {:?}", seen.guild.name)).unwrap_or_default();
     let mut text = format!("User {user} in guild {guild}{name}\n\n");
     match &explanation.verdict.listed {
@@ -130,7 +130,7 @@ fn premium(plus: Option<&Subscription>) -> String {
     )
 }
 
-/// Whether the permission is granted, and the way from it down to a fact.
+/// Returns whether the permission is granted, and the chain from it down to a fact.
 fn reasons(permission: Permission, explanation: &Explanation) -> String {
     let mut way = Vec::new();
     for source in explanation.verdict.decision.why(permission) {

@@ -25,7 +25,7 @@ pub(super) fn run(configuration: &Configuration, user: Option<UserId>, json: boo
     print(&if json { document(&sessions, limits, now) } else { table(&sessions, limits, now) })
 }
 
-/// The live sessions, the oldest first.
+/// Returns the live sessions, oldest first.
 async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Vec<Session>, Failure> {
     let failed = |error: &dyn std::error::Error| {
         Failure::Failed(format!("cannot list sessions: {}", with_causes(error)))
@@ -39,7 +39,7 @@ async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Ve
     Ok(live.sessions)
 }
 
-/// Takes the live sessions out of all that is stored.
+/// Collects the live sessions of an export.
 struct Live {
     over: Cutoffs,
     sessions: Vec<Session>,
@@ -78,7 +78,7 @@ fn table(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String 
     table.for_output()
 }
 
-/// The same fields as the management API has.
+/// Renders the fields that the management API returns.
 fn document(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String {
     let session = |session: &Session| {
         serde_json::json!({

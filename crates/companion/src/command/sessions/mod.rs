@@ -1,7 +1,7 @@
-//! `companion sessions`: the operator's hold on sessions, on the storage itself.
+//! `companion sessions`: lists and ends sessions directly in the storage.
 //!
-//! A running service learns of every end from the change feed, within a second. Grants whose last session has gone are given
-//! back to the platform by the service, in its next round.
+//! A running service learns of every ended session from the change feed, within a second. Its next revocation round
+//! revokes grants whose last session has ended.
 
 mod list;
 mod selection;
@@ -25,14 +25,14 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionsCommand {
-    /// List the live sessions: never their tokens
+    /// List the live sessions, never their tokens
     #[command(after_help = "Examples:\n  companion sessions list\n  \
                             companion sessions list --user 190000000000000007 --json")]
     List {
-        /// Of this user only
+        /// Only sessions of this user
         #[arg(long)]
         user: Option<UserId>,
-        /// As one JSON document
+        /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
@@ -40,21 +40,21 @@ pub(super) enum SessionsCommand {
     #[command(after_help = "Examples:\n  companion sessions revoke \
                             3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b")]
     Revoke {
-        /// The session's id, as `sessions list` has it
+        /// The session's id, as printed by `sessions list`
         id: TokenHash,
     },
-    /// End all sessions of everyone, or of one user
+    /// End all sessions, or all sessions of one user
     #[command(after_help = "Examples:\n  companion sessions revoke-all --user 190000000000000007\n  \
                             companion sessions revoke-all --yes")]
     RevokeAll {
-        /// Of this user only
+        /// Only sessions of this user
         #[arg(long)]
         user: Option<UserId>,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Remove the sessions that are over; `serve` does it too
+    /// Remove expired sessions; `serve` does it too
     #[command(after_help = "Examples:\n  companion sessions prune")]
     Prune,
 }
@@ -95,7 +95,7 @@ fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), Failure> 
     }
 }
 
-/// How many sessions a command removed.
+/// Numbers of removed sessions.
 struct Ended {
     readable: u64,
     unreadable: u64,
@@ -110,8 +110,8 @@ impl Ended {
     }
 }
 
-/// Ends all sessions of a selection, batch by batch, and tells the audit trail of each user. Fails if none was ended
-/// although everyone was to be signed out and sessions are left.
+/// Ends all sessions of a selection in batches, with one audit line per user and batch. Fails if all sessions were
+/// selected, none was ended and some are left.
 fn end(configuration: &Configuration, action: &'static str, selection: &Selection) -> Result<Ended, Failure> {
     logging::start(&configuration.log);
     with_storage(configuration, async |storage| {
@@ -149,7 +149,7 @@ async fn refuse_leftovers(sessions: &dyn SessionStore) -> Result<(), Failure> {
     }
 }
 
-/// Writes the line that the management API writes for the same.
+/// Writes the audit line that the management API writes for the same action.
 fn record(action: &'static str, ended: &[Session]) {
     let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
     Audit::of_command_line(action).sessions(ended, Some(tally));

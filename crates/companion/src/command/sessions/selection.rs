@@ -1,4 +1,4 @@
-//! Which sessions a command ends, and the confirmation before it.
+//! Which sessions a command ends, and its confirmation.
 
 use crate::{command::failure::Failure, configuration::Configuration};
 use companion_domain::{
@@ -11,10 +11,10 @@ use std::{
     num::NonZeroU32,
 };
 
-/// How many end at once, so that nobody who signs in meanwhile waits long.
+/// Sessions ended per transaction, so that a concurrent sign-in does not wait long.
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 
-/// Sessions that are to end.
+/// The sessions to end.
 pub(super) enum Selection {
     Everyone,
     User(UserId),
@@ -22,9 +22,9 @@ pub(super) enum Selection {
 }
 
 impl Selection {
-    /// Ends some of them, and none where none is left.
+    /// Ends one batch. Returns an empty list when none is left.
     pub(super) async fn end_some(&self, sessions: &dyn SessionStore) -> Result<Vec<Session>, StoreError> {
-        // By a time that never comes every session is over.
+        // With cutoffs at the end of time, every session has expired.
         const ALL: Cutoffs = {
             let end = Timestamp::from_micros(i64::MAX);
             Cutoffs { created: end, seen: end, ahead: end }
@@ -42,7 +42,7 @@ pub(super) fn limits(configuration: &Configuration) -> SessionLimits {
     SessionLimits { lifetime: sessions.lifetime, idle: sessions.idle, per_user: sessions.per_user }
 }
 
-/// Asks for confirmation on the terminal. Without a terminal, nothing is done.
+/// Asks for confirmation. Fails if standard input is not a terminal.
 pub(super) fn confirm(user: Option<UserId>) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::Unserviceable(format!(
