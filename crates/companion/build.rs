@@ -1,5 +1,4 @@
-//! Tells the program which commit it is built from: from `COMPANION_BUILD_*` where set, else from git, else that nobody
-//! knows.
+//! Sets the build information of the program: from `COMPANION_BUILD_*` if set, else from git, else to placeholders.
 
 use std::{
     env,
@@ -7,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// What the program reads, the git command that knows it, and what is said where nobody knows.
+/// The variable that the program reads, the git command that prints its value, and the placeholder.
 const FACTS: [(&str, &[&str], &str); 5] = [
     ("COMPANION_BUILD_BRANCH", &["symbolic-ref", "--short", "HEAD"], "unknown"),
     ("COMPANION_BUILD_SHA", &["log", "-1", "--format=%H"], "unknown"),
@@ -17,7 +16,7 @@ const FACTS: [(&str, &[&str], &str); 5] = [
 ];
 
 fn main() {
-    // Cargo watches the sources by itself; naming anything ends that for this script, which reads none of them.
+    // Without any `rerun-if` line cargo would rerun this script whenever a source of the package changes.
     emit("cargo::rerun-if-changed=build.rs");
     let repository = repository();
     for (name, command, unknown) in FACTS {
@@ -32,22 +31,22 @@ fn main() {
     }
 }
 
-/// The repository these sources belong to; not one that merely surrounds an unpacked archive.
+/// Returns the root of the repository that contains these sources, or `None` if it merely encloses an unpacked archive.
 fn repository() -> Option<PathBuf> {
     let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).ancestors().nth(2)?.canonicalize().ok()?;
     let top = PathBuf::from(git(&root, &["rev-parse", "--show-toplevel"])?);
     (top.canonicalize().ok()? == root).then_some(root)
 }
 
-/// The files that change when `HEAD` names another commit. Only those that exist: cargo takes a missing one for changed,
-/// each time.
+/// Returns the files that change when `HEAD` moves. Missing files are left out, because cargo treats them as changed on
+/// every build.
 fn traces_of_commits(root: &Path) -> Vec<PathBuf> {
     let inside = |name: &str| {
         let path = git(root, &["rev-parse", "--git-path", name])?;
         Some(root.join(path)).filter(|path| path.exists())
     };
-    // The log of HEAD grows with every commit, checkout and reset. Before the first commit there is none, and a new
-    // branch file is what tells.
+    // The log of HEAD grows with every commit, checkout and reset. Before the first commit it does not exist, and a new
+    // branch file marks the change.
     let moves = inside("logs/HEAD").or_else(|| inside("refs/heads"));
     inside("HEAD").into_iter().chain(moves).collect()
 }
@@ -58,7 +57,7 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     (output.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// This is how a build script talks to cargo.
+/// Prints an instruction to cargo.
 fn emit(line: &str) {
     println!("{line}");
 }

@@ -1,19 +1,18 @@
-//! The Companion program: configuration, command line, and the place where adapters are chosen.
+//! The Companion program: configuration, command line and composition root.
 //!
-//! This crate puts the others together. It must never decide what the domain decides (who may do what, what is listed)
-//! nor what the HTTP crate decides (paths, codes, JSON); and nothing outside of [`composition`] and the demo knows which
-//! adapter is used.
+//! This crate assembles the others. It must not decide what the domain decides (permissions, listings) or what the HTTP
+//! crate decides (paths, status codes, JSON). Only [`composition`] and [`demo`] know which adapter is in use.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`configuration`] | the table of keys, its layers, and everything made from the table |
-//! | [`composition`] | the choice of adapters, and the use cases on top of them |
-//! | [`service`] | a service that runs, and how it ends |
-//! | [`demo`] | a sample world on all the real parts |
-//! | [`doctor`] | looks at an installation, and says what is wrong with it |
+//! | [`configuration`] | the table of keys, its layers, and everything generated from the table |
+//! | [`composition`] | chooses the adapters and builds the use cases on them |
+//! | [`service`] | a running service: start and graceful shutdown |
+//! | [`demo`] | a sample world on the real components |
+//! | [`doctor`] | checks an installation and reports problems |
 //! | [`command`] | the command line |
-//! | [`supervisor`] | what systemd hands over and is told |
-//! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background, the sealing of tokens |
+//! | [`supervisor`] | socket activation and notifications of systemd |
+//! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background tasks; encryption of tokens |
 //!
 //! To extend it: a key is a line in `configuration/keys.rs`, a command is a file in `command`, an adapter is an arm in
 //! `composition`.

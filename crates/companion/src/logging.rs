@@ -1,4 +1,4 @@
-//! The log: one line an event, on standard error.
+//! The log: one line per event, on standard error.
 
 use crate::configuration::{Log, LogFormat, LogLevel};
 use std::io::{self, IsTerminal as _};
@@ -10,7 +10,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// Begins to log. A process that logs already goes on as it does.
+/// Installs the global subscriber. Does nothing if the process already has one.
 pub fn start(log: &Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -19,8 +19,8 @@ pub fn start(log: &Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // What libraries tell in detail may hold what a client sent, tokens included, so only their warnings are heard. The
-    // server's own warn of every malformed request, which would let anyone fill the log.
+    // Detailed events of libraries may contain client input, tokens included, so only their warnings are logged.
+    // actix_http warns of every malformed request, which would let any client fill the log.
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
         .with_target("companion", level)

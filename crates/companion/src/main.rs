@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Gives memory that is free back to the system, which that of the C library keeps after a rush.
+/// Returns free memory to the system. The allocator of the C library keeps it after a load peak.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

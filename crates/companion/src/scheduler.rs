@@ -1,4 +1,4 @@
-//! Work beside the requests, on the runtime of the program.
+//! Background tasks on the program's runtime.
 
 use async_trait::async_trait;
 use companion_domain::port::{Scheduler, Work};
@@ -9,8 +9,8 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// Runs work on the runtime it was made in, whichever thread hands it over: the threads of a listener end with the
-/// listener, and would take the work with them.
+/// Runs tasks on the runtime in which it was created, whatever thread starts them. A listener's worker threads end with
+/// the listener, and tasks spawned on them would be cancelled.
 #[derive(Debug, Clone)]
 pub struct TokioScheduler {
     runtime: Handle,
@@ -18,7 +18,11 @@ pub struct TokioScheduler {
 }
 
 impl TokioScheduler {
-    /// Runs work here. To be called within a tokio runtime.
+    /// Creates a scheduler on the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// If called outside of a tokio runtime.
     #[must_use]
     pub fn here() -> Self {
         Self { runtime: Handle::current(), tasks: TaskTracker::new() }
@@ -35,7 +39,7 @@ impl Scheduler for TokioScheduler {
         sleep(length).await;
     }
 
-    /// Every step of the work is one atomic operation of a port, so what is cut off leaves nothing half done.
+    /// Every step of a task is one atomic port operation, so a cancelled task leaves no partial write.
     async fn finish(&self, patience: Duration) {
         self.tasks.close();
         if timeout(patience, self.tasks.wait()).await.is_err() {

@@ -1,8 +1,8 @@
-//! What a supervisor such as systemd hands over and is told: listeners that it has bound, and that the service is ready, stops, or
-//! still lives.
+//! The interface to a supervisor such as systemd: inherited listeners, and notifications of readiness, shutdown and
+//! liveness.
 //!
-//! Everything here follows the environment that the supervisor sets (`LISTEN_FDS`, `NOTIFY_SOCKET`, `WATCHDOG_USEC`); without it,
-//! nothing happens.
+//! Everything here is driven by the supervisor's environment variables (`LISTEN_FDS`, `NOTIFY_SOCKET`,
+//! `WATCHDOG_USEC`). Without them this module does nothing.
 
 use std::{net::TcpListener, time::Duration};
 use tokio::{
@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-/// What the supervisor bound for us, by the names that its unit gives.
+/// Listeners inherited from the supervisor, by the names that its unit gives them.
 #[derive(Debug, Default)]
 pub struct PassedListeners {
     /// For the public API.
@@ -22,7 +22,7 @@ pub struct PassedListeners {
     pub dashboard: Option<TcpListener>,
 }
 
-/// What was handed over and cannot be used.
+/// An inherited listener that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("LISTEN_FDS: {problem}\n    fix: {fix}")]
 pub struct BadListener {
@@ -33,7 +33,7 @@ pub struct BadListener {
 const NAMES: &str = "name each socket of the unit public, management or dashboard, with FileDescriptorName=, and each name once";
 
 impl PassedListeners {
-    /// Takes what was handed over, once.
+    /// Takes the inherited listeners. A second call returns none.
     #[cfg(target_os = "linux")]
     pub fn take() -> Result<Self, BadListener> {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
@@ -49,13 +49,13 @@ impl PassedListeners {
         Self::named(&names, listeners)
     }
 
-    /// Nothing is handed over here.
+    /// Returns no listeners: socket activation is supported on Linux only.
     #[cfg(not(target_os = "linux"))]
     pub fn take() -> Result<Self, BadListener> {
         Ok(Self::default())
     }
 
-    /// These listeners, by these names with colons between them. A single one without a name is the public API's.
+    /// Assigns listeners to their names, which are separated by colons. A single unnamed listener is the public API's.
     #[cfg(target_os = "linux")]
     fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, BadListener> {
         let names: Vec<_> = match names {
@@ -83,20 +83,20 @@ impl PassedListeners {
     }
 }
 
-/// The service answers.
+/// Notifies the supervisor that the service is ready.
 pub fn ready() {
     #[cfg(target_os = "linux")]
     notify(sd_notify::NotifyState::Ready);
 }
 
-/// The service comes to its end.
+/// Notifies the supervisor that the service is stopping.
 pub fn stopping() {
     #[cfg(target_os = "linux")]
     notify_apart(sd_notify::NotifyState::Stopping);
 }
 
-/// Tells the supervisor that the service lives, twice within the time that it gives, for as long as the management API there
-/// answers. Ends at once where nobody wants to know.
+/// Notifies the supervisor's watchdog twice per watchdog interval, as long as the management API answers. Returns at
+/// once if no watchdog is enabled.
 pub async fn beat(management: impl ToSocketAddrs + Copy) {
     #[cfg(target_os = "linux")]
     if let Some(limit) = sd_notify::watchdog_enabled() {
@@ -112,7 +112,7 @@ pub async fn beat(management: impl ToSocketAddrs + Copy) {
     let _ = management;
 }
 
-/// Whether the service answers there within this time that it lives: its listener accepts, and a worker gets round to it.
+/// Whether the management API answers its liveness probe in time, which takes an accepting listener and a free worker.
 async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
     let asked = async {
         let mut stream = TcpStream::connect(management).await.ok()?;
@@ -124,7 +124,7 @@ async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
     timeout(patience, asked).await.ok().flatten().unwrap_or_default()
 }
 
-/// Does not wait for a supervisor that does not listen: nothing else may stand still for it.
+/// Notifies from a thread of its own, because a supervisor that does not read its socket would block the caller.
 #[cfg(target_os = "linux")]
 fn notify_apart(state: sd_notify::NotifyState<'static>) {
     std::thread::spawn(move || notify(state));

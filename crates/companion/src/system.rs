@@ -1,4 +1,4 @@
-//! The real clock and the real randomness: the only place that takes either from the system.
+//! The real clock and the real randomness. No other file takes either from the system.
 
 use companion_domain::{
     model::Timestamp,
@@ -10,24 +10,25 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Where monotonic time begins. All clocks of the process share it.
+/// The origin of monotonic time, shared by all clocks of the process.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-/// The system's date is before 1970. HTTP has no way to write it, and the server panics when it tries.
+/// The system's date is before 1970. HTTP cannot represent it, and the server would panic when it writes a `Date`
+/// header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the clock of this machine is before 1970; set its date, then start again")]
 pub struct ClockError;
 
 impl SystemClock {
-    /// Checks that answers can be dated.
+    /// Checks that the date can be written in a `Date` header.
     ///
     /// # Errors
     ///
-    /// If the date is before 1970. Linux refuses to set such a date, so a service that has started does not meet it.
+    /// If the date is before 1970. Linux refuses to set such a date, so a running service does not meet it.
     #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
     pub fn check() -> Result<(), ClockError> {
         check(SystemTime::now())
@@ -41,7 +42,7 @@ fn check(date: SystemTime) -> Result<(), ClockError> {
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
     fn now(&self) -> Timestamp {
-        // A clock before 1970 is broken; the epoch is as good an answer as any.
+        // A date before 1970 is a broken clock, and `check` refuses it at start.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::EPOCH.after(since)
     }
@@ -51,8 +52,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Randomness from a generator in each thread, cryptographically strong and seeded by the system again and again: as
-/// unpredictable as the system's own, and without a system call for every token.
+/// Randomness from a thread-local CSPRNG that is reseeded by the system. As unpredictable as the system's source,
+/// without a system call per token.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemEntropy;
 

@@ -1,7 +1,7 @@
-//! Seals platform tokens with XChaCha20-Poly1305.
+//! Encrypts platform tokens with XChaCha20-Poly1305.
 //!
 //! A sealed secret is a version byte, a random nonce of 24 bytes, and the ciphertext with its tag. Version and user id
-//! are authenticated along with it, so what was sealed for one user opens for nobody else.
+//! are authenticated as associated data, so a secret sealed for one user does not open for another.
 
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
@@ -19,7 +19,7 @@ const PURPOSE: &str = "companion vault, version 1";
 const NONCE: usize = 24;
 const TAG: usize = 16;
 
-/// A vault with a ring of keys: the first seals, every one opens.
+/// A vault with a ring of keys. The first key seals; every key opens.
 pub struct SealingVault {
     sealing: XChaCha20Poly1305,
     older: Vec<XChaCha20Poly1305>,
@@ -27,14 +27,14 @@ pub struct SealingVault {
 }
 
 impl SealingVault {
-    /// The vault of `first` and the keys that came before it.
+    /// Creates a vault that seals with `first` and also opens secrets sealed with `older` keys.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey], entropy: Arc<dyn Entropy>) -> Self {
         let cipher = |key: &SecretKey| XChaCha20Poly1305::new((&*key.derive(PURPOSE)).into());
         Self { sealing: cipher(first), older: older.iter().map(cipher).collect(), entropy }
     }
 
-    /// Whether these bytes have the form of something sealed, whatever the key.
+    /// Whether these bytes have the format of a sealed secret, whatever its key.
     #[must_use]
     pub fn is_sealed(sealed: &Sealed) -> bool {
         let bytes = sealed.as_bytes();
@@ -47,7 +47,7 @@ impl Vault for SealingVault {
         let mut nonce = [0; NONCE];
         self.entropy.fill(&mut nonce);
         let payload = Payload { msg: secret, aad: &bound_to(user) };
-        // The cipher refuses only what exceeds 256 GiB. Whatever it refused would come out as bytes that never open.
+        // The cipher fails only above 256 GiB. Such a secret would be stored as bytes that never open.
         let ciphertext = self.sealing.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
         let mut bytes = Vec::with_capacity(1 + NONCE + ciphertext.len());
         bytes.push(VERSION);
@@ -75,7 +75,7 @@ impl Vault for SealingVault {
     }
 }
 
-/// What a sealed secret is tied to besides its key.
+/// Returns the associated data: version and user id.
 fn bound_to(user: UserId) -> [u8; 9] {
     let mut bytes = [VERSION; 9];
     for (target, byte) in bytes.iter_mut().skip(1).zip(user.get().to_le_bytes()) {
