@@ -1,6 +1,6 @@
 //! Errors of commands and their exit codes.
 
-use crate::{composition::Unserviceable, configuration::Mistakes};
+use crate::{composition::Unserviceable, configuration::ConfigurationError};
 use std::error::Error;
 
 /// The reason why a command failed.
@@ -8,7 +8,7 @@ use std::error::Error;
 pub(super) enum Failure {
     /// The configuration has errors.
     #[error(transparent)]
-    Configuration(#[from] Mistakes),
+    Configuration(#[from] ConfigurationError),
     /// The configuration is valid, but asks for something that this program cannot do.
     #[error("{0}")]
     Unserviceable(String),

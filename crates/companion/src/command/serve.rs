@@ -3,7 +3,7 @@
 use super::{VERSION, failure::Failure, foreground::Foreground, output::print};
 use crate::{
     composition::{Adapters, Composition, Keys, SoleUse, Storage},
-    configuration::{Loaded, Mistake, StorageUrl},
+    configuration::{KeyError, Loaded, StorageUrl},
     logging, supervisor,
     system::SystemEntropy,
 };
@@ -80,7 +80,7 @@ fn warn(loaded: &Loaded) {
     for variable in &loaded.unread {
         tracing::warn!("{variable}");
     }
-    for Mistake { key, problem, fix, .. } in &loaded.warnings {
+    for KeyError { key, problem, fix, .. } in &loaded.warnings {
         tracing::warn!("{key} {problem}; fix: {fix}");
     }
     if loaded.configuration.storage.url == StorageUrl::Memory {

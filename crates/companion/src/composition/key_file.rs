@@ -3,7 +3,7 @@
 //! Creation is atomic: a kill, a full disk or a concurrent process leaves a complete file or none. A file without a
 //! valid key is neither used nor replaced.
 
-use crate::configuration::{Raw, Refusal, Setting, open_regular};
+use crate::configuration::{Raw, Setting, ValueError, open_regular};
 use companion_domain::model::Secret;
 use std::{
     fs, io,
@@ -29,11 +29,11 @@ pub(super) enum KeyFileError {
     #[error("cannot make the key file {}: {cause}; it was not made", path.display())]
     Unwritable { path: PathBuf, cause: io::Error },
     #[error(
-        "the key file {} holds no key: what it holds {refusal}\n    fix: restore it from where you keep your keys; if it \
+        "the key file {} holds no key: what it holds {error}\n    fix: restore it from where you keep your keys; if it \
          is lost, delete it and start again: a new one is made, and {price}",
         path.display()
     )]
-    Damaged { path: PathBuf, refusal: Refusal, price: &'static str },
+    Damaged { path: PathBuf, error: ValueError, price: &'static str },
 }
 
 impl KeyFile {
@@ -54,14 +54,14 @@ impl KeyFile {
             Ok(text) => Zeroizing::new(text),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) if cause.kind() == io::ErrorKind::InvalidData => {
-                return Err(self.damaged(Refusal::must_be("text")));
+                return Err(self.damaged(ValueError::must_be("text")));
             }
             Err(cause) => return Err(KeyFileError::Unreadable { path: self.path.clone(), cause }),
         };
         if text.trim().is_empty() {
-            return Err(self.damaged(Refusal::must_be("a key, but the file is empty")));
+            return Err(self.damaged(ValueError::must_be("a key, but the file is empty")));
         }
-        K::read(&Raw::Text(text.trim().to_owned())).map(Some).map_err(|refusal| self.damaged(refusal))
+        K::read(&Raw::Text(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(error))
     }
 
     /// Reads the key, or creates the file with a new key if it does not exist.
@@ -80,8 +80,8 @@ impl KeyFile {
         self.read()?.ok_or_else(|| unwritable(io::Error::from(io::ErrorKind::NotFound)))
     }
 
-    fn damaged(&self, refusal: Refusal) -> KeyFileError {
-        KeyFileError::Damaged { path: self.path.clone(), refusal, price: self.price }
+    fn damaged(&self, error: ValueError) -> KeyFileError {
+        KeyFileError::Damaged { path: self.path.clone(), error, price: self.price }
     }
 }
 

@@ -170,8 +170,8 @@ impl Keys {
 /// Reads the scoped keys of the management API, from their files if necessary.
 fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, Unserviceable> {
     let read = configuration.management.keys.0.iter().map(|entry| {
-        let key = entry.source.read().map_err(|refusal| {
-            Unserviceable::Failed(format!("management.keys: entry \"{}\" {refusal}", entry.name))
+        let key = entry.source.read().map_err(|error| {
+            Unserviceable::Failed(format!("management.keys: entry \"{}\" {error}", entry.name))
         })?;
         Ok(ScopedKey { name: entry.name.clone(), key: key.0, scopes: entry.scopes.clone() })
     });
@@ -196,7 +196,7 @@ fn made<K: Setting>(
     match url {
         StorageUrl::Memory => {
             let made = K::read(&Raw::Text(in_words(entropy).expose().to_owned()));
-            made.map(|made| (made, None)).map_err(|refusal| Unserviceable::Failed(format!("{key} {refusal}")))
+            made.map(|made| (made, None)).map_err(|error| Unserviceable::Failed(format!("{key} {error}")))
         }
         StorageUrl::Postgres(_) => Err(Unserviceable::Refused(missing_key(key).to_string())),
         StorageUrl::Sqlite(database) => {

@@ -1,7 +1,7 @@
 //! Addresses: listen addresses, proxy ranges, origins and URLs.
 
 use super::{
-    mistake::Refusal,
+    error::ValueError,
     raw::Raw,
     setting::{Setting, quoted, text_like},
 };
@@ -51,17 +51,17 @@ impl ListenAddress {
 }
 
 impl FromStr for ListenAddress {
-    type Err = Refusal;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
-        let refusal =
-            || Refusal::must_be("a host and a port, like 127.0.0.1:8080, [::1]:8080 or localhost:8080");
-        let (host, port) = text.rsplit_once(':').ok_or_else(refusal)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error =
+            || ValueError::must_be("a host and a port, like 127.0.0.1:8080, [::1]:8080 or localhost:8080");
+        let (host, port) = text.rsplit_once(':').ok_or_else(error)?;
         let name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
         let named = !host.is_empty() && host.chars().all(name);
         let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
         let port = port.parse().ok().filter(|_| digits && (named || text.parse::<SocketAddr>().is_ok()));
-        port.map(|port| Self { host: host.to_owned(), port }).ok_or_else(refusal)
+        port.map(|port| Self { host: host.to_owned(), port }).ok_or_else(error)
     }
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for ListenAddress {
 }
 
 impl Setting for ListenAddress {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         raw.text()?.parse()
     }
 
@@ -98,14 +98,14 @@ impl AddressRange {
 }
 
 impl FromStr for AddressRange {
-    type Err = Refusal;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let range = text.parse().or_else(|_| text.parse().map(|address: IpAddr| address.into()));
         let range: IpNet =
-            range.map_err(|_| Refusal::must_be("an address or a range, like 10.0.0.1 or 10.0.0.0/8"))?;
+            range.map_err(|_| ValueError::must_be("an address or a range, like 10.0.0.1 or 10.0.0.0/8"))?;
         if range != range.trunc() {
-            return Err(Refusal::new("has bits set behind its prefix; the range would begin elsewhere"));
+            return Err(ValueError::new("has bits set behind its prefix; the range would begin elsewhere"));
         }
         Ok(Self(range))
     }
@@ -118,7 +118,7 @@ impl fmt::Display for AddressRange {
 }
 
 impl Setting for AddressRange {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         raw.text()?.parse()
     }
 
@@ -132,7 +132,7 @@ impl Setting for AddressRange {
 }
 
 impl Setting for Origin {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         Ok(raw.text()?.parse::<Self>()?)
     }
 
@@ -158,9 +158,9 @@ impl SiteUrl {
 }
 
 impl Setting for SiteUrl {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let refused = || {
-            Refusal::must_be(
+            ValueError::must_be(
                 "the https address of a site, without a path, like https://dashboard.example; http is for loopback only",
             )
         };
@@ -206,9 +206,9 @@ pub struct RedirectUri {
 const DEFAULT: &str = "default";
 
 impl RedirectUri {
-    fn from_table(entries: &[(String, Raw)]) -> Result<Self, Refusal> {
+    fn from_table(entries: &[(String, Raw)]) -> Result<Self, ValueError> {
         let url = |name: &str, raw: &Raw| {
-            WebUrl::read(raw).map_err(|refusal| Refusal::new(format!("entry \"{name}\" {refusal}")))
+            WebUrl::read(raw).map_err(|error| ValueError::new(format!("entry \"{name}\" {error}")))
         };
         let mut default = None;
         let mut by_origin = Vec::new();
@@ -218,29 +218,32 @@ impl RedirectUri {
                 continue;
             }
             let origin = name.parse().map_err(|_| {
-                Refusal::new(format!("has the entry \"{name}\", which is neither an origin nor `default`"))
+                ValueError::new(format!("has the entry \"{name}\", which is neither an origin nor `default`"))
             })?;
             by_origin.push((origin, url(name, raw)?));
         }
         let default = default
-            .ok_or_else(|| Refusal::new("lacks the entry `default`, for requests without an origin"))?;
+            .ok_or_else(|| ValueError::new("lacks the entry `default`, for requests without an origin"))?;
         Ok(Self { default, by_origin })
     }
 }
 
 impl Setting for RedirectUri {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let is_table = match raw {
             Raw::Table(_) => true,
             Raw::Word(word) => word.trim_start().starts_with('{'),
             Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::List(_) | Raw::Foreign => false,
         };
         if is_table {
-            let entries = raw.table().ok_or_else(|| Refusal::must_be("an inline table of TOML, or JSON"))?;
+            let entries =
+                raw.table().ok_or_else(|| ValueError::must_be("an inline table of TOML, or JSON"))?;
             return Self::from_table(&entries);
         }
         let default = WebUrl::read(raw).map_err(|_| {
-            Refusal::must_be("an absolute http or https URL, or a table from origin to URL with a `default`")
+            ValueError::must_be(
+                "an absolute http or https URL, or a table from origin to URL with a `default`",
+            )
         })?;
         Ok(Self { default, by_origin: Vec::new() })
     }
@@ -308,7 +311,7 @@ mod tests {
         }
     }
 
-    fn read(text: &str) -> Result<SiteUrl, Refusal> {
+    fn read(text: &str) -> Result<SiteUrl, ValueError> {
         SiteUrl::read(&Raw::Word(text.to_owned()))
     }
 
@@ -322,7 +325,7 @@ mod tests {
             ("http://[::1]", "\"http://[::1]\""),
             ("http://localhost", "\"http://localhost\""),
         ] {
-            assert_eq!(read(text).map_err(|refusal| refusal.to_string()).unwrap().show(), shown);
+            assert_eq!(read(text).map_err(|error| error.to_string()).unwrap().show(), shown);
         }
         for text in [
             "",
@@ -339,7 +342,7 @@ mod tests {
     }
 
     fn redirect(raw: &Raw) -> Result<RedirectUri, String> {
-        RedirectUri::read(raw).map_err(|refusal| refusal.to_string())
+        RedirectUri::read(raw).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -371,8 +374,8 @@ mod tests {
             ),
             ("\"nowhere\"", "must be an absolute http or https URL, or a table"),
         ] {
-            let refusal = redirect(&Raw::from_toml(toml).unwrap()).unwrap_err();
-            assert!(refusal.contains(said), "{toml}: {refusal}");
+            let error = redirect(&Raw::from_toml(toml).unwrap()).unwrap_err();
+            assert!(error.contains(said), "{toml}: {error}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{
     addresses::ListenAddress,
+    error::{KeyError, Source},
     files,
     keys::{Configuration, KEYS, Key, Management},
-    mistake::{Mistake, Source},
     raw::Effective,
     secrets::{KeySource, ScopedKey},
     storage_url::StorageUrl,
@@ -16,14 +16,14 @@ use companion_storage_diesel::PostgresOptions;
 const PER_ADDRESS: &str = "limits.connections_per_address";
 
 /// Returns contradictions between keys that matter to every command.
-pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<Mistake> {
+pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<KeyError> {
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
-    let mut mistakes: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
+    let mut errors: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
     let mut listeners = vec![("http", &http.listen), ("management", &management.listen)];
     listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
-    mistakes.extend(shared_addresses(&listeners));
+    errors.extend(shared_addresses(&listeners));
     if guilds.refresh_after > guilds.stale_for {
-        mistakes.push(together(
+        errors.push(together(
             "guilds.stale_for",
             "is shorter than guilds.refresh_after, so a list would be refused before it is fetched again",
             format!("let it be longer, like stale_for = \"{}\" in [guilds]", guilds.refresh_after),
@@ -33,7 +33,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     let is_set =
         effective.iter().any(|known| known.key.path == PER_ADDRESS && known.source != Source::Default);
     if is_set && limits.connections_per_address > limits.connections {
-        mistakes.push(together(
+        errors.push(together(
             PER_ADDRESS,
             "is more than limits.connections allows in all",
             format!(
@@ -42,11 +42,11 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
             ),
         ));
     }
-    mistakes
+    errors
 }
 
 /// Returns an error for each listener that uses the address of an earlier one. Port 0 never collides.
-fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
+fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<KeyError> {
     let taken = |(place, (table, listen)): (usize, &(&str, &ListenAddress))| {
         let earlier = listeners.iter().take(place);
         let (other, _) = earlier.into_iter().find(|(_, other)| other == listen && listen.port != 0)?;
@@ -62,11 +62,11 @@ fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
 }
 
 /// Returns an error if the PostgreSQL URL is malformed. Errors that only the server can detect appear on connecting.
-fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> {
+fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<KeyError> {
     let StorageUrl::Postgres(url) = url else { return None };
     let error = PostgresOptions::new(url.clone()).address_error()?;
     let Effective { key, source, .. } = effective.iter().find(|known| known.key.path == "storage.url")?;
-    Some(Mistake {
+    Some(KeyError {
         key: key.path.to_owned(),
         source: source.clone(),
         problem: error.to_string(),
@@ -75,31 +75,31 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
 }
 
 /// Returns what `serve` needs in addition. Other commands need less.
-pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
-    let mut mistakes = half_an_application(configuration);
-    mistakes.extend(insecure_platform(&configuration.identity.api_url));
-    mistakes.extend(files::find_mistake(&configuration.http));
+pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
+    let mut errors = half_an_application(configuration);
+    errors.extend(insecure_platform(&configuration.identity.api_url));
+    errors.extend(files::find_error(&configuration.http));
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
-        mistakes.push(together(
+        errors.push(together(
             "dashboard.url",
             "must be set together with dashboard.listen, as browsers and the platform have to find the dashboard",
             format!("set {}, like {0}=https://dashboard.example", variable("dashboard.url")),
         ));
     }
     let management = &configuration.management;
-    mistakes.extend(find(management));
+    errors.extend(find(management));
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
             ("management.key", management.key.is_none() && management.keys.0.is_empty()),
         ];
-        mistakes.extend(keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| missing_key(key)));
+        errors.extend(keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| missing_key(key)));
     }
-    mistakes
+    errors
 }
 
 /// Returns settings that `serve` accepts but that are probably mistakes.
-pub(super) fn warnings(configuration: &Configuration) -> Vec<Mistake> {
+pub(super) fn warnings(configuration: &Configuration) -> Vec<KeyError> {
     let Configuration { dashboard, management, .. } = configuration;
     let mut warnings = Vec::new();
     if dashboard.url.is_some() && dashboard.listen.is_none() {
@@ -135,7 +135,7 @@ pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effecti
 }
 
 /// Returns the error for a key that all nodes must share and that therefore cannot be generated.
-pub(crate) fn missing_key(path: &str) -> Mistake {
+pub(crate) fn missing_key(path: &str) -> KeyError {
     together(
         path,
         "must be set where storage is PostgreSQL, as every node needs the same",
@@ -145,7 +145,7 @@ pub(crate) fn missing_key(path: &str) -> Mistake {
 
 /// An application at the platform needs an id, a secret and a redirect URI; having none of them is valid too. With a
 /// dashboard the public redirect URI is optional, because users can sign in there.
-fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
+fn half_an_application(configuration: &Configuration) -> Vec<KeyError> {
     let identity = &configuration.identity;
     let parts = [
         ("identity.client_id", identity.client_id.is_some()),
@@ -170,14 +170,14 @@ fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
 }
 
 /// The platform's URL must be secure, because tokens and the client secret are sent there.
-fn insecure_platform(api_url: &WebUrl) -> Option<Mistake> {
+fn insecure_platform(api_url: &WebUrl) -> Option<KeyError> {
     let error = Settings::check_address(api_url).err()?;
     let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10".to_owned();
     Some(together("identity.api_url", &error.to_string(), fix))
 }
 
-fn together(key: &str, problem: &str, fix: String) -> Mistake {
-    Mistake { source: Source::Together, key: key.to_owned(), problem: problem.to_owned(), fix }
+fn together(key: &str, problem: &str, fix: String) -> KeyError {
+    KeyError { source: Source::Together, key: key.to_owned(), problem: problem.to_owned(), fix }
 }
 
 fn variable(path: &str) -> String {
@@ -188,26 +188,26 @@ const MANAGEMENT_KEYS: &str = "management.keys";
 const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";
 
 /// Returns the errors of the management keys, files included, as they are now.
-pub(super) fn find(management: &Management) -> Vec<Mistake> {
+pub(super) fn find(management: &Management) -> Vec<KeyError> {
     let all = management.key.iter().flat_map(|keys| std::iter::once(&keys.first).chain(&keys.others));
     let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
-    let mut mistakes = Vec::new();
+    let mut errors = Vec::new();
     for ScopedKey { name, source, .. } in &management.keys.0 {
         let key = match source.read() {
             Ok(key) => key.0,
-            Err(refusal) => {
-                mistakes.push(mistake(format!("entry \"{name}\" {refusal}"), &unreadable(source)));
+            Err(error) => {
+                errors.push(key_error(format!("entry \"{name}\" {error}"), &unreadable(source)));
                 continue;
             }
         };
         match known.iter().find(|(other, _)| *other == key) {
             Some((_, other)) => {
-                mistakes.push(mistake(format!("entry \"{name}\" has the same key as {other}"), NEW_KEY));
+                errors.push(key_error(format!("entry \"{name}\" has the same key as {other}"), NEW_KEY));
             }
             None => known.push((key, format!("entry \"{name}\""))),
         }
     }
-    mistakes
+    errors
 }
 
 fn unreadable(source: &KeySource) -> String {
@@ -217,8 +217,8 @@ fn unreadable(source: &KeySource) -> String {
     }
 }
 
-fn mistake(problem: String, fix: &str) -> Mistake {
-    Mistake { source: Source::Together, key: MANAGEMENT_KEYS.to_owned(), problem, fix: fix.to_owned() }
+fn key_error(problem: String, fix: &str) -> KeyError {
+    KeyError { source: Source::Together, key: MANAGEMENT_KEYS.to_owned(), problem, fix: fix.to_owned() }
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
             ("[guilds]\nrefresh_after = '2h'\nstale_for = '1h'", "guilds.stale_for"),
             ("[limits]\nconnections = 10\nconnections_per_address = 11", "limits.connections_per_address"),
         ] {
-            assert_eq!(Given::file(text).mistake().key, key);
+            assert_eq!(Given::file(text).error().key, key);
         }
         // Port 0 selects a different port for each listener.
         Given::file("http.listen = 'h:0'\nmanagement.listen = 'h:0'\ndashboard.listen = 'h:0'")
@@ -277,8 +277,8 @@ mod tests {
             (Given::nothing(), &[]),
         ];
         for (given, expected) in cases {
-            let mistakes = load_for_serving(&given.layers).err().map(|mistakes| mistakes.as_slice().to_vec());
-            let keys: Vec<_> = mistakes.iter().flatten().map(|mistake| mistake.key.as_str()).collect();
+            let errors = load_for_serving(&given.layers).err().map(|errors| errors.as_slice().to_vec());
+            let keys: Vec<_> = errors.iter().flatten().map(|error| error.key.as_str()).collect();
             assert_eq!(keys, expected);
             assert!(load(&given.layers).is_ok(), "other commands do with less");
         }
@@ -289,8 +289,8 @@ mod tests {
         for url in
             ["postgres://db:port/companion", "postgres://db:70000/companion", "postgres://db/c?optoins=1"]
         {
-            let mistake = Given::nothing().with("COMPANION_STORAGE__URL", url).mistake();
-            assert_eq!(mistake.key, "storage.url", "{url}");
+            let error = Given::nothing().with("COMPANION_STORAGE__URL", url).error();
+            assert_eq!(error.key, "storage.url", "{url}");
         }
     }
 
@@ -299,8 +299,8 @@ mod tests {
         let application =
             "[identity]\nclient_id = '1'\nredirect_uri = 'https://a.example/b'\nclient_secret = ";
         let keys = |given: Given| {
-            let mistakes = load_for_serving(&given.layers).unwrap_err();
-            mistakes.as_slice().iter().map(|mistake| mistake.key.clone()).collect::<Vec<_>>()
+            let errors = load_for_serving(&given.layers).unwrap_err();
+            errors.as_slice().iter().map(|error| error.key.clone()).collect::<Vec<_>>()
         };
         assert_eq!(keys(Given::file(&format!("{application}7"))), ["identity.client_secret"]);
         assert_eq!(keys(Given::file(&format!("{application}'a"))), ["the configuration file"]);

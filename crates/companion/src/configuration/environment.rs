@@ -1,8 +1,8 @@
 //! The environment layer.
 
 use super::{
+    error::{KeyError, Source, known_names, nearest_key},
     keys::{FROM_FILE, KEYS, Key, PREFIX, STEP},
-    mistake::{Mistake, Source, known_names, nearest_key},
     raw::{Raw, Reader},
 };
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
@@ -22,11 +22,11 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
         let given = match Meaning::of(name) {
             Meaning::Value(key) => word(name, value).map(|raw| (key, Source::Variable(name.to_owned()), raw)),
             Meaning::File(key) => secret(key, name, value, variables),
-            Meaning::Unknown(mistake) => Err(mistake),
+            Meaning::Unknown(error) => Err(error),
         };
         match given {
             Ok((key, source, raw)) => reader.give(key, source, raw),
-            Err(mistake) => reader.mistakes.push(mistake),
+            Err(error) => reader.errors.push(error),
         }
     }
 }
@@ -70,7 +70,7 @@ fn bare(name: &str) -> String {
 enum Meaning {
     Value(&'static Key),
     File(&'static Key),
-    Unknown(Mistake),
+    Unknown(KeyError),
 }
 
 impl Meaning {
@@ -81,7 +81,7 @@ impl Meaning {
         }
         match name.strip_suffix(FROM_FILE).and_then(named) {
             Some(key) if key.secret => Self::File(key),
-            Some(key) => Self::Unknown(Mistake {
+            Some(key) => Self::Unknown(KeyError {
                 source: Source::Variable(name.to_owned()),
                 key: key.path.to_owned(),
                 problem: "is no secret, and only secrets are read from files".to_owned(),
@@ -92,13 +92,13 @@ impl Meaning {
     }
 }
 
-fn unknown(name: &str) -> Mistake {
+fn unknown(name: &str) -> KeyError {
     let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(STEP, ".");
     let fix = match nearest_key(&path) {
         Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
         None => known_names(&path),
     };
-    Mistake {
+    KeyError {
         source: Source::Variable(name.to_owned()),
         key: path,
         problem: "there is no such key".to_owned(),
@@ -106,8 +106,8 @@ fn unknown(name: &str) -> Mistake {
     }
 }
 
-fn word(name: &str, value: &OsString) -> Result<Raw, Mistake> {
-    value.to_str().map(|text| Raw::Word(text.to_owned())).ok_or_else(|| Mistake {
+fn word(name: &str, value: &OsString) -> Result<Raw, KeyError> {
+    value.to_str().map(|text| Raw::Word(text.to_owned())).ok_or_else(|| KeyError {
         source: Source::Variable(name.to_owned()),
         key: name.to_owned(),
         problem: "is not valid UTF-8".to_owned(),
@@ -121,10 +121,10 @@ fn secret(
     name: &str,
     path: &OsString,
     variables: &Variables,
-) -> Result<(&'static Key, Source, Raw), Mistake> {
+) -> Result<(&'static Key, Source, Raw), KeyError> {
     let path = PathBuf::from(path);
     let source = Source::SecretFile(name.to_owned(), path.clone());
-    let mistake = |problem: String, fix: String| Mistake {
+    let key_error = |problem: String, fix: String| KeyError {
         source: source.clone(),
         key: key.path.to_owned(),
         problem,
@@ -132,13 +132,16 @@ fn secret(
     };
     let variable = key.variable();
     if variables.iter().any(|(other, _)| *other == *variable) {
-        return Err(mistake(
+        return Err(key_error(
             format!("is set twice, by {variable} too"),
             format!("unset {variable} or {name}"),
         ));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        mistake(format!("cannot be read from its file: {error}"), format!("let {name} name a readable file"))
+        key_error(
+            format!("cannot be read from its file: {error}"),
+            format!("let {name} name a readable file"),
+        )
     })?;
     let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     Ok((key, source, Raw::Word(text.to_owned())))
@@ -243,9 +246,9 @@ mod tests {
             secrets,
             ["management.key", "management.keys", "storage.url", "identity.client_secret", "secrets.key"]
         );
-        let mistake = Given::nothing().with("COMPANION_HTTP__LISTEN_FILE", "/nowhere").mistake();
-        assert!(mistake.problem.contains("only secrets are read from files"), "{mistake}");
-        assert!(mistake.fix.contains("COMPANION_HTTP__LISTEN "), "{mistake}");
+        let error = Given::nothing().with("COMPANION_HTTP__LISTEN_FILE", "/nowhere").error();
+        assert!(error.problem.contains("only secrets are read from files"), "{error}");
+        assert!(error.fix.contains("COMPANION_HTTP__LISTEN "), "{error}");
     }
 
     #[test]
@@ -255,22 +258,22 @@ mod tests {
         let given = given
             .with("COMPANION_MANAGEMENT__KEY", "hunter3-hunter3-3")
             .with("COMPANION_MANAGEMENT__KEY_FILE", path.to_str().unwrap());
-        let mistake = given.mistake();
-        assert_eq!(mistake.key, "management.key");
-        assert!(mistake.problem.contains("is set twice, by COMPANION_MANAGEMENT__KEY too"), "{mistake}");
+        let error = given.error();
+        assert_eq!(error.key, "management.key");
+        assert!(error.problem.contains("is set twice, by COMPANION_MANAGEMENT__KEY too"), "{error}");
     }
 
     #[test]
     fn a_secret_file_that_is_not_there_is_a_mistake_with_its_name() {
-        let mistake = Given::nothing().with("COMPANION_SECRETS__KEY_FILE", "/nowhere/key").mistake();
-        assert_eq!(mistake.key, "secrets.key");
-        assert!(mistake.to_string().contains("/nowhere/key"), "{mistake}");
+        let error = Given::nothing().with("COMPANION_SECRETS__KEY_FILE", "/nowhere/key").error();
+        assert_eq!(error.key, "secrets.key");
+        assert!(error.to_string().contains("/nowhere/key"), "{error}");
     }
 
     #[test]
     fn an_empty_variable_is_not_taken_for_an_absent_one() {
-        let mistake = Given::nothing().with("COMPANION_IDENTITY__CLIENT_SECRET", "").mistake();
-        assert_eq!(mistake.key, "identity.client_secret");
+        let error = Given::nothing().with("COMPANION_IDENTITY__CLIENT_SECRET", "").error();
+        assert_eq!(error.key, "identity.client_secret");
     }
 
     #[cfg(unix)]
@@ -280,7 +283,7 @@ mod tests {
         let mut given = Given::nothing();
         let value = std::ffi::OsString::from_vec(vec![0xff]);
         given.layers.environment.push(("COMPANION_HTTP__LISTEN".into(), value));
-        assert!(given.mistake().problem.contains("UTF-8"));
+        assert!(given.error().problem.contains("UTF-8"));
     }
 
     #[test]
@@ -292,9 +295,9 @@ mod tests {
             ("COMPANION_IDENTITY__REDIRECT_URI__DEFAULT", "COMPANION_IDENTITY__REDIRECT_URI"),
             ("COMPANION_IDENTITY__CLIENT_SECRETS_FILE", "COMPANION_IDENTITY__CLIENT_SECRET"),
         ] {
-            let mistake = Given::nothing().with(variable, "x").mistake();
-            assert!(mistake.to_string().contains(variable), "{mistake}");
-            assert!(mistake.fix.ends_with(&format!("which is {nearest}?")), "{mistake}");
+            let error = Given::nothing().with(variable, "x").error();
+            assert!(error.to_string().contains(variable), "{error}");
+            assert!(error.fix.ends_with(&format!("which is {nearest}?")), "{error}");
         }
     }
 }

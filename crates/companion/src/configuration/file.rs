@@ -1,8 +1,8 @@
 //! The configuration file layer.
 
 use super::{
+    error::{FILE, KeyError, Source, known_names, known_tables, nearest_key, nearest_table},
     keys::{KEYS, Key},
-    mistake::{FILE, Mistake, Source, known_names, known_tables, nearest_key, nearest_table},
     raw::{Raw, Reader},
 };
 use std::{borrow::Cow, io, path::PathBuf};
@@ -31,7 +31,7 @@ pub(super) fn read(file: &ConfigurationFile, reader: &mut Reader) {
     match std::fs::read_to_string(path) {
         Ok(text) => Layer { path, text: &text, reader }.read(),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => {}
-        Err(error) => reader.mistakes.push(Mistake {
+        Err(error) => reader.errors.push(KeyError {
             source: Source::File(path.clone()),
             key: FILE.to_owned(),
             problem: format!("cannot be read: {error}"),
@@ -53,7 +53,7 @@ impl Layer<'_> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             // Only the message: the parser's own rendering repeats the line, which may contain a secret.
-            self.mistake(error.span().map_or(0, |span| span.start), FILE, error.message().to_owned(), SYNTAX);
+            self.error(error.span().map_or(0, |span| span.start), FILE, error.message().to_owned(), SYNTAX);
         }
         if errors.is_empty() {
             self.walk(table.get_ref(), "");
@@ -74,7 +74,7 @@ impl Layer<'_> {
             } else if is_table(&path) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.walk(inner, &path),
-                    _ => self.mistake(position, &path, "must be a table".to_owned(), &table_advice(&path)),
+                    _ => self.error(position, &path, "must be a table".to_owned(), &table_advice(&path)),
                 }
             } else {
                 self.unknown(position, &path, matches!(value.get_ref(), DeValue::Table(_)));
@@ -86,18 +86,18 @@ impl Layer<'_> {
         if is_table && !path.contains('.') {
             let nearest = nearest_table(path).map(|table| format!("did you mean [{table}]?"));
             let fix = nearest.unwrap_or_else(known_tables);
-            self.mistake(position, path, "there is no such table".to_owned(), &fix);
+            self.error(position, path, "there is no such table".to_owned(), &fix);
         } else {
             let nearest = nearest_key(path).map(|key| format!("did you mean {}?", key.path));
             let fix = nearest.unwrap_or_else(|| known_names(path));
-            self.mistake(position, path, "there is no such key".to_owned(), &fix);
+            self.error(position, path, "there is no such key".to_owned(), &fix);
         }
     }
 
-    fn mistake(&mut self, position: usize, key: &str, problem: String, fix: &str) {
-        let mistake =
-            Mistake { source: self.source(position), key: key.to_owned(), problem, fix: fix.to_owned() };
-        self.reader.mistakes.push(mistake);
+    fn error(&mut self, position: usize, key: &str, problem: String, fix: &str) {
+        let error =
+            KeyError { source: self.source(position), key: key.to_owned(), problem, fix: fix.to_owned() };
+        self.reader.errors.push(error);
     }
 
     fn source(&self, position: usize) -> Source {
@@ -149,36 +149,36 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() {
-        let mistake = Given::file("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'").mistake();
-        assert_eq!(mistake.key, "http.listn");
-        assert!(matches!(mistake.source, Source::Line(_, 4)), "{mistake}");
-        assert_eq!(mistake.fix, "did you mean http.listen?");
+        let error = Given::file("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'").error();
+        assert_eq!(error.key, "http.listn");
+        assert!(matches!(error.source, Source::Line(_, 4)), "{error}");
+        assert_eq!(error.fix, "did you mean http.listen?");
     }
 
     #[test]
     fn an_unknown_table_is_named_once_with_the_nearest_known_one() {
-        let mistake = Given::file("[limit]\nbody = 1\nconnections = 2").mistake();
-        assert_eq!((mistake.key.as_str(), mistake.fix.as_str()), ("limit", "did you mean [limits]?"));
+        let error = Given::file("[limit]\nbody = 1\nconnections = 2").error();
+        assert_eq!((error.key.as_str(), error.fix.as_str()), ("limit", "did you mean [limits]?"));
     }
 
     #[test]
     fn a_key_outside_of_its_table_is_told_where_it_belongs() {
-        let mistake = Given::file("client_secret = 'hunter2'").mistake();
-        assert_eq!(mistake.fix, "did you mean identity.client_secret?");
-        let mistake = Given::file("'http.listen' = 'h:1'").mistake();
-        assert_eq!(mistake.key, "\"http.listen\"");
+        let error = Given::file("client_secret = 'hunter2'").error();
+        assert_eq!(error.fix, "did you mean identity.client_secret?");
+        let error = Given::file("'http.listen' = 'h:1'").error();
+        assert_eq!(error.key, "\"http.listen\"");
     }
 
     #[test]
     fn a_table_that_is_none_is_a_mistake() {
-        let mistake = Given::file("http = 8080").mistake();
-        assert_eq!((mistake.key.as_str(), mistake.problem.as_str()), ("http", "must be a table"));
+        let error = Given::file("http = 8080").error();
+        assert_eq!((error.key.as_str(), error.problem.as_str()), ("http", "must be a table"));
     }
 
     #[test]
     fn every_slip_of_syntax_has_its_line() {
-        let mistakes = Given::file("[http]\nlisten = \n[log\nlevel = 'info'").mistakes();
-        assert!(mistakes.iter().any(|mistake| matches!(mistake.source, Source::Line(_, 2))), "{mistakes:?}");
-        assert!(mistakes.iter().any(|mistake| matches!(mistake.source, Source::Line(_, 3))), "{mistakes:?}");
+        let errors = Given::file("[http]\nlisten = \n[log\nlevel = 'info'").errors();
+        assert!(errors.iter().any(|error| matches!(error.source, Source::Line(_, 2))), "{errors:?}");
+        assert!(errors.iter().any(|error| matches!(error.source, Source::Line(_, 3))), "{errors:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Files that are read repeatedly while the service runs, such as the TLS certificate and its key.
 
 use super::{
+    error::{KeyError, Source},
     keys::Http,
-    mistake::{Mistake, Source},
 };
 use companion_http::{TlsError, TlsIdentity};
 use rustix::fs::OFlags;
@@ -56,13 +56,13 @@ impl TlsFiles {
     }
 
     /// Reads both files.
-    pub fn read(&self) -> Result<TlsText, Mistake> {
+    pub fn read(&self) -> Result<TlsText, KeyError> {
         let read = |key: &str, path: &PathBuf| {
             let mut bytes = Vec::new();
             let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
             read.map(|_| bytes).map_err(|error| {
                 let fix = "name a file in PEM that the service may read".to_owned();
-                mistake(key, format!("{} cannot be read: {error}", path.display()), fix)
+                key_error(key, format!("{} cannot be read: {error}", path.display()), fix)
             })
         };
         let certificate = read(CERTIFICATE, &self.certificate)?;
@@ -70,10 +70,10 @@ impl TlsFiles {
     }
 
     /// Parses the contents into a TLS identity.
-    pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, Mistake> {
-        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|error| {
-            let (key, path, fix) = match error {
-                TlsError::NoCertificate => (
+    pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, KeyError> {
+        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|flaw| {
+            let (key, path, fix) = match flaw {
+                TlsFlaw::NoCertificate => (
                     CERTIFICATE,
                     &self.certificate,
                     "name the file with the certificate first and those of its issuers after it, such as fullchain.pem",
@@ -88,16 +88,16 @@ impl TlsFiles {
                     (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
                 }
             };
-            mistake(key, format!("{} {error}", path.display()), fix.to_owned())
+            key_error(key, format!("{} {flaw}", path.display()), fix.to_owned())
         })
     }
 }
 
 /// Returns what is wrong with the TLS files, as they are now.
-pub(super) fn find_mistake(http: &Http) -> Option<Mistake> {
+pub(super) fn find_error(http: &Http) -> Option<KeyError> {
     let half = |missing: &str, set: &str| {
         let problem = format!("must be set together with {set}");
-        Some(mistake(missing, problem, format!("name the other file too, or take {set} out")))
+        Some(key_error(missing, problem, format!("name the other file too, or take {set} out")))
     };
     match (&http.tls_certificate, &http.tls_key) {
         (Some(_), None) => half(KEY, CERTIFICATE),
@@ -110,8 +110,8 @@ pub(super) fn find_mistake(http: &Http) -> Option<Mistake> {
     }
 }
 
-fn mistake(key: &str, problem: String, fix: String) -> Mistake {
-    Mistake { source: Source::Together, key: key.to_owned(), problem, fix }
+fn key_error(key: &str, problem: String, fix: String) -> KeyError {
+    KeyError { source: Source::Together, key: key.to_owned(), problem, fix }
 }
 
 #[cfg(test)]

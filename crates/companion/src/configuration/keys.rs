@@ -7,7 +7,7 @@
 use self::Fallback::{Empty, Made, Value, Without};
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    mistake::Source,
+    error::Source,
     raw::Reader,
     secrets::{Keyring, ManagementKeys, ScopedKeys},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
@@ -416,23 +416,23 @@ mod tests {
     #[test]
     fn the_advice_for_a_wrong_value_shows_one_that_would_work() {
         for key in KEYS {
-            let wrong = Given::file(&format!("[{}]\n{} = 1970-01-01", key.table, key.name)).mistake();
+            let wrong = Given::file(&format!("[{}]\n{} = 1970-01-01", key.table, key.name)).error();
             let value = advised(&wrong.fix);
             assert_ne!(value, "[]", "{wrong}");
             let right = Given::file(&format!("[{}]\n{} = {value}", key.table, key.name));
-            assert_eq!(right.mistakes(), [], "{wrong}");
+            assert_eq!(right.errors(), [], "{wrong}");
 
             let (variable, empty) = (key.variable(), "\u{7f} ");
-            let wrong = Given::nothing().with(&variable, empty).mistake();
+            let wrong = Given::nothing().with(&variable, empty).error();
             let (_, value) = wrong.fix.split_once('=').unwrap();
             let right = Given::nothing().with(&variable, value.trim_matches('\''));
-            assert_eq!(right.mistakes(), [], "{wrong}");
+            assert_eq!(right.errors(), [], "{wrong}");
         }
     }
 
     #[test]
     fn no_two_advices_show_the_same_key() {
-        let advice = || Given::nothing().with("COMPANION_SECRETS__KEY", "short").mistake().fix;
+        let advice = || Given::nothing().with("COMPANION_SECRETS__KEY", "short").error().fix;
         assert_ne!(advice(), advice());
     }
 }

@@ -6,10 +6,10 @@
 mod addresses;
 mod agreement;
 mod environment;
+mod error;
 mod file;
 mod files;
 mod keys;
-mod mistake;
 mod raw;
 mod reference;
 mod secrets;
@@ -19,13 +19,13 @@ mod storage_url;
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     environment::{UnreadVariable, Variables},
+    error::{ConfigurationError, KeyError, Source, ValueError},
     file::{ConfigurationFile, USUAL_FILE},
     files::{TlsFiles, TlsText},
     keys::{
         Bot, Cache, Configuration, Dashboard, Fallback, Guilds, Http, Identity, KEYS, Key, Limits, Log,
         Management, Secrets, Sessions, Storage, Team,
     },
-    mistake::{Mistake, Mistakes, Refusal, Source},
     raw::{Effective, Raw},
     reference::{reference, sample, schema},
     secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys},
@@ -90,51 +90,54 @@ pub struct Loaded {
     /// Ignored variables whose names nearly match ours.
     pub unread: Vec<UnreadVariable>,
     /// Accepted settings that are probably mistakes.
-    pub warnings: Vec<Mistake>,
+    pub warnings: Vec<KeyError>,
 }
 
 /// Loads the configuration for commands that need only a part of it.
-pub fn load(layers: &Layers) -> Result<Loaded, Mistakes> {
+pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
     read(layers, |_| Vec::new())
 }
 
 /// Loads the configuration for `serve`, and fails if it could not be served.
-pub fn load_for_serving(layers: &Layers) -> Result<Loaded, Mistakes> {
+pub fn load_for_serving(layers: &Layers) -> Result<Loaded, ConfigurationError> {
     read(layers, agreement::check_serving)
 }
 
 /// Loads as much as possible for diagnosis. Invalid values are replaced by their defaults; the second element lists
 /// everything that `serve` would refuse.
-pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<Mistake>), Mistakes> {
+pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<KeyError>), ConfigurationError> {
     gather(layers, agreement::check_serving)
 }
 
-fn read(layers: &Layers, further: impl FnOnce(&Configuration) -> Vec<Mistake>) -> Result<Loaded, Mistakes> {
+fn read(
+    layers: &Layers,
+    further: impl FnOnce(&Configuration) -> Vec<KeyError>,
+) -> Result<Loaded, ConfigurationError> {
     match gather(layers, further)? {
-        (loaded, mistakes) if mistakes.is_empty() => Ok(loaded),
-        (_, mistakes) => Err(Mistakes::new(mistakes)),
+        (loaded, errors) if errors.is_empty() => Ok(loaded),
+        (_, errors) => Err(ConfigurationError::new(errors)),
     }
 }
 
 fn gather(
     layers: &Layers,
-    further: impl FnOnce(&Configuration) -> Vec<Mistake>,
-) -> Result<(Loaded, Vec<Mistake>), Mistakes> {
+    further: impl FnOnce(&Configuration) -> Vec<KeyError>,
+) -> Result<(Loaded, Vec<KeyError>), ConfigurationError> {
     let mut reader = Reader::default();
     file::read(&layers.file, &mut reader);
     environment::read(&layers.environment, &mut reader);
     let configuration = Configuration::read(&mut reader);
-    let Reader { mut mistakes, mut effective, .. } = reader;
-    let Some(mut configuration) = configuration else { return Err(Mistakes::new(mistakes)) };
+    let Reader { mut errors, mut effective, .. } = reader;
+    let Some(mut configuration) = configuration else { return Err(ConfigurationError::new(errors)) };
     let mut disagreements = agreement::check(&configuration, &effective);
     disagreements.extend(further(&configuration));
-    disagreements.retain(|mistake| !mistake.follows_from(&mistakes));
+    disagreements.retain(|error| !error.follows_from(&errors));
     let mut warnings = agreement::warnings(&configuration);
-    warnings.retain(|warning| !warning.follows_from(&mistakes));
-    mistakes.extend(disagreements);
+    warnings.retain(|warning| !warning.follows_from(&errors));
+    errors.extend(disagreements);
     agreement::settle(&mut configuration, &mut effective);
     let unread = environment::unread(&layers.environment);
-    Ok((Loaded { configuration, effective, unread, warnings }, mistakes))
+    Ok((Loaded { configuration, effective, unread, warnings }, errors))
 }
 
 #[cfg(test)]
@@ -173,21 +176,21 @@ mod tests {
         }
 
         pub(super) fn loaded(&self) -> Loaded {
-            load(&self.layers).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+            load(&self.layers).unwrap_or_else(|errors| panic!("{errors}"))
         }
 
         pub(super) fn configuration(&self) -> Configuration {
             self.loaded().configuration
         }
 
-        pub(super) fn mistakes(&self) -> Vec<Mistake> {
-            load(&self.layers).err().map(|mistakes| mistakes.as_slice().to_vec()).unwrap_or_default()
+        pub(super) fn errors(&self) -> Vec<KeyError> {
+            load(&self.layers).err().map(|errors| errors.as_slice().to_vec()).unwrap_or_default()
         }
 
-        pub(super) fn mistake(&self) -> Mistake {
-            let mistakes = self.mistakes();
-            assert_eq!(mistakes.len(), 1, "{mistakes:?}");
-            mistakes[0].clone()
+        pub(super) fn error(&self) -> KeyError {
+            let errors = self.errors();
+            assert_eq!(errors.len(), 1, "{errors:?}");
+            errors[0].clone()
         }
 
         /// Returns the source of a key's value, and the value in printable form.
@@ -225,14 +228,14 @@ mod tests {
         let mut given = Given::nothing();
         let path = given.folder.path().join("other.toml");
         given.layers.file = ConfigurationFile::Named(path.clone());
-        let mistake = given.mistake();
-        assert_eq!(mistake.source, Source::File(path));
-        assert!(mistake.problem.starts_with("cannot be read"), "{mistake}");
+        let error = given.error();
+        assert_eq!(error.source, Source::File(path));
+        assert!(error.problem.starts_with("cannot be read"), "{error}");
     }
 
     #[test]
     fn a_value_that_is_overridden_is_still_checked() {
         let given = Given::file("[sessions]\nidle = 'soon'").with("COMPANION_SESSIONS__IDLE", "2d");
-        assert!(matches!(given.mistake().source, Source::Line(_, 2)));
+        assert!(matches!(given.error().source, Source::Line(_, 2)));
     }
 }

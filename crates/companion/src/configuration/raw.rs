@@ -1,8 +1,8 @@
 //! Untyped values of the layers, and the reader that converts them to the types of their keys.
 
 use super::{
+    error::{KeyError, Source, ValueError},
     keys::Key,
-    mistake::{Mistake, Refusal, Source},
     setting::Setting,
 };
 use std::{borrow::Cow, collections::HashMap};
@@ -43,12 +43,12 @@ impl Raw {
     }
 
     /// Returns the value as text. Fails for numbers in a file; every environment variable is text.
-    pub fn text(&self) -> Result<&str, Refusal> {
+    pub fn text(&self) -> Result<&str, ValueError> {
         match self {
             Self::Word(text) | Self::Text(text) => Ok(text),
-            Self::Integer(_) => Err(Refusal::new("must be text; put the number in quotes")),
+            Self::Integer(_) => Err(ValueError::new("must be text; put the number in quotes")),
             Self::Boolean(_) | Self::List(_) | Self::Table(_) | Self::Foreign => {
-                Err(Refusal::new("must be text"))
+                Err(ValueError::new("must be text"))
             }
         }
     }
@@ -142,7 +142,7 @@ impl From<serde_json::Value> for Raw {
 #[derive(Default)]
 pub(super) struct Reader {
     given: HashMap<&'static str, Vec<(Source, Raw)>>,
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) errors: Vec<KeyError>,
     pub(super) effective: Vec<Effective>,
 }
 
@@ -175,9 +175,9 @@ impl Reader {
         for (source, raw) in self.given.remove(key.path).unwrap_or_default() {
             match T::read(&raw) {
                 Ok(read) => (shown, value, origin) = (read.show(), Some(read), source),
-                Err(refusal) => self.mistakes.push(Mistake {
+                Err(error) => self.errors.push(KeyError {
                     key: key.path.to_owned(),
-                    problem: refusal.to_string(),
+                    problem: error.to_string(),
                     fix: key.advice(&source),
                     source,
                 }),
@@ -231,8 +231,8 @@ mod tests {
 
     #[test]
     fn a_number_in_a_file_is_not_text() {
-        let refusal = Raw::from_toml("123456").unwrap().text().unwrap_err();
-        assert_eq!(refusal.to_string(), "must be text; put the number in quotes");
+        let error = Raw::from_toml("123456").unwrap().text().unwrap_err();
+        assert_eq!(error.to_string(), "must be text; put the number in quotes");
     }
 
     #[test]

@@ -147,7 +147,7 @@ mod tests {
         // The example of a generated key is an instruction, because operators would copy a real one.
         for key in KEYS.iter().filter(|key| !matches!(key.default, Fallback::Made)) {
             let given = Given::file(&format!("[{}]\n{} = {}", key.table, key.name, key.example()));
-            assert_eq!(given.mistakes(), [], "{}", key.path);
+            assert_eq!(given.errors(), [], "{}", key.path);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Secrets: single ones, lists, and named keys for scopes of the management API.
 
 use super::{
+    error::{ValueError, most_alike},
     files::open_regular,
-    mistake::{Refusal, most_alike},
     raw::Raw,
     setting::{Setting, quoted, text_like},
 };
@@ -18,11 +18,11 @@ const SET: &str = "(set)";
 impl Setting for Secret {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let text = raw.text()?;
         // The platform chooses its secrets, so any printable character is allowed; a control character is a mistake.
         if text.is_empty() || text.chars().any(char::is_control) {
-            return Err(Refusal::must_be("text on one line"));
+            return Err(ValueError::must_be("text on one line"));
         }
         Ok(Self::new(text.to_owned()))
     }
@@ -39,7 +39,7 @@ impl Setting for Secret {
 impl Setting for SecretKey {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         Ok(raw.text()?.parse()?)
     }
 
@@ -71,11 +71,11 @@ impl ManagementKey {
     const SHORTEST: usize = 16;
 
     /// Parses a key.
-    pub fn new(text: &str) -> Result<Self, Refusal> {
+    pub fn new(text: &str) -> Result<Self, ValueError> {
         if text.len() >= Self::SHORTEST && text.bytes().all(|b| b.is_ascii_graphic()) {
             return Ok(Self(Secret::new(text.to_owned())));
         }
-        Err(Refusal::must_be(format_args!(
+        Err(ValueError::must_be(format_args!(
             "{} or more printable characters without spaces, like the output of: openssl rand -base64 32",
             Self::SHORTEST
         )))
@@ -85,7 +85,7 @@ impl ManagementKey {
 impl Setting for ManagementKey {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         Self::new(raw.text()?)
     }
 
@@ -107,7 +107,7 @@ pub type Keyring = OneOrMore<SecretKey>;
 impl<T: Setting> Setting for OneOrMore<T> {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         // Neither base64 nor a reasonable key starts with a bracket, so in the environment it starts a list.
         let is_list = match raw {
             Raw::List(_) => true,
@@ -118,7 +118,7 @@ impl<T: Setting> Setting for OneOrMore<T> {
             return T::read(raw).map(|first| Self { first, others: Vec::new() });
         }
         let mut keys = Vec::<T>::read(raw)?.into_iter();
-        let first = keys.next().ok_or_else(|| Refusal::new("must not be an empty list"))?;
+        let first = keys.next().ok_or_else(|| ValueError::new("must not be an empty list"))?;
         Ok(Self { first, others: keys.collect() })
     }
 
@@ -175,13 +175,13 @@ const LONGEST_FILE: u64 = 64 * 1024;
 
 impl KeySource {
     /// Returns the current key.
-    pub fn read(&self) -> Result<ManagementKey, Refusal> {
+    pub fn read(&self) -> Result<ManagementKey, ValueError> {
         let path = match self {
             Self::Written(key) => return Ok(key.clone()),
             Self::File(path) => path,
         };
         let unread = |why: &dyn std::fmt::Display| {
-            Refusal::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
+            ValueError::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
         };
         let file = open_regular(path).map_err(|error| unread(&error))?;
         if file.metadata().map_err(|error| unread(&error))?.len() > LONGEST_FILE {
@@ -190,44 +190,45 @@ impl KeySource {
         let text = io::read_to_string(file).map_err(|error| unread(&error))?;
         let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
         ManagementKey::new(line)
-            .map_err(|refusal| Refusal::new(format!("{KEY_FILE} {}: its content {refusal}", path.display())))
+            .map_err(|error| ValueError::new(format!("{KEY_FILE} {}: its content {error}", path.display())))
     }
 }
 
 impl ScopedKey {
-    fn read(name: &str, raw: &Raw) -> Result<Self, Refusal> {
-        let in_entry = |refusal: Refusal| Refusal::new(format!("entry \"{name}\" {refusal}"));
+    fn read(name: &str, raw: &Raw) -> Result<Self, ValueError> {
+        let in_entry = |error: ValueError| ValueError::new(format!("entry \"{name}\" {error}"));
         let name: KeyName = name.parse().map_err(|_| {
-            Refusal::new(format!(
+            ValueError::new(format!(
                 "entry {} must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -",
                 quoted(&name)
             ))
         })?;
-        let fields = raw.table().ok_or_else(|| in_entry(Refusal::must_be("a table with key and scopes")))?;
+        let fields =
+            raw.table().ok_or_else(|| in_entry(ValueError::must_be("a table with key and scopes")))?;
         let (mut key, mut file, mut scopes) = (None, None, None);
         for (field, raw) in fields.iter() {
-            let in_field = |refusal: Refusal| in_entry(Refusal::new(format!("{field} {refusal}")));
+            let in_field = |error: ValueError| in_entry(ValueError::new(format!("{field} {error}")));
             match field.as_str() {
                 KEY => key = Some(KeySource::Written(ManagementKey::read(raw).map_err(in_field)?)),
                 KEY_FILE => match raw.text().map_err(in_field)? {
-                    "" => return Err(in_field(Refusal::must_be("the path of a file"))),
+                    "" => return Err(in_field(ValueError::must_be("the path of a file"))),
                     path => file = Some(KeySource::File(path.into())),
                 },
                 SCOPES => scopes = Some(read_scopes(raw).map_err(in_field)?),
                 other => {
                     let meant = most_alike(other, [KEY, KEY_FILE, SCOPES].into_iter());
-                    return Err(in_entry(Refusal::new(format!("has no {other}; did you mean {meant}?"))));
+                    return Err(in_entry(ValueError::new(format!("has no {other}; did you mean {meant}?"))));
                 }
             }
         }
         let source = match (key, file) {
             (Some(source), None) | (None, Some(source)) => source,
-            (None, None) => return Err(in_entry(Refusal::new("must have key or key_file"))),
+            (None, None) => return Err(in_entry(ValueError::new("must have key or key_file"))),
             (Some(_), Some(_)) => {
-                return Err(in_entry(Refusal::new("must have key or key_file, and has both")));
+                return Err(in_entry(ValueError::new("must have key or key_file, and has both")));
             }
         };
-        let lacking = || in_entry(Refusal::new(format!("must have scopes, out of {}", all_scopes())));
+        let lacking = || in_entry(ValueError::new(format!("must have scopes, out of {}", all_scopes())));
         Ok(Self { name, source, scopes: scopes.ok_or_else(lacking)? })
     }
 
@@ -241,18 +242,18 @@ impl ScopedKey {
     }
 }
 
-fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, Refusal> {
-    let items = raw.list().ok_or_else(|| Refusal::must_be("a list, in square brackets"))?;
+fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, ValueError> {
+    let items = raw.list().ok_or_else(|| ValueError::must_be("a list, in square brackets"))?;
     let scopes = items.iter().map(|item| {
         let name = item.text()?;
         Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
             let meant = most_alike(name, Scope::ALL.map(Scope::name).into_iter());
-            Refusal::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
+            ValueError::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
         })
     });
     let scopes: BTreeSet<_> = scopes.collect::<Result<_, _>>()?;
     if scopes.is_empty() {
-        return Err(Refusal::new(format!("must not be empty; there are {}", all_scopes())));
+        return Err(ValueError::new(format!("must not be empty; there are {}", all_scopes())));
     }
     Ok(scopes)
 }
@@ -264,13 +265,13 @@ fn all_scopes() -> String {
 impl Setting for ScopedKeys {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let entries =
-            raw.table().ok_or_else(|| Refusal::must_be("a table from a name to a key and its scopes"))?;
+            raw.table().ok_or_else(|| ValueError::must_be("a table from a name to a key and its scopes"))?;
         let mut keys = entries
             .iter()
             .map(|(name, entry)| ScopedKey::read(name, entry))
-            .collect::<Result<Vec<_>, Refusal>>()?;
+            .collect::<Result<Vec<_>, ValueError>>()?;
         keys.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(Self(keys))
     }
@@ -308,9 +309,9 @@ mod tests {
     #[test]
     fn a_wrong_key_is_not_repeated() {
         for raw in [Raw::Text("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
-            let refusal = Keyring::read(&raw).unwrap_err().to_string();
-            assert!(refusal.contains("the base64 of exactly 32 random bytes"), "{refusal}");
-            assert!(!refusal.contains("c2VjcmV0"), "{refusal}");
+            let error = Keyring::read(&raw).unwrap_err().to_string();
+            assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
+            assert!(!error.contains("c2VjcmV0"), "{error}");
         }
     }
 
@@ -332,10 +333,10 @@ mod tests {
     fn a_management_key_that_can_be_guessed_is_refused() {
         let (short, enough) = ("fifteen-letters", "sixteen--letters");
         for raw in [Raw::Text(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
-            let refusal = ManagementKeys::read(&raw).unwrap_err().to_string();
-            assert!(refusal.contains("must be 16 or more printable characters"), "{refusal}");
-            assert!(refusal.contains("openssl rand -base64 32"), "{refusal}");
-            assert!(!refusal.contains(short), "{refusal}");
+            let error = ManagementKeys::read(&raw).unwrap_err().to_string();
+            assert!(error.contains("must be 16 or more printable characters"), "{error}");
+            assert!(error.contains("openssl rand -base64 32"), "{error}");
+            assert!(!error.contains(short), "{error}");
         }
         assert!(ManagementKeys::read(&Raw::Word(format!("[\"{enough}\", \"{enough}\"]"))).is_ok());
     }
@@ -343,7 +344,7 @@ mod tests {
     const LONG: &str = "sixteen--letters";
 
     fn read(toml: &str) -> Result<ScopedKeys, String> {
-        ScopedKeys::read(&Raw::from_toml(toml).unwrap()).map_err(|refusal| refusal.to_string())
+        ScopedKeys::read(&Raw::from_toml(toml).unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -385,10 +386,10 @@ mod tests {
             (format!(r#"key_file = "", {scopes}"#), "key_file must be the path of a file"),
             (format!(r#"key = "{LONG}", scope = ["feed"]"#), "has no scope; did you mean scopes?"),
         ] {
-            let refusal = read(&format!("{{ bot = {{ {entry} }} }}")).unwrap_err();
-            assert!(refusal.starts_with("entry \"bot\" "), "{refusal}");
-            assert!(refusal.contains(said), "{entry}: {refusal}");
-            assert!(!refusal.contains(LONG) && !refusal.contains("short"), "{refusal}");
+            let error = read(&format!("{{ bot = {{ {entry} }} }}")).unwrap_err();
+            assert!(error.starts_with("entry \"bot\" "), "{error}");
+            assert!(error.contains(said), "{entry}: {error}");
+            assert!(!error.contains(LONG) && !error.contains("short"), "{error}");
         }
         let unnamed = read(&format!(r#"{{ "a b" = {{ key = "{LONG}", {scopes} }} }}"#)).unwrap_err();
         assert!(unnamed.contains("entry \"a b\" must have a name of 1 to 64 characters"), "{unnamed}");
@@ -401,8 +402,8 @@ mod tests {
         let path = folder.path().join("bot.key");
         let source = KeySource::File(path.clone());
         let refused = |said: &str| {
-            let refusal = source.read().unwrap_err().to_string();
-            assert!(refusal.contains(&*path.to_string_lossy()) && refusal.contains(said), "{refusal}");
+            let error = source.read().unwrap_err().to_string();
+            assert!(error.contains(&*path.to_string_lossy()) && error.contains(said), "{error}");
         };
         refused("cannot be read");
         for (content, said) in

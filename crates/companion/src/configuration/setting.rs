@@ -1,6 +1,6 @@
 //! The trait of types that a key can have, and its plain implementations: numbers, sizes, text and choices.
 
-use super::{mistake::Refusal, raw::Raw};
+use super::{error::ValueError, raw::Raw};
 use companion_domain::model::{Name, Span, WebUrl};
 use serde_json::{Value, json};
 use std::{
@@ -16,7 +16,7 @@ pub trait Setting: Sized {
     const SECRET: bool = false;
 
     /// Parses a value.
-    fn read(raw: &Raw) -> Result<Self, Refusal>;
+    fn read(raw: &Raw) -> Result<Self, ValueError>;
 
     /// Returns the value in TOML syntax, or a placeholder for a secret.
     fn show(&self) -> String;
@@ -42,7 +42,7 @@ pub(super) fn quoted(text: &impl fmt::Display) -> String {
 impl<T: Setting> Setting for Option<T> {
     const SECRET: bool = T::SECRET;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         T::read(raw).map(Some)
     }
 
@@ -62,10 +62,10 @@ impl<T: Setting> Setting for Option<T> {
 impl<T: Setting> Setting for Vec<T> {
     const SECRET: bool = T::SECRET;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
-        let items = raw.list().ok_or_else(|| Refusal::must_be("a list, in square brackets"))?;
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        let items = raw.list().ok_or_else(|| ValueError::must_be("a list, in square brackets"))?;
         let each = items.iter().enumerate().map(|(place, item)| {
-            T::read(item).map_err(|refusal| Refusal::new(format!("entry {} {refusal}", place + 1)))
+            T::read(item).map_err(|error| ValueError::new(format!("entry {} {error}", place + 1)))
         });
         each.collect()
     }
@@ -80,8 +80,8 @@ impl<T: Setting> Setting for Vec<T> {
 }
 
 impl Setting for bool {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
-        raw.boolean().ok_or_else(|| Refusal::must_be("true or false"))
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        raw.boolean().ok_or_else(|| ValueError::must_be("true or false"))
     }
 
     fn schema() -> Value {
@@ -94,9 +94,9 @@ impl Setting for bool {
 }
 
 impl Setting for NonZeroU32 {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let number = raw.integer().and_then(|number| u32::try_from(number).ok()).and_then(Self::new);
-        number.ok_or_else(|| Refusal::must_be(format_args!("a whole number from 1 to {}", u32::MAX)))
+        number.ok_or_else(|| ValueError::must_be(format_args!("a whole number from 1 to {}", u32::MAX)))
     }
 
     fn schema() -> Value {
@@ -109,9 +109,9 @@ impl Setting for NonZeroU32 {
 }
 
 impl Setting for NonZeroUsize {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         NonZeroU32::read(raw)
-            .and_then(|number| Self::try_from(number).map_err(|_| Refusal::must_be("a smaller number")))
+            .and_then(|number| Self::try_from(number).map_err(|_| ValueError::must_be("a smaller number")))
     }
 
     fn schema() -> Value {
@@ -132,7 +132,7 @@ pub(super) fn text_like(pattern: &str) -> Value {
 macro_rules! text_settings {
     ($($type:ty = $pattern:literal),+) => {$(
         impl Setting for $type {
-            fn read(raw: &Raw) -> Result<Self, Refusal> {
+            fn read(raw: &Raw) -> Result<Self, ValueError> {
                 Ok(raw.text()?.parse()?)
             }
 
@@ -170,14 +170,14 @@ impl ByteSize {
     }
 }
 
-fn no_size() -> Refusal {
-    Refusal::must_be("a number of bytes, like 65536 or \"64 KiB\" (B, KiB, MiB, GiB), up to 1 GiB")
+fn no_size() -> ValueError {
+    ValueError::must_be("a number of bytes, like 65536 or \"64 KiB\" (B, KiB, MiB, GiB), up to 1 GiB")
 }
 
 impl FromStr for ByteSize {
-    type Err = Refusal;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let read = text.parse::<bytesize::ByteSize>().ok();
         read.and_then(|size| Self::of(size.as_u64())).ok_or_else(no_size)
     }
@@ -194,7 +194,7 @@ impl fmt::Display for ByteSize {
 }
 
 impl Setting for ByteSize {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         match raw.integer() {
             Some(bytes) => u64::try_from(bytes).ok().and_then(Self::of).ok_or_else(no_size),
             None => raw.text().map_err(|_| no_size())?.parse(),
@@ -223,12 +223,12 @@ impl ClientId {
 }
 
 impl Setting for ClientId {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let text = raw.text()?;
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Refusal::must_be("printable text without spaces"))
+            Err(ValueError::must_be("printable text without spaces"))
         }
     }
 
@@ -249,8 +249,9 @@ const LONGEST_NAME: usize = 64;
 pub struct DisplayName(pub Name);
 
 impl Setting for DisplayName {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
-        let refused = || Refusal::must_be(format_args!("text of 1 to {LONGEST_NAME} characters on one line"));
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        let refused =
+            || ValueError::must_be(format_args!("text of 1 to {LONGEST_NAME} characters on one line"));
         let text = raw.text()?;
         let fits = text.chars().count() <= LONGEST_NAME
             && !text.chars().any(char::is_control)
@@ -272,10 +273,10 @@ impl Setting for DisplayName {
 pub struct FilePath(pub PathBuf);
 
 impl Setting for FilePath {
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         let path = raw.text()?;
         if path.is_empty() || path.chars().any(char::is_control) {
-            return Err(Refusal::must_be("the path of a file"));
+            return Err(ValueError::must_be("the path of a file"));
         }
         Ok(Self(path.into()))
     }
@@ -294,12 +295,12 @@ macro_rules! choice {
         }
 
         impl Setting for $name {
-            fn read(raw: &Raw) -> Result<Self, Refusal> {
+            fn read(raw: &Raw) -> Result<Self, ValueError> {
                 let words = [$($word),+];
                 match raw.text()? {
                     $($word => Ok(Self::$variant),)+
-                    _ if words.len() == 1 => Err(Refusal::must_be(words.concat())),
-                    _ => Err(Refusal::must_be(format_args!("one of {}", words.join(", ")))),
+                    _ if words.len() == 1 => Err(ValueError::must_be(words.concat())),
+                    _ => Err(ValueError::must_be(format_args!("one of {}", words.join(", ")))),
                 }
             }
 
@@ -353,7 +354,7 @@ mod tests {
     use super::*;
 
     fn read<T: Setting>(toml: &str) -> Result<T, String> {
-        T::read(&Raw::from_toml(toml).unwrap()).map_err(|refusal| refusal.to_string())
+        T::read(&Raw::from_toml(toml).unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -371,8 +372,8 @@ mod tests {
 
     #[test]
     fn a_list_says_which_entry_is_wrong() {
-        let refusal = read::<Vec<WebUrl>>(r#"["https://a.example", "b"]"#).unwrap_err();
-        assert!(refusal.starts_with("entry 2 must be an absolute http or https URL"), "{refusal}");
+        let error = read::<Vec<WebUrl>>(r#"["https://a.example", "b"]"#).unwrap_err();
+        assert!(error.starts_with("entry 2 must be an absolute http or https URL"), "{error}");
         assert_eq!(read::<Vec<Name>>("\"x\"").unwrap_err(), "must be a list, in square brackets");
     }
 
@@ -420,9 +421,9 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_answered_with_the_right_ones() {
-        let refusal = |raw: Result<LogLevel, Refusal>| raw.unwrap_err().to_string();
+        let error = |raw: Result<LogLevel, ValueError>| raw.unwrap_err().to_string();
         let text = Raw::Text("loud".into());
-        assert_eq!(refusal(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");
+        assert_eq!(error(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");
         assert_eq!(Provider::read(&text).unwrap_err().to_string(), "must be discord");
         assert_eq!(LogFormat::read(&Raw::Word("json".into())).unwrap(), LogFormat::Json);
     }

@@ -1,7 +1,7 @@
 //! The storage URL.
 
 use super::{
-    mistake::Refusal,
+    error::ValueError,
     raw::Raw,
     setting::{Setting, quoted, text_like},
 };
@@ -23,49 +23,49 @@ pub enum StorageUrl {
 const SCHEMES: &str = "sqlite:PATH, postgres://…, postgresql://… or memory:";
 
 impl FromStr for StorageUrl {
-    type Err = Refusal;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let (scheme, rest) =
-            text.split_once(':').ok_or_else(|| Refusal::must_be(format_args!("a URL: {SCHEMES}")))?;
+            text.split_once(':').ok_or_else(|| ValueError::must_be(format_args!("a URL: {SCHEMES}")))?;
         match scheme {
             "sqlite" => sqlite(rest),
             "postgres" | "postgresql" if rest.starts_with("//") => {
                 Ok(Self::Postgres(Secret::new(text.to_owned())))
             }
             "postgres" | "postgresql" => {
-                Err(Refusal::must_be("a URL like postgres://user:password@host/database"))
+                Err(ValueError::must_be("a URL like postgres://user:password@host/database"))
             }
             "memory" if rest.is_empty() => Ok(Self::Memory),
-            "memory" => Err(Refusal::must_be("exactly memory: with nothing behind it")),
+            "memory" => Err(ValueError::must_be("exactly memory: with nothing behind it")),
             unknown => Err(unknown_scheme(unknown)),
         }
     }
 }
 
-fn sqlite(path: &str) -> Result<StorageUrl, Refusal> {
+fn sqlite(path: &str) -> Result<StorageUrl, ValueError> {
     match path {
-        "" => Err(Refusal::new("lacks the path behind sqlite:")),
-        ":memory:" => Err(Refusal::new("names a database in memory; that is memory: here")),
+        "" => Err(ValueError::new("lacks the path behind sqlite:")),
+        ":memory:" => Err(ValueError::new("names a database in memory; that is memory: here")),
         // After two slashes the first path segment would be a host. Refuse instead of guessing.
         _ if path.starts_with("//") => {
-            Err(Refusal::new("has slashes that belong to no path; it is sqlite:PATH"))
+            Err(ValueError::new("has slashes that belong to no path; it is sqlite:PATH"))
         }
         _ => Ok(StorageUrl::Sqlite(path.into())),
     }
 }
 
 /// Names the scheme only if it looks like one; otherwise it could be part of a password.
-fn unknown_scheme(scheme: &str) -> Refusal {
+fn unknown_scheme(scheme: &str) -> ValueError {
     let is_scheme = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+');
     let named = if is_scheme { format!(" `{scheme}:`") } else { String::new() };
-    Refusal::new(format!("has the unknown scheme{named}; known are {SCHEMES}"))
+    ValueError::new(format!("has the unknown scheme{named}; known are {SCHEMES}"))
 }
 
 impl Setting for StorageUrl {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, Refusal> {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
         raw.text()?.parse()
     }
 
@@ -86,7 +86,7 @@ impl Setting for StorageUrl {
 mod tests {
     use super::*;
 
-    fn refusal(text: &str) -> String {
+    fn error(text: &str) -> String {
         text.parse::<StorageUrl>().unwrap_err().to_string()
     }
 
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn an_unknown_scheme_is_named() {
-        assert!(refusal("mysql://u:hunter2@db/c").starts_with("has the unknown scheme `mysql:`;"));
-        assert!(refusal("companion.db").starts_with("must be a URL: sqlite:PATH"));
+        assert!(error("mysql://u:hunter2@db/c").starts_with("has the unknown scheme `mysql:`;"));
+        assert!(error("companion.db").starts_with("must be a URL: sqlite:PATH"));
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn no_refusal_repeats_a_password() {
         for text in ["mysql://u:hunter2@db", "hunter2!@db:5432", "postgres:u:hunter2@db"] {
-            assert!(!refusal(text).contains("hunter2"), "{text}");
+            assert!(!error(text).contains("hunter2"), "{text}");
         }
         let url: StorageUrl = "postgres://u:hunter2@db/c".parse().unwrap();
         assert!(!url.show().contains("hunter2") && !format!("{url:?}").contains("hunter2"));

@@ -27,7 +27,7 @@ use self::{
 };
 use crate::{
     composition::{Adapters, Composition, Keys, Storage, Unserviceable},
-    configuration::{self, Configuration, Layers, ListenAddress, Mistakes, StorageUrl},
+    configuration::{self, Configuration, ConfigurationError, Layers, ListenAddress, StorageUrl},
     service::{CannotListen, Listeners, Service, StartError},
     system::SystemEntropy,
 };
@@ -155,7 +155,7 @@ pub enum DemoError {
     Invalid(#[from] Invalid),
     /// The demo's configuration is invalid.
     #[error(transparent)]
-    Configuration(#[from] Mistakes),
+    Configuration(#[from] ConfigurationError),
     /// A listener of the service cannot be bound.
     #[error(transparent)]
     CannotListen(#[from] CannotListen),

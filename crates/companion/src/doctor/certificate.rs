@@ -35,9 +35,9 @@ pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
     }
     let files = TlsFiles::of(http)?;
     Some(match files.read().and_then(|text| files.identity(&text)) {
-        Err(mistake) => {
-            let cause = format!("{} {}", mistake.key, mistake.problem);
-            OwnCertificate { check: CERTIFICATE.failed(cause, mistake.fix), shown: None }
+        Err(error) => {
+            let cause = format!("{} {}", error.key, error.problem);
+            OwnCertificate { check: CERTIFICATE.failed(cause, error.fix), shown: None }
         }
         Ok(identity) => {
             OwnCertificate { check: judged(&identity), shown: Some(identity.certificate().clone()) }

@@ -1,6 +1,6 @@
 //! The result of a check, and the installation under examination.
 
-use crate::configuration::{Configuration, Effective, Mistake, Source};
+use crate::configuration::{Configuration, Effective, KeyError, Source};
 
 /// The outcome of a check, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +80,7 @@ impl Subject {
 pub(super) struct Installation {
     pub(super) configuration: Configuration,
     pub(super) effective: Vec<Effective>,
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) errors: Vec<KeyError>,
 }
 
 impl Installation {
@@ -95,16 +95,16 @@ impl Installation {
     /// Whether the effective value is the one that the operator chose. If a value is invalid or the file is unreadable,
     /// the default replaces it, and checking the default would say nothing about this installation.
     fn is_meant(&self, key: &str) -> bool {
-        let wrong = |mistake: &Mistake| mistake.key == key && mistake.source != Source::Together;
+        let wrong = |error: &KeyError| error.key == key && error.source != Source::Together;
         let is_default =
             self.effective.iter().any(|known| known.key.path == key && known.source == Source::Default);
-        !(self.mistakes.iter().any(wrong) || is_default && self.has_unreadable_file())
+        !(self.errors.iter().any(wrong) || is_default && self.has_unreadable_file())
     }
 
     fn has_unreadable_file(&self) -> bool {
-        let unreadable = |mistake: &Mistake| {
-            matches!(mistake.source, Source::File(_) | Source::Line(..)) && mistake.key.contains(' ')
+        let unreadable = |error: &KeyError| {
+            matches!(error.source, Source::File(_) | Source::Line(..)) && error.key.contains(' ')
         };
-        self.mistakes.iter().any(unreadable)
+        self.errors.iter().any(unreadable)
     }
 }

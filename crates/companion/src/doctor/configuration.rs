@@ -4,25 +4,25 @@ use super::{
     check::{Check, Installation, Status, Subject},
     report::one_line,
 };
-use crate::configuration::{Effective, Mistake, Source, UnreadVariable};
+use crate::configuration::{Effective, KeyError, Source, UnreadVariable};
 
 const NAME: &str = "configuration";
 
 pub(super) fn check(
     installation: &Installation,
     unread: &[UnreadVariable],
-    warnings: &[Mistake],
+    warnings: &[KeyError],
 ) -> Vec<Check> {
-    let told = |status: Status, mistake: &Mistake| Check {
+    let told = |status: Status, error: &KeyError| Check {
         name: NAME,
-        key: mistake.key.clone(),
+        key: error.key.clone(),
         status,
-        cause: format!("{} ({})", one_line(&mistake.problem), mistake.source),
-        remedy: Some(one_line(&mistake.fix)),
+        cause: format!("{} ({})", one_line(&error.problem), error.source),
+        remedy: Some(one_line(&error.fix)),
     };
-    let mistakes = installation.mistakes.iter().map(|mistake| told(Status::Failed, mistake));
+    let errors = installation.errors.iter().map(|error| told(Status::Failed, error));
     let warnings = warnings.iter().map(|warning| told(Status::Warning, warning));
-    let mut checks: Vec<_> = mistakes.chain(warnings).collect();
+    let mut checks: Vec<_> = errors.chain(warnings).collect();
     checks.extend(unread.iter().map(|variable| Check {
         name: NAME,
         key: variable.name.clone(),

@@ -26,16 +26,16 @@ pub use self::{
 };
 
 use self::{check::Installation, report::root};
-use crate::configuration::{Layers, Mistakes};
+use crate::configuration::{ConfigurationError, Layers};
 use reqwest::{Client, Method, Response};
 use rustls::{ClientConfig, pki_types::CertificateDer};
 use std::time::Duration;
 
 /// Examines the installation that these layers describe. Fails only if no configuration can be read at all.
-pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
-    let (loaded, mistakes) = crate::configuration::examine(layers)?;
+pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
+    let (loaded, errors) = crate::configuration::examine(layers)?;
     let installation =
-        Installation { configuration: loaded.configuration, effective: loaded.effective, mistakes };
+        Installation { configuration: loaded.configuration, effective: loaded.effective, errors };
     let mut checks = configuration::check(&installation, &loaded.unread, &loaded.warnings);
     checks.extend(files::check(&installation));
     let (database, written, asked) =

@@ -37,7 +37,7 @@ impl Watched {
         };
         for (place, read) in read.into_iter().enumerate() {
             let Some(name) = self.files.get(place).map(|file| file.name.clone()) else { break };
-            let exchanged = read.map_err(|refusal| refusal.to_string()).and_then(|key| {
+            let exchanged = read.map_err(|error| error.to_string()).and_then(|key| {
                 let taken = |other| format!("its file holds the same key as {other}");
                 self.keys.exchange(&name, &key.0).map_err(taken)
             });

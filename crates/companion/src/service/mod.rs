@@ -13,7 +13,7 @@ pub use self::listeners::{CannotListen, Listeners};
 use self::{background::Background, own_tls::OwnTls, readiness::ServiceReadiness};
 use crate::{
     composition::Composition,
-    configuration::{Configuration, Mistake},
+    configuration::{Configuration, KeyError},
     system::{ClockError, SystemClock},
 };
 use companion_cache::Cache;
@@ -60,7 +60,7 @@ pub enum StartError {
     Store(#[from] StoreError),
     /// The certificate or its key cannot be used.
     #[error("{0}")]
-    Tls(#[from] Mistake),
+    Tls(#[from] KeyError),
     /// A listener could not be started.
     #[error("a listener cannot be started: {0}")]
     Io(#[from] io::Error),

@@ -1,6 +1,6 @@
 //! TLS termination, with a certificate that may be renewed while the service runs.
 
-use crate::configuration::{Configuration, Mistake, TlsFiles, TlsText};
+use crate::configuration::{Configuration, KeyError, TlsFiles, TlsText};
 use companion_domain::port::Clock;
 use companion_http::{Tls, TlsIdentity};
 use std::{sync::Arc, time::Duration};
@@ -28,7 +28,7 @@ impl OwnTls {
     pub(super) fn open(
         configuration: &Configuration,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Option<Self>, Mistake> {
+    ) -> Result<Option<Self>, KeyError> {
         let Some(files) = TlsFiles::of(&configuration.http) else { return Ok(None) };
         let shown = files.read()?;
         let identity = files.identity(&shown)?;
@@ -49,7 +49,7 @@ impl OwnTls {
             let files = self.files.clone();
             match spawn_blocking(move || files.read()).await {
                 Ok(Ok(text)) => self.show(text),
-                Ok(Err(mistake)) => self.note(&mistake),
+                Ok(Err(error)) => self.note(&error),
                 Err(_) => {}
             }
         }
@@ -67,12 +67,12 @@ impl OwnTls {
                 (self.shown, self.trouble) = (text, None);
                 tracing::info!("the certificate was exchanged");
             }
-            Err(mistake) => self.note(&mistake),
+            Err(error) => self.note(&error),
         }
     }
 
-    fn note(&mut self, mistake: &Mistake) {
-        let problem = format!("{} {}", mistake.key, mistake.problem);
+    fn note(&mut self, error: &KeyError) {
+        let problem = format!("{} {}", error.key, error.problem);
         let rounds = match &self.trouble {
             Some((known, rounds)) if *known == problem => rounds + 1,
             Some(_) | None => 1,
@@ -80,7 +80,7 @@ impl OwnTls {
         if rounds == CERTAIN_AFTER {
             tracing::error!(
                 problem,
-                fix = mistake.fix,
+                fix = error.fix,
                 "the certificate was not exchanged; the last one stays"
             );
         }
@@ -159,7 +159,7 @@ mod tests {
         let _guard = tracing::subscriber::set_default(subscriber);
         let round = |own: &mut OwnTls| match own.files.read() {
             Ok(text) => own.show(text),
-            Err(mistake) => own.note(&mistake),
+            Err(error) => own.note(&error),
         };
         let told = "the certificate was not exchanged; the last one stays";
 

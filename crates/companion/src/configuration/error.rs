@@ -36,7 +36,7 @@ impl fmt::Display for Source {
 
 /// One configuration error. It never repeats the value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct KeyError {
     /// Where it was found.
     pub source: Source,
     /// The key, or the text in place of a key.
@@ -50,55 +50,55 @@ pub struct Mistake {
 /// The text in place of a key if the whole configuration file is meant.
 pub(super) const FILE: &str = "the configuration file";
 
-impl Mistake {
+impl KeyError {
     /// Whether it may disappear once these errors are corrected: an invalid value counts as a missing one.
-    pub(super) fn follows_from(&self, mistakes: &[Self]) -> bool {
-        let explains = |mistake: &Self| mistake.key == self.key || mistake.key == FILE;
-        self.source == Source::Together && mistakes.iter().any(explains)
+    pub(super) fn follows_from(&self, errors: &[Self]) -> bool {
+        let explains = |error: &Self| error.key == self.key || error.key == FILE;
+        self.source == Source::Together && errors.iter().any(explains)
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}): {}\n    fix: {}", self.key, self.source, self.problem, self.fix)
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for KeyError {}
 
 /// All errors of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Mistakes(Vec<Mistake>);
+pub struct ConfigurationError(Vec<KeyError>);
 
-impl Mistakes {
+impl ConfigurationError {
     /// Sorts the errors in the order of the layers.
-    pub(super) fn new(mut mistakes: Vec<Mistake>) -> Self {
-        mistakes.sort_by(|a, b| a.source.cmp(&b.source));
-        Self(mistakes)
+    pub(super) fn new(mut errors: Vec<KeyError>) -> Self {
+        errors.sort_by(|a, b| a.source.cmp(&b.source));
+        Self(errors)
     }
 
     /// Returns the errors.
     #[must_use]
-    pub fn as_slice(&self) -> &[Mistake] {
+    pub fn as_slice(&self) -> &[KeyError] {
         &self.0
     }
 }
 
-impl fmt::Display for Mistakes {
+impl fmt::Display for ConfigurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.len() {
             1 => f.write_str("the configuration has a mistake:")?,
             count => write!(f, "the configuration has {count} mistakes:")?,
         }
-        self.0.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))
+        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
     }
 }
 
 /// The reason why a value is invalid, as a phrase that follows the key's name. It never repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(String);
+pub struct ValueError(String);
 
-impl Refusal {
+impl ValueError {
     /// Creates an error from a phrase such as `must be text`.
     pub fn new(words: impl Into<String>) -> Self {
         Self(words.into())
@@ -111,13 +111,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<Invalid> for Refusal {
+impl From<Invalid> for ValueError {
     fn from(invalid: Invalid) -> Self {
         Self::must_be(invalid.expected)
     }
@@ -212,7 +212,7 @@ mod tests {
             .with("COMPANION_LOG__LEVEL", "loud")
             .with("COMPANION_STORAGE__URI", "memory:")
             .with("COMPANION_STORAGE__URL", "mysql://db");
-        let keys: Vec<_> = given.mistakes().into_iter().map(|mistake| mistake.key).collect();
+        let keys: Vec<_> = given.errors().into_iter().map(|error| error.key).collect();
         assert_eq!(
             keys,
             ["http.listen", "http.worker", "sessions.idle", "log.level", "storage.uri", "storage.url"]
@@ -229,9 +229,9 @@ mod tests {
              localhost:8080\n    \
              fix: write it like COMPANION_HTTP__LISTEN=127.0.0.1:8080"
         );
-        let fix = Given::file("[limits]\nbody = 'much'").mistake().fix;
+        let fix = Given::file("[limits]\nbody = 'much'").error().fix;
         assert_eq!(fix, "write it like body = \"64 KiB\" in [limits]");
-        let fix = Given::nothing().with("COMPANION_LIMITS__BODY", "much").mistake().fix;
+        let fix = Given::nothing().with("COMPANION_LIMITS__BODY", "much").error().fix;
         assert_eq!(fix, "write it like COMPANION_LIMITS__BODY='64 KiB'");
     }
 
@@ -248,8 +248,8 @@ mod tests {
             let path = secret.write("secret", SECRET);
             let secret = secret.with(&key.file_variable().unwrap(), path.to_str().unwrap());
             for given in [in_file, broken, in_environment, list, half_a_list, secret] {
-                let mistakes = load(&given.layers).unwrap_err();
-                assert!(!format!("{mistakes} {mistakes:?}").contains("hunter2"), "{mistakes}");
+                let errors = load(&given.layers).unwrap_err();
+                assert!(!format!("{errors} {errors:?}").contains("hunter2"), "{errors}");
             }
         }
     }
