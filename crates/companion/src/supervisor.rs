@@ -25,7 +25,7 @@ pub struct PassedListeners {
 /// An inherited listener that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("LISTEN_FDS: {problem}\n    fix: {fix}")]
-pub struct BadListener {
+pub struct PassedListenerError {
     problem: String,
     fix: &'static str,
 }
@@ -35,12 +35,12 @@ const NAMES: &str = "name each socket of the unit public, management or dashboar
 impl PassedListeners {
     /// Takes the inherited listeners. A second call returns none.
     #[cfg(target_os = "linux")]
-    pub fn take() -> Result<Self, BadListener> {
+    pub fn take() -> Result<Self, PassedListenerError> {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let mut given = listenfd::ListenFd::from_env();
         let mut listeners = Vec::new();
         for place in 0..given.len() {
-            let listener = given.take_tcp_listener(place).map_err(|error| BadListener {
+            let listener = given.take_tcp_listener(place).map_err(|error| PassedListenerError {
                 problem: error.to_string(),
                 fix: "let the unit listen on TCP addresses, with ListenStream=",
             })?;
@@ -51,13 +51,13 @@ impl PassedListeners {
 
     /// Returns no listeners: socket activation is supported on Linux only.
     #[cfg(not(target_os = "linux"))]
-    pub fn take() -> Result<Self, BadListener> {
+    pub fn take() -> Result<Self, PassedListenerError> {
         Ok(Self::default())
     }
 
     /// Assigns listeners to their names, which are separated by colons. A single unnamed listener is the public API's.
     #[cfg(target_os = "linux")]
-    fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, BadListener> {
+    fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, PassedListenerError> {
         let names: Vec<_> = match names {
             "" if listeners.len() == 1 => vec!["public"],
             names => names.split(':').collect(),
@@ -71,12 +71,12 @@ impl PassedListeners {
                 "dashboard" => &mut passed.dashboard,
                 _ => {
                     let problem = format!("a listener is called \"{name}\", which is none of ours");
-                    return Err(BadListener { problem, fix: NAMES });
+                    return Err(PassedListenerError { problem, fix: NAMES });
                 }
             };
             if slot.replace(listener).is_some() {
                 let problem = format!("two listeners are called \"{name}\"");
-                return Err(BadListener { problem, fix: NAMES });
+                return Err(PassedListenerError { problem, fix: NAMES });
             }
         }
         Ok(passed)

@@ -1,6 +1,6 @@
 //! Commands that print static information: `companion config`, `openapi` and `completions`.
 
-use super::{failure::Failure, output::print};
+use super::{error::CommandError, output::print};
 use crate::configuration::{self, Effective, Loaded};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
@@ -30,18 +30,18 @@ pub(super) enum ConfigCommand {
 }
 
 /// Prints the warnings of a configuration that loaded without errors.
-pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
+pub(super) fn check(loaded: &Loaded) -> Result<(), CommandError> {
     let unread = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
     let warnings = loaded.warnings.iter().map(|warning| format!("Warning: {warning}\n"));
     let right = iter::once("The configuration is right.\n".to_owned());
     print(&right.chain(unread).chain(warnings).collect::<String>())
 }
 
-pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), Failure> {
+pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), CommandError> {
     print(&if json { document(&loaded.effective) } else { table(&loaded.effective) })
 }
 
-pub(super) fn schema() -> Result<(), Failure> {
+pub(super) fn schema() -> Result<(), CommandError> {
     print(&format!("{:#}\n", configuration::schema()))
 }
 
@@ -56,7 +56,7 @@ fn document(effective: &[Effective]) -> String {
     format!("{:#}\n", Value::from(effective.iter().map(known).collect::<Vec<_>>()))
 }
 
-pub(super) fn sample() -> Result<(), Failure> {
+pub(super) fn sample() -> Result<(), CommandError> {
     print(&configuration::sample())
 }
 
@@ -70,15 +70,15 @@ fn table(effective: &[Effective]) -> String {
     values.iter().zip(effective).map(line).collect()
 }
 
-pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), Failure> {
+pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "companion", &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
-pub(super) fn openapi() -> Result<(), Failure> {
+pub(super) fn openapi() -> Result<(), CommandError> {
     let document = companion_management::openapi().to_pretty_json();
     let document =
-        document.map_err(|error| Failure::Failed(format!("the document cannot be written: {error}")))?;
+        document.map_err(|error| CommandError::Failed(format!("the document cannot be written: {error}")))?;
     print(&(document + "\n"))
 }

@@ -1,6 +1,6 @@
 //! `companion demo`.
 
-use super::{VERSION, failure::Failure, foreground::Foreground, output::print, signals::Signals};
+use super::{VERSION, error::CommandError, foreground::Foreground, output::print, signals::Signals};
 use crate::{
     configuration::{Configuration, LogFormat, LogLevel},
     demo::{Demo, DemoError, DemoPorts, Pace, sign_in_command},
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 /// The highest base port that leaves room for all listeners.
 pub(super) const LAST_PORT: u16 = DemoPorts::LAST;
 
-pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failure> {
+pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), CommandError> {
     let ports = port.map_or_else(|| DemoPorts::configured(given), DemoPorts::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
@@ -22,12 +22,12 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
         given.log.level = LogLevel::Warn;
     }
     logging::start(&given.log);
-    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    let failed = |error: std::io::Error| CommandError::Failed(error.to_string());
     let runtime = Runtime::new().map_err(failed)?;
     let (signals, demo) = runtime.block_on(async {
         // Listen before the folder is created, so that an early signal leaves no files behind.
         let signals = Signals::listen().map_err(failed)?;
-        Ok::<_, Failure>((signals, Demo::start(&given, ports, Pace::default()).await?))
+        Ok::<_, CommandError>((signals, Demo::start(&given, ports, Pace::default()).await?))
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
@@ -36,14 +36,15 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let ended = Foreground { runtime, service, signals, storage, notice }.until_signal();
     drop(platform);
     let removed = folder.close();
-    ended
-        .and(removed.map_err(|error| Failure::Failed(format!("cannot remove the temporary folder: {error}"))))
+    ended.and(
+        removed.map_err(|error| CommandError::Failed(format!("cannot remove the temporary folder: {error}"))),
+    )
 }
 
-impl From<DemoError> for Failure {
+impl From<DemoError> for CommandError {
     fn from(error: DemoError) -> Self {
         match error {
-            DemoError::NotLoopback { .. } => Self::Unserviceable(error.to_string()),
+            DemoError::NotLoopback { .. } => Self::Refused(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -1,6 +1,6 @@
 //! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
-use super::{failure::Failure, output::print, signals::Signals};
+use super::{error::CommandError, output::print, signals::Signals};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
@@ -30,15 +30,14 @@ impl Foreground {
     /// Binds the configured listeners and serves the composition that `compose` returns.
     pub(super) fn start(
         configuration: &Configuration,
-        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), Failure>,
-    ) -> Result<Self, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
+        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), CommandError>,
+    ) -> Result<Self, CommandError> {
+        let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
         let runtime = Runtime::new().map_err(|error| failed(&error))?;
         let (composition, storage) = runtime.block_on(compose())?;
-        let passed =
-            PassedListeners::take().map_err(|refused| Failure::Unserviceable(refused.to_string()))?;
+        let passed = PassedListeners::take().map_err(|refused| CommandError::Refused(refused.to_string()))?;
         if passed.dashboard.is_some() && configuration.dashboard.listen.is_none() {
-            return Err(Failure::Unserviceable(UNUSED_DASHBOARD.to_owned()));
+            return Err(CommandError::Refused(UNUSED_DASHBOARD.to_owned()));
         }
         let listeners = Listeners::bind_others(configuration, passed).map_err(|error| failed(&error))?;
         // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the
@@ -46,7 +45,7 @@ impl Foreground {
         let (signals, service) = runtime.block_on(async {
             let signals = Signals::listen().map_err(|error| failed(&error))?;
             let service = Service::start(configuration, composition, listeners).await;
-            Ok::<_, Failure>((signals, service.map_err(|error| failed(&error))?))
+            Ok::<_, CommandError>((signals, service.map_err(|error| failed(&error))?))
         })?;
         Ok(Self { runtime, service, signals, storage, notice: None })
     }
@@ -56,11 +55,11 @@ impl Foreground {
     }
 
     /// Serves until a signal arrives, then stops.
-    pub(super) fn until_signal(mut self) -> Result<(), Failure> {
+    pub(super) fn until_signal(mut self) -> Result<(), CommandError> {
         let ended = self.runtime.block_on(async {
             let notice = tokio::select! {
                 notice = self.signals.received() => notice,
-                error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
+                error = self.service.failed() => return Err(CommandError::Failed(error.to_string())),
             };
             tracing::info!("stopping");
             supervisor::stopping();
@@ -72,13 +71,13 @@ impl Foreground {
             tokio::select! {
                 stopped = timeout(PATIENCE, stopped) => match stopped {
                     Ok(Ok(())) => print("Stopped.\n"),
-                    Ok(Err(error)) => Err(Failure::Failed(error.to_string())),
+                    Ok(Err(error)) => Err(CommandError::Failed(error.to_string())),
                     Err(_) => {
-                        Err(Failure::Failed("stopping took too long; some requests were cut off".to_owned()))
+                        Err(CommandError::Failed("stopping took too long; some requests were cut off".to_owned()))
                     }
                 },
                 _ = self.signals.received() => {
-                    Err(Failure::Failed("told twice to stop; requests in flight were cut off".to_owned()))
+                    Err(CommandError::Failed("told twice to stop; requests in flight were cut off".to_owned()))
                 }
             }
         });

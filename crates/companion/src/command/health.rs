@@ -1,6 +1,6 @@
 //! `companion health` and `companion doctor`.
 
-use super::{failure::Failure, output::print};
+use super::{error::CommandError, output::print};
 use crate::{
     configuration::{Configuration, Layers, ListenAddress},
     doctor::{Status, examine},
@@ -15,17 +15,17 @@ use tokio::runtime::Runtime;
 /// Longer than a healthy service takes, and shorter than the probe timeout of container platforms.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let address = configuration.management.listen.reachable();
     if address.port == 0 {
-        return Err(Failure::Failed(
+        return Err(CommandError::Failed(
             "management.listen has port 0, so nobody can know where to ask".to_owned(),
         ));
     }
     match status_line(&address) {
         Ok(line) if line.split(' ').nth(1) == Some("200") => print("ready\n"),
-        Ok(_) => Err(Failure::Failed(format!("the service at {address} is not ready"))),
-        Err(error) => Err(Failure::Failed(format!("no service answers at {address}: {error}"))),
+        Ok(_) => Err(CommandError::Failed(format!("the service at {address} is not ready"))),
+        Err(error) => Err(CommandError::Failed(format!("no service answers at {address}: {error}"))),
     }
 }
 
@@ -51,15 +51,15 @@ fn ask(mut stream: TcpStream) -> io::Result<String> {
 }
 
 /// Examines the installation, whether the service is running or not.
-pub(super) fn doctor(layers: &Layers, json: bool) -> Result<(), Failure> {
-    let runtime = Runtime::new().map_err(|error| Failure::Failed(error.to_string()))?;
+pub(super) fn doctor(layers: &Layers, json: bool) -> Result<(), CommandError> {
+    let runtime = Runtime::new().map_err(|error| CommandError::Failed(error.to_string()))?;
     let report = runtime.block_on(examine(layers))?;
     // A database server that does not answer still blocks its thread. Do not wait for it.
     runtime.shutdown_background();
     print(&if json { format!("{:#}\n", report.to_json()) } else { report.to_string() })?;
     match report.status() {
         Status::Failed => {
-            Err(Failure::Failed("something is wrong; each line that failed says what to do".to_owned()))
+            Err(CommandError::Failed("something is wrong; each line that failed says what to do".to_owned()))
         }
         Status::Ok | Status::Warning | Status::Skipped => Ok(()),
     }

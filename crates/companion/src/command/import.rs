@@ -1,7 +1,7 @@
 //! `companion import FILE`, and `--dry-run`.
 
 use super::{
-    failure::{Failure, with_causes},
+    error::{CommandError, with_causes},
     output::{Progress, counted, print},
     stored::{with_storage_as_it_is, with_storage_made},
 };
@@ -23,7 +23,7 @@ use std::{
 /// Read buffer, in bytes.
 const CHUNK: usize = 256 * 1024;
 
-pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), CommandError> {
     logging::start(&configuration.log);
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_made(configuration, create, async |storage| {
@@ -39,7 +39,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
 }
 
 /// Prints what `run` would change, and changes nothing. Does not create a missing database.
-pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_as_it_is(configuration, async |storage| {
         let (feed, replace) = (feed(storage), Replace::default());
@@ -66,8 +66,8 @@ fn feed(storage: &Storage) -> Feed {
     Feed { records: stores.records, team: stores.team }
 }
 
-fn refused(error: &SyncError) -> Failure {
-    Failure::Failed(format!("nothing was imported: {}", with_causes(error)))
+fn refused(error: &SyncError) -> CommandError {
+    CommandError::Failed(format!("nothing was imported: {}", with_causes(error)))
 }
 
 struct FileRecords {
@@ -78,12 +78,12 @@ struct FileRecords {
 }
 
 impl FileRecords {
-    fn open(file: &Path) -> Result<Self, Failure> {
+    fn open(file: &Path) -> Result<Self, CommandError> {
         let input: Box<dyn Read + Send> = if file == Path::new("-") {
             Box::new(io::stdin())
         } else {
             let opened = File::open(file);
-            let failed = |error| Failure::Failed(format!("cannot open {}: {error}", file.display()));
+            let failed = |error| CommandError::Failed(format!("cannot open {}: {error}", file.display()));
             Box::new(opened.map_err(failed)?)
         };
         Ok(Self { input, lines: Some(Lines::new(Accepted::Archive)), progress: Progress::new("read") })

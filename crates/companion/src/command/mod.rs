@@ -2,7 +2,7 @@
 
 mod config;
 mod demo;
-mod failure;
+mod error;
 mod foreground;
 mod health;
 mod import;
@@ -14,7 +14,7 @@ mod signals;
 mod stored;
 mod why;
 
-use self::failure::Failure;
+use self::error::CommandError;
 use crate::configuration::{self, Layers, Loaded};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
@@ -158,8 +158,9 @@ pub fn run() -> ExitCode {
     // Usage errors exit here, with a message and code 2.
     let CommandLine { config, command } = CommandLine::parse();
     let layers = Layers::of_process(config);
-    let load = || -> Result<Loaded, Failure> { Ok(configuration::load(&layers)?) };
-    let load_for_serving = || -> Result<Loaded, Failure> { Ok(configuration::load_for_serving(&layers)?) };
+    let load = || -> Result<Loaded, CommandError> { Ok(configuration::load(&layers)?) };
+    let load_for_serving =
+        || -> Result<Loaded, CommandError> { Ok(configuration::load_for_serving(&layers)?) };
     let ended = match command {
         Command::Demo { port } => load().and_then(|loaded| demo::run(&loaded.configuration, port)),
         Command::Serve { creation } => {

@@ -1,6 +1,6 @@
 //! Output of commands: tables, times and progress.
 
-use super::failure::Failure;
+use super::error::CommandError;
 use companion_domain::model::Timestamp;
 use std::{
     fmt::{Display, Write as _},
@@ -10,11 +10,11 @@ use std::{
 use time::UtcDateTime;
 
 /// Writes to standard output. A closed pipe, as after `head`, is not an error.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("cannot write the output: {error}")))
+            Err(CommandError::Failed(format!("cannot write the output: {error}")))
         }
         _ => Ok(()),
     }

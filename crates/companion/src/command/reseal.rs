@@ -1,12 +1,12 @@
 //! `companion reseal`.
 
 use super::{
-    failure::{Failure, with_causes},
+    error::{CommandError, with_causes},
     output::{Progress, counted, print},
     stored::with_storage,
 };
 use crate::{
-    composition::{self, Keys, Unserviceable},
+    composition::{self, CompositionError, Keys},
     configuration::Configuration,
     system::{SystemClock, SystemEntropy},
 };
@@ -16,10 +16,10 @@ use companion_domain::{
 };
 use std::sync::Arc;
 
-pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let keys = match Keys::existing_ring(configuration) {
-        Err(refused @ Unserviceable::Refused(_)) => return Err(refused.into()),
+        Err(refused @ CompositionError::Refused(_)) => return Err(refused.into()),
         // If the database is missing too, its own error below is the more useful one.
         found => found,
     };
@@ -36,13 +36,13 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
             })
             .await;
         progress.finish();
-        done.map_err(|error| Failure::Failed(format!("cannot seal again: {}", with_causes(&error))))
+        done.map_err(|error| CommandError::Failed(format!("cannot seal again: {}", with_causes(&error))))
     })?;
     print(&report(&sum))?;
     match (sum.busy, sum.corrupt) {
         (0, 0) => Ok(()),
-        (_, 0) => Err(Failure::Failed("some grants were in use; run it again".to_owned())),
-        _ => Err(Failure::Failed(
+        (_, 0) => Err(CommandError::Failed("some grants were in use; run it again".to_owned())),
+        _ => Err(CommandError::Failed(
             "some grants cannot be opened: add the key that sealed them to secrets.key; without it their users sign \
              in again"
                 .to_owned(),

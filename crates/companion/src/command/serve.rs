@@ -1,6 +1,6 @@
 //! `companion serve`.
 
-use super::{VERSION, failure::Failure, foreground::Foreground, output::print};
+use super::{VERSION, error::CommandError, foreground::Foreground, output::print};
 use crate::{
     composition::{Adapters, Composition, Keys, SoleUse, Storage},
     configuration::{KeyError, Loaded, StorageUrl},
@@ -8,7 +8,7 @@ use crate::{
     system::SystemEntropy,
 };
 
-pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
+pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
     let configuration = &loaded.configuration;
     logging::start(&configuration.log);
     warn(loaded);

@@ -1,11 +1,11 @@
 //! Commands on stored data: `companion migrate`, `backup` and `export`, and what the others share with them.
 
 use super::{
-    failure::{Failure, with_causes},
+    error::{CommandError, with_causes},
     output::{Progress, counted, print},
 };
 use crate::{
-    composition::{Storage, Unserviceable},
+    composition::{CompositionError, Storage},
     configuration::{Configuration, StorageUrl},
 };
 use async_trait::async_trait;
@@ -21,8 +21,8 @@ use tokio::runtime::Runtime;
 /// Opens the configured storage, runs `work` on it, and closes it. Fails if the database does not exist.
 pub(super) fn with_storage<T>(
     configuration: &Configuration,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     within(configuration, Storage::open, work)
 }
 
@@ -30,8 +30,8 @@ pub(super) fn with_storage<T>(
 pub(super) fn with_storage_made<T>(
     configuration: &Configuration,
     anew: bool,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     within(configuration, async |url| Storage::open_or_create(url, anew).await, work)
 }
 
@@ -39,24 +39,24 @@ pub(super) fn with_storage_made<T>(
 /// memory.
 pub(super) fn with_storage_as_it_is<T>(
     configuration: &Configuration,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     within(configuration, Storage::open_as_it_is, work)
 }
 
 fn within<T>(
     configuration: &Configuration,
-    open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, Unserviceable>,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, CompositionError>,
+    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     let url = &configuration.storage.url;
     if *url == StorageUrl::Memory {
-        return Err(Failure::Unserviceable(
+        return Err(CommandError::Refused(
             "storage.url: storage in memory has nothing to work on\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
                 .to_owned(),
         ));
     }
-    let runtime = Runtime::new().map_err(|error| Failure::Failed(error.to_string()))?;
+    let runtime = Runtime::new().map_err(|error| CommandError::Failed(error.to_string()))?;
     runtime.block_on(async {
         let storage = open(url).await?;
         let done = work(&storage).await;
@@ -65,40 +65,40 @@ fn within<T>(
     })
 }
 
-pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), Failure> {
+pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), CommandError> {
     // Opening migrates the schema, or returns why it cannot.
     with_storage_made(configuration, create, async |_| print("The database is up to date.\n"))
 }
 
-pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
     // A PostgreSQL server is refused without connecting, because this command cannot copy it.
     if let StorageUrl::Postgres(_) = configuration.storage.url {
-        return Err(Failure::Unserviceable(BackupError::OnServer.to_string()));
+        return Err(CommandError::Refused(BackupError::OnServer.to_string()));
     }
     with_storage(configuration, async |storage| {
         match storage {
             Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
-                BackupError::OnServer => Failure::Unserviceable(error.to_string()),
+                BackupError::OnServer => CommandError::Refused(error.to_string()),
                 BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
-                    Failure::Failed(with_causes(&error))
+                    CommandError::Failed(with_causes(&error))
                 }
             })?,
             Storage::Memory(_) => {
-                return Err(Failure::Unserviceable("storage in memory cannot be backed up".to_owned()));
+                return Err(CommandError::Refused("storage in memory cannot be backed up".to_owned()));
             }
         }
         print(&format!("The database is copied to {}.\n", file.display()))
     })
 }
 
-pub(super) fn export(configuration: &Configuration) -> Result<(), Failure> {
+pub(super) fn export(configuration: &Configuration) -> Result<(), CommandError> {
     with_storage(configuration, async |storage| {
         let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
         let exported = storage.stores().records.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
-        exported.map_err(|error| Failure::Failed(format!("cannot export: {}", with_causes(&error))))?;
-        flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
+        exported.map_err(|error| CommandError::Failed(format!("cannot export: {}", with_causes(&error))))?;
+        flushed.map_err(|error| CommandError::Failed(format!("cannot write the output: {error}")))?;
         report(&format!("{} exported\n{}", counted(count, "record"), left_out(&storage.unreadable_rows())));
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! `companion why USER GUILD`: explains listing and permissions in plain language.
 
 use super::{
-    failure::{Failure, with_causes},
+    error::{CommandError, with_causes},
     output::print,
     stored::with_storage,
 };
@@ -18,10 +18,10 @@ use std::{
     sync::Arc,
 };
 
-pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), CommandError> {
     let explanation = with_storage(configuration, async |storage| {
         let explain = ExplainGuild { listings: storage.stores().listings(), clock: Arc::new(SystemClock) };
-        explain.explain(user, guild).await.map_err(|error| Failure::Failed(with_causes(&error)))
+        explain.explain(user, guild).await.map_err(|error| CommandError::Failed(with_causes(&error)))
     })?;
     let freshness = Freshness {
         refresh_after: configuration.guilds.refresh_after,

@@ -1,6 +1,6 @@
 //! The choice of the identity provider.
 
-use super::{Unserviceable, metrics::IdentityMetrics};
+use super::{CompositionError, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
@@ -27,7 +27,7 @@ pub(super) fn choose(
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
     pauses: Arc<dyn PlatformPauses>,
-) -> Result<ChosenProvider, Unserviceable> {
+) -> Result<ChosenProvider, CompositionError> {
     let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
         let unreachable = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
@@ -37,7 +37,8 @@ pub(super) fn choose(
         return Ok(ChosenProvider { provider: Arc::new(unreachable), metrics: None });
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
-    let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
+    let provider =
+        provider.map_err(|error| CompositionError::Refused(format!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider.sharing(pauses));
     Ok(ChosenProvider {
         provider: Arc::clone(&provider) as Arc<dyn IdentityProvider>,

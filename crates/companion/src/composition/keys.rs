@@ -1,7 +1,7 @@
 //! The service's own keys: configured, or generated once and kept beside the SQLite file.
 
 use super::{
-    Unserviceable,
+    CompositionError,
     key_file::{KeyFile, is_open_to_others},
 };
 use crate::{
@@ -49,7 +49,7 @@ pub struct Keys {
 impl Keys {
     /// Returns the configured keys, and generates missing ones: in files beside a SQLite database, or for this run if
     /// storage is in memory. With PostgreSQL, missing keys are an error, because all nodes must share them.
-    pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, Unserviceable> {
+    pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, CompositionError> {
         let url = &configuration.storage.url;
         let ring = Self::ring(configuration, entropy)?;
         let (management, management_file) = match &configuration.management.key {
@@ -67,7 +67,7 @@ impl Keys {
     }
 
     /// Like [`Self::resolve`], but only the keys that sign and seal.
-    pub fn ring(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Keyring, Unserviceable> {
+    pub fn ring(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Keyring, CompositionError> {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
         }
@@ -76,20 +76,20 @@ impl Keys {
     }
 
     /// Like [`Self::ring`], but generates none.
-    pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, Unserviceable> {
+    pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, CompositionError> {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
         }
         let StorageUrl::Sqlite(database) = &configuration.storage.url else {
-            return Err(Unserviceable::Refused(missing_key(RING).to_string()));
+            return Err(CompositionError::Refused(missing_key(RING).to_string()));
         };
         let file = ring_file(database);
         let first = file
             .read()
-            .map_err(|error| Unserviceable::Failed(format!("{RING}: {error}")))?
+            .map_err(|error| CompositionError::Failed(format!("{RING}: {error}")))?
             .ok_or_else(|| {
                 let path = file.path().display();
-                Unserviceable::Failed(format!(
+                CompositionError::Failed(format!(
                     "{RING}: it is not set, and there is no key file {path}\n    fix: restore the key file"
                 ))
             })?;
@@ -105,7 +105,7 @@ impl Keys {
     pub fn check_ring(
         configuration: &Configuration,
         newest_sealed: &[(UserId, Sealed)],
-    ) -> Result<bool, Unserviceable> {
+    ) -> Result<bool, CompositionError> {
         let ring = match (Self::existing_ring(configuration), &configuration.storage.url) {
             (Ok(ring), _) => Some(ring),
             // `resolve` reports what is wrong with the file.
@@ -125,7 +125,7 @@ impl Keys {
         }
         match sealed.any(opens) {
             true => Ok(true),
-            false => Err(Unserviceable::Refused(format!("{RING}: {UNFIT_RING}"))),
+            false => Err(CompositionError::Refused(format!("{RING}: {UNFIT_RING}"))),
         }
     }
 
@@ -168,10 +168,10 @@ impl Keys {
 }
 
 /// Reads the scoped keys of the management API, from their files if necessary.
-fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, Unserviceable> {
+fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, CompositionError> {
     let read = configuration.management.keys.0.iter().map(|entry| {
         let key = entry.source.read().map_err(|error| {
-            Unserviceable::Failed(format!("management.keys: entry \"{}\" {error}", entry.name))
+            CompositionError::Failed(format!("management.keys: entry \"{}\" {error}", entry.name))
         })?;
         Ok(ScopedKey { name: entry.name.clone(), key: key.0, scopes: entry.scopes.clone() })
     });
@@ -192,18 +192,18 @@ fn made<K: Setting>(
     url: &StorageUrl,
     beside: fn(&Path) -> KeyFile,
     entropy: &dyn Entropy,
-) -> Result<(K, Option<PathBuf>), Unserviceable> {
+) -> Result<(K, Option<PathBuf>), CompositionError> {
     match url {
         StorageUrl::Memory => {
             let made = K::read(&Raw::Text(in_words(entropy).expose().to_owned()));
-            made.map(|made| (made, None)).map_err(|error| Unserviceable::Failed(format!("{key} {error}")))
+            made.map(|made| (made, None)).map_err(|error| CompositionError::Failed(format!("{key} {error}")))
         }
-        StorageUrl::Postgres(_) => Err(Unserviceable::Refused(missing_key(key).to_string())),
+        StorageUrl::Postgres(_) => Err(CompositionError::Refused(missing_key(key).to_string())),
         StorageUrl::Sqlite(database) => {
             let file = beside(database);
             let kept = file.read_or_make(|| in_words(entropy));
             kept.map(|made| (made, Some(file.path().to_owned())))
-                .map_err(|error| Unserviceable::Failed(format!("{key}: {error}")))
+                .map_err(|error| CompositionError::Failed(format!("{key}: {error}")))
         }
     }
 }

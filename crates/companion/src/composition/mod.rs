@@ -51,7 +51,7 @@ pub struct Adapters {
 
 impl Adapters {
     /// Creates the configured adapters over this storage. Must be called within a tokio runtime.
-    pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
+    pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, CompositionError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let identity = identity::choose(configuration, &clock, &entropy, storage.platform_pauses())?;
@@ -183,7 +183,7 @@ fn redirects(identity: &Identity) -> Redirects {
 
 /// A valid configuration that cannot be applied.
 #[derive(Debug, thiserror::Error)]
-pub enum Unserviceable {
+pub enum CompositionError {
     /// It asks for something that this program cannot do, or lacks something that is required.
     #[error("{0}")]
     Refused(String),

@@ -1,6 +1,6 @@
 //! The configured storage, and the lock that detects a second process on it.
 
-use super::{Keys, Unserviceable, metrics::StorageMetrics};
+use super::{CompositionError, Keys, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
 use companion_domain::{
     model::UserId,
@@ -28,13 +28,13 @@ pub enum Storage {
 
 impl Storage {
     /// Opens the storage at a URL and migrates its schema. Fails if a SQLite file does not exist.
-    pub async fn open(url: &StorageUrl) -> Result<Self, Unserviceable> {
-        Self::of(url, false).await.map_err(|error| unserviceable(&error))
+    pub async fn open(url: &StorageUrl) -> Result<Self, CompositionError> {
+        Self::of(url, false).await.map_err(|error| composition_error(&error))
     }
 
     /// Like [`Self::open`], but creates a missing SQLite file. If the key of an earlier database exists beside it,
     /// `create_beside_key` must be set: the file was probably lost and should be restored.
-    pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, Unserviceable> {
+    pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, CompositionError> {
         let orphaned_key = match url {
             StorageUrl::Sqlite(path) if !create_beside_key => {
                 Some(Keys::file_beside(path)).filter(|key| key.exists())
@@ -42,14 +42,14 @@ impl Storage {
             StorageUrl::Sqlite(_) | StorageUrl::Postgres(_) | StorageUrl::Memory => None,
         };
         Self::of(url, orphaned_key.is_none()).await.map_err(|error| match (&error, &orphaned_key) {
-            (OpenError::Missing { .. }, Some(key)) => Unserviceable::Failed(beside_a_key(&error, key)),
-            _ => unserviceable(&error),
+            (OpenError::Missing { .. }, Some(key)) => CompositionError::Failed(beside_a_key(&error, key)),
+            _ => composition_error(&error),
         })
     }
 
     /// Opens the storage at a URL for reading only. Fails if the schema needs a migration. Returns an empty store in
     /// memory if the database does not exist.
-    pub async fn open_as_it_is(url: &StorageUrl) -> Result<Self, Unserviceable> {
+    pub async fn open_as_it_is(url: &StorageUrl) -> Result<Self, CompositionError> {
         let looking = spawn_blocking({
             let url = url.clone();
             move || match url {
@@ -58,14 +58,14 @@ impl Storage {
                 StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(|found| found.pending),
             }
         });
-        match looking.await.map_err(|stopped| Unserviceable::Failed(stopped.to_string()))? {
+        match looking.await.map_err(|stopped| CompositionError::Failed(stopped.to_string()))? {
             Ok(pending) if pending.is_empty() => Self::open(url).await,
-            Ok(pending) => Err(Unserviceable::Failed(format!(
+            Ok(pending) => Err(CompositionError::Failed(format!(
                 "storage.url: the schema lacks {}\n    fix: bring it up to date with `companion migrate`",
                 pending.join(", ")
             ))),
             Err(OpenError::Missing { .. }) => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
-            Err(error) => Err(unserviceable(&error)),
+            Err(error) => Err(composition_error(&error)),
         }
     }
 
@@ -147,11 +147,11 @@ fn beside_a_key(error: &OpenError, key: &Path) -> String {
 }
 
 /// Maps what cannot work as configured to `Refused`, and what may work later to `Failed`.
-fn unserviceable(error: &OpenError) -> Unserviceable {
+fn composition_error(error: &OpenError) -> CompositionError {
     let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
     let message = format!("storage.url: {error}{cause}");
     match error {
-        OpenError::Address | OpenError::TlsMissing { .. } => Unserviceable::Refused(message),
+        OpenError::Address | OpenError::TlsMissing { .. } => CompositionError::Refused(message),
         OpenError::Missing { .. }
         | OpenError::Unusable { .. }
         | OpenError::Locked { .. }
@@ -165,7 +165,7 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::NoDatabase { .. }
         | OpenError::Forbidden { .. }
         | OpenError::Migrating { .. }
-        | OpenError::Encoding { .. } => Unserviceable::Failed(message),
+        | OpenError::Encoding { .. } => CompositionError::Failed(message),
     }
 }
 

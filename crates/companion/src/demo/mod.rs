@@ -26,9 +26,9 @@ use self::{
     world::{categories, lines},
 };
 use crate::{
-    composition::{Adapters, Composition, Keys, Storage, Unserviceable},
+    composition::{Adapters, Composition, CompositionError, Keys, Storage},
     configuration::{self, Configuration, ConfigurationError, Layers, ListenAddress, StorageUrl},
-    service::{CannotListen, Listeners, Service, StartError},
+    service::{ListenError, Listeners, Service, StartError},
     system::SystemEntropy,
 };
 use companion_domain::model::{Invalid, PictureServer, Secret, Span, User, UserId, WebUrl};
@@ -158,7 +158,7 @@ pub enum DemoError {
     Configuration(#[from] ConfigurationError),
     /// A listener of the service cannot be bound.
     #[error(transparent)]
-    CannotListen(#[from] CannotListen),
+    Listen(#[from] ListenError),
     /// A configured address is reachable from other machines.
     #[error(
         "{key}: the demo listens on loopback only, and {address} is not: whoever reaches it can sign in as anyone\n    \
@@ -172,7 +172,7 @@ pub enum DemoError {
     },
     /// The provider's listener cannot be bound. Its address has no configuration key.
     #[error("the demo's identity provider cannot listen on {address}: {error}\n    fix: {}", PORT_TAKEN)]
-    ProviderCannotListen {
+    ProviderListen {
         /// The address.
         address: ListenAddress,
         /// The system's error.
@@ -186,7 +186,7 @@ pub enum DemoError {
     Folder(io::Error),
     /// The service cannot be composed.
     #[error(transparent)]
-    Unserviceable(#[from] Unserviceable),
+    Composition(#[from] CompositionError),
     /// The service did not start.
     #[error(transparent)]
     Start(#[from] StartError),

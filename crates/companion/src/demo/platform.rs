@@ -30,7 +30,7 @@ impl SamplePlatform {
         dashboard: &str,
         people: &[Person],
     ) -> Result<Self, DemoError> {
-        let refused = |error| DemoError::ProviderCannotListen { address: address.clone(), error };
+        let refused = |error| DemoError::ProviderListen { address: address.clone(), error };
         let listener = address.bind().map_err(refused)?;
         let redirect_uri = format!("http://{}/callback", listener.local_addr().map_err(refused)?);
         let client = Client {

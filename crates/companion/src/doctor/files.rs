@@ -6,7 +6,7 @@ use super::{
     report::with_fix,
 };
 use crate::{
-    composition::{Keys, Unserviceable, is_open_to_all},
+    composition::{CompositionError, Keys, is_open_to_all},
     configuration::{Source, StorageUrl},
 };
 use std::{collections::BTreeSet, path::PathBuf};
@@ -47,7 +47,7 @@ fn key(installation: &Installation) -> Result<Check, Check> {
     })
 }
 
-fn failed(subject: Subject, error: &Unserviceable) -> Check {
+fn failed(subject: Subject, error: &CompositionError) -> Check {
     let (cause, fix) = with_fix(&error.to_string());
     let cause = cause.strip_prefix("secrets.key: ").unwrap_or(&cause);
     subject.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))

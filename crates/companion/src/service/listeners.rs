@@ -25,14 +25,14 @@ pub struct Listeners {
 /// An address that cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[error("{key}: cannot listen on {address}: {error}\n    fix: {fix}")]
-pub struct CannotListen {
+pub struct ListenError {
     key: &'static str,
     address: ListenAddress,
     error: io::Error,
     fix: String,
 }
 
-impl CannotListen {
+impl ListenError {
     /// Replaces the suggested fix.
     #[must_use]
     pub fn with_fix(self, fix: String) -> Self {
@@ -42,12 +42,12 @@ impl CannotListen {
 
 impl Listeners {
     /// Binds the configured addresses.
-    pub fn bind(configuration: &Configuration) -> Result<Self, CannotListen> {
+    pub fn bind(configuration: &Configuration) -> Result<Self, ListenError> {
         Self::bind_others(configuration, PassedListeners::default())
     }
 
     /// Uses the listeners that a supervisor passed, and binds the configured addresses of the others.
-    pub fn bind_others(configuration: &Configuration, passed: PassedListeners) -> Result<Self, CannotListen> {
+    pub fn bind_others(configuration: &Configuration, passed: PassedListeners) -> Result<Self, ListenError> {
         let PassedListeners { public, management, dashboard } = passed;
         let shared = [public.is_some(), management.is_some(), dashboard.is_some()];
         let or_bind = |passed: Option<TcpListener>, key, address| match passed {
@@ -67,7 +67,7 @@ impl Listeners {
     }
 }
 
-fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, CannotListen> {
+fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, ListenError> {
     address.bind().map_err(|error| {
         let variable =
             KEYS.iter().find(|known| known.path == key).map(|known| known.variable()).unwrap_or_default();
@@ -79,6 +79,6 @@ fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, Canno
             ),
             _ => another,
         };
-        CannotListen { key, address: address.clone(), error, fix }
+        ListenError { key, address: address.clone(), error, fix }
     })
 }

@@ -8,7 +8,7 @@ mod listeners;
 mod own_tls;
 mod readiness;
 
-pub use self::listeners::{CannotListen, Listeners};
+pub use self::listeners::{ListenError, Listeners};
 
 use self::{background::Background, own_tls::OwnTls, readiness::ServiceReadiness};
 use crate::{

@@ -3,7 +3,7 @@
 use super::selection::limits;
 use crate::{
     command::{
-        failure::{Failure, with_causes},
+        error::{CommandError, with_causes},
         output::{Table, print, utc},
         stored::with_storage,
     },
@@ -17,7 +17,11 @@ use companion_domain::{
     session::{Cutoffs, Session, SessionLimits},
 };
 
-pub(super) fn run(configuration: &Configuration, user: Option<UserId>, json: bool) -> Result<(), Failure> {
+pub(super) fn run(
+    configuration: &Configuration,
+    user: Option<UserId>,
+    json: bool,
+) -> Result<(), CommandError> {
     let (limits, now) = (limits(configuration), SystemClock.now());
     let sessions = with_storage(configuration, async |storage| {
         live(&storage.stores(), user, limits.cutoffs(now)).await
@@ -26,9 +30,9 @@ pub(super) fn run(configuration: &Configuration, user: Option<UserId>, json: boo
 }
 
 /// Returns the live sessions, oldest first.
-async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Vec<Session>, Failure> {
+async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Vec<Session>, CommandError> {
     let failed = |error: &dyn std::error::Error| {
-        Failure::Failed(format!("cannot list sessions: {}", with_causes(error)))
+        CommandError::Failed(format!("cannot list sessions: {}", with_causes(error)))
     };
     let mut live = Live { over, sessions: Vec::new() };
     match user {

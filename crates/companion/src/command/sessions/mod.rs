@@ -8,7 +8,7 @@ mod selection;
 
 use self::selection::{Selection, confirm, limits};
 use super::{
-    failure::{Failure, with_causes},
+    error::{CommandError, with_causes},
     output::{counted, print},
     stored::with_storage,
 };
@@ -59,7 +59,7 @@ pub(super) enum SessionsCommand {
     Prune,
 }
 
-pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> Result<(), CommandError> {
     match *command {
         SessionsCommand::List { user, json } => list::run(configuration, user, json),
         SessionsCommand::Revoke { ref id } => revoke(configuration, id),
@@ -79,7 +79,7 @@ pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> R
     }
 }
 
-fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), Failure> {
+fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), CommandError> {
     logging::start(&configuration.log);
     let ended = with_storage(configuration, async |storage| {
         storage.stores().sessions.revoke(id).await.map_err(|error| cannot_end(&error))
@@ -89,7 +89,7 @@ fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), Failure> 
             record("revoke_session", &[session]);
             print("1 session ended\n")
         }
-        None => Err(Failure::Failed(
+        None => Err(CommandError::Failed(
             "there is no such session; `companion sessions list` shows those there are".to_owned(),
         )),
     }
@@ -112,7 +112,11 @@ impl Ended {
 
 /// Ends all sessions of a selection in batches, with one audit line per user and batch. Fails if all sessions were
 /// selected, none was ended and some are left.
-fn end(configuration: &Configuration, action: &'static str, selection: &Selection) -> Result<Ended, Failure> {
+fn end(
+    configuration: &Configuration,
+    action: &'static str,
+    selection: &Selection,
+) -> Result<Ended, CommandError> {
     logging::start(&configuration.log);
     with_storage(configuration, async |storage| {
         let sessions = storage.stores().sessions;
@@ -138,10 +142,10 @@ fn end(configuration: &Configuration, action: &'static str, selection: &Selectio
     })
 }
 
-async fn refuse_leftovers(sessions: &dyn SessionStore) -> Result<(), Failure> {
+async fn refuse_leftovers(sessions: &dyn SessionStore) -> Result<(), CommandError> {
     match sessions.count().await.map_err(|error| cannot_end(&error))? {
         None | Some(0) => Ok(()),
-        Some(left) => Err(Failure::Failed(format!(
+        Some(left) => Err(CommandError::Failed(format!(
             "no session was ended, but {} still stored\n    fix: run it again; if that does not help, stop the service and \
              delete all rows of the table sessions",
             if left == 1 { "1 is".to_owned() } else { format!("{left} are") }
@@ -155,8 +159,8 @@ fn record(action: &'static str, ended: &[Session]) {
     Audit::of_command_line(action).sessions(ended, Some(tally));
 }
 
-fn cannot_end(error: &StoreError) -> Failure {
-    Failure::Failed(format!("cannot end sessions: {}", with_causes(error)))
+fn cannot_end(error: &StoreError) -> CommandError {
+    CommandError::Failed(format!("cannot end sessions: {}", with_causes(error)))
 }
 
 #[cfg(test)]

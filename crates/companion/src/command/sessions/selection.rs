@@ -1,6 +1,6 @@
 //! Which sessions a command ends, and its confirmation.
 
-use crate::{command::failure::Failure, configuration::Configuration};
+use crate::{command::error::CommandError, configuration::Configuration};
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
@@ -43,9 +43,9 @@ pub(super) fn limits(configuration: &Configuration) -> SessionLimits {
 }
 
 /// Asks for confirmation. Fails if standard input is not a terminal.
-pub(super) fn confirm(user: Option<UserId>) -> Result<(), Failure> {
+pub(super) fn confirm(user: Option<UserId>) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::Unserviceable(format!(
+        return Err(CommandError::Refused(format!(
             "{} would be signed out, and there is no terminal to ask on\n    fix: add --yes",
             whom(user)
         )));
@@ -53,7 +53,7 @@ pub(super) fn confirm(user: Option<UserId>) -> Result<(), Failure> {
     if ask(user, &mut io::stdin().lock(), &mut io::stderr()) {
         Ok(())
     } else {
-        Err(Failure::Failed("nothing was done".to_owned()))
+        Err(CommandError::Failed("nothing was done".to_owned()))
     }
 }
 

@@ -1,36 +1,36 @@
 //! Errors of commands and their exit codes.
 
-use crate::{composition::Unserviceable, configuration::ConfigurationError};
+use crate::{composition::CompositionError, configuration::ConfigurationError};
 use std::error::Error;
 
 /// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum CommandError {
     /// The configuration has errors.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     /// The configuration is valid, but asks for something that this program cannot do.
     #[error("{0}")]
-    Unserviceable(String),
+    Refused(String),
     /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
 
-impl From<Unserviceable> for Failure {
-    fn from(error: Unserviceable) -> Self {
+impl From<CompositionError> for CommandError {
+    fn from(error: CompositionError) -> Self {
         match error {
-            Unserviceable::Refused(why) => Self::Unserviceable(why),
-            Unserviceable::Failed(why) => Self::Failed(why),
+            CompositionError::Refused(why) => Self::Refused(why),
+            CompositionError::Failed(why) => Self::Failed(why),
         }
     }
 }
 
-impl Failure {
+impl CommandError {
     pub(super) const fn exit_code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
-            Self::Configuration(_) | Self::Unserviceable(_) => 2,
+            Self::Configuration(_) | Self::Refused(_) => 2,
         }
     }
 }
