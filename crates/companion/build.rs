@@ -26,7 +26,7 @@ fn main() {
         let line = fact.as_deref().and_then(|fact| fact.trim().lines().next()).unwrap_or(unknown);
         emit(&format!("cargo::rustc-env={name}={line}"));
     }
-    for path in repository.iter().flat_map(|root| traces_of_commits(root)) {
+    for path in repository.iter().flat_map(|root| head_files(root)) {
         emit(&format!("cargo::rerun-if-changed={}", path.display()));
     }
 }
@@ -40,7 +40,7 @@ fn repository() -> Option<PathBuf> {
 
 /// Returns the files that change when `HEAD` moves. Missing files are left out, because cargo treats them as changed on
 /// every build.
-fn traces_of_commits(root: &Path) -> Vec<PathBuf> {
+fn head_files(root: &Path) -> Vec<PathBuf> {
     let inside = |name: &str| {
         let path = git(root, &["rev-parse", "--git-path", name])?;
         Some(root.join(path)).filter(|path| path.exists())

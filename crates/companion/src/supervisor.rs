@@ -92,18 +92,18 @@ pub fn ready() {
 /// Notifies the supervisor that the service is stopping.
 pub fn stopping() {
     #[cfg(target_os = "linux")]
-    notify_apart(sd_notify::NotifyState::Stopping);
+    notify_in_thread(sd_notify::NotifyState::Stopping);
 }
 
 /// Notifies the supervisor's watchdog twice per watchdog interval, as long as the management API answers. Returns at
 /// once if no watchdog is enabled.
-pub async fn beat(management: impl ToSocketAddrs + Copy) {
+pub async fn feed_watchdog(management: impl ToSocketAddrs + Copy) {
     #[cfg(target_os = "linux")]
     if let Some(limit) = sd_notify::watchdog_enabled() {
         let interval = limit / 2;
         loop {
             if is_alive(management, interval).await {
-                notify_apart(sd_notify::NotifyState::Watchdog);
+                notify_in_thread(sd_notify::NotifyState::Watchdog);
             }
             tokio::time::sleep(interval).await;
         }
@@ -126,7 +126,7 @@ async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
 
 /// Notifies from a thread of its own, because a supervisor that does not read its socket would block the caller.
 #[cfg(target_os = "linux")]
-fn notify_apart(state: sd_notify::NotifyState<'static>) {
+fn notify_in_thread(state: sd_notify::NotifyState<'static>) {
     std::thread::spawn(move || notify(state));
 }
 
@@ -180,8 +180,8 @@ mod tests {
         let long = Duration::from_secs(20);
         assert!(is_alive(answers(b"HTTP/1.1 200 OK\r\n"), long).await);
         assert!(!is_alive(answers(b"HTTP/1.1 503 Service Unavailable\r\n"), long).await);
-        let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        assert!(!is_alive(nobody, long).await);
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        assert!(!is_alive(closed, long).await);
         assert!(!is_alive(answers(b"HTTP/1"), Duration::from_millis(50)).await, "it hangs");
     }
 }

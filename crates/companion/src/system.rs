@@ -11,7 +11,7 @@ use std::{
 };
 
 /// The origin of monotonic time, shared by all clocks of the process.
-static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +48,7 @@ impl Clock for SystemClock {
     }
 
     fn monotonic(&self) -> Duration {
-        BEGINNING.elapsed()
+        ORIGIN.elapsed()
     }
 }
 

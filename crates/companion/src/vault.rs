@@ -46,7 +46,7 @@ impl Vault for SealingVault {
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
         let mut nonce = [0; NONCE];
         self.entropy.fill(&mut nonce);
-        let payload = Payload { msg: secret, aad: &bound_to(user) };
+        let payload = Payload { msg: secret, aad: &associated_data(user) };
         // The cipher fails only above 256 GiB. Such a secret would be stored as bytes that never open.
         let ciphertext = self.sealing.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
         let mut bytes = Vec::with_capacity(1 + NONCE + ciphertext.len());
@@ -64,7 +64,7 @@ impl Vault for SealingVault {
         }
         let nonce = XNonce::from(*nonce);
         let attempt = |cipher: &XChaCha20Poly1305| {
-            let payload = Payload { msg: ciphertext, aad: &bound_to(user) };
+            let payload = Payload { msg: ciphertext, aad: &associated_data(user) };
             cipher.decrypt(&nonce, payload).ok().map(Zeroizing::new)
         };
         if let Some(secret) = attempt(&self.sealing) {
@@ -76,7 +76,7 @@ impl Vault for SealingVault {
 }
 
 /// Returns the associated data: version and user id.
-fn bound_to(user: UserId) -> [u8; 9] {
+fn associated_data(user: UserId) -> [u8; 9] {
     let mut bytes = [VERSION; 9];
     for (target, byte) in bytes.iter_mut().skip(1).zip(user.get().to_le_bytes()) {
         *target = byte;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::{runtime::Runtime, time::timeout};
 
 /// Upper bound of a shutdown.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
 
 const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was handed over, but the dashboard is off\n    fix: \
      set dashboard.listen and dashboard.url, or take the socket out of the unit";
@@ -69,7 +69,7 @@ impl Foreground {
                 stopped
             };
             tokio::select! {
-                stopped = timeout(PATIENCE, stopped) => match stopped {
+                stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
                     Ok(Ok(())) => print("Stopped.\n"),
                     Ok(Err(error)) => Err(CommandError::Failed(error.to_string())),
                     Err(_) => {

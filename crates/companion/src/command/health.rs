@@ -13,7 +13,7 @@ use std::{
 use tokio::runtime::Runtime;
 
 /// Longer than a healthy service takes, and shorter than the probe timeout of container platforms.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let address = configuration.management.listen.reachable();
@@ -32,7 +32,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
 fn status_line(address: &ListenAddress) -> io::Result<String> {
     let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for candidate in address.to_string().to_socket_addrs()? {
-        match TcpStream::connect_timeout(&candidate, PATIENCE) {
+        match TcpStream::connect_timeout(&candidate, PROBE_TIMEOUT) {
             Ok(stream) => return ask(stream),
             Err(error) => failure = error,
         }
@@ -41,8 +41,8 @@ fn status_line(address: &ListenAddress) -> io::Result<String> {
 }
 
 fn ask(mut stream: TcpStream) -> io::Result<String> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
+    stream.set_write_timeout(Some(PROBE_TIMEOUT))?;
     stream.write_all(b"GET /health/ready HTTP/1.0\r\nHost: companion\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.take(64 * 1024).read_to_end(&mut answer)?;

@@ -3,7 +3,7 @@
 use super::{
     error::{CommandError, with_causes},
     output::{Progress, counted, print},
-    stored::{with_storage_as_it_is, with_storage_made},
+    stored::{with_storage_created, with_storage_unmigrated},
 };
 use crate::{composition::Storage, configuration::Configuration, logging};
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ const CHUNK: usize = 256 * 1024;
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), CommandError> {
     logging::start(&configuration.log);
     let mut records = FileRecords::open(file)?;
-    let tally = with_storage_made(configuration, create, async |storage| {
+    let tally = with_storage_created(configuration, create, async |storage| {
         let imported = feed(storage).sync(&Replace::default(), &mut records).await;
         imported.map_err(|error| refused(&error))
     });
@@ -41,7 +41,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
 /// Prints what `run` would change, and changes nothing. Does not create a missing database.
 pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
     let mut records = FileRecords::open(file)?;
-    let tally = with_storage_as_it_is(configuration, async |storage| {
+    let tally = with_storage_unmigrated(configuration, async |storage| {
         let (feed, replace) = (feed(storage), Replace::default());
         let previewed = match storage {
             Storage::Diesel(database) => match feed.bounded(&replace, &mut records).await {

@@ -2,7 +2,7 @@
 
 use super::{VERSION, error::CommandError, foreground::Foreground, output::print};
 use crate::{
-    composition::{Adapters, Composition, Keys, SoleUse, Storage},
+    composition::{Adapters, Composition, Keys, ServingLock, Storage},
     configuration::{KeyError, Loaded, StorageUrl},
     logging, supervisor,
     system::SystemEntropy,
@@ -13,7 +13,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
     logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
-    let mut sole_use = None;
+    let mut serving_lock = None;
     let running = Foreground::start(configuration, async || {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         Keys::check_ring(configuration, &storage.newest_sealed().await)?;
@@ -25,9 +25,11 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
                 file.display()
             );
         }
-        sole_use =
-            Some(SoleUse::claim(&configuration.storage.url, &Keys::files_beside(&configuration.storage.url)));
-        if sole_use.as_ref().is_some_and(SoleUse::is_shared) {
+        serving_lock = Some(ServingLock::claim(
+            &configuration.storage.url,
+            &Keys::files_beside(&configuration.storage.url),
+        ));
+        if serving_lock.as_ref().is_some_and(ServingLock::is_shared) {
             tracing::warn!(
                 "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
                  them, or let several share a PostgreSQL server"
@@ -69,9 +71,9 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
         }
     ))?;
     supervisor::ready();
-    running.runtime.spawn(supervisor::beat(management));
+    running.runtime.spawn(supervisor::feed_watchdog(management));
     let ended = running.until_signal();
-    drop(sole_use);
+    drop(serving_lock);
     ended
 }
 

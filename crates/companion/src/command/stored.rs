@@ -27,21 +27,21 @@ pub(super) fn with_storage<T>(
 }
 
 /// Like [`with_storage`], but creates a missing database. If a key file exists beside it, `anew` must be set.
-pub(super) fn with_storage_made<T>(
+pub(super) fn with_storage_created<T>(
     configuration: &Configuration,
-    anew: bool,
+    create_beside_key: bool,
     work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    within(configuration, async |url| Storage::open_or_create(url, anew).await, work)
+    within(configuration, async |url| Storage::open_or_create(url, create_beside_key).await, work)
 }
 
 /// Like [`with_storage`], but read-only: never migrates the schema. A missing database is replaced by an empty one in
 /// memory.
-pub(super) fn with_storage_as_it_is<T>(
+pub(super) fn with_storage_unmigrated<T>(
     configuration: &Configuration,
     work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    within(configuration, Storage::open_as_it_is, work)
+    within(configuration, Storage::open_without_migrating, work)
 }
 
 fn within<T>(
@@ -67,7 +67,7 @@ fn within<T>(
 
 pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), CommandError> {
     // Opening migrates the schema, or returns why it cannot.
-    with_storage_made(configuration, create, async |_| print("The database is up to date.\n"))
+    with_storage_created(configuration, create, async |_| print("The database is up to date.\n"))
 }
 
 pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 pub(super) struct KeyFile {
     path: PathBuf,
     /// The consequence of a new key, as a clause that follows "a new one is made, and".
-    price: &'static str,
+    consequence: &'static str,
 }
 
 /// The reason why no key could be read or created.
@@ -30,18 +30,18 @@ pub(super) enum KeyFileError {
     Unwritable { path: PathBuf, cause: io::Error },
     #[error(
         "the key file {} holds no key: what it holds {error}\n    fix: restore it from where you keep your keys; if it \
-         is lost, delete it and start again: a new one is made, and {price}",
+         is lost, delete it and start again: a new one is made, and {consequence}",
         path.display()
     )]
-    Damaged { path: PathBuf, error: ValueError, price: &'static str },
+    Damaged { path: PathBuf, error: ValueError, consequence: &'static str },
 }
 
 impl KeyFile {
     /// Returns the key file of a database: the database's path with `ending` appended.
-    pub(super) fn beside(database: &Path, ending: &str, price: &'static str) -> Self {
+    pub(super) fn beside(database: &Path, ending: &str, consequence: &'static str) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push(ending);
-        Self { path: path.into(), price }
+        Self { path: path.into(), consequence }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -70,8 +70,8 @@ impl KeyFile {
             return Ok(key);
         }
         let unwritable = |cause| KeyFileError::Unwritable { path: self.path.clone(), cause };
-        let mut placing = Placing { path: self.path.clone(), secret: make(), aside: None };
-        match STEPS.iter().try_for_each(|step| step(&mut placing)) {
+        let mut pending = PendingKeyFile { path: self.path.clone(), secret: make(), temporary: None };
+        match STEPS.iter().try_for_each(|step| step(&mut pending)) {
             Ok(()) => {}
             // A concurrent process created the file first. Use its key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -81,43 +81,49 @@ impl KeyFile {
     }
 
     fn damaged(&self, error: ValueError) -> KeyFileError {
-        KeyFileError::Damaged { path: self.path.clone(), error, price: self.price }
+        KeyFileError::Damaged { path: self.path.clone(), error, consequence: self.consequence }
     }
 }
 
 /// A key file being created.
-struct Placing {
+struct PendingKeyFile {
     path: PathBuf,
     secret: Secret,
     /// The temporary file, readable by its owner only. Removed on drop, unless the process is killed.
-    aside: Option<NamedTempFile>,
+    temporary: Option<NamedTempFile>,
 }
 
 /// The steps of creation. After each of them the key file is absent or complete.
-const STEPS: [fn(&mut Placing) -> io::Result<()>; 4] =
-    [Placing::write_aside, Placing::sync, Placing::rename, Placing::sync_folder];
+const STEPS: [fn(&mut PendingKeyFile) -> io::Result<()>; 4] = [
+    PendingKeyFile::write_temporary,
+    PendingKeyFile::sync,
+    PendingKeyFile::rename,
+    PendingKeyFile::sync_folder,
+];
 
-impl Placing {
-    fn write_aside(&mut self) -> io::Result<()> {
+impl PendingKeyFile {
+    fn write_temporary(&mut self) -> io::Result<()> {
         let mut prefix = self.path.file_name().unwrap_or_default().to_owned();
         prefix.push(".");
-        let mut aside =
+        let mut temporary =
             tempfile::Builder::new().prefix(&prefix).suffix(".partial").tempfile_in(self.folder())?;
-        aside.write_all(self.secret.expose().as_bytes())?;
-        aside.write_all(b"\n")?;
-        self.aside = Some(aside);
+        temporary.write_all(self.secret.expose().as_bytes())?;
+        temporary.write_all(b"\n")?;
+        self.temporary = Some(temporary);
         Ok(())
     }
 
     /// Syncs the content before the rename, so that after a power failure the name never refers to missing content.
     fn sync(&mut self) -> io::Result<()> {
-        self.aside.as_ref().map_or(Ok(()), |aside| aside.as_file().sync_all())
+        self.temporary.as_ref().map_or(Ok(()), |temporary| temporary.as_file().sync_all())
     }
 
     /// Fails if the key file exists by now.
     fn rename(&mut self) -> io::Result<()> {
-        match self.aside.take() {
-            Some(aside) => aside.persist_noclobber(&self.path).map(drop).map_err(|refused| refused.error),
+        match self.temporary.take() {
+            Some(temporary) => {
+                temporary.persist_noclobber(&self.path).map(drop).map_err(|refused| refused.error)
+            }
             None => Ok(()),
         }
     }
@@ -186,12 +192,13 @@ mod tests {
         for killed_after in 0..=STEPS.len() {
             let folder = TempDir::new().unwrap();
             let file = file(&folder);
-            let mut placing = Placing { path: file.path().to_owned(), secret: secret(ONE), aside: None };
+            let mut pending =
+                PendingKeyFile { path: file.path().to_owned(), secret: secret(ONE), temporary: None };
             for step in &STEPS[..killed_after] {
-                step(&mut placing).unwrap();
+                step(&mut pending).unwrap();
             }
             // A killed process runs no destructors.
-            std::mem::forget(placing);
+            std::mem::forget(pending);
             let found = file.read::<SecretKey>().unwrap();
             assert!(found.is_none() || found == Some(key(ONE)), "{killed_after}");
             assert_eq!(found.is_some(), killed_after >= 3, "{killed_after}");

@@ -163,7 +163,7 @@ impl Keys {
     #[must_use]
     pub fn for_one_run(entropy: &dyn Entropy) -> Self {
         let ring = Keyring { first: SecretKey::new(*random(entropy)), others: Vec::new() };
-        Self { ring, management: vec![in_words(entropy)], scoped: Vec::new(), management_file: None }
+        Self { ring, management: vec![random_base64(entropy)], scoped: Vec::new(), management_file: None }
     }
 }
 
@@ -195,20 +195,20 @@ fn made<K: Setting>(
 ) -> Result<(K, Option<PathBuf>), CompositionError> {
     match url {
         StorageUrl::Memory => {
-            let made = K::read(&Raw::Text(in_words(entropy).expose().to_owned()));
+            let made = K::read(&Raw::Text(random_base64(entropy).expose().to_owned()));
             made.map(|made| (made, None)).map_err(|error| CompositionError::Failed(format!("{key} {error}")))
         }
         StorageUrl::Postgres(_) => Err(CompositionError::Refused(missing_key(key).to_string())),
         StorageUrl::Sqlite(database) => {
             let file = beside(database);
-            let kept = file.read_or_make(|| in_words(entropy));
+            let kept = file.read_or_make(|| random_base64(entropy));
             kept.map(|made| (made, Some(file.path().to_owned())))
                 .map_err(|error| CompositionError::Failed(format!("{key}: {error}")))
         }
     }
 }
 
-fn in_words(entropy: &dyn Entropy) -> Secret {
+fn random_base64(entropy: &dyn Entropy) -> Secret {
     Secret::new(STANDARD.encode(random(entropy).as_slice()))
 }
 

@@ -12,7 +12,7 @@ use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, RefreshMetric
 pub(crate) use self::{key_file::is_open_to_all, metrics::SessionMetrics};
 pub use self::{
     keys::Keys,
-    storage::{SoleUse, Storage},
+    storage::{ServingLock, Storage},
 };
 use crate::{
     configuration::{AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey},

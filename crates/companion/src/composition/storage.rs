@@ -49,8 +49,8 @@ impl Storage {
 
     /// Opens the storage at a URL for reading only. Fails if the schema needs a migration. Returns an empty store in
     /// memory if the database does not exist.
-    pub async fn open_as_it_is(url: &StorageUrl) -> Result<Self, CompositionError> {
-        let looking = spawn_blocking({
+    pub async fn open_without_migrating(url: &StorageUrl) -> Result<Self, CompositionError> {
+        let inspecting = spawn_blocking({
             let url = url.clone();
             move || match url {
                 StorageUrl::Memory => Ok(Vec::new()),
@@ -58,7 +58,7 @@ impl Storage {
                 StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(|found| found.pending),
             }
         });
-        match looking.await.map_err(|stopped| CompositionError::Failed(stopped.to_string()))? {
+        match inspecting.await.map_err(|stopped| CompositionError::Failed(stopped.to_string()))? {
             Ok(pending) if pending.is_empty() => Self::open(url).await,
             Ok(pending) => Err(CompositionError::Failed(format!(
                 "storage.url: the schema lacks {}\n    fix: bring it up to date with `companion migrate`",
@@ -171,28 +171,28 @@ fn composition_error(error: &OpenError) -> CompositionError {
 
 /// A lock held while this process serves.
 #[derive(Debug)]
-pub struct SoleUse {
-    _note: Option<File>,
-    shared: bool,
+pub struct ServingLock {
+    _lock: Option<File>,
+    is_shared: bool,
 }
 
-impl SoleUse {
+impl ServingLock {
     /// Locks the first of these files that exists. If none exists, another process cannot be detected.
     #[must_use]
     pub fn claim(url: &StorageUrl, beside: &[PathBuf]) -> Self {
         let open = |file: &PathBuf| File::open(file).ok();
-        let note = match url {
+        let lock = match url {
             StorageUrl::Sqlite(_) => beside.iter().find_map(open),
             StorageUrl::Postgres(_) | StorageUrl::Memory => None,
         };
-        let shared = note.as_ref().is_some_and(is_taken);
-        Self { _note: note, shared }
+        let is_shared = lock.as_ref().is_some_and(is_taken);
+        Self { _lock: lock, is_shared }
     }
 
     /// Whether another process held the lock.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        self.shared
+        self.is_shared
     }
 }
 

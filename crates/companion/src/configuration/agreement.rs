@@ -18,7 +18,7 @@ const PER_ADDRESS: &str = "limits.connections_per_address";
 /// Returns contradictions between keys that matter to every command.
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<KeyError> {
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
-    let mut errors: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
+    let mut errors: Vec<_> = malformed_url(&storage.url, effective).into_iter().collect();
     let mut listeners = vec![("http", &http.listen), ("management", &management.listen)];
     listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
     errors.extend(shared_addresses(&listeners));
@@ -29,7 +29,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
             format!("let it be longer, like stale_for = \"{}\" in [guilds]", guilds.refresh_after),
         ));
     }
-    // A default follows limits.connections; see `settle`.
+    // A default follows limits.connections; see `lower_defaults`.
     let is_set =
         effective.iter().any(|known| known.key.path == PER_ADDRESS && known.source != Source::Default);
     if is_set && limits.connections_per_address > limits.connections {
@@ -62,7 +62,7 @@ fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<KeyError> {
 }
 
 /// Returns an error if the PostgreSQL URL is malformed. Errors that only the server can detect appear on connecting.
-fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<KeyError> {
+fn malformed_url(url: &StorageUrl, effective: &[Effective]) -> Option<KeyError> {
     let StorageUrl::Postgres(url) = url else { return None };
     let error = PostgresOptions::new(url.clone()).address_error()?;
     let Effective { key, source, .. } = effective.iter().find(|known| known.key.path == "storage.url")?;
@@ -76,7 +76,7 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<KeyError>
 
 /// Returns what `serve` needs in addition. Other commands need less.
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
-    let mut errors = half_an_application(configuration);
+    let mut errors = incomplete_application(configuration);
     errors.extend(insecure_platform(&configuration.identity.api_url));
     errors.extend(files::find_error(&configuration.http));
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
@@ -124,7 +124,7 @@ pub(super) fn warnings(configuration: &Configuration) -> Vec<KeyError> {
 }
 
 /// Lowers a default that exceeds a configured value.
-pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effective]) {
+pub(super) fn lower_defaults(configuration: &mut Configuration, effective: &mut [Effective]) {
     let limits = &mut configuration.limits;
     if limits.connections_per_address > limits.connections {
         limits.connections_per_address = limits.connections;
@@ -145,7 +145,7 @@ pub(crate) fn missing_key(path: &str) -> KeyError {
 
 /// An application at the platform needs an id, a secret and a redirect URI; having none of them is valid too. With a
 /// dashboard the public redirect URI is optional, because users can sign in there.
-fn half_an_application(configuration: &Configuration) -> Vec<KeyError> {
+fn incomplete_application(configuration: &Configuration) -> Vec<KeyError> {
     let identity = &configuration.identity;
     let parts = [
         ("identity.client_id", identity.client_id.is_some()),

@@ -2,7 +2,7 @@
 
 use super::{
     error::{KeyError, Source, known_names, nearest_key},
-    keys::{FROM_FILE, KEYS, Key, PREFIX, STEP},
+    keys::{FILE_SUFFIX, KEYS, Key, PREFIX, SEPARATOR},
     raw::{Raw, Reader},
 };
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
@@ -15,7 +15,7 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
     let mut ours: Vec<_> = variables
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?, value)))
-        .filter(|(name, _)| name.strip_prefix(PREFIX).is_some_and(|rest| rest.contains(STEP)))
+        .filter(|(name, _)| name.strip_prefix(PREFIX).is_some_and(|rest| rest.contains(SEPARATOR)))
         .collect();
     ours.sort();
     for (name, value) in ours {
@@ -79,7 +79,7 @@ impl Meaning {
         if let Some(key) = named(name) {
             return Self::Value(key);
         }
-        match name.strip_suffix(FROM_FILE).and_then(named) {
+        match name.strip_suffix(FILE_SUFFIX).and_then(named) {
             Some(key) if key.secret => Self::File(key),
             Some(key) => Self::Unknown(KeyError {
                 source: Source::Variable(name.to_owned()),
@@ -93,7 +93,7 @@ impl Meaning {
 }
 
 fn unknown(name: &str) -> KeyError {
-    let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(STEP, ".");
+    let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(SEPARATOR, ".");
     let fix = match nearest_key(&path) {
         Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
         None => known_names(&path),

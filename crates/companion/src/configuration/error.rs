@@ -124,7 +124,7 @@ impl From<Invalid> for ValueError {
 }
 
 /// Names that other programs use, and the names of the corresponding keys here.
-const OTHER_NAMES: [(&str, &str); 8] = [
+const FOREIGN_NAMES: [(&str, &str); 8] = [
     ("addr", "listen"),
     ("address", "listen"),
     ("bind", "listen"),
@@ -138,22 +138,22 @@ const OTHER_NAMES: [(&str, &str); 8] = [
 /// Returns the key that this path probably means, or `None` if none is similar.
 pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
     let named = |path: &str| KEYS.iter().find(|key| key.path == path);
-    called_otherwise(path)
+    with_our_name(path)
         .as_deref()
         .and_then(named)
-        .or_else(|| named(alike(path, KEYS.iter().map(|key| key.path))?))
+        .or_else(|| named(similar(path, KEYS.iter().map(|key| key.path))?))
 }
 
 /// Replaces a foreign name in the last segment by ours.
-fn called_otherwise(path: &str) -> Option<String> {
+fn with_our_name(path: &str) -> Option<String> {
     let (table, name) = path.rsplit_once('.')?;
-    let (_, ours) = OTHER_NAMES.iter().find(|(other, _)| *other == name)?;
+    let (_, ours) = FOREIGN_NAMES.iter().find(|(other, _)| *other == name)?;
     Some(format!("{table}.{ours}"))
 }
 
 /// Returns the table with the most similar name, or `None` if none is similar.
 pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
-    alike(name, KEYS.iter().map(|key| key.table))
+    similar(name, KEYS.iter().map(|key| key.table))
 }
 
 /// Lists the keys of the path's table, or all tables if it is unknown.
@@ -171,25 +171,25 @@ pub(super) fn known_tables() -> String {
 }
 
 /// Smallest similarity at which a name is suggested.
-const ENOUGH: f64 = 0.6;
+const MIN_SIMILARITY: f64 = 0.6;
 
 /// Returns the most similar of the known names.
-pub(super) fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
-    known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
+pub(super) fn most_similar(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
+    known.max_by(|a, b| similarity(name, a).total_cmp(&similarity(name, b))).unwrap_or_default()
 }
 
-/// Like [`most_alike`], but `None` if no name is similar enough.
-pub(super) fn alike(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    Some(most_alike(name, known)).filter(|found| likeness(name, found) >= ENOUGH)
+/// Like [`most_similar`], but `None` if no name is similar enough.
+pub(super) fn similar(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    Some(most_similar(name, known)).filter(|found| similarity(name, found) >= MIN_SIMILARITY)
 }
 
 /// Returns the similarity of two paths, from 0 to 1. Within a table only the last segment counts; the right last
 /// segment in another table counts a little less. A prefix of a name is similar to it.
-fn likeness(one: &str, other: &str) -> f64 {
+fn similarity(one: &str, other: &str) -> f64 {
     let ((one_table, one_name), (other_table, other_name)) = (parts(one), parts(other));
-    let begins_alike = one_name.starts_with(other_name) || other_name.starts_with(one_name);
+    let is_prefix = one_name.starts_with(other_name) || other_name.starts_with(one_name);
     let name = strsim::normalized_damerau_levenshtein(one_name, other_name);
-    let name = if begins_alike { name.max(ENOUGH) } else { name };
+    let name = if is_prefix { name.max(MIN_SIMILARITY) } else { name };
     if one_table == other_table {
         return name;
     }
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_like_no_key_gets_the_keys_of_its_table() {
-        for stranger in ["http.compression", "bot.token", "sessions.cookie", "colour"] {
-            assert_eq!(nearest_key(stranger).map(|key| key.path), None, "{stranger}");
+        for unknown in ["http.compression", "bot.token", "sessions.cookie", "colour"] {
+            assert_eq!(nearest_key(unknown).map(|key| key.path), None, "{unknown}");
         }
         assert_eq!(known_names("sessions.cookie"), "[sessions] has lifetime, idle, per_user");
         assert!(

@@ -9,7 +9,7 @@ use std::{borrow::Cow, io, path::PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// The file that is read if none is named.
-pub const USUAL_FILE: &str = "companion.toml";
+pub const DEFAULT_FILE: &str = "companion.toml";
 
 /// The file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -240,26 +240,26 @@ pub enum Fallback {
 }
 
 /// The instruction that replaces an example key.
-const HOW_TO_MAKE_ONE: &str = "\"the output of: openssl rand -base64 32\"";
+const KEY_INSTRUCTION: &str = "\"the output of: openssl rand -base64 32\"";
 
 /// Prefix of all our variables.
 pub(super) const PREFIX: &str = "COMPANION_";
 /// Separator of path segments in the name of a variable.
-pub(super) const STEP: &str = "__";
+pub(super) const SEPARATOR: &str = "__";
 /// Suffix of variables that name a file with a secret.
-pub(super) const FROM_FILE: &str = "_FILE";
+pub(super) const FILE_SUFFIX: &str = "_FILE";
 
 impl Key {
     /// Returns the environment variable that sets it.
     #[must_use]
     pub fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.path.to_ascii_uppercase().replace('.', STEP))
+        format!("{PREFIX}{}", self.path.to_ascii_uppercase().replace('.', SEPARATOR))
     }
 
     /// Returns the environment variable that names a file with its value. `None` unless the key is secret.
     #[must_use]
     pub fn file_variable(&self) -> Option<String> {
-        self.secret.then(|| self.variable() + FROM_FILE)
+        self.secret.then(|| self.variable() + FILE_SUFFIX)
     }
 
     /// Returns an example value in TOML syntax.
@@ -268,7 +268,7 @@ impl Key {
         match self.default {
             Fallback::Value(value) => value,
             Fallback::Without { example, .. } | Fallback::Empty { example } => example,
-            Fallback::Made => HOW_TO_MAKE_ONE,
+            Fallback::Made => KEY_INSTRUCTION,
         }
     }
 

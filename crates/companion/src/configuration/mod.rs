@@ -20,7 +20,7 @@ pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     environment::{UnreadVariable, Variables},
     error::{ConfigurationError, KeyError, Source, ValueError},
-    file::{ConfigurationFile, USUAL_FILE},
+    file::{ConfigurationFile, DEFAULT_FILE},
     files::{TlsFiles, TlsText},
     keys::{
         Bot, Cache, Configuration, Dashboard, Fallback, Guilds, Http, Identity, KEYS, Key, Limits, Log,
@@ -61,7 +61,7 @@ impl Layers {
     pub fn of_process(named: Option<PathBuf>) -> Self {
         Self {
             file: named
-                .map_or_else(|| ConfigurationFile::IfPresent(USUAL_FILE.into()), ConfigurationFile::Named),
+                .map_or_else(|| ConfigurationFile::IfPresent(DEFAULT_FILE.into()), ConfigurationFile::Named),
             environment: std::env::vars_os().collect(),
         }
     }
@@ -135,7 +135,7 @@ fn gather(
     let mut warnings = agreement::warnings(&configuration);
     warnings.retain(|warning| !warning.follows_from(&errors));
     errors.extend(disagreements);
-    agreement::settle(&mut configuration, &mut effective);
+    agreement::lower_defaults(&mut configuration, &mut effective);
     let unread = environment::unread(&layers.environment);
     Ok((Loaded { configuration, effective, unread, warnings }, errors))
 }

@@ -1,7 +1,7 @@
 //! Secrets: single ones, lists, and named keys for scopes of the management API.
 
 use super::{
-    error::{ValueError, most_alike},
+    error::{ValueError, most_similar},
     files::open_regular,
     raw::Raw,
     setting::{Setting, quoted, text_like},
@@ -68,16 +68,16 @@ pub struct ManagementKey(pub Secret);
 
 impl ManagementKey {
     /// Minimum length, in characters.
-    const SHORTEST: usize = 16;
+    const MIN_LENGTH: usize = 16;
 
     /// Parses a key.
     pub fn new(text: &str) -> Result<Self, ValueError> {
-        if text.len() >= Self::SHORTEST && text.bytes().all(|b| b.is_ascii_graphic()) {
+        if text.len() >= Self::MIN_LENGTH && text.bytes().all(|b| b.is_ascii_graphic()) {
             return Ok(Self(Secret::new(text.to_owned())));
         }
         Err(ValueError::must_be(format_args!(
             "{} or more printable characters without spaces, like the output of: openssl rand -base64 32",
-            Self::SHORTEST
+            Self::MIN_LENGTH
         )))
     }
 }
@@ -171,7 +171,7 @@ const KEY: &str = "key";
 const KEY_FILE: &str = "key_file";
 const SCOPES: &str = "scopes";
 /// Longer than any key, and much shorter than most files named by mistake.
-const LONGEST_FILE: u64 = 64 * 1024;
+const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 
 impl KeySource {
     /// Returns the current key.
@@ -184,7 +184,7 @@ impl KeySource {
             ValueError::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
         };
         let file = open_regular(path).map_err(|error| unread(&error))?;
-        if file.metadata().map_err(|error| unread(&error))?.len() > LONGEST_FILE {
+        if file.metadata().map_err(|error| unread(&error))?.len() > MAX_KEY_FILE_BYTES {
             return Err(unread(&"it is too long to be a key"));
         }
         let text = io::read_to_string(file).map_err(|error| unread(&error))?;
@@ -216,7 +216,7 @@ impl ScopedKey {
                 },
                 SCOPES => scopes = Some(read_scopes(raw).map_err(in_field)?),
                 other => {
-                    let meant = most_alike(other, [KEY, KEY_FILE, SCOPES].into_iter());
+                    let meant = most_similar(other, [KEY, KEY_FILE, SCOPES].into_iter());
                     return Err(in_entry(ValueError::new(format!("has no {other}; did you mean {meant}?"))));
                 }
             }
@@ -247,7 +247,7 @@ fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, ValueError> {
     let scopes = items.iter().map(|item| {
         let name = item.text()?;
         Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
-            let meant = most_alike(name, Scope::ALL.map(Scope::name).into_iter());
+            let meant = most_similar(name, Scope::ALL.map(Scope::name).into_iter());
             ValueError::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
         })
     });

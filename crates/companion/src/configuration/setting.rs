@@ -155,7 +155,7 @@ pub struct ByteSize(usize);
 
 const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 /// Upper bound, so that a buffer of this size fits into memory.
-const LARGEST_SIZE: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 impl ByteSize {
     /// Returns the number of bytes.
@@ -165,7 +165,7 @@ impl ByteSize {
     }
 
     fn of(bytes: u64) -> Option<Self> {
-        let bytes = Some(bytes).filter(|bytes| (1..=LARGEST_SIZE).contains(bytes))?;
+        let bytes = Some(bytes).filter(|bytes| (1..=MAX_BYTES).contains(bytes))?;
         usize::try_from(bytes).ok().map(Self)
     }
 }
@@ -202,7 +202,7 @@ impl Setting for ByteSize {
     }
 
     fn schema() -> Value {
-        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}, text_like("^[0-9]")]})
+        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_BYTES}, text_like("^[0-9]")]})
     }
 
     fn show(&self) -> String {
@@ -242,7 +242,7 @@ impl Setting for ClientId {
 }
 
 /// Maximum length of a display name, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// A name shown in headings and titles: short, on one line, and not blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,16 +251,16 @@ pub struct DisplayName(pub Name);
 impl Setting for DisplayName {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let refused =
-            || ValueError::must_be(format_args!("text of 1 to {LONGEST_NAME} characters on one line"));
+            || ValueError::must_be(format_args!("text of 1 to {MAX_NAME_CHARS} characters on one line"));
         let text = raw.text()?;
-        let fits = text.chars().count() <= LONGEST_NAME
+        let fits = text.chars().count() <= MAX_NAME_CHARS
             && !text.chars().any(char::is_control)
             && !text.trim().is_empty();
         text.parse().ok().filter(|_| fits).map(Self).ok_or_else(refused)
     }
 
     fn schema() -> Value {
-        json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
+        json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS})
     }
 
     fn show(&self) -> String {

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// Uptime that the bot reports when the demo begins.
-const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
+const INITIAL_UPTIME: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
 /// Name, memory in megabytes, and shards of each cluster.
 const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
     [("north", 412.5, [0, 1]), ("east", 398.25, [2, 3]), ("west", 455.75, [4, 5])];
 /// The clusters fall silent in turn: number of reports per turn.
-const ROUND: usize = 36;
+const REPORTS_PER_TURN: usize = 36;
 /// Reports of a turn in which the cluster is silent.
-const SILENT: std::ops::Range<usize> = 12..21;
+const SILENT_REPORTS: std::ops::Range<usize> = 12..21;
 /// The unhealthy shard: high latency, and an old heartbeat.
-const UNWELL: u32 = 4;
+const UNHEALTHY_SHARD: u32 = 4;
 
 /// Sends heartbeats of every cluster periodically, as a bot does.
 pub struct SimulatedBot {
@@ -32,7 +32,7 @@ impl SimulatedBot {
     /// Creates a bot that reports to this API and claims to have been up for a while.
     #[must_use]
     pub fn new(api: ManagementClient, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        let started_at = clock.now().before(UP_BEFORE);
+        let started_at = clock.now().before(INITIAL_UPTIME);
         Self { api, clock, entropy, started_at }
     }
 
@@ -73,7 +73,7 @@ impl SimulatedBot {
     }
 
     fn shard(&self, id: u32) -> Value {
-        let (milliseconds, ago) = if id == UNWELL { (1900, 45) } else { (40, 1) };
+        let (milliseconds, ago) = if id == UNHEALTHY_SHARD { (1900, 45) } else { (40, 1) };
         let latency = Duration::from_millis(milliseconds + u64::from(self.chance(30)));
         let sent = self.clock.now().before(Duration::from_secs(ago));
         let seconds = |time: Timestamp| time.since(Timestamp::EPOCH).as_secs_f64();
@@ -94,8 +94,8 @@ impl SimulatedBot {
 
 /// Returns the cluster that is silent in this report, if any.
 fn silent_at(number: usize) -> Option<&'static str> {
-    let next = CLUSTERS.iter().cycle().nth(number / ROUND).map(|(name, ..)| *name);
-    next.filter(|_| SILENT.contains(&(number % ROUND)))
+    let next = CLUSTERS.iter().cycle().nth(number / REPORTS_PER_TURN).map(|(name, ..)| *name);
+    next.filter(|_| SILENT_REPORTS.contains(&(number % REPORTS_PER_TURN)))
 }
 
 #[cfg(test)]
@@ -104,10 +104,10 @@ mod tests {
 
     #[test]
     fn every_cluster_falls_silent_in_its_turn_and_comes_back() {
-        let silent: Vec<_> = (0..3 * ROUND).map(silent_at).collect();
+        let silent: Vec<_> = (0..3 * REPORTS_PER_TURN).map(silent_at).collect();
         assert!(silent[..12].iter().all(Option::is_none), "a demo begins well");
         let mut turns: Vec<_> = silent.iter().flatten().collect();
-        assert_eq!(turns.len(), 3 * SILENT.len());
+        assert_eq!(turns.len(), 3 * SILENT_REPORTS.len());
         turns.dedup();
         assert_eq!(turns, [&"north", &"east", &"west"]);
     }

@@ -67,11 +67,11 @@ const GUILDS: [GuildTemplate; 9] = [
 ];
 
 /// Index of the guild that the bot joins and leaves repeatedly. Initially it is absent.
-pub(super) const COMES_AND_GOES: usize = 8;
+pub(super) const TRANSIENT_GUILD: usize = 8;
 /// Index of the guild that is set up and reset repeatedly.
-pub(super) const SETS_UP: usize = 1;
+pub(super) const SETUP_GUILD: usize = 1;
 /// Index of the guild in which the sample moderator is promoted and demoted.
-pub(super) const PROMOTES: usize = 7;
+pub(super) const PROMOTION_GUILD: usize = 7;
 
 /// Returns the id of the sample guild at this index.
 pub(super) fn guild_id(index: usize) -> Result<GuildId, Invalid> {

@@ -9,9 +9,9 @@ use tokio::{
 };
 
 /// Timeout of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of a response, in bytes. Responses to changes are much smaller.
-const LARGEST_ANSWER: u64 = 64 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
 /// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ impl ManagementClient {
 
     /// Sends a change. Any status but 200 is an error.
     pub async fn send(&self, method: &str, path: &str, body: &str) -> Result<(), RequestError> {
-        let exchange = timeout(PATIENCE, self.exchange(method, path, body));
+        let exchange = timeout(REQUEST_TIMEOUT, self.exchange(method, path, body));
         let answer = exchange.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         match head.split(' ').nth(1) {
@@ -61,7 +61,7 @@ impl ManagementClient {
         stream.write_all(head.as_bytes()).await?;
         stream.write_all(body.as_bytes()).await?;
         let mut answer = String::new();
-        stream.take(LARGEST_ANSWER).read_to_string(&mut answer).await?;
+        stream.take(MAX_RESPONSE_BYTES).read_to_string(&mut answer).await?;
         Ok(answer)
     }
 }

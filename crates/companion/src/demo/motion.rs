@@ -2,7 +2,7 @@
 
 use super::{
     ManagementClient, Person, RequestError,
-    guilds::{self, COMES_AND_GOES, PROMOTES, SETS_UP, SampleRole, guild_id},
+    guilds::{self, PROMOTION_GUILD, SETUP_GUILD, SampleRole, TRANSIENT_GUILD, guild_id},
 };
 use companion_domain::{
     model::{Invalid, Member, MemberCount, RoleSet, UserId, WebUrl},
@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 /// Number of steps in a cycle. In the second half the bot has joined the guild that it joins and leaves, and the
 /// moderator is promoted.
-const ROUND: u32 = 10;
+const STEPS_PER_CYCLE: u32 = 10;
 
 /// Changes the sample world periodically. The initial data of the sample users stays, so that each of them always has
 /// something to see.
@@ -47,7 +47,7 @@ impl WorldMotion {
 
     /// Makes a step at this interval. Never returns.
     pub(super) async fn keep_moving(self, every: Duration) {
-        for step in (1..=ROUND).cycle() {
+        for step in (1..=STEPS_PER_CYCLE).cycle() {
             tokio::time::sleep(every).await;
             if let Err(error) = self.step(step).await {
                 tracing::warn!("the sample world could not move: {error}");
@@ -57,19 +57,19 @@ impl WorldMotion {
 
     /// Sends a step as one sync, so that readers never see half of it.
     async fn step(&self, step: u32) -> Result<(), StepError> {
-        let second_half = step > ROUND / 2;
+        let second_half = step > STEPS_PER_CYCLE / 2;
         let mut lines = String::new();
         for (index, mut guild) in guilds::guilds(&self.cdn)?.into_iter().enumerate() {
-            if index == COMES_AND_GOES && !second_half {
+            if index == TRANSIENT_GUILD && !second_half {
                 self.api.send("DELETE", &format!("/bot/guilds/{}", guild.id), "").await?;
                 continue;
             }
             guild.members = MemberCount::new(u64::from(guild.members.get()) + self.some_newcomers())?;
-            guild.setup &= index != SETS_UP || second_half;
+            guild.setup &= index != SETUP_GUILD || second_half;
             lines += &write_line(Record::Guild(guild));
         }
         let roles = if second_half { SampleRole::Moderator.set()? } else { RoleSet::new(Vec::new())? };
-        let member = Member { guild: guild_id(PROMOTES)?, user: self.moderator, roles };
+        let member = Member { guild: guild_id(PROMOTION_GUILD)?, user: self.moderator, roles };
         lines += &write_line(Record::Member(member));
         self.api.send("POST", "/bot/sync", &lines).await?;
         Ok(())

@@ -1,7 +1,7 @@
 //! The sample users who can sign in.
 
 use super::{
-    guilds::{COMES_AND_GOES, SampleRole, guild_id, guild_name, icon_hash},
+    guilds::{SampleRole, TRANSIENT_GUILD, guild_id, guild_name, icon_hash},
     picture_hash, snowflake,
 };
 use companion_dev_identity::{Account, AccountGuild};
@@ -89,7 +89,7 @@ const TEMPLATES: &[PersonTemplate] = &[
         guilds: &[
             (3, PlatformRole::Member),
             (4, PlatformRole::Member),
-            (COMES_AND_GOES, PlatformRole::Owner),
+            (TRANSIENT_GUILD, PlatformRole::Owner),
         ],
         roles: &[(3, SampleRole::Administrator)],
         granted: &[StaffPermission::BotDeveloper],

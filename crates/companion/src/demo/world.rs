@@ -22,7 +22,7 @@ pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<S
 }
 
 fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {
-    let at_first = |(index, _): &(usize, _)| *index != guilds::COMES_AND_GOES;
+    let at_first = |(index, _): &(usize, _)| *index != guilds::TRANSIENT_GUILD;
     let guilds = guilds::guilds(cdn)?.into_iter().enumerate().filter(at_first);
     let mut records: Vec<_> = guilds.map(|(_, guild)| Record::Guild(guild)).collect();
     for person in people {

@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 const CERTIFICATE: Subject = Subject::new("certificate", "http.tls_certificate");
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Certificates are usually renewed automatically long before.
-const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const RENEWAL_DUE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The certificate that listeners should present.
 pub(super) struct OwnCertificate {
@@ -40,17 +40,17 @@ pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
             OwnCertificate { check: CERTIFICATE.failed(cause, error.fix), shown: None }
         }
         Ok(identity) => {
-            OwnCertificate { check: judged(&identity), shown: Some(identity.certificate().clone()) }
+            OwnCertificate { check: check_expiry(&identity), shown: Some(identity.certificate().clone()) }
         }
     })
 }
 
-fn judged(identity: &TlsIdentity) -> Check {
+fn check_expiry(identity: &TlsIdentity) -> Check {
     let now = SystemClock.now();
     let renew = "renew it; the service takes the new one up without a restart";
     match identity.ends_at() {
         Some(end) if end <= now => CERTIFICATE.failed("has expired, and clients refuse it", renew),
-        Some(end) if end.since(now) < SOON => {
+        Some(end) if end.since(now) < RENEWAL_DUE => {
             CERTIFICATE.warning(format!("ends in {} days", end.since(now).as_secs() / DAY.as_secs()), renew)
         }
         Some(end) => CERTIFICATE

@@ -1,7 +1,7 @@
 //! Checks whether the platform accepts the application's id and secret.
 
 use super::{
-    Asker,
+    HttpClient,
     check::{Check, Installation, Subject},
     provider::Provider,
 };
@@ -13,10 +13,10 @@ use url::form_urlencoded::Serializer;
 const CREDENTIALS: Subject = Subject::new("credentials", "identity.client_secret");
 const KEYS: [&str; 3] = ["identity.client_id", "identity.client_secret", "identity.redirect_uri"];
 /// A code that the platform never issued.
-const MADE_UP: &str = "companion-doctor-asks";
+const UNISSUED_CODE: &str = "companion-doctor-asks";
 
 /// Tries to exchange a made-up code. The platform rejects the code only after it has accepted the credentials.
-pub(super) async fn check(installation: &Installation, provider: &Provider, asker: &Asker) -> Check {
+pub(super) async fn check(installation: &Installation, provider: &Provider, client: &HttpClient) -> Check {
     if let Err(skipped) = installation.needs(CREDENTIALS, &KEYS) {
         return skipped;
     }
@@ -34,7 +34,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, aske
         installation.configuration.identity.api_url.as_str().trim_end_matches('/')
     );
     let headers = [("content-type", "application/x-www-form-urlencoded")];
-    let answer = match asker.ask(Method::POST, &url, &headers, form).await {
+    let answer = match client.ask(Method::POST, &url, &headers, form).await {
         Ok(answer) => answer,
         Err(why) => {
             return CREDENTIALS.failed(format!("the platform gave no answer: {why}"), "run doctor again");
@@ -68,7 +68,7 @@ fn form(configuration: &Configuration) -> Option<String> {
     let redirect = identity.redirect_uri.as_ref().map(|uri| uri.default.to_string()).or_else(dashboard)?;
     let form = Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
-        .append_pair("code", MADE_UP)
+        .append_pair("code", UNISSUED_CODE)
         .append_pair("redirect_uri", &redirect)
         .append_pair("client_id", identity.client_id.as_ref()?.as_str())
         .append_pair("client_secret", identity.client_secret.as_ref()?.expose())

@@ -42,19 +42,19 @@ pub(super) async fn look(installation: &Installation) -> Database {
         ));
     }
     let url = configuration.storage.url.clone();
-    let looking = spawn_blocking(move || match url {
+    let inspecting = spawn_blocking(move || match url {
         StorageUrl::Sqlite(path) => SqliteOptions::new(path).inspect().map(Some),
         StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(Some),
         StorageUrl::Memory => Ok(None),
     });
-    match timeout(DEADLINE, looking).await {
+    match timeout(DEADLINE, inspecting).await {
         Ok(Ok(Ok(inspection))) => {
             Database { check: DATABASE.ok(place(configuration)), inspection, schema_error: None }
         }
         Ok(Ok(Err(error @ (OpenError::Newer { .. } | OpenError::Altered { .. })))) => {
             Database { check: DATABASE.ok(place(configuration)), inspection: None, schema_error: Some(error) }
         }
-        Ok(Ok(Err(error))) => Database::without(told(&error, configuration)),
+        Ok(Ok(Err(error))) => Database::without(check_of_error(&error, configuration)),
         Ok(Err(stopped)) => Database::without(DATABASE.failed(stopped.to_string(), "run doctor again")),
         Err(_) => Database::without(DATABASE.failed(
             format!("it did not answer within {} s", DEADLINE.as_secs()),
@@ -71,7 +71,7 @@ fn place(configuration: &Configuration) -> String {
     }
 }
 
-fn told(error: &OpenError, configuration: &Configuration) -> Check {
+fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
     if let (OpenError::Missing { path }, StorageUrl::Sqlite(database)) = (error, &configuration.storage.url) {
         let key = Keys::file_beside(database);
         return if key.exists() {
@@ -86,12 +86,12 @@ fn told(error: &OpenError, configuration: &Configuration) -> Check {
             )
         };
     }
-    let (cause, remedy) = taken_apart(error);
+    let (cause, remedy) = problem_and_fix(error);
     DATABASE.failed(cause, remedy)
 }
 
 /// Splits an error's message into problem and fix.
-pub(super) fn taken_apart(error: &OpenError) -> (String, String) {
+pub(super) fn problem_and_fix(error: &OpenError) -> (String, String) {
     let sentence = one_line(&error.to_string());
     let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));
     let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operations.md"));
@@ -105,7 +105,7 @@ const SCHEMA: Subject = Subject::new("schema", "storage.url");
 
 pub(super) fn check(database: &Database) -> Check {
     if let Some(error) = &database.schema_error {
-        let (cause, remedy) = taken_apart(error);
+        let (cause, remedy) = problem_and_fix(error);
         return SCHEMA.failed(cause, remedy);
     }
     match &database.inspection {

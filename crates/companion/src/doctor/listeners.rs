@@ -1,7 +1,7 @@
 //! Checks of a running service: its listeners, and the proxies in front of it.
 
 use super::{
-    Asker, DEADLINE,
+    DEADLINE, HttpClient,
     check::{Check, Installation, Status, Subject},
 };
 use crate::configuration::ListenAddress;
@@ -21,22 +21,22 @@ pub(super) struct Listeners {
     pub(super) public: Option<String>,
 }
 
-pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners {
+pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Listeners {
     let configuration = &installation.configuration;
     let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     let dashboard = async {
         match &configuration.dashboard.listen {
             Some(listen) => {
-                Some(look(installation, asker, DASHBOARD, (scheme, listen), "/", is_anything).await)
+                Some(look(installation, client, DASHBOARD, (scheme, listen), "/", is_anything).await)
             }
             None => None,
         }
     };
     let (public, management, dashboard) = tokio::join!(
-        look(installation, asker, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
+        look(installation, client, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
         look(
             installation,
-            asker,
+            client,
             MANAGEMENT,
             ("http", &configuration.management.listen),
             "/health/ready",
@@ -99,7 +99,7 @@ type Judge = fn(u16, &Value) -> Option<Result<String, (String, String)>>;
 
 async fn look(
     installation: &Installation,
-    asker: &Asker,
+    client: &HttpClient,
     subject: Subject,
     (scheme, listen): (&str, &ListenAddress),
     path: &str,
@@ -113,7 +113,7 @@ async fn look(
         return Listener { subject, check, answerer: Answerer::Nothing };
     }
     let url = format!("{}{path}", address(scheme, listen));
-    match asker.ask(Method::GET, &url, &[], String::new()).await {
+    match client.ask(Method::GET, &url, &[], String::new()).await {
         Err(why) if accepts_connections(listen).await => Listener::another_program(
             subject,
             listen,
@@ -185,7 +185,7 @@ fn address(scheme: &str, listen: &ListenAddress) -> String {
 
 const PROXIES: Subject = Subject::new("trusted proxies", "http.trusted_proxies");
 /// Documentation addresses, which belong to no proxy.
-const STRANGERS: [IpAddr; 2] =
+const DOCUMENTATION_ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7))];
 
 pub(super) fn check(installation: &Installation) -> Check {
@@ -194,7 +194,7 @@ pub(super) fn check(installation: &Installation) -> Check {
     }
     let http = &installation.configuration.http;
     let trusted = |address: IpAddr| http.trusted_proxies.iter().any(|range| range.has(address));
-    if STRANGERS.into_iter().any(trusted) {
+    if DOCUMENTATION_ADDRESSES.into_iter().any(trusted) {
         return PROXIES.failed(
             "everyone is trusted, so anyone can name any address as theirs, and no limit holds",
             "list the addresses of your own proxies only",

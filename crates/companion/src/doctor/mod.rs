@@ -54,22 +54,22 @@ pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
 
 /// Runs the checks that send requests: to the platform, and to the running service.
 async fn ask(installation: &Installation) -> Vec<Check> {
-    let asker = match Asker::new() {
-        Ok(asker) => asker,
+    let client = match HttpClient::new() {
+        Ok(client) => client,
         Err(why) => return vec![provider::without_client(&why)],
     };
     let platform = async {
-        let provider = provider::ask(installation, &asker).await;
-        let credentials = credentials::check(installation, &provider, &asker).await;
+        let provider = provider::ask(installation, &client).await;
+        let credentials = credentials::check(installation, &provider, &client).await;
         let clock = provider::check_clock(&provider);
         vec![provider.check, clock, credentials]
     };
     let certificate = certificate::read(installation);
-    let pinned = certificate.as_ref().and_then(|own| Asker::of_ourselves(own.shown.clone()?).ok());
+    let pinned = certificate.as_ref().and_then(|own| HttpClient::of_ourselves(own.shown.clone()?).ok());
     let service = async {
-        let asker = pinned.as_ref().unwrap_or(&asker);
-        let listeners = listeners::ask(installation, asker).await;
-        let preflights = preflight::check(installation, listeners.public.as_deref(), asker).await;
+        let client = pinned.as_ref().unwrap_or(&client);
+        let listeners = listeners::ask(installation, client).await;
+        let preflights = preflight::check(installation, listeners.public.as_deref(), client).await;
         (listeners.checks, preflights)
     };
     let (mut checks, (listeners, preflights)) = tokio::join!(platform, service);
@@ -83,9 +83,9 @@ async fn ask(installation: &Installation) -> Vec<Check> {
 /// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-struct Asker(Client);
+struct HttpClient(Client);
 
-impl Asker {
+impl HttpClient {
     /// Returns a client for servers with a certificate of a public authority, such as the platform.
     fn new() -> Result<Self, String> {
         Self::with(companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?)

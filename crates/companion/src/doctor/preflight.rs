@@ -1,7 +1,7 @@
 //! Checks whether browsers let the pages of each allowed origin call the public API, with real CORS preflights.
 
 use super::{
-    Asker, DEADLINE,
+    DEADLINE, HttpClient,
     check::{Check, Installation, Subject},
 };
 use companion_http::Origin;
@@ -10,7 +10,11 @@ use tokio::time::{Instant, timeout_at};
 
 const PREFLIGHT: Subject = Subject::new("preflight", "http.allowed_origins");
 
-pub(super) async fn check(installation: &Installation, public: Option<&str>, asker: &Asker) -> Vec<Check> {
+pub(super) async fn check(
+    installation: &Installation,
+    public: Option<&str>,
+    client: &HttpClient,
+) -> Vec<Check> {
     if let Err(skipped) = installation.needs(PREFLIGHT, &["http.allowed_origins", "http.listen"]) {
         return vec![skipped];
     }
@@ -25,19 +29,19 @@ pub(super) async fn check(installation: &Installation, public: Option<&str>, ask
     let until = Instant::now() + DEADLINE;
     let mut checks = Vec::new();
     for origin in origins {
-        let asked = timeout_at(until, ask(origin, public, asker)).await;
+        let asked = timeout_at(until, ask(origin, public, client)).await;
         checks.push(asked.unwrap_or_else(|_| unanswered(origin, "it took too long")));
     }
     checks
 }
 
-async fn ask(origin: &Origin, public: &str, asker: &Asker) -> Check {
+async fn ask(origin: &Origin, public: &str, client: &HttpClient) -> Check {
     let headers = [
         ("origin", origin.as_str()),
         ("access-control-request-method", "POST"),
         ("access-control-request-headers", "idp-code"),
     ];
-    match asker.ask(Method::OPTIONS, &format!("{public}/auth"), &headers, String::new()).await {
+    match client.ask(Method::OPTIONS, &format!("{public}/auth"), &headers, String::new()).await {
         Ok(answer) if allows(&answer, origin) => PREFLIGHT.ok(format!("{origin} may sign users in")),
         Ok(_) => PREFLIGHT.failed(
             format!("the running service does not let {origin} in"),

@@ -1,7 +1,7 @@
 //! Checks whether the platform is reachable, and compares its clock with ours.
 
 use super::{
-    Asker,
+    HttpClient,
     check::{Check, Installation, Subject},
     report::length,
 };
@@ -31,12 +31,12 @@ pub(super) fn without_client(why: &str) -> Check {
 }
 
 /// Requests the token endpoint in a way that changes nothing and does not count as an invalid request.
-pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider {
+pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Provider {
     if let Err(skipped) = installation.needs(PROVIDER, &["identity.api_url"]) {
         return Provider::unreached(skipped);
     }
     let api = installation.configuration.identity.api_url.as_str().trim_end_matches('/');
-    let answer = asker.ask(Method::GET, &format!("{api}/oauth2/token"), &[], String::new()).await;
+    let answer = client.ask(Method::GET, &format!("{api}/oauth2/token"), &[], String::new()).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(why) => {
@@ -75,7 +75,7 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider 
 /// No key controls the clock, but session lifetimes depend on it.
 const CLOCK: Subject = Subject::new("clock", "sessions.lifetime");
 /// Tolerated difference. The `Date` header has a resolution of one second, and a response takes a moment.
-const UNREMARKABLE: Duration = Duration::from_secs(30);
+const TOLERANCE: Duration = Duration::from_secs(30);
 
 /// Compares the clock of this machine with the platform's.
 pub(super) fn check_clock(provider: &Provider) -> Check {
@@ -85,7 +85,7 @@ pub(super) fn check_clock(provider: &Provider) -> Check {
     let ours = SystemClock.now();
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let off = ahead.max(behind);
-    if off < UNREMARKABLE {
+    if off < TOLERANCE {
         return CLOCK.ok("it agrees with the platform's");
     }
     let side = if ahead > behind { "ahead of" } else { "behind" };

@@ -39,7 +39,7 @@ pub(super) async fn beside(installation: &Installation) -> Option<Check> {
 /// Checks the write on the server, which the database inspection has made.
 pub(super) fn on_server(inspection: Option<&Inspection>) -> Check {
     match inspection.and_then(|found| found.write) {
-        Some(took) => judged(took, "a write on the server, taken back again,"),
+        Some(duration) => check_duration(duration, "a write on the server, taken back again,"),
         None => WRITE.skipped("cannot be told before the database answers"),
     }
 }
@@ -58,7 +58,7 @@ async fn into_folder_of(database: &Path) -> Check {
         )
     };
     match timeout(DEADLINE, writing).await {
-        Ok(Ok(Ok(took))) => judged(took, "a write beside the database, removed again,"),
+        Ok(Ok(Ok(duration))) => check_duration(duration, "a write beside the database, removed again,"),
         Ok(Ok(Err(error))) => denied(&root(&error)),
         Ok(Err(stopped)) => denied(&root(&stopped)),
         Err(_) => denied(&format!("it took longer than {} s", DEADLINE.as_secs())),
@@ -70,21 +70,21 @@ fn write_and_remove(folder: &Path) -> io::Result<Duration> {
     let path = folder.join(format!("companion-doctor.{}.partial", std::process::id()));
     let mut file = File::create_new(&path)?;
     let removed_at_the_end = TempPath::try_from_path(path)?;
-    let mut took = [Duration::ZERO; ATTEMPTS];
-    for took in &mut took {
+    let mut durations = [Duration::ZERO; ATTEMPTS];
+    for duration in &mut durations {
         let begun = Instant::now();
         file.write_all(&BYTES)?;
         file.sync_all()?;
-        *took = begun.elapsed();
+        *duration = begun.elapsed();
     }
     removed_at_the_end.close()?;
-    took.sort_unstable();
-    Ok(took.get(ATTEMPTS / 2).copied().unwrap_or_default())
+    durations.sort_unstable();
+    Ok(durations.get(ATTEMPTS / 2).copied().unwrap_or_default())
 }
 
-fn judged(took: Duration, what: &str) -> Check {
-    let cause = format!("{what} took {}", length(took));
-    if took < SLOW {
+fn check_duration(duration: Duration, what: &str) -> Check {
+    let cause = format!("{what} took {}", length(duration));
+    if duration < SLOW {
         WRITE.ok(cause)
     } else {
         WRITE.warning(cause, "use a faster disk; every sign-in and every change waits for such a write")

@@ -22,25 +22,25 @@ use tokio::{sync::watch, task::JoinSet, time::sleep};
 /// seen.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long changes are gathered before one poll dispatches all of them. A busy bot makes hundreds a second.
-const GATHER: Duration = Duration::from_millis(10);
+const GATHER_TIME: Duration = Duration::from_millis(10);
 /// Interval at which expired sessions and silent clusters are removed.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// Sessions removed per transaction, so that other writers do not wait long.
-const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
+const PRUNE_BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// Interval at which sessions are counted.
 const COUNT_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval at which the revocation of unused grants is retried.
-const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
+const REVOKE_INTERVAL: Duration = Duration::from_secs(60);
 /// Grants revoked per round. Each takes a request to the platform.
-const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
+const REVOKE_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// Interval at which sessions that ended without a waiting request are written to the audit log.
-const TELL_INTERVAL: Duration = Duration::from_secs(1);
+const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a silent cluster is kept. It stops counting much earlier.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Interval at which free memory is returned to the system, and the size of a block that the allocator treats as large.
 const RELEASE_INTERVAL: Duration = Duration::from_secs(5);
-const LARGE: usize = 4 << 20;
+const LARGE_BLOCK: usize = 4 << 20;
 
 /// The running background tasks.
 pub(super) struct Background {
@@ -62,7 +62,7 @@ impl Background {
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), revoke_unused(composition.use_cases.revoke_unused.clone())));
         let list_guilds = composition.use_cases.list_guilds.clone();
-        tasks.spawn(until(stopped.clone(), tell_unheard_ends(list_guilds.clone())));
+        tasks.spawn(until(stopped.clone(), audit_unattended_ends(list_guilds.clone())));
         if let Some(own_tls) = own_tls {
             tasks.spawn(until(stopped.clone(), own_tls.follow()));
         }
@@ -85,7 +85,7 @@ impl Background {
     pub(super) async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.tasks.join_next().await.is_some() {}
-        tell(&self.list_guilds);
+        audit_ends(&self.list_guilds);
     }
 }
 
@@ -105,7 +105,7 @@ async fn follow(dispatcher: Arc<ChangeDispatcher>) {
             continue;
         }
         tokio::select! {
-            () = unheard_news(&dispatcher) => {}
+            () = unpolled_change(&dispatcher) => {}
             () = sleep(POLL_INTERVAL) => {}
         }
     }
@@ -116,15 +116,15 @@ async fn follow(dispatcher: Arc<ChangeDispatcher>) {
 async fn release_memory() {
     loop {
         sleep(RELEASE_INTERVAL).await;
-        drop(black_box(Vec::<u8>::with_capacity(LARGE)));
+        drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
     }
 }
 
 /// Waits for a change that no poll has covered since it was announced.
-async fn unheard_news(dispatcher: &ChangeDispatcher) {
+async fn unpolled_change(dispatcher: &ChangeDispatcher) {
     loop {
         dispatcher.wait_for_change().await;
-        sleep(GATHER).await;
+        sleep(GATHER_TIME).await;
         tokio::select! {
             biased;
             () = dispatcher.wait_for_change() => return,
@@ -156,25 +156,25 @@ async fn revoke_unused(revoke_unused: Arc<RevokeUnusedGrants>) {
     let mut failures = FailureLog::new("give grants back");
     let mut reached = None;
     loop {
-        let round = revoke_unused.round(reached, GIVE_BACK_BATCH).await;
+        let round = revoke_unused.round(reached, REVOKE_BATCH).await;
         reached = match &round {
             Ok(Round::Reached(user)) => Some(*user),
             Ok(Round::Done) | Err(_) => None,
         };
         failures.note(round);
-        sleep(GIVE_BACK_INTERVAL).await;
+        sleep(REVOKE_INTERVAL).await;
     }
 }
 
 /// Writes sessions that ended when no request waited for them to the audit log.
-async fn tell_unheard_ends(list_guilds: Arc<ListGuilds>) {
+async fn audit_unattended_ends(list_guilds: Arc<ListGuilds>) {
     loop {
-        sleep(TELL_INTERVAL).await;
-        tell(&list_guilds);
+        sleep(AUDIT_INTERVAL).await;
+        audit_ends(&list_guilds);
     }
 }
 
-fn tell(list_guilds: &ListGuilds) {
+fn audit_ends(list_guilds: &ListGuilds) {
     list_guilds
         .drain_unaudited_ends()
         .iter()
@@ -216,12 +216,12 @@ async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> 
     match clock_state {
         ClockState::Jumped => return Ok(()),
         ClockState::Unproven => {}
-        ClockState::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
+        ClockState::Proven => while sessions.rewind(PRUNE_BATCH).await? == u64::from(PRUNE_BATCH.get()) {},
     }
     loop {
-        let over = sessions.prune(BATCH).await?;
+        let over = sessions.prune(PRUNE_BATCH).await?;
         over.iter().for_each(|session| Audit::by_service(EXPIRE).ended(session));
-        if over.len() < BATCH.get() as usize {
+        if over.len() < PRUNE_BATCH.get() as usize {
             return Ok(());
         }
     }
@@ -284,10 +284,10 @@ mod tests {
         }
     }
 
-    struct Anyone;
+    struct AnySubscriber;
 
     #[async_trait]
-    impl Subscriber for Anyone {
+    impl Subscriber for AnySubscriber {
         async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
             Ok(())
         }
@@ -296,7 +296,7 @@ mod tests {
     fn counted() -> (Arc<CountedFeed>, Arc<ChangeDispatcher>) {
         let feed = Arc::new(CountedFeed { storage: MemoryStorage::new(), asks: AtomicU64::new(0) });
         let dispatcher = ChangeDispatcher::new(feed.clone(), Arc::new(FixedClock::default()));
-        dispatcher.add(Arc::new(Anyone));
+        dispatcher.add(Arc::new(AnySubscriber));
         (feed, dispatcher)
     }
 
@@ -330,11 +330,11 @@ mod tests {
         let (feed, dispatcher) = counted();
         dispatcher.catch_up().await.unwrap();
         feed.storage.put(Record::Blocked(user_id(1))).await.unwrap();
-        let unheard = timeout(GATHER * 3, unheard_news(&dispatcher));
-        let (unheard, caught_up) = tokio::join!(unheard, dispatcher.catch_up());
+        let change = timeout(GATHER_TIME * 3, unpolled_change(&dispatcher));
+        let (change, caught_up) = tokio::join!(change, dispatcher.catch_up());
         caught_up.unwrap();
-        assert!(unheard.is_err(), "whoever wrote has asked already");
+        assert!(change.is_err(), "the writer has polled already");
         feed.storage.put(Record::Blocked(user_id(2))).await.unwrap();
-        unheard_news(&dispatcher).await;
+        unpolled_change(&dispatcher).await;
     }
 }

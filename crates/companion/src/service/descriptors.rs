@@ -3,15 +3,15 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors reserved for everything but connections: storage, logs, requests to the platform.
-const OTHER: usize = 500;
+const RESERVED: usize = 500;
 /// Smallest share of a listener, as a fraction of all descriptors. Keeps the management API reachable on a small
 /// machine.
-const SMALLEST: usize = 16;
+const SMALLEST_SHARE: usize = 16;
 
 /// Returns how many connections each listener may have, at most as many as it wants. Each listener also gets
 /// descriptors for `ahead` accepted connections. Raises the process limit if it is too low.
 pub(super) fn divide<const N: usize>(wanted: [usize; N], ahead: usize) -> [usize; N] {
-    let needed = wanted.iter().sum::<usize>() + N * ahead + OTHER;
+    let needed = wanted.iter().sum::<usize>() + N * ahead + RESERVED;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let Some(current) = current else { return wanted };
     let raised = maximum.map_or(needed as u64, |maximum| maximum.min(needed as u64)).max(current);
@@ -34,11 +34,11 @@ pub(super) fn divide<const N: usize>(wanted: [usize; N], ahead: usize) -> [usize
 /// Divides `allowed` descriptors in proportion to what each listener wants.
 fn shares<const N: usize>(wanted: [usize; N], ahead: usize, allowed: usize) -> [usize; N] {
     let all: usize = wanted.iter().sum();
-    let room = allowed.saturating_sub(OTHER.min(allowed / 4));
+    let room = allowed.saturating_sub(RESERVED.min(allowed / 4));
     if room >= all + N * ahead {
         return wanted;
     }
-    let smallest = allowed / SMALLEST;
+    let smallest = allowed / SMALLEST_SHARE;
     let divisible = room.saturating_sub(N * (ahead + smallest));
     wanted.map(|wanted| wanted.min(smallest + divisible * wanted / all.max(1)).max(1))
 }
@@ -59,9 +59,9 @@ mod tests {
     fn shares_and_all_that_is_accepted_fit_into_the_descriptors() {
         for allowed in [256, 1024, 4096, 10_000, 20_000] {
             let shares = shares(WANTED, 32, allowed);
-            let taken = shares.iter().sum::<usize>() + 3 * 32 + OTHER.min(allowed / 4);
+            let taken = shares.iter().sum::<usize>() + 3 * 32 + RESERVED.min(allowed / 4);
             assert!(taken <= allowed, "{shares:?} of {allowed}");
-            assert!(shares.iter().all(|share| *share >= allowed / SMALLEST), "{shares:?} of {allowed}");
+            assert!(shares.iter().all(|share| *share >= allowed / SMALLEST_SHARE), "{shares:?} of {allowed}");
         }
     }
 

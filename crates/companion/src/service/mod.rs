@@ -25,7 +25,7 @@ use std::{future::pending, io, net::SocketAddr, num::NonZero, pin::pin, sync::Ar
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long a stopping service still accepts requests, so that a load balancer sees the failing readiness probe first.
-const NOTICE: Duration = Duration::from_millis(1500);
+const NOTICE_PERIOD: Duration = Duration::from_millis(1500);
 /// Deadline of requests in flight, from the start of the shutdown. Those that still wait then are answered without the
 /// result.
 const LAST_ANSWERS_AFTER: Duration = Duration::from_secs(4);
@@ -195,13 +195,13 @@ impl Service {
         management.close_connections();
         dashboard.iter().for_each(Listening::close_connections);
         if notice == Notice::Given {
-            sleep(NOTICE).await;
+            sleep(NOTICE_PERIOD).await;
         }
         let overdue = async {
             sleep_until(deadline).await;
             management.cancel_requests();
         };
-        let mut for_people = pin!(async {
+        let mut user_facing = pin!(async {
             let dashboard = async {
                 match dashboard {
                     Some(dashboard) => dashboard.stop_by(deadline).await,
@@ -212,8 +212,8 @@ impl Service {
             public.and(dashboard)
         });
         tokio::select! {
-            ended = &mut for_people => ended?,
-            () = overdue => for_people.await?,
+            ended = &mut user_facing => ended?,
+            () = overdue => user_facing.await?,
         }
         management.stop_by(deadline).await?;
         background.stop().await;

@@ -10,7 +10,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Rounds after which a persistent problem is logged. Two files are replaced one after the other, so one bad round is
 /// normal.
-const CERTAIN_AFTER: u32 = 2;
+const ROUNDS_BEFORE_LOG: u32 = 2;
 
 /// The certificate in use, and the files it comes from.
 pub(super) struct OwnTls {
@@ -19,7 +19,7 @@ pub(super) struct OwnTls {
     /// The content of the files in use.
     shown: TlsText,
     /// The current problem of the files, and the number of rounds it has lasted.
-    trouble: Option<(String, u32)>,
+    problem: Option<(String, u32)>,
     clock: Arc<dyn Clock>,
 }
 
@@ -34,7 +34,7 @@ impl OwnTls {
         let identity = files.identity(&shown)?;
         warn_if_over(&identity, &**clock);
         let (tls, clock) = (Tls::new(identity), Arc::clone(clock));
-        Ok(Some(Self { files, tls, shown, trouble: None, clock }))
+        Ok(Some(Self { files, tls, shown, problem: None, clock }))
     }
 
     /// Returns the TLS configuration for the listeners.
@@ -57,14 +57,14 @@ impl OwnTls {
 
     fn show(&mut self, text: TlsText) {
         if text == self.shown {
-            self.trouble = None;
+            self.problem = None;
             return;
         }
         match self.files.identity(&text) {
             Ok(identity) => {
                 warn_if_over(&identity, &*self.clock);
                 self.tls.exchange(identity);
-                (self.shown, self.trouble) = (text, None);
+                (self.shown, self.problem) = (text, None);
                 tracing::info!("the certificate was exchanged");
             }
             Err(error) => self.note(&error),
@@ -73,18 +73,18 @@ impl OwnTls {
 
     fn note(&mut self, error: &KeyError) {
         let problem = format!("{} {}", error.key, error.problem);
-        let rounds = match &self.trouble {
+        let rounds = match &self.problem {
             Some((known, rounds)) if *known == problem => rounds + 1,
             Some(_) | None => 1,
         };
-        if rounds == CERTAIN_AFTER {
+        if rounds == ROUNDS_BEFORE_LOG {
             tracing::error!(
                 problem,
                 fix = error.fix,
                 "the certificate was not exchanged; the last one stays"
             );
         }
-        self.trouble = Some((problem, rounds));
+        self.problem = Some((problem, rounds));
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Sessions ended per transaction, so that a concurrent sign-in does not wait long.
-const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
+const END_BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 
 /// The sessions to end.
 pub(super) enum Selection {
@@ -31,8 +31,8 @@ impl Selection {
         };
         match self {
             Self::User(user) => sessions.revoke_user(*user).await,
-            Self::Everyone => sessions.prune(ALL, BATCH).await,
-            Self::Over(cutoffs) => sessions.prune(*cutoffs, BATCH).await,
+            Self::Everyone => sessions.prune(ALL, END_BATCH).await,
+            Self::Over(cutoffs) => sessions.prune(*cutoffs, END_BATCH).await,
         }
     }
 }
