@@ -58,7 +58,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn work_outlives_the_thread_that_handed_it_over_and_is_waited_for_at_the_end() {
+    async fn tasks_outlive_the_spawning_thread_and_finish_waits_for_them() {
         let scheduler = TokioScheduler::here();
         let (go, gone) = oneshot::channel::<()>();
         let done = Arc::new(AtomicBool::new(false));

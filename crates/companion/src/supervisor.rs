@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn listeners_are_told_apart_by_name() {
+    fn assigns_passed_listeners_by_name() {
         let passed = PassedListeners::named("dashboard:public", listeners(2)).unwrap();
         assert!(passed.public.is_some() && passed.management.is_none() && passed.dashboard.is_some());
         assert!(PassedListeners::named("", listeners(1)).unwrap().public.is_some());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_service_that_answers_is_alive() {
+    async fn alive_only_if_the_liveness_probe_answers() {
         let answers = |text: &'static [u8]| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();

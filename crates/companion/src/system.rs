@@ -70,12 +70,12 @@ mod tests {
     use std::panic::catch_unwind;
 
     #[test]
-    fn the_clock_knows_that_this_was_written_after_2024() {
+    fn the_system_clock_is_past_2024() {
         assert!(SystemClock.now().seconds() > 1_704_067_200);
     }
 
     #[test]
-    fn a_date_that_http_cannot_write_is_refused() {
+    fn refuses_dates_that_http_cannot_represent() {
         let second = Duration::from_secs(1);
         for (date, checked) in
             [(UNIX_EPOCH - second, Err(ClockError)), (UNIX_EPOCH, Ok(())), (UNIX_EPOCH + second, Ok(()))]
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn monotonic_time_goes_on_and_all_clocks_agree_on_it() {
+    fn all_clocks_share_one_monotonic_time() {
         let (one, other) = (SystemClock, SystemClock);
         let first = one.monotonic();
         while other.monotonic() == first {}

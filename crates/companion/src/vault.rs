@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_for_the_same_user() {
+    fn opens_for_the_user_it_was_sealed_for() {
         let vault = vault(1, &[]);
         for secret in [SECRET, b""] {
             let opened = vault.open(user(7), &vault.seal(user(7), secret)).unwrap();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_for_nobody_else() {
+    fn does_not_open_for_another_user() {
         let vault = vault(1, &[]);
         let sealed = vault.seal(user(7), SECRET);
         for other in [1, 8, 7 << 8, u64::MAX] {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_altered_byte_is_noticed() {
+    fn detects_every_altered_byte() {
         let vault = vault(1, &[]);
         let sealed = vault.seal(user(7), SECRET);
         for index in 0..sealed.as_bytes().len() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortened_secret_does_not_open() {
+    fn does_not_open_truncated_secrets() {
         let vault = vault(1, &[]);
         let sealed = vault.seal(user(7), SECRET);
         for length in 0..sealed.as_bytes().len() {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_key_still_opens_and_asks_to_seal_again() {
+    fn opens_with_an_older_key_and_requests_resealing() {
         let sealed = vault(1, &[]).seal(user(7), SECRET);
         let rotated = vault(2, &[1]);
         let opened = rotated.open(user(7), &sealed).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_left_the_ring_opens_nothing() {
+    fn a_removed_key_opens_nothing() {
         let sealed = vault(1, &[]).seal(user(7), SECRET);
         assert_eq!(vault(2, &[3]).open(user(7), &sealed), Err(VaultError));
     }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_secret_or_the_keys_can_be_seen() {
+    fn reveals_neither_secret_nor_keys() {
         let vault = vault(1, &[2]);
         let sealed = vault.seal(user(7), SECRET);
         assert!(!sealed.as_bytes().windows(SECRET.len()).any(|window| window == SECRET));

@@ -128,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_gets_aligned_columns_and_scripts_get_tabs() {
+    fn aligns_columns_on_a_terminal_and_separates_by_tabs_elsewhere() {
         assert_eq!(table().aligned(), "ID   NAME\n1    a\u{fffd}[31m\u{fffd}b\n200\n");
         assert_eq!(table().separated(), "ID\tNAME\n1\ta\u{fffd}[31m\u{fffd}b\n200\t\n");
     }
 
     #[test]
-    fn a_time_is_shown_in_utc_to_the_second() {
+    fn formats_times_in_utc_to_the_second() {
         assert_eq!(utc(Timestamp::from_seconds(1_769_860_799).unwrap()), "2026-01-31 11:59:59");
         assert_eq!(utc(Timestamp::EPOCH), "1970-01-01 00:00:00");
     }

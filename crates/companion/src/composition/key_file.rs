@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_killed_after_any_step_leaves_no_key_or_a_whole_one() {
+    fn a_kill_after_any_step_leaves_no_key_or_a_complete_one() {
         for killed_after in 0..=STEPS.len() {
             let folder = TempDir::new().unwrap();
             let file = file(&folder);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_another_process_made_meanwhile_is_the_one() {
+    fn uses_the_key_of_a_concurrent_process() {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
         let made = file.read_or_make::<SecretKey>(|| {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_key_is_named_and_left_alone() {
+    fn reports_an_invalid_key_file_and_leaves_it_unchanged() {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
         for content in [&b""[..], b"\n", b"c2hvcnQ=\n", &[0xFF, 0xFE]] {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_takes_no_file_is_told_with_the_path() {
+    fn reports_the_path_of_an_unwritable_key_file() {
         let folder = TempDir::new().unwrap();
         let file = KeyFile::beside(&folder.path().join("no/such/a.db"), ".key", "");
         let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
@@ -276,7 +276,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_key_file_belongs_to_its_owner_and_one_that_does_not_is_noticed() {
+    fn detects_key_files_that_are_open_to_others() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = TempDir::new().unwrap();
         let file = file(&folder);

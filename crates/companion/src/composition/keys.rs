@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_have_to_open_what_is_sealed() {
+    fn refuses_keys_that_open_no_sealed_token() {
         let user = UserId::new(7).unwrap();
         let sealed = |key: &SecretKey| {
             let vault = SealingVault::new(key, &[], Arc::new(SystemEntropy));
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn in_memory_every_run_has_its_own_keys() {
+    fn generates_new_keys_per_run_in_memory() {
         let resolve = || Keys::resolve(&configured(StorageUrl::Memory), &SystemEntropy).unwrap();
         assert_ne!(resolve().ring.first, resolve().ring.first);
         assert_ne!(resolve().management, resolve().management);
     }
 
     #[test]
-    fn nodes_on_postgresql_must_be_given_their_keys() {
+    fn requires_configured_keys_on_postgresql() {
         let url = StorageUrl::Postgres(Secret::new("postgres://host/db".to_owned()));
         let configuration = configured(url);
         let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_file_that_holds_no_key_is_never_used() {
+    fn never_uses_a_key_file_without_a_key() {
         for (name, key) in [("a.db.key", RING), ("a.db.management-key", MANAGEMENT)] {
             for content in ["", "\n", "two words\n", "too-short"] {
                 let folder = tempfile::tempdir().unwrap();

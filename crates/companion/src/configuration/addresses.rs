@@ -270,14 +270,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_and_a_port_are_accepted() {
+    fn accepts_host_and_port() {
         for text in ["127.0.0.1:8080", "[::1]:8080", "localhost:0", "0.0.0.0:65535", "my-host.example:80"] {
             assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn refuses_malformed_listen_addresses() {
         for text in
             ["", "8080", ":8080", "localhost", "127.0.0.1:", "127.0.0.1:65536", "::1:8080", "a b:1", "h:+1"]
         {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_the_addresses_that_share_its_prefix() {
+    fn a_range_contains_addresses_with_its_prefix() {
         for (text, inside, outside) in [
             ("10.0.0.0/8", "10.255.1.2", "11.0.0.0"),
             ("192.168.1.7", "192.168.1.7", "192.168.1.8"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn refuses_malformed_ranges() {
         for text in ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "proxy.example", "::1/129", "10.0.0.1/8"] {
             assert!(text.parse::<AddressRange>().is_err(), "{text}");
         }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_has_https_or_is_on_loopback() {
+    fn a_site_url_is_https_or_on_loopback() {
         for (text, shown) in [
             ("https://dashboard.example", "\"https://dashboard.example\""),
             ("https://dashboard.example:8443/", "\"https://dashboard.example:8443\""),
@@ -346,14 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn one_url_serves_everyone() {
+    fn a_single_redirect_uri_applies_to_all_origins() {
         let one = redirect(&Raw::Word("https://a.example/back".into())).unwrap();
         assert_eq!(one.default.as_str(), "https://a.example/back");
         assert_eq!(one.show(), "\"https://a.example/back\"");
     }
 
     #[test]
-    fn a_table_has_one_for_each_origin() {
+    fn reads_a_table_of_redirect_uris_by_origin() {
         let toml =
             r#"{ default = "https://a.example/back", "https://b.example" = "https://b.example/back" }"#;
         for raw in [Raw::from_toml(toml).unwrap(), Raw::Word(toml.to_owned())] {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_told_what_is_wrong() {
+    fn reports_what_is_wrong_with_a_redirect_table() {
         for (toml, said) in [
             (r#"{ "https://b.example" = "https://b.example/back" }"#, "lacks the entry `default`"),
             (r#"{ default = "x" }"#, "entry \"default\" must be an absolute"),

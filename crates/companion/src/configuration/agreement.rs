@@ -227,7 +227,7 @@ mod tests {
     use crate::configuration::{load, load_for_serving, tests::Given};
 
     #[test]
-    fn values_that_contradict_each_other_are_mistakes() {
+    fn reports_contradicting_values() {
         for (text, key) in [
             ("http.listen = 'h:1'\nmanagement.listen = 'h:1'", "management.listen"),
             ("http.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_nobody_set_follows_one_that_somebody_did() {
+    fn lowers_a_default_limit_to_a_configured_one() {
         let given = Given::file("[limits]\nconnections = 1000");
         assert_eq!(given.configuration().limits.connections_per_address.get(), 1000);
         assert_eq!(given.effective("limits.connections_per_address"), (Source::Default, "1000".to_owned()));
     }
 
     #[test]
-    fn what_could_not_be_served_is_found_before_anything_is_made() {
+    fn reports_what_serve_lacks_before_creating_anything() {
         let cases: [(Given, &[&str]); 6] = [
             (
                 Given::nothing().with("COMPANION_IDENTITY__CLIENT_ID", "1"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_a_server_that_cannot_work_is_refused_without_asking_it() {
+    fn refuses_a_malformed_postgresql_url_without_connecting() {
         for url in
             ["postgres://db:port/companion", "postgres://db:70000/companion", "postgres://db/c?optoins=1"]
         {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_another_mistake_is_not_told() {
+    fn omits_errors_that_follow_from_others() {
         let application =
             "[identity]\nclient_id = '1'\nredirect_uri = 'https://a.example/b'\nclient_secret = ";
         let keys = |given: Given| {

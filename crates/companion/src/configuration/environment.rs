@@ -153,7 +153,7 @@ mod tests {
     use crate::configuration::{StorageUrl, tests::Given};
 
     #[test]
-    fn the_variable_is_the_path_in_capitals_with_two_underscores() {
+    fn variable_names_are_upper_case_paths_with_two_underscores() {
         let given = Given::nothing().with("COMPANION_STORAGE__URL", "memory:");
         assert_eq!(given.configuration().storage.url, StorageUrl::Memory);
         let variables: Vec<_> = KEYS.iter().map(|key| key.variable()).collect();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_without_two_underscores_are_not_ours() {
+    fn ignores_variables_without_two_underscores() {
         let given = Given::nothing()
             .with("COMPANION_BUILD_SHA", "x")
             .with("COMPANION_HTTP", "x")
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_nearly_ours_is_named() {
+    fn reports_variables_that_nearly_match() {
         let unread = |name: &str| Given::nothing().with(name, "x").loaded().unread;
         for (name, meant) in [
             ("COMPANION_HTTP_LISTEN", "COMPANION_HTTP__LISTEN"),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn text_stays_text_when_it_looks_like_something_else() {
+    fn keeps_text_that_looks_like_another_type() {
         for text in ["123456", "true", "1e5", "0x10", "[1]"] {
             let identity =
                 Given::nothing().with("COMPANION_IDENTITY__CLIENT_ID", text).configuration().identity;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_booleans_are_read_from_their_text() {
+    fn parses_numbers_and_booleans_of_variables() {
         let given = Given::nothing()
             .with("COMPANION_SESSIONS__PER_USER", "3")
             .with("COMPANION_HTTP__SIGN_OUT", "true");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_tables_are_inline_toml_or_json() {
+    fn parses_lists_and_tables_as_inline_toml_or_json() {
         for list in
             ["['https://a.example', 'https://b.example']", r#"["https://a.example","https://b.example"]"#]
         {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_comes_from_a_file_without_its_last_line_break() {
+    fn reads_a_secret_file_without_its_last_line_break() {
         for (text, secret) in [("hunter2\n", "hunter2"), ("hunter2\r\n", "hunter2"), ("hunter2", "hunter2")] {
             let given = Given::nothing();
             let path = given.write("secret", text);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_secret_can_come_from_a_file_and_nothing_else_can() {
+    fn reads_only_secrets_from_files() {
         let secrets: Vec<_> =
             KEYS.iter().filter(|key| key.file_variable().is_some()).map(|key| key.path).collect();
         assert_eq!(
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_and_its_file_at_once_are_a_mistake() {
+    fn refuses_a_secret_and_its_file_together() {
         let given = Given::nothing();
         let path = given.write("secret", "hunter2");
         let given = given
@@ -264,21 +264,21 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_file_that_is_not_there_is_a_mistake_with_its_name() {
+    fn reports_the_name_of_a_missing_secret_file() {
         let error = Given::nothing().with("COMPANION_SECRETS__KEY_FILE", "/nowhere/key").error();
         assert_eq!(error.key, "secrets.key");
         assert!(error.to_string().contains("/nowhere/key"), "{error}");
     }
 
     #[test]
-    fn an_empty_variable_is_not_taken_for_an_absent_one() {
+    fn an_empty_variable_counts_as_set() {
         let error = Given::nothing().with("COMPANION_IDENTITY__CLIENT_SECRET", "").error();
         assert_eq!(error.key, "identity.client_secret");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_variable_that_is_no_text_is_a_mistake() {
+    fn refuses_variables_that_are_not_utf_8() {
         use std::os::unix::ffi::OsStringExt as _;
         let mut given = Given::nothing();
         let value = std::ffi::OsString::from_vec(vec![0xff]);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_variable_is_named_with_the_nearest_known_one() {
+    fn suggests_the_nearest_key_for_an_unknown_variable() {
         for (variable, nearest) in [
             ("COMPANION_STORAGE__URI", "COMPANION_STORAGE__URL"),
             ("COMPANION_storage__url", "COMPANION_STORAGE__URL"),

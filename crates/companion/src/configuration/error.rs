@@ -207,7 +207,7 @@ mod tests {
     use crate::configuration::{load, tests::Given};
 
     #[test]
-    fn all_mistakes_are_told_at_once_in_the_order_of_the_layers() {
+    fn reports_all_errors_in_the_order_of_the_layers() {
         let given = Given::file("[http]\nlisten = 8080\nworker = 2\n[sessions]\nidle = 'soon'")
             .with("COMPANION_LOG__LEVEL", "loud")
             .with("COMPANION_STORAGE__URI", "memory:")
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_has_key_place_problem_and_fix() {
+    fn an_error_has_key_source_problem_and_fix() {
         let given = Given::nothing().with("COMPANION_HTTP__LISTEN", "here");
         assert_eq!(
             load(&given.layers).unwrap_err().to_string(),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_ever_repeated() {
+    fn errors_never_repeat_a_secret() {
         const SECRET: &str = "hunter2\thunter2";
         for key in KEYS.iter().filter(|key| key.secret) {
             let in_file = Given::file(&format!("[{}]\n{} = '{SECRET}'", key.table, key.name));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_finds_the_key_that_was_meant() {
+    fn suggests_the_intended_key() {
         for (slip, meant) in [
             ("http.listn", "http.listen"),
             ("http.allowed_origin", "http.allowed_origins"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_no_key_gets_the_keys_of_its_table() {
+    fn lists_the_keys_of_the_table_if_none_is_similar() {
         for unknown in ["http.compression", "bot.token", "sessions.cookie", "colour"] {
             assert_eq!(nearest_key(unknown).map(|key| key.path), None, "{unknown}");
         }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_finds_the_table_that_was_meant() {
+    fn suggests_the_intended_table() {
         assert_eq!(nearest_table("limit"), Some("limits"));
         assert_eq!(nearest_table("managment"), Some("management"));
         assert_eq!(nearest_table("webhooks"), None);

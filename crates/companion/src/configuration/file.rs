@@ -133,14 +133,14 @@ mod tests {
     use crate::configuration::tests::Given;
 
     #[test]
-    fn tables_can_be_written_in_every_way_of_toml() {
+    fn accepts_every_toml_syntax_of_tables() {
         for text in ["[http]\nlisten = 'h:1'", "http.listen = 'h:1'", "http = { listen = 'h:1' }"] {
             assert_eq!(Given::file(text).configuration().http.listen.to_string(), "h:1", "{text}");
         }
     }
 
     #[test]
-    fn a_table_of_redirects_has_a_section_of_its_own() {
+    fn reads_redirect_uris_from_their_own_section() {
         let text = "[identity.redirect_uri]\ndefault = 'https://a.example/b'\n'https://c.example' = 'https://c.example/b'";
         let redirects = Given::file(text).configuration().identity.redirect_uri.unwrap();
         assert_eq!(redirects.default.as_str(), "https://a.example/b");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() {
+    fn reports_an_unknown_key_with_line_and_suggestion() {
         let error = Given::file("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'").error();
         assert_eq!(error.key, "http.listn");
         assert!(matches!(error.source, Source::Line(_, 4)), "{error}");
@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_table_is_named_once_with_the_nearest_known_one() {
+    fn reports_an_unknown_table_once_with_suggestion() {
         let error = Given::file("[limit]\nbody = 1\nconnections = 2").error();
         assert_eq!((error.key.as_str(), error.fix.as_str()), ("limit", "did you mean [limits]?"));
     }
 
     #[test]
-    fn a_key_outside_of_its_table_is_told_where_it_belongs() {
+    fn suggests_the_table_of_a_misplaced_key() {
         let error = Given::file("client_secret = 'hunter2'").error();
         assert_eq!(error.fix, "did you mean identity.client_secret?");
         let error = Given::file("'http.listen' = 'h:1'").error();
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_none_is_a_mistake() {
+    fn refuses_a_value_in_place_of_a_table() {
         let error = Given::file("http = 8080").error();
         assert_eq!((error.key.as_str(), error.problem.as_str()), ("http", "must be a table"));
     }
 
     #[test]
-    fn every_slip_of_syntax_has_its_line() {
+    fn reports_the_line_of_every_syntax_error() {
         let errors = Given::file("[http]\nlisten = \n[log\nlevel = 'info'").errors();
         assert!(errors.iter().any(|error| matches!(error.source, Source::Line(_, 2))), "{errors:?}");
         assert!(errors.iter().any(|error| matches!(error.source, Source::Line(_, 3))), "{errors:?}");

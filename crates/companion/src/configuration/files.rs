@@ -121,7 +121,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     #[test]
-    fn a_fifo_a_folder_and_a_device_are_refused_at_once() {
+    fn refuses_fifos_folders_and_devices_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symlink_to_a_file_is_followed() {
+    fn follows_symlinks_to_files() {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "content").unwrap();

@@ -374,7 +374,7 @@ mod tests {
     ];
 
     #[test]
-    fn without_any_layer_every_key_has_its_default() {
+    fn uses_defaults_without_any_layer() {
         let effective = Given::nothing().loaded().effective;
         let shown: Vec<_> = effective.iter().map(|key| (key.key.path, key.value.as_str())).collect();
         assert_eq!(shown, DEFAULTS);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_mean_what_they_say() {
+    fn parses_defaults_to_the_expected_values() {
         let configuration = Given::nothing().configuration();
         assert_eq!(configuration.limits.body.bytes(), 65_536);
         assert_eq!(configuration.sessions.lifetime.get().as_secs(), 30 * 24 * 60 * 60);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_can_be_written_down_and_comes_back() {
+    fn every_default_round_trips() {
         for key in KEYS {
             let Fallback::Value(value) = key.default else {
                 continue;
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_for_a_wrong_value_shows_one_that_would_work() {
+    fn suggests_a_value_that_would_be_accepted() {
         for key in KEYS {
             let wrong = Given::file(&format!("[{}]\n{} = 1970-01-01", key.table, key.name)).error();
             let value = advised(&wrong.fix);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_advices_show_the_same_key() {
+    fn never_suggests_the_same_key_twice() {
         let advice = || Given::nothing().with("COMPANION_SECRETS__KEY", "short").error().fix;
         assert_ne!(advice(), advice());
     }

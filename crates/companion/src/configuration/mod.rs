@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_wins_over_the_defaults_and_the_environment_over_the_file() {
+    fn the_environment_overrides_the_file_and_the_file_the_defaults() {
         let given =
             Given::file("[sessions]\nlifetime = '10d'\nidle = '5d'").with("COMPANION_SESSIONS__IDLE", "2d");
         let sessions = given.configuration().sessions;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_file_may_be_absent() {
+    fn the_default_file_may_be_absent() {
         let mut given = Given::nothing();
         let path = given.folder.path().join("companion.toml");
         given.layers.file = ConfigurationFile::IfPresent(path);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_overridden_is_still_checked() {
+    fn checks_overridden_values_too() {
         let given = Given::file("[sessions]\nidle = 'soon'").with("COMPANION_SESSIONS__IDLE", "2d");
         assert!(matches!(given.error().source, Source::Line(_, 2)));
     }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_whatever_its_key_wants() {
+    fn a_variable_has_the_type_of_its_key() {
         assert_eq!(word("123456").text().unwrap(), "123456");
         assert_eq!(word("123456").integer(), Some(123_456));
         assert_eq!(word("true").text().unwrap(), "true");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_a_word_is_toml_or_json() {
+    fn parses_a_list_variable_as_toml_or_json() {
         for text in [r#"["a", "b"]"#, "['a', 'b']", r#"[ "a", "b", ]"#] {
             let list = word(text);
             let list = list.list().unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_in_a_word_is_toml_or_json() {
+    fn parses_a_table_variable_as_toml_or_json() {
         for text in [r#"{ "https://a.example" = "b" }"#, r#"{"https://a.example": "b"}"#] {
             let table = word(text);
             let table = table.table().unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_in_every_spelling_of_toml() {
+    fn parses_numbers_in_every_toml_notation() {
         for (text, number) in [("1_000", Some(1000)), ("0x10", Some(16)), ("1.5", None), ("\"7\"", None)] {
             assert_eq!(Raw::from_toml(text).unwrap().integer(), number, "{text}");
         }

@@ -106,7 +106,7 @@ mod tests {
     use crate::configuration::tests::Given;
 
     #[test]
-    fn the_sample_has_every_key_and_changes_nothing() {
+    fn the_sample_has_every_key_and_loads_as_the_defaults() {
         let sample = sample();
         for key in KEYS {
             assert!(sample.contains(&format!("\n#{} = ", key.name)), "{}", key.path);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_whose_defaults_are_uncommented_is_the_same_configuration() {
+    fn the_uncommented_sample_loads_as_the_defaults() {
         let is_default = |line: &str, key: &Key| {
             key.without_a_value().is_ok_and(|value| line == format!("#{} = {value}", key.name))
         };
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_keys_are_valid() {
+    fn examples_of_keys_are_valid() {
         // The example of a generated key is an instruction, because operators would copy a real one.
         for key in KEYS.iter().filter(|key| !matches!(key.default, Fallback::Made)) {
             let given = Given::file(&format!("[{}]\n{} = {}", key.table, key.name, key.example()));

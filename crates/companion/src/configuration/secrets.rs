@@ -294,7 +294,7 @@ mod tests {
     const RANDOM: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
     #[test]
-    fn one_key_or_a_list_of_them() {
+    fn accepts_one_key_or_a_list() {
         let list = format!("[\"{RANDOM}\", \"{RANDOM}\"]");
         for (raw, others) in [
             (Raw::Text(RANDOM.to_owned()), 0),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_is_not_repeated() {
+    fn errors_do_not_repeat_an_invalid_key() {
         for raw in [Raw::Text("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
             let error = Keyring::read(&raw).unwrap_err().to_string();
             assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
@@ -316,14 +316,14 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_the_platform_may_hold_any_character() {
+    fn accepts_any_printable_character_in_a_client_secret() {
         let odd = "p@ss: wörd/+=%&";
         assert_eq!(Secret::read(&Raw::Word(odd.into())).unwrap().expose(), odd);
         assert!(Secret::read(&Raw::Word(String::new())).is_err());
     }
 
     #[test]
-    fn no_key_at_all_is_refused() {
+    fn refuses_an_empty_list_of_keys() {
         assert!(Keyring::read(&Raw::List(vec![])).is_err());
         assert!(ManagementKeys::read(&Raw::Word(String::new())).is_err());
         assert!(ManagementKeys::read(&Raw::Word("two words of some length".into())).is_err());
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_toml_or_json_names_keys_and_what_they_are_for() {
+    fn reads_scoped_keys_from_toml_or_json() {
         let toml = format!(
             r#"{{ bot = {{ key = "{LONG}", scopes = ["feed", "people"] }}, m = {{ key_file = "m.key", scopes = ["metrics"] }} }}"#
         );
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_entry_is_told_what_is_wrong_without_its_key() {
+    fn reports_an_invalid_scoped_key_without_its_value() {
         let scopes = r#"scopes = ["feed"]"#;
         for (entry, said) in [
             (
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_each_time_and_a_bad_one_is_named() {
+    fn rereads_key_files_and_reports_invalid_ones() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bot.key");
         let source = KeySource::File(path.clone());

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_a_number_and_a_unit() {
+    fn parses_durations_as_number_and_unit() {
         for (text, seconds) in [("1s", 1.0), ("500ms", 0.5), ("24h", 86_400.0), ("30d", 2_592_000.0)] {
             let span: Span = read(&quoted(&text)).unwrap();
             assert_eq!(span.get().as_secs_f64(), seconds);
@@ -371,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_which_entry_is_wrong() {
+    fn reports_the_invalid_entry_of_a_list() {
         let error = read::<Vec<WebUrl>>(r#"["https://a.example", "b"]"#).unwrap_err();
         assert!(error.starts_with("entry 2 must be an absolute http or https URL"), "{error}");
         assert_eq!(read::<Vec<Name>>("\"x\"").unwrap_err(), "must be a list, in square brackets");
     }
 
     #[test]
-    fn numbers_have_limits() {
+    fn refuses_numbers_out_of_range() {
         assert_eq!(read::<NonZeroU32>("10").unwrap().get(), 10);
         for text in ["0", "-1", "4294967296", "1.5", "\"10\""] {
             assert_eq!(read::<NonZeroU32>(text).unwrap_err(), "must be a whole number from 1 to 4294967295");
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_numbers_or_numbers_with_a_unit() {
+    fn parses_sizes_with_and_without_unit() {
         for (toml, bytes, shown) in [
             ("65536", 65_536, "\"64 KiB\""),
             ("\"64 KiB\"", 65_536, "\"64 KiB\""),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_too_much_and_strange_units_are_refused() {
+    fn refuses_zero_large_and_malformed_sizes() {
         for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 parsecs\"", "\"KiB\"", "\"\"", "true", "1.5"]
         {
             assert!(ByteSize::read(&Raw::from_toml(toml).unwrap()).is_err(), "{toml}");
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_short_and_on_one_line() {
+    fn refuses_long_blank_and_multiline_display_names() {
         let read = |text: &str| DisplayName::read(&Raw::Word(text.to_owned())).is_ok();
         assert!(read("Night Watch") && read(&"ä".repeat(64)));
         for refused in ["", "  ", "a\nb", "\u{7f}", &"a".repeat(65)] {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_answered_with_the_right_ones() {
+    fn lists_the_valid_words_for_an_invalid_one() {
         let error = |raw: Result<LogLevel, ValueError>| raw.unwrap_err().to_string();
         let text = Raw::Text("loud".into());
         assert_eq!(error(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");

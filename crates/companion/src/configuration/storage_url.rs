@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_chooses_the_store() {
+    fn the_scheme_selects_the_store() {
         assert_eq!("memory:".parse(), Ok(StorageUrl::Memory));
         assert_eq!("sqlite:data/c.db".parse(), Ok(StorageUrl::Sqlite("data/c.db".into())));
         assert_eq!("sqlite:/var/c.db".parse(), Ok(StorageUrl::Sqlite("/var/c.db".into())));
@@ -107,20 +107,20 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_scheme_is_named() {
+    fn reports_an_unknown_scheme() {
         assert!(error("mysql://u:hunter2@db/c").starts_with("has the unknown scheme `mysql:`;"));
         assert!(error("companion.db").starts_with("must be a URL: sqlite:PATH"));
     }
 
     #[test]
-    fn half_a_url_is_refused() {
+    fn refuses_incomplete_storage_urls() {
         for text in ["sqlite:", "sqlite::memory:", "sqlite://c.db", "postgres:db", "memory", "memory:x", ""] {
             assert!(text.parse::<StorageUrl>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn no_refusal_repeats_a_password() {
+    fn errors_never_repeat_a_password() {
         for text in ["mysql://u:hunter2@db", "hunter2!@db:5432", "postgres:u:hunter2@db"] {
             assert!(!error(text).contains("hunter2"), "{text}");
         }

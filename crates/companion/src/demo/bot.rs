@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cluster_falls_silent_in_its_turn_and_comes_back() {
+    fn clusters_fall_silent_in_turn_and_recover() {
         let silent: Vec<_> = (0..3 * REPORTS_PER_TURN).map(silent_at).collect();
         assert!(silent[..12].iter().all(Option::is_none), "a demo begins well");
         let mut turns: Vec<_> = silent.iter().flatten().collect();

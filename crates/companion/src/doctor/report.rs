@@ -87,7 +87,7 @@ mod tests {
     use super::{super::check::Subject, *};
 
     #[test]
-    fn the_worst_line_decides_and_what_was_skipped_does_not() {
+    fn the_worst_check_decides_and_skipped_ones_do_not() {
         let subject = Subject::new("disk", "storage.url");
         let report = |checks: Vec<Check>| Report { checks }.status();
         assert_eq!(report(vec![]), Status::Ok);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_told_in_the_unit_that_fits() {
+    fn formats_durations_in_a_fitting_unit() {
         for (millis, words) in [
             (3, "3 ms"),
             (1500, "1 s"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_a_remedy_is_taken_apart() {
+    fn splits_a_message_into_problem_and_fix() {
         let (cause, fix) = with_fix("storage.url: it is gone,\n  quite\n    fix: restore it");
         assert_eq!((cause.as_str(), fix.as_deref()), ("storage.url: it is gone, quite", Some("restore it")));
         assert_eq!(with_fix("gone").1, None);

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_that_come_together_are_asked_for_once() {
+    async fn polls_once_for_changes_within_the_gather_time() {
         let (feed, dispatcher) = counted();
         dispatcher.catch_up().await.unwrap();
         let task = tokio::spawn(follow(dispatcher.clone()));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_someone_else_has_asked_for_is_no_news() {
+    async fn ignores_changes_that_another_poll_covered() {
         let (feed, dispatcher) = counted();
         dispatcher.catch_up().await.unwrap();
         feed.storage.put(Record::Blocked(user_id(1))).await.unwrap();

@@ -74,14 +74,14 @@ mod tests {
     const FORTH: fn(Timestamp) -> Timestamp = |date| date.after(6 * MINUTE);
 
     #[test]
-    fn a_date_that_goes_on_for_an_hour_is_proven_and_small_corrections_do_not_matter() {
+    fn a_date_is_proven_after_a_steady_hour_despite_adjustments() {
         use ClockState::{Proven, Unproven};
         let verdicts = looks(&[RIGHT, SLOW, RIGHT, RIGHT, SLOW, SLOW, RIGHT, RIGHT]);
         assert_eq!(verdicts, [[Unproven; 6].as_slice(), &[Proven; 2]].concat());
     }
 
     #[test]
-    fn a_jump_either_way_takes_an_hour_to_be_forgiven() {
+    fn a_jump_in_either_direction_counts_for_an_hour() {
         use ClockState::{Jumped, Proven};
         for wrong in [BACK, FORTH] {
             let verdicts = looks(&[RIGHT, wrong, wrong, wrong, wrong, wrong, wrong, wrong, wrong]);

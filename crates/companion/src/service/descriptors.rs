@@ -50,13 +50,13 @@ mod tests {
     const WANTED: [usize; 3] = [20_000, 2000, 2000];
 
     #[test]
-    fn every_listener_gets_what_it_wants_if_there_is_room() {
+    fn every_listener_gets_what_it_wants_if_descriptors_suffice() {
         assert_eq!(shares(WANTED, 64, 1 << 20), WANTED);
         assert_eq!(shares([100, 20, 0], 64, 1024), [100, 20, 0]);
     }
 
     #[test]
-    fn shares_and_all_that_is_accepted_fit_into_the_descriptors() {
+    fn shares_and_accepted_connections_fit_the_descriptors() {
         for allowed in [256, 1024, 4096, 10_000, 20_000] {
             let shares = shares(WANTED, 32, allowed);
             let taken = shares.iter().sum::<usize>() + 3 * 32 + RESERVED.min(allowed / 4);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_for_more_descriptors_if_it_may() {
+    fn raises_the_descriptor_limit_if_allowed() {
         let before = getrlimit(Resource::Nofile);
         divide(WANTED, 64);
         let after = getrlimit(Resource::Nofile);

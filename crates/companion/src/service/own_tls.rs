@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pair_leaves_the_last_one_and_is_told_once_when_it_stays() {
+    fn keeps_the_last_certificate_and_logs_a_broken_pair_once() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &made());
         let path = |name: &str| folder.path().join(name).display().to_string();

@@ -174,7 +174,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     #[tokio::test]
-    async fn ending_none_of_the_stored_sessions_is_an_error() {
+    async fn fails_if_stored_sessions_remain_and_none_was_ended() {
         let storage = MemoryStorage::new();
         assert!(refuse_leftovers(&storage).await.is_ok());
         let now = Timestamp::EPOCH;

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_yes_is_one() {
+    fn confirms_only_on_a_full_yes() {
         for (answer, expected) in
             [("yes\n", true), (" yes \r\n", true), ("y\n", false), ("", false), ("no\n", false)]
         {
