@@ -1,4 +1,4 @@
-//! How the program is called and configured: `companion config`, and the words of all commands.
+//! The command line and the configuration: `companion config`, and the help of all commands.
 
 use crate::program::Program;
 use companion::configuration::KEYS;
@@ -151,7 +151,7 @@ fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
     let accepts =
         |toml: &str| validator.is_valid(&serde_json::to_value(toml.parse::<toml::Table>().unwrap()).unwrap());
     let sample = Program::new(&["config", "sample"]).finish().out;
-    // The sample as it stands, and with every key set to its default or example.
+    // The sample as printed, and with every key set to its default or example.
     assert!(accepts(&sample));
     let key = |line: &str| line.starts_with('#') && line[1..].starts_with(|c: char| c.is_ascii_lowercase());
     let every: String = sample
@@ -221,7 +221,7 @@ fn wrong_usage_ends_with_2() {
     }
 }
 
-/// Every command, those of `config` and `sessions` included.
+/// Every command, with the subcommands of `config` and `sessions`.
 const COMMANDS: [&str; 22] = [
     "demo",
     "serve",
@@ -280,10 +280,10 @@ fn completions_are_made_for_every_shell() {
     assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
 }
 
-/// Options that take no value.
+/// Options without a value.
 const FLAGS: [&str; 4] = ["--create", "--dry-run", "--json", "--yes"];
 
-/// What stands behind `companion` in the documentation's commands, with its options.
+/// Returns the `companion` commands of the documentation, with their options.
 fn documented_commands() -> BTreeSet<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let pages = root.join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());

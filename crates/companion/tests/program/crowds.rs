@@ -1,7 +1,7 @@
-//! Many at once: everybody after a restart, and a feed that never rests.
+//! Many clients at once: all users after a restart, and reads during continuous feeding.
 //!
-//! The usual run is small. `CROWDS=full` is ten thousand sessions and a hundred thousand guilds, and needs a release build:
-//! everybody who comes at once has to be served within the five seconds that a request may take.
+//! The default run is small. `CROWDS=full` uses ten thousand sessions and a hundred thousand guilds, and needs a
+//! release build: all simultaneous requests must finish within the request timeout of five seconds.
 
 use crate::{
     http, metrics,
@@ -20,31 +20,31 @@ use std::{
 
 const STORAGE: &str = "sqlite:companion.db";
 const KEY: &str = "the-management-key";
-/// So many sign in at the same time.
+/// Concurrent sign-ins.
 const AT_ONCE: u64 = 50;
 
 fn size(usual: u64, full: u64) -> u64 {
     if std::env::var("CROWDS").is_ok_and(|size| size == "full") { full } else { usual }
 }
 
-/// A node whose lists do not grow old while the test runs.
+/// Starts a node whose guild lists stay fresh for the whole test.
 fn serve(stage: &Stage) -> Node {
     let program = stage.program(&["serve"], STORAGE).env("COMPANION_GUILDS__REFRESH_AFTER", "1h");
-    // Everyone here has one address.
+    // All clients share one address.
     Node::ready(program.env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "20000"))
 }
 
-/// The name of a guild in its so-many-th version.
+/// Returns the name of a guild in this version.
 fn name(version: u64) -> String {
     format!("Version {version}")
 }
 
-/// The version that a guild is shown in.
+/// Returns the version of a guild in a listing.
 fn shown_version(guild: &Value) -> u64 {
     guild["name"].as_str().unwrap().strip_prefix("Version ").unwrap().parse().unwrap()
 }
 
-/// Feeds these guilds, all of them in their first version.
+/// Feeds these guilds in version 0.
 fn sync(node: &Node, guilds: impl Iterator<Item = u64>) {
     let mut first = guild(1);
     first["name"] = json!(name(0));
@@ -52,7 +52,7 @@ fn sync(node: &Node, guilds: impl Iterator<Item = u64>) {
     node.manage("POST", "/bot/sync?replace=all", &lines);
 }
 
-/// Does something for each number, many at once, and gives what came of it.
+/// Runs `work` for each number on [`AT_ONCE`] threads, and returns the results.
 fn each<T: Send>(numbers: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let (start, work) = (&Barrier::new(usize::try_from(AT_ONCE).unwrap()), &work);
     let share = move |first: u64| {
@@ -70,7 +70,7 @@ fn each<T: Send>(numbers: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// How often something was counted since the program started.
+/// Returns the value of a counter.
 fn counted(node: &Node, sample: &str) -> f64 {
     metrics::value(&metrics::page(node.management(), KEY), sample)
 }
@@ -93,7 +93,7 @@ fn after_a_restart_all_who_are_signed_in_are_served_at_once() {
     let asked_before = stage.platform().all_calls();
     let node = serve(&stage);
     let begun = Instant::now();
-    // All have asked before the first answer is read.
+    // Send every request before the first response is read.
     let asking: Vec<_> = tokens.iter().map(|token| node.begin_guilds(token).unwrap()).collect();
     let asked = begun.elapsed();
     let answers: Vec<_> = asking.into_iter().map(|sent| sent.answer().unwrap()).collect();
@@ -121,7 +121,7 @@ fn after_a_restart_all_who_are_signed_in_are_served_at_once() {
     assert_eq!(stage.platform().all_calls(), asked_before, "lists that are not old are not fetched");
 }
 
-/// A guild that is fed again and again: the version that was sent last, and the one that was acknowledged last.
+/// A guild that is updated repeatedly: the last version sent, and the last version acknowledged.
 #[derive(Default)]
 struct Fed {
     sent: AtomicU64,
@@ -137,7 +137,7 @@ fn every_answer_is_right_while_the_feed_never_rests() {
     let stage = Stage::new();
     let node = serve(&stage);
     sync(&node, (1..=guilds).map(guild_of));
-    // Everyone shares their guilds with others: ten in a row, and the next begins five further on.
+    // Users share guilds: each has ten consecutive ones, offset by five from the previous user.
     let listed = |user: u64| (0..GUILDS_EACH).map(move |place| 1 + (user * 5 + place) % (USERS * 5));
     let tokens: Vec<_> = (1..=USERS)
         .map(|user| {
@@ -151,7 +151,7 @@ fn every_answer_is_right_while_the_feed_never_rests() {
 
     let feed = move |writer: u64| {
         for change in (writer..changes).step_by(usize::try_from(WRITERS).unwrap()) {
-            // Each guild has one writer, so that its versions are acknowledged in their order.
+            // Each guild has one writer, so that its versions are acknowledged in order.
             let number = 1 + change % (USERS * 5);
             let fed = &fed[usize::try_from(number).unwrap()];
             let version = fed.sent.fetch_add(1, SeqCst) + 1;

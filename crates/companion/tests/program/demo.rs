@@ -1,4 +1,4 @@
-//! `companion demo`: a service, a platform and a bot, all of them real, and what is printed about them.
+//! `companion demo`: a real service, platform and bot, and the printed instructions.
 
 use crate::{
     http,
@@ -20,7 +20,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// Longer than anything here takes.
+/// Timeout of everything in these tests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A demo on free ports.
@@ -41,13 +41,13 @@ impl Stage {
         Self { demo, public, provider }
     }
 
-    /// The printed key of its management API.
+    /// Returns the printed management key.
     pub(crate) fn key(&mut self) -> String {
         let line = self.demo.said("Management API:");
         line.split_once("key for this run: ").unwrap().1.trim_end_matches(')').to_owned()
     }
 
-    /// The printed code of someone.
+    /// Returns the printed code of a sample user.
     pub(crate) fn code(&mut self, name: &str) -> String {
         let line = self.demo.said(&format!("  {name} "));
         line.split_whitespace().next().unwrap().to_owned()
@@ -70,7 +70,7 @@ impl Stage {
         http::get(&self.public, path, &[]).body["data"].clone()
     }
 
-    /// What is answered to a bare GET, byte for byte.
+    /// Returns the raw response to a GET request.
     fn raw(address: &str, path: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -226,7 +226,7 @@ fn nothing_is_left_behind_when_it_is_told_to_stop() {
 
 #[test]
 fn one_port_moves_everything() {
-    // Four in a row that are free now, as far as one can know.
+    // Four consecutive ports that are free at this moment.
     let first = (20_000..60_000)
         .step_by(4)
         .find(|first| (*first..first + 4).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
@@ -269,7 +269,7 @@ fn it_listens_on_loopback_and_refuses_to_listen_elsewhere() {
     }
 }
 
-/// A demo in this process whose reports and steps are milliseconds apart.
+/// A demo in this process with report and step intervals of milliseconds.
 struct Fast {
     runtime: Runtime,
     demo: Demo,
@@ -286,7 +286,7 @@ impl Fast {
         Self { runtime, demo, public }
     }
 
-    /// A session of a sample user.
+    /// Signs a sample user in, and returns the token.
     fn sign_in(&self, name: &str) -> String {
         let person = self.demo.people.iter().find(|person| person.name == name).unwrap();
         let code = self.demo.platform.code_for(person);
@@ -336,7 +336,7 @@ fn a_busy_port_is_named_and_nothing_is_left_behind() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     busy(&address, &format!("http.listen: cannot listen on {address}"));
-    // Where this fails, someone else has the port, which does as well.
+    // If this fails, another program has the port, which serves the purpose too.
     let _provider = TcpListener::bind("127.0.0.1:8083");
     drop(taken);
     busy(&address, "identity provider cannot listen on 127.0.0.1:8083");

@@ -1,4 +1,4 @@
-//! Bytes that nobody should send, over sockets: arbitrary ones, and requests that two readers would tell apart differently.
+//! Malformed bytes over sockets: random ones, and requests that two parsers would delimit differently.
 
 use crate::{
     documented::proxy::{Nginx, is_installed},
@@ -17,20 +17,20 @@ use std::{
     time::Duration,
 };
 
-/// The name of every request that is hidden. No answer may carry it.
+/// The request id of every smuggled request. No response may carry it.
 const HIDDEN: &str = "smuggled";
 
 fn hidden() -> String {
     format!("GET /team HTTP/1.1\r\nHost: x\r\nX-Request-Id: {HIDDEN}\r\n\r\n")
 }
 
-/// Each with its name.
+/// Returns all cases by name.
 fn cases() -> Vec<(String, Vec<u8>)> {
     let hidden = hidden();
     let post = |headers: &str, body: &str| {
         format!("POST /auth HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n{body}").into_bytes()
     };
-    // To who reads a length it is all one body, to who reads chunks it ends before what is hidden.
+    // A reader of Content-Length sees one body; a reader of chunks sees it end before the smuggled request.
     let end_of_chunks = format!("0\r\n\r\n{hidden}");
     let (length, whole) = (end_of_chunks.len(), &end_of_chunks);
     let mut cases = Vec::new();
@@ -143,12 +143,12 @@ fn cases() -> Vec<(String, Vec<u8>)> {
     cases
 }
 
-/// Sends it, and reads until the other side ends the connection or says no more.
+/// Sends the bytes, and reads until the peer closes the connection or times out.
 fn exchange(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(to, 1).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let _ = stream.write_all(bytes);
-    // Whoever still waits for the rest of a body learns that there is none.
+    // Half-close, so that a server that waits for the rest of a body sees its end.
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut came = Vec::new();
     let _ = stream.read_to_end(&mut came);
@@ -183,11 +183,11 @@ fn hostile_requests_with_another_one_hidden_in_them_are_one_request_or_refused()
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// So many connect at the same time.
+/// Concurrent connections.
 const AT_ONCE: u64 = 4;
-/// Ports of one address are used up too soon.
+/// Client addresses. The ports of a single one would be exhausted.
 const ADDRESSES: u64 = 1000;
-/// Whoever says no more is answered or cut off by then.
+/// A silent client is answered or cut off within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const SAMPLES: [&str; 8] = [
@@ -201,15 +201,16 @@ const SAMPLES: [&str; 8] = [
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
 ];
 
-/// What is not HTTP at all.
+/// Bytes of other protocols.
 const FOREIGN: [&[u8]; 3] =
     [b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0\0\0\x08\x04\xd2\x16\x2f"];
 
-/// Sends these bytes, half of the time without an end, and reads what comes. Gives whether the other side ended it.
+/// Sends these bytes, half of the time without ending the request, and reads the response. Returns it, and whether the
+/// peer closed the connection. `None` if the connection was refused.
 fn meet(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, bool)> {
     let mut stream = connect(to, from)?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    // Whoever hangs up at once need not be answered.
+    // A client that closes at once need not be answered.
     if stream.write_all(bytes).is_err() || !end {
         return Some((Vec::new(), true));
     }
@@ -259,7 +260,7 @@ fn hostile_bytes_are_answered_or_cut_off_and_leave_nothing_behind() {
             }
         });
     };
-    // The first tenth warms it up.
+    // The first tenth is the warm-up.
     storm(connections / 10, 1);
     let before = Holdings::of(&service);
     storm(connections - connections / 10, 2);
@@ -298,7 +299,7 @@ fn hostile_requests_through_nginx_never_change_the_answer_of_the_next_client() {
     let mut asked = 0;
     for (name, bytes) in cases() {
         exchange(proxy, &bytes);
-        // One connection to the service is shared by all, so whatever was left on it would come first.
+        // All clients share one upstream connection, so leftover bytes on it would precede the next response.
         for _ in 0..2 {
             let mut client = Kept::to(&proxy.to_string()).unwrap();
             let answer = client.get("/nothing", &[("X-Request-Id", "next")]).unwrap();

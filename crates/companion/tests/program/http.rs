@@ -1,4 +1,4 @@
-//! Asks a running program, in as little HTTP as that takes.
+//! A minimal HTTP client for requests to the running program.
 
 use serde_json::Value;
 use std::{
@@ -20,7 +20,7 @@ pub(crate) fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &st
     send(address, method, path, headers, "").unwrap()
 }
 
-/// Nothing where the answer did not come whole.
+/// Returns `None` if the response is incomplete.
 pub(crate) fn send(
     address: &str,
     method: &str,
@@ -31,11 +31,11 @@ pub(crate) fn send(
     Sent::begin(address, method, path, headers, body)?.answer()
 }
 
-/// A request on its way, so that one who asks can have many.
+/// A request in flight, so that one thread can have many.
 pub(crate) struct Sent(TcpStream);
 
 impl Sent {
-    /// Sends it, and waits for nothing.
+    /// Sends the request without waiting for the response.
     pub(crate) fn begin(
         address: &str,
         method: &str,
@@ -55,7 +55,7 @@ impl Sent {
         Some(Self(stream))
     }
 
-    /// Nothing where it did not come whole.
+    /// Returns `None` if the response is incomplete.
     pub(crate) fn answer(mut self) -> Option<Answer> {
         let mut text = String::new();
         self.0.read_to_string(&mut text).ok()?;
@@ -65,14 +65,14 @@ impl Sent {
     }
 }
 
-/// A connection that is kept from one request to the next.
+/// A keep-alive connection.
 pub(crate) struct Kept(BufReader<TcpStream>);
 
-/// An answer on a connection that is kept.
+/// A response on a keep-alive connection.
 pub(crate) struct KeptAnswer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    /// Whether it is the last of its connection.
+    /// Whether the response closes the connection.
     pub(crate) closes: bool,
 }
 
@@ -112,7 +112,7 @@ impl Kept {
         Ok(KeptAnswer { status: status.unwrap(), body, closes })
     }
 
-    /// Whether the other side has ended it.
+    /// Whether the peer has closed the connection.
     pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
     }

@@ -1,7 +1,8 @@
-//! Nobody sees what is not theirs, and no session outlives its end, while sessions, guilds, roles and blocks come and go.
+//! Asserts that users see only their own data and no session outlives its end, while sessions, guilds, roles and blocks
+//! change.
 //!
-//! Everyone has a guild that nobody else is in. The usual run is small. `ISOLATION` says how many percent of five million
-//! requests over ten thousand users to make instead, half of them on one node and half on three.
+//! Every user has a guild without other members. The default run is small. `ISOLATION` sets the percentage of the full
+//! load: five million requests over ten thousand users, half of them on one node and half on three.
 
 use crate::{
     http::{Kept, KeptAnswer},
@@ -17,17 +18,17 @@ use std::{
 };
 
 const VARIABLE: &str = "ISOLATION";
-/// So many act at the same time, each for users of their own.
+/// Concurrent actors, each with its own users.
 const AT_ONCE: u64 = 8;
-/// How soon a change shows on every node.
+/// Bound of the propagation of a change to all nodes.
 const SOON: Duration = Duration::from_secs(1);
-/// Guilds that many are in, with a role that they may lose.
+/// Guilds with many members, in which users have a role that they may lose.
 const SHARED: u64 = 20;
 const ROLE: &str = "70";
-/// How many ended sessions of a user are tried again.
+/// Number of ended sessions per user that are retried.
 const REMEMBERED: usize = 4;
 
-/// Users and requests.
+/// Numbers of users and requests.
 pub(crate) struct Size {
     users: u64,
     requests: u64,
@@ -45,7 +46,7 @@ impl Size {
     }
 }
 
-/// Something that is so or not, and since when on which node.
+/// A fact, with the time and the node of its last change.
 #[derive(Clone, Copy)]
 struct Fact {
     holds: bool,
@@ -61,7 +62,7 @@ impl Fact {
         *self = Self { holds, since: Some((Instant::now(), node)) };
     }
 
-    /// What a node must know that is asked at this time; nothing where it may not have heard of it yet.
+    /// Returns what a node must know when asked at this time, or `None` if the change may not have arrived yet.
     fn known(self, node: usize, asked: Instant) -> Option<bool> {
         let heard = self.since.is_none_or(|(time, by)| by == node || asked > time + SOON);
         heard.then_some(self.holds)
@@ -70,10 +71,10 @@ impl Fact {
 
 struct Person {
     id: u64,
-    /// The shared guild that they have a role in.
+    /// The shared guild in which the user has a role.
     shared: u64,
     token: Option<String>,
-    /// A session that stays, whatever becomes of the one that is used.
+    /// Whether the user has a second session, which is never ended.
     has_another: bool,
     ended: Vec<(String, Fact)>,
     blocked: Fact,
@@ -81,7 +82,7 @@ struct Person {
     has_role: Fact,
 }
 
-/// What someone has seen.
+/// Counts of what an actor has observed.
 #[derive(Default)]
 struct Seen {
     requests: u64,
@@ -95,7 +96,7 @@ fn shared_guild(number: u64) -> u64 {
     290_000_000_000_000_000 + number % SHARED
 }
 
-/// One who acts for some of the users, on all nodes.
+/// Acts for some of the users, on all nodes.
 struct Actor<'a> {
     stage: &'a Stage,
     nodes: &'a [Node],
@@ -130,7 +131,7 @@ impl<'a> Actor<'a> {
         self.seen.requests += 1;
         loop {
             let answer = self.connections[node].get("/guilds", &[("Token", token)]);
-            // A connection that nobody used for some seconds is closed, perhaps just now.
+            // The server may have just closed a connection that was idle for some seconds.
             let idle = answer.as_ref().map_or(true, |answer| answer.status == 408);
             if idle || answer.as_ref().is_ok_and(|answer| answer.closes) {
                 self.connections[node] = Kept::to(self.nodes[node].public()).unwrap();
@@ -162,14 +163,15 @@ impl<'a> Actor<'a> {
         }
         let id = person.id;
         if !person.has_another {
-            // With the last session the platform's grant goes back, and whoever signs in meanwhile may lose the new one too.
+            // The end of the last session revokes the grant at the platform, and a concurrent sign-in could lose its
+            // new grant too.
             self.nodes[node].sign_in(self.stage, id);
             self.people[number].has_another = true;
         }
         self.people[number].token = Some(self.nodes[node].sign_in(self.stage, id));
     }
 
-    /// Looks at the list, which must have what this user may see and nothing else.
+    /// Requests the listing, which must contain exactly what this user may see.
     fn look(&mut self, number: usize, node: usize) {
         let Some(token) = self.people[number].token.clone() else { return self.sign_in(number, node) };
         let asked = Instant::now();
@@ -194,7 +196,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Ends the session in one of the ways that there are.
+    /// Ends the session in a random way.
     fn end_session(&mut self, number: usize, node: usize) {
         let Some(token) = self.people[number].token.take() else { return };
         match self.below(2) {
@@ -212,7 +214,7 @@ impl<'a> Actor<'a> {
         self.try_ended(number, node);
     }
 
-    /// A session that has ended is refused: at once where it was ended, elsewhere a second later.
+    /// An ended session must be refused: at once on the node that ended it, after a second on the others.
     fn try_ended(&mut self, number: usize, node: usize) {
         let ended = &self.people[number].ended;
         if ended.is_empty() {
@@ -223,7 +225,7 @@ impl<'a> Actor<'a> {
         let answer = self.get(node, &token);
         if alive.known(node, asked).is_some() {
             let id = self.people[number].id;
-            // Whoever is blocked need not be told more than that.
+            // A blocked user may get 403 instead.
             assert!(matches!(answer.status, 401 | 403), "user {id}, session over: {}", text(&answer));
             self.seen.refused += 1;
         }
@@ -262,7 +264,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// What the store knows the session of a token by.
+/// Returns the id under which the store keeps the session of a token.
 fn id_of(token: &str) -> String {
     Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -277,11 +279,11 @@ fn shown(answer: &KeptAnswer) -> BTreeSet<u64> {
     guilds.map(|guild| guild["id"].as_str().unwrap().parse().unwrap()).collect()
 }
 
-/// Everyone comes and goes on these nodes, and nobody sees what is not theirs.
+/// Runs all actors on these nodes, and asserts isolation.
 pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     for user in 1..=size.users {
         let mut account = account(user, &[guild_of(user), shared_guild(user)]);
-        // Only a role lets them see the shared one.
+        // The shared guild is visible only through a role.
         account.guilds[1].owner = false;
         stage.platform().put_user(account);
     }
@@ -290,7 +292,7 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     let guilds = (1..=size.users).map(guild_of).chain((0..SHARED).map(shared_guild));
     let lines = sync_lines(guilds, &reported);
     nodes[0].manage("POST", "/bot/sync?replace=all", &lines);
-    // Every node has heard of it before anyone looks.
+    // Wait until every node has received the setup.
     thread::park_timeout(SOON);
     let begun = Instant::now();
     let all = thread::scope(|scope| {
@@ -322,7 +324,7 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     assert!(lists > requests / 2 && ends > 0 && refused > 0 && changes > 0);
 }
 
-/// A node whose lists do not grow old while the test runs.
+/// Starts a node whose guild lists stay fresh for the whole test.
 pub(crate) fn serve(stage: &Stage, storage: &str) -> Node {
     Node::ready(stage.program(&["serve"], storage).env("COMPANION_GUILDS__REFRESH_AFTER", "1h"))
 }

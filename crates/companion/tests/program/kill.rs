@@ -1,4 +1,4 @@
-//! A program that is killed at any moment has kept what it acknowledged, and brings back nothing that was ended.
+//! Asserts that a program killed at any moment has kept what it acknowledged, and restores nothing that was ended.
 
 use crate::stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// How often the program is killed, unless this variable says another number.
+/// Default number of kills.
 const KILLS: u32 = 3;
 const KILLS_VARIABLE: &str = "KILLS";
 
@@ -15,7 +15,7 @@ fn kills() -> u32 {
     std::env::var(KILLS_VARIABLE).map_or(KILLS, |text| text.parse().unwrap())
 }
 
-/// Numbers that look random and are the same in every run.
+/// Deterministic pseudorandom numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -25,18 +25,18 @@ impl Dice {
     }
 }
 
-/// How many write at once, each to guilds of its own.
+/// Concurrent writers, each with its own guilds.
 const WRITERS: u64 = 4;
 const GUILDS_OF_A_WRITER: u64 = 12;
 
-/// What is known of a guild: how many members it has, or that it is not there.
+/// The member count of a guild, or `None` if it is absent.
 type State = Option<u64>;
 
-/// What a writer knows of its guilds.
+/// The expected states of a writer's guilds.
 #[derive(Default)]
 struct Ledger {
     acknowledged: HashMap<u64, State>,
-    /// The write that was not answered: it may have happened or not.
+    /// The unanswered write, which may have been applied or not.
     open: Option<(u64, State)>,
 }
 
@@ -45,7 +45,7 @@ impl Ledger {
         self.acknowledged.get(&guild).copied().flatten()
     }
 
-    /// Compares with what is stored, and takes that over.
+    /// Compares with the stored state, and adopts it.
     fn check(&mut self, stored: &BTreeMap<u64, u64>, guilds: impl Iterator<Item = u64>) {
         let open = self.open.take();
         for guild in guilds {
@@ -101,7 +101,7 @@ fn what_was_acknowledged_outlives_a_kill() {
     println!("{kills} kills under load, at least {writes} acknowledged writes, none lost, none undone");
 }
 
-/// Writes until an answer fails to come. Tells of every answer.
+/// Writes until a response is missing. Signals every response.
 fn write(node: &Node, writer: u64, kill: u32, mut ledger: Ledger, heard: &Sender<()>) -> Ledger {
     let mut dice = Dice(u64::from(kill) * WRITERS + writer);
     let guilds: Vec<_> = guilds_of(writer).collect();
@@ -119,29 +119,29 @@ fn write(node: &Node, writer: u64, kill: u32, mut ledger: Ledger, heard: &Sender
         assert_eq!(answer.status, 200, "{}", answer.body);
         ledger.acknowledged.insert(written, state);
         ledger.open = None;
-        // The listener is gone once it has heard enough; the kill ends this loop.
+        // The receiver is dropped after enough responses; the kill ends this loop.
         let _ = heard.send(());
     }
     ledger
 }
 
 const STORAGE: &str = "sqlite:companion.db";
-/// How many sign in and out at once, each for a user of its own.
+/// Concurrent users, who sign in and out.
 const USERS: u64 = 4;
-/// How many guilds a sync brings.
+/// Guilds per sync.
 const GUILDS: u64 = 300;
 
-/// What a user knows of their sessions.
+/// The expected sessions of a user.
 #[derive(Default)]
 struct Sessions {
     live: Vec<String>,
     ended: Vec<String>,
-    /// The one whose end was not answered: it may have ended or not.
+    /// The session whose end was not acknowledged. It may have ended or not.
     open: Option<String>,
 }
 
 impl Sessions {
-    /// Begins and ends sessions until an answer fails to come. Tells of every answer.
+    /// Starts and ends sessions until a response is missing. Signals every response.
     fn use_up(mut self, node: &Node, stage: &Stage, user: u64, mut dice: Dice, heard: &Sender<()>) -> Self {
         loop {
             let answered = if self.live.len() < 3 || dice.roll(2) == 0 {
@@ -156,12 +156,12 @@ impl Sessions {
             if !answered {
                 return self;
             }
-            // The listener is gone once it has heard enough; the kill ends this loop.
+            // The receiver is dropped after enough responses; the kill ends this loop.
             let _ = heard.send(());
         }
     }
 
-    /// Returns whether that was answered.
+    /// Returns whether a response arrived.
     fn end_one(&mut self, node: &Node, which: usize) -> bool {
         let token = self.live.remove(which);
         match node.try_sign_out(&token) {
@@ -177,7 +177,7 @@ impl Sessions {
         }
     }
 
-    /// Compares with what the program says now, and takes that over.
+    /// Compares with the responses of the program, and adopts its state.
     fn check(&mut self, node: &Node) {
         for token in &self.live {
             assert_eq!(node.guilds(token).status, 200, "an acknowledged session is lost");
@@ -194,14 +194,14 @@ impl Sessions {
                 }
             }
         }
-        // Whoever was ended long ago stays so; a few of them are asked for each time.
+        // Ended sessions stay ended. Only a few of them are checked each time.
         let many = self.ended.len().saturating_sub(40);
         self.ended.drain(..many);
     }
 }
 
-/// Brings all guilds in one version after the other until an answer fails to come. Returns the last that was acknowledged, and
-/// the one that was not.
+/// Syncs all guilds in successive versions until a response is missing. Returns the last acknowledged version, and the
+/// unacknowledged one.
 fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
     let mut version = from;
     loop {
@@ -215,7 +215,7 @@ fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
     }
 }
 
-/// The version in which all guilds are.
+/// Returns the version that all guilds have.
 fn stored_version(stage: &Stage) -> Option<u64> {
     let versions: Vec<_> = exported_guilds(&stage.done(&["export"], STORAGE)).into_values().collect();
     let first = versions.first().copied();
@@ -230,7 +230,7 @@ fn sessions_their_ends_and_whole_syncs_outlive_a_kill() {
     let stage = Stage::new();
     let mut all: Vec<_> = (0..USERS).map(|_| Sessions::default()).collect();
     let (mut dice, mut version, mut answers) = (Dice(7), 0, 0);
-    // A sign-in that was not answered may have left a session, which nobody knows and which would end an older one.
+    // An unanswered sign-in may have left a session that the test does not know, which could evict an older one.
     let serve = || {
         let program = stage.program(&["serve"], STORAGE).env("COMPANION_SESSIONS__PER_USER", "1000");
         Node::of(program.start())

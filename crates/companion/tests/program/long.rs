@@ -1,6 +1,6 @@
-//! One process answers very many requests, and is afterwards as it was before.
+//! Asserts that a process holds no more memory and files after very many requests than before.
 //!
-//! The usual run is short. `LONG` says how many requests to make instead.
+//! The default run is short. `LONG` sets the number of requests.
 
 use crate::{
     program::Holdings,
@@ -19,14 +19,14 @@ use std::{
 const USUAL: u64 = 10_000;
 const VARIABLE: &str = "LONG";
 const CONNECTIONS: u64 = 4;
-/// So many requests are on their way on each connection.
+/// Pipelined requests per connection.
 const DEPTH: u64 = 16;
-/// After so many requests a connection is exchanged for a new one.
+/// Requests per connection before it is replaced.
 const KEPT_FOR: u64 = 100_000;
-/// In so many steps memory is looked at; the first of them warms the program up.
+/// Number of memory samples. The first step is the warm-up.
 const STEPS: u64 = 10;
 
-/// All five endpoints, and what is refused. Sixteen of them, each with its status.
+/// Returns sixteen requests with their statuses: all five endpoints, and rejected requests.
 fn requests(token: &str) -> [(String, u16); 16] {
     let with = |line: &str, headers: &str| format!("{line} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
     let token = format!("Token: {token}\r\n");
@@ -51,7 +51,7 @@ fn requests(token: &str) -> [(String, u16); 16] {
     ]
 }
 
-/// Sends the same batch over and over. Gives how many answers came, none of them another than expected.
+/// Sends the batch repeatedly until `left` is used up, and asserts every status.
 fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
     let connect = || {
         let stream = TcpStream::connect(address).unwrap();
@@ -83,7 +83,7 @@ fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
     }
 }
 
-/// The status and the length of the first answer, where all of it is here.
+/// Returns the status and the length of the first response, or `None` if it is incomplete.
 fn whole(bytes: &[u8]) -> Option<(u16, usize)> {
     let head = memmem::find(bytes, b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..head + 2]).unwrap();
@@ -129,10 +129,10 @@ fn long_after_the_first_requests_memory_and_files_are_as_they_were() {
         held.iter().map(|held| held.megabytes()).collect::<Vec<_>>(),
         held.iter().map(|held| held.files).collect::<Vec<_>>()
     );
-    // A short run has not warmed up after its first step.
+    // A short run is still warming up after its first step.
     let slack = if requests_in_all >= 1_000_000 { 0 } else { 16 << 20 };
     assert!(last.memory < first.memory + first.memory / 20 + slack, "{first:?}, then {last:?}");
-    // Connections of the last step may not have been closed yet.
+    // Connections of the last step may still be open.
     assert!(last.files <= first.files + 4, "{first:?}, then {last:?}");
     node.stop();
 }

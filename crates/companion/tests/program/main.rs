@@ -1,6 +1,6 @@
-//! The program as its users run it: the binary itself, in a folder and an environment of its own.
+//! Tests of the binary as users run it, each in its own folder and environment.
 //!
-//! `cfg(test)` tells the linter that all of this is tests, what they share included.
+//! `cfg(test)` tells clippy that the shared helpers are test code too.
 
 #![cfg(test)]
 

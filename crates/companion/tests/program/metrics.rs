@@ -1,9 +1,9 @@
-//! `GET /metrics` of the running program: what its adapters count is in it.
+//! `GET /metrics` of the running program: contains the statistics of its adapters.
 
 use crate::{demo::Stage, http};
 use serde_json::Value;
 
-/// A demo with its management API and the key of it, when sessions are counted, which is a moment after the start.
+/// Returns a demo, its management address and its key, once sessions have been counted, shortly after the start.
 fn demo() -> (Stage, String, String) {
     let mut stage = Stage::new();
     let (management, key) = (stage.demo.management(), stage.key());
@@ -77,7 +77,7 @@ fn storage_and_calls_to_the_provider_are_counted() {
     }
 }
 
-/// A metric as an expression names it: `name{label="value",other=~"pattern"}`.
+/// A metric selector of an expression: `name{label="value",other=~"pattern"}`.
 struct Selector<'a> {
     name: &'a str,
     matchers: Vec<(&'a str, &'a str, &'a str)>,
@@ -134,7 +134,7 @@ fn metrics_are_documented_and_asked_for_as_they_are_shown() {
             .collect();
         assert!(!samples.is_empty(), "{name} is asked for, but not shown");
         for (label, operator, value) in matchers {
-            // These two are added by whoever scrapes.
+            // Prometheus adds these two labels.
             if matches!(label, "instance" | "job") {
                 continue;
             }

@@ -1,8 +1,8 @@
-//! One client asks for more than storage can serve, at a constant rate, while others ask for what is in memory, and another
-//! client for what is stored.
+//! One client overloads storage at a constant rate, while others read from memory and another client reads from
+//! storage.
 //!
-//! The store takes a fixed time for each session that is looked up, so that its capacity is known and small against what this
-//! machine can send. The short form has five times the capacity; `OVERLOAD=full` has two, five and ten times.
+//! The store delays each session look-up by a fixed time, so its capacity is known and small compared with what this
+//! machine can send. The short form offers five times the capacity; `OVERLOAD=full` offers two, five and ten times.
 
 use crate::{
     program::Holdings,
@@ -35,23 +35,24 @@ use tokio::{
     time::{interval, sleep, sleep_until},
 };
 
-/// How many look-ups the store makes at once.
+/// Concurrent look-ups of the store.
 const LOOK_UPS: usize = 4;
-/// As many requests of one client may wait when a queue stays, see `http::ConcurrencyLimiter`; and this is when it counts as one that stays.
+/// Queue length that one client may keep standing, see `http::Gate`; and the time after which a queue counts as
+/// standing.
 const STANDING: f64 = 128.0;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Of those who ask for what is in memory.
+/// Connections that read from memory.
 const READERS: usize = 50;
-/// The address of another client than all others.
+/// The address of the client that shares storage with the overloading one.
 const NEIGHBOUR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// Fewer of them were sent than should have been: then the machine is too busy to tell what the service can do.
+/// Below this fraction of the intended rate, the machine is too busy for the result to count.
 const STARVED: f64 = 0.9;
 
-/// How much is asked, and how slow the store is.
+/// The load, and the delay of the store.
 struct Size {
     times: &'static [u32],
     look_up: Duration,
-    /// Enough for a queue that is longer than one that may stay, and can still be served in time.
+    /// Enough for a queue that is longer than the standing limit and can still be served in time.
     connections: usize,
     reads_per_second: f64,
     measured: Duration,
@@ -72,7 +73,7 @@ const FULL: Size = Size {
     measured: Duration::from_secs(3),
 };
 
-/// A store that takes its time.
+/// A session store that delays look-ups.
 struct Slow {
     look_up: Duration,
     inner: Arc<dyn SessionStore>,
@@ -125,7 +126,7 @@ impl SessionStore for Slow {
     }
 }
 
-/// Requests that storage has to answer: well-signed tokens of sessions that nobody has, each another one.
+/// Requests that need storage: validly signed tokens of unknown sessions, each a different one.
 struct Unknown {
     ring: TokenRing,
     next: AtomicU64,
@@ -140,12 +141,12 @@ impl Unknown {
     }
 }
 
-/// What came of a request, and how long it took.
+/// The outcome of a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
     Served,
     Refused,
-    /// Anything else, a wait in vain for instance.
+    /// Any other outcome, such as a timeout.
     Failed,
 }
 
@@ -157,7 +158,7 @@ impl Outcomes {
         self.0.iter().filter(|(one, _)| *one == outcome).count()
     }
 
-    /// How long it took all but so many percent of those.
+    /// Returns the given percentile of the durations with this outcome.
     fn time(&self, outcome: Outcome, percent: usize) -> Duration {
         let mut times: Vec<_> =
             self.0.iter().filter(|(one, _)| *one == outcome).map(|(_, time)| *time).collect();
@@ -166,7 +167,7 @@ impl Outcomes {
     }
 }
 
-/// A connection that asks and hears.
+/// A connection that sends requests and reads responses.
 struct Caller {
     address: String,
     from: Ipv4Addr,
@@ -219,7 +220,7 @@ fn answer_end(bytes: &[u8]) -> Option<usize> {
     (bytes.len() >= head + length).then_some(head + length)
 }
 
-/// A kind of request, how often it is sent, and over how many connections.
+/// A kind of request, its rate, and its number of connections.
 struct Load {
     request: Request,
     served: u16,
@@ -231,11 +232,11 @@ struct Load {
 type Request = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl Load {
-    /// Sends at a constant rate, whether or not earlier requests were answered, until it is over. Gives what was heard within
-    /// `window`, and how many could not be sent because every connection had one on its way.
+    /// Sends at a constant rate, whether or not earlier requests were answered, until `over` is set. Returns the
+    /// outcomes within `window`, and how many requests were skipped because every connection was busy.
     async fn play(self, address: &str, window: Range<Instant>, over: &AtomicBool) -> (Outcomes, u64) {
         let Self { request, served, per_second, connections, from } = self;
-        // In turn: whoever never says anything is cut off after a while.
+        // Round-robin, because idle connections are cut off.
         let mut idle = VecDeque::new();
         for _ in 0..connections {
             idle.push_back(Caller::new(address, from).await);
@@ -272,7 +273,7 @@ impl Load {
     }
 }
 
-/// As many at once as keep the store at work, and no more: what it can do in a second.
+/// Returns the throughput of the store with just enough concurrent requests to keep it busy.
 async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
     let begun = Instant::now();
     let mut callers = Vec::new();
@@ -316,10 +317,10 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
                   from memory, p99 | another client, refused | recovered after | memory |");
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         for times in size.times {
-            // Measured anew, as the machine may be busy with something else by now.
+            // Measured again, because the machine may be busier by now.
             let capacity = capacity(&address, &stored, size.measured).await;
             let over = AtomicBool::new(false);
-            // Until a queue counts as one that stays, and is short.
+            // Start measuring when the queue counts as standing and has been shortened.
             let from = Instant::now() + PATIENCE + Duration::from_secs_f64(size.connections as f64 / capacity);
             let per_second = capacity * f64::from(*times);
             let load = |request: &Request, served, per_second, connections, from| {
@@ -335,7 +336,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
                 sleep_until(window.end.into()).await;
                 over.store(true, Relaxed);
                 let (memory, ended) = (memory(), Instant::now());
-                // Whoever comes now waits for those who were let in before, and for nobody else.
+                // A new client waits only for requests that were admitted before.
                 let mut caller = Caller::new(&address, Ipv4Addr::LOCALHOST).await;
                 while caller.ask(&stored(), 401).await.0 != Outcome::Served {}
                 (memory, ended.elapsed())
@@ -367,7 +368,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
             assert_eq!(failed, 0, "nobody waits in vain");
             let waited = neighbour.count(Outcome::Served);
             assert!(waited > 0 && waited == neighbour.0.len(), "no client is refused for what another one asks");
-            // Beside other tests everything is slower.
+            // Other tests slow everything down.
             assert!(goodput >= if full { 0.9 } else { 0.6 }, "{goodput}");
             assert!(refused > 0 && storm.time(Outcome::Refused, 50) * 10 < served, "{refusal:?} and {served:?}");
             let queue = Duration::from_secs_f64(STANDING / capacity);

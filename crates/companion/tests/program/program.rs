@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The program in an empty folder, with none of our environment. Its temporary files go with the test, also where the
+/// The program in an empty folder, with a clean environment. Its temporary files are removed with the test, even if the
 /// program is killed.
 pub(crate) struct Program {
     folder: Arc<TempDir>,
@@ -17,7 +17,7 @@ pub(crate) struct Program {
     command: Command,
 }
 
-/// What a finished program left behind.
+/// The result of a finished program.
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -29,7 +29,7 @@ impl Program {
         Self::within(&Arc::new(TempDir::new().unwrap()), arguments)
     }
 
-    /// The program in a folder that others use too, before, after or at the same time.
+    /// Creates a program in a shared folder.
     pub(crate) fn within(folder: &Arc<TempDir>, arguments: &[&str]) -> Self {
         let (folder, temporary) = (Arc::clone(folder), TempDir::new().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_companion"));
@@ -37,17 +37,17 @@ impl Program {
         Self { folder, temporary, command }
     }
 
-    /// A program that serves on free ports and keeps everything in memory.
+    /// Creates a program that serves on free ports with storage in memory.
     pub(crate) fn serving(arguments: &[&str]) -> Self {
         Self::new(arguments).env("COMPANION_STORAGE__URL", "memory:").on_free_ports()
     }
 
-    /// A program that serves on free ports from a folder that others use too.
+    /// Creates a program that serves on free ports from a shared folder.
     pub(crate) fn serving_within(folder: &Arc<TempDir>) -> Self {
         Self::within(folder, &["serve"]).on_free_ports()
     }
 
-    /// Runs a command in a folder that others use too, to its end.
+    /// Runs a command in a shared folder to its end.
     pub(crate) fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
         Self::within(folder, arguments).finish()
     }
@@ -70,8 +70,8 @@ impl Program {
         self.folder.path()
     }
 
-    /// The same as a user who may do little. Where the tests run as root, nobody else may look into the folder of the
-    /// binary, so it is taken along.
+    /// Runs the program as an unprivileged user. If the tests run as root, that user cannot access the folder of the
+    /// binary, so the binary is copied.
     #[cfg(unix)]
     pub(crate) fn without_rights(mut self) -> Self {
         use std::{
@@ -96,7 +96,7 @@ impl Program {
         self
     }
 
-    /// Lets the program open no more files than this.
+    /// Sets the limit of open files.
     pub(crate) fn with_descriptors(mut self, limit: usize) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]);
@@ -115,7 +115,7 @@ impl Program {
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let mut log = child.stderr.take().unwrap();
-        // Read all the time: a program whose log nobody reads stands still when the pipe is full.
+        // Drain the log continuously: a program blocks when the pipe of its log is full.
         let err = thread::spawn(move || {
             let mut text = String::new();
             log.read_to_string(&mut text).unwrap();
@@ -133,7 +133,7 @@ impl From<Output> for Finished {
     }
 }
 
-/// A program that runs. It is killed when the test forgets it.
+/// A running program. It is killed on drop.
 pub(crate) struct Running {
     child: Option<Child>,
     out: BufReader<ChildStdout>,
@@ -144,7 +144,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Reads the program's output up to the line that has this, and gives the line.
+    /// Reads the program's output up to the line that contains `part`, and returns the line.
     pub(crate) fn said(&mut self, part: &str) -> String {
         if let Some(line) = self.said.lines().find(|line| line.contains(part)) {
             return line.to_owned();
@@ -159,7 +159,7 @@ impl Running {
         }
     }
 
-    /// The address behind a label of the output.
+    /// Returns the address after a label of the output.
     pub(crate) fn address(&mut self, label: &str) -> String {
         let line = self.said(label);
         let start = line.find("://").unwrap() + "://".len();
@@ -174,12 +174,12 @@ impl Running {
         self.address("Management API:")
     }
 
-    /// Where its temporary files are.
+    /// Returns the folder of its temporary files.
     pub(crate) fn temporary(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
@@ -190,12 +190,12 @@ impl Running {
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
-    /// Waits for the end.
+    /// Waits for the program to exit.
     pub(crate) fn finish(mut self) -> Finished {
         self.ended()
     }
 
-    /// Ends it as an operator would, and gives what it left behind.
+    /// Stops the program with SIGINT, and returns the result.
     pub(crate) fn stop(self) -> Finished {
         self.signal("INT");
         let finished = self.finish();
@@ -203,7 +203,7 @@ impl Running {
         finished
     }
 
-    /// Waits for the end, and leaves what it left behind to be looked at.
+    /// Waits for the program to exit, but keeps its folders for inspection.
     pub(crate) fn ended(&mut self) -> Finished {
         let mut out = std::mem::take(&mut self.said);
         self.out.read_to_string(&mut out).unwrap();
@@ -228,13 +228,13 @@ impl Drop for Running {
     }
 }
 
-/// What a running program has of the machine, as Linux counts it.
+/// Resources of a running program, as Linux reports them.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holdings {
-    /// In bytes.
+    /// Resident memory, in bytes.
     pub(crate) memory: u64,
-    /// Open descriptors.
+    /// Open file descriptors.
     pub(crate) files: usize,
 }
 
@@ -244,7 +244,7 @@ impl Holdings {
         Self::of_process(&service.id().to_string())
     }
 
-    /// What this process has, where the service is a part of it.
+    /// Returns the resources of this process, for services that run in it.
     pub(crate) fn of_this_process() -> Self {
         Self::of_process("self")
     }

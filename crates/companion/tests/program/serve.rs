@@ -1,4 +1,4 @@
-//! `companion serve`: its listeners, their keys and certificates, and what they are asked.
+//! `companion serve`: its listeners, keys and certificates.
 
 use crate::{http, metrics, program::Program, stage::until};
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
@@ -113,16 +113,16 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
     assert!(monitored.contains("companion_build_info"), "{monitored}");
     assert!(!folder.join("companion.db.management-key").exists(), "no other key is made");
 
-    // As a shell does it: there is nothing in the file for a moment.
+    // As a shell redirection does it: the file is empty for a moment.
     write("bot.key", "");
     write("bot.key", THIRD);
     println!("a new key counts after {:?}", until_accepted(&management, THIRD));
     assert_eq!(status_with(&management, "PUT", "/bot/blocked/1", NEXT), 200, "the other entry goes on");
-    // It is wrong by now, or one guess too many: the new key was tried before the service knew it.
+    // The old key is rejected, or rate-limited: the new key was tried before the service had read it.
     let refused = status_with(&management, "PUT", "/bot/blocked/1", BOT);
     assert!(matches!(refused, 401 | 429), "{refused}");
 
-    // Nothing that is no key takes the last one away, and neither do the key of another entry and what is no file.
+    // Neither an invalid key, nor the key of another entry, nor a missing file revokes the current key.
     for content in [Some("short"), Some(MONITORING), None] {
         match content {
             Some(content) => write("bot.key", content),
@@ -131,7 +131,7 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
                 mkfifoat(CWD, folder.join("bot.key"), Mode::RUSR | Mode::WUSR).unwrap();
             }
         }
-        // When the other file has been read twice, this one has been, too.
+        // Once the other file has been read twice, this one has been read too.
         for next in ["the-key-of-the-bot-5", NEXT] {
             write("next.key", next);
             until_accepted(&management, next);
@@ -164,7 +164,7 @@ fn with_tls(arguments: &[&str]) -> Program {
         .env("COMPANION_LOG__FORMAT", "json")
 }
 
-/// A connection by someone who trusts this certificate alone.
+/// Connects as a client that trusts only this certificate.
 fn connect_with_tls(
     address: &str,
     trusted: &CertifiedKey<KeyPair>,
@@ -221,7 +221,7 @@ fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dr
         assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
     }
 
-    // First a pair that is broken, which changes nothing.
+    // A mismatched pair changes nothing.
     std::fs::write(folder.join("key.pem"), certificate().signing_key.serialize_pem()).unwrap();
     assert!(
         get_with_tls(&mut connect_with_tls(&public, &old).unwrap(), "/team")

@@ -1,4 +1,4 @@
-//! What operators ask about people: `companion sessions` and `companion why`.
+//! The commands about users: `companion sessions` and `companion why`.
 
 use crate::{
     program::{Finished, Program},
@@ -11,14 +11,14 @@ use tempfile::TempDir;
 
 const STORAGE: &str = "sqlite:companion.db";
 
-/// Two sessions of user 7, one of user 8, and one that has been over for years.
+/// Two sessions of user 7, one of user 8, and one that expired years ago.
 const SESSIONS: &str = r#"{"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000a1","user":"7","created_at":4000000000000000,"last_seen_at":4000000000000001,"user_agent":"Firefox"}
 {"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000a2","user":"7","created_at":4000000000000002,"last_seen_at":4000000000000003}
 {"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000b1","user":"8","created_at":4000000000000004,"last_seen_at":4000000000000005}
 {"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000c1","user":"9","created_at":1700000000000000,"last_seen_at":1700000000000000}
 "#;
 
-/// Guild 500 has the bot, and 600 does not. Each user but 6 signed in, and each is a case of their own.
+/// Guild 500 has the bot, 600 does not. All users but 6 have signed in, and each is a separate case.
 const WHY_WORLD: &str = r#"{"kind":"guild","id":"500","name":"Night \u001b[31mOwls","icon":null,"members":3,"owner":"1","setup":true,"linked":true,"roles":{"MOD":["50","51"]}}
 {"kind":"member","guild":"500","user":"2","roles":["49","51"]}
 {"kind":"plus","user":"9","guilds":["500"],"slots":2}
@@ -33,7 +33,7 @@ const WHY_WORLD: &str = r#"{"kind":"guild","id":"500","name":"Night \u001b[31mOw
 {"kind":"grant","user":"7","version":1,"tokens":"c2VhbGVk","list":null}
 "#;
 
-/// A folder whose database holds these records.
+/// Creates a folder with a database that contains these records.
 fn folder_with(records: &str) -> Arc<TempDir> {
     let folder = Arc::new(TempDir::new().unwrap());
     fs::write(folder.path().join("records.ndjson"), records).unwrap();
@@ -54,7 +54,7 @@ fn listed(folder: &Arc<TempDir>, more: &[&str]) -> Vec<String> {
     sessions.as_array().unwrap().iter().map(id).collect()
 }
 
-/// The lines of the audit trail, without the time.
+/// Returns the lines of the audit log, without the time.
 fn audited(finished: &Finished) -> Vec<Value> {
     let line = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
@@ -75,7 +75,7 @@ fn sessions_are_listed_ended_and_pruned_and_that_is_audited() {
     assert_eq!(lines[1][..3], [&*format!("{:0>64}", "b1"), "8", "2096-10-02 07:06:40"]);
     assert_eq!(lines.len(), 2);
 
-    // Nobody is signed out without a terminal or a yes.
+    // Without a terminal or --yes, no session ends.
     for more in [&[][..], &["--user", "7"]] {
         let refused = sessions(&folder, &[&["revoke-all"], more].concat());
         assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
@@ -116,7 +116,7 @@ fn sessions_are_listed_ended_and_pruned_and_that_is_audited() {
         (ended.out.as_str(), told(&ended)),
         ("2 sessions ended\n", vec!["revoke_user 7 2".to_owned()])
     );
-    // The one that is over goes too.
+    // The expired session ends too.
     let ended = sessions(&folder, &["revoke-all", "--yes"]);
     assert_eq!(
         (ended.out.as_str(), told(&ended)),
@@ -135,7 +135,7 @@ fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
         )
     };
     let folder = folder_with(&(0..700).map(live).collect::<String>());
-    // Older, and with lower ids: every order there is has them first.
+    // Older and with lower ids, so that they come first in every order.
     run_statements(
         &folder,
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
@@ -163,7 +163,7 @@ fn a_running_service_refuses_within_a_second_what_was_revoked() {
     node.stop();
 }
 
-/// What `why` says, which always has a line for each of the twenty permissions.
+/// Returns the output of `why`, and asserts that it has a line for each of the twenty permissions.
 fn why(folder: &Arc<TempDir>, user: &str, guild: &str) -> String {
     let finished = Program::run(folder, &["why", user, guild]);
     assert_eq!(finished.code, Some(0), "{}", finished.err);
@@ -182,7 +182,7 @@ fn why_tells_each_permission_and_everything_in_the_way() {
             "1",
             "500",
             &[
-                // What a terminal would obey is only shown.
+                // Control characters are escaped.
                 r#"User 1 in guild 500 "Night \u{1b}[31mOwls""#,
                 "Listed: yes, as Owner",
                 "Platform says:   the user owns the guild, has Administrator",

@@ -1,5 +1,5 @@
-//! The whole way: the bot feeds, a user signs in with a real OAuth 2.0 provider, the five endpoints tell it, and what the
-//! platform granted is kept and given back.
+//! End to end: the bot feeds, a user signs in with a real OAuth 2.0 provider, the five endpoints answer, and grants are
+//! kept and revoked.
 
 use crate::{
     http, metrics,
@@ -23,7 +23,7 @@ const NEW: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Stage {
-    /// The program with these keys, for which every list is too old as soon as it is there.
+    /// Creates a program with these keys, for which every guild list is stale at once.
     fn keyed(&self, arguments: &[&str], keys: &str) -> Program {
         let program = self.program(arguments, STORAGE).env("COMPANION_SECRETS__KEY", keys);
         program.env("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
@@ -155,7 +155,7 @@ fn keys_are_changed_without_signing_anyone_out() {
     let stranger = stage.keyed(&["reseal"], OLD).finish();
     assert_eq!(stranger.code, Some(1));
     assert!(stranger.err.contains("secrets.key"), "{}", stranger.err);
-    // Sessions that the old key signed end with it, which is what taking it away is for.
+    // Sessions signed with the old key end when it is removed, which is the purpose of removing it.
     let node = stage.serve_keyed(NEW);
     assert_eq!(node.guilds(&token).status, 401);
     node.stop();
@@ -181,7 +181,7 @@ fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out
         assert!(examined.out.contains(line), "{}", examined.out);
     }
 
-    // With the right key nothing was lost.
+    // With the right key, all data is intact.
     let node = stage.serve_keyed(OLD);
     assert_eq!(node.guilds(&token).status, 200);
     node.stop();
@@ -210,13 +210,13 @@ fn taking_sign_in_away_signs_nobody_out_and_is_logged() {
     assert!(log.contains("identity.client_id is not set: every sign-in is refused"), "{log}");
 }
 
-/// Longer than a request may take without a line in the log.
+/// Longer than the threshold at which a slow request is logged.
 const SILENCE: Duration = Duration::from_millis(2200);
 
-/// One id names a request from the client to the platform, in the log and in the audit trail.
+/// One id identifies a request from the client to the platform, in the log and in the audit log.
 #[test]
 fn a_request_has_one_id_on_its_way_and_the_log_says_where_its_time_went() {
-    // It hears a request, is silent for longer than one may take unnoticed, and hangs up.
+    // Reads a request, stays silent for longer than the slow-request threshold, and closes the connection.
     let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let api_url = format!("http://{}/api", platform.local_addr().unwrap());
     let hearing = thread::spawn(move || {

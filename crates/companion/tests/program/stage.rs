@@ -26,21 +26,21 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
-/// What tokens are signed with.
+/// Signs sessions.
 pub(crate) const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
 pub(crate) const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
-/// How long to wait before asking again.
+/// Polling interval.
 const PACE: Duration = Duration::from_millis(5);
-/// How many users the platform has, from 1.
+/// Number of users on the platform, numbered from 1.
 const USERS: u64 = 20;
 
-/// A platform, and a folder that programs come and go in.
+/// A platform, and a folder shared by several programs.
 pub(crate) struct Stage {
     platform: Platform,
     pub(crate) folder: Arc<TempDir>,
 }
 
-/// A platform that knows us by this redirect URI, and these users.
+/// Starts a platform with these users that knows the service by this redirect URI.
 pub(crate) fn platform(redirect: &str, users: Vec<Account>) -> Platform {
     let client = Client { id: "123".into(), secret: "secret".into(), redirect_uris: vec![redirect.into()] };
     let options = Options { clients: vec![client], users, rate_limit: None, ..Options::default() };
@@ -48,7 +48,7 @@ pub(crate) fn platform(redirect: &str, users: Vec<Account>) -> Platform {
 }
 
 impl Program {
-    /// The same as the application that the platform knows.
+    /// Configures the program as the application that the platform knows.
     pub(crate) fn known_to(self, platform: &Platform, redirect: &str) -> Self {
         self.env("COMPANION_IDENTITY__CLIENT_ID", "123")
             .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
@@ -64,7 +64,7 @@ impl Stage {
         Self { platform: platform(REDIRECT, users), folder: Arc::new(TempDir::new().unwrap()) }
     }
 
-    /// The hand that steers the platform.
+    /// Returns the control handle of the platform.
     pub(crate) fn platform(&self) -> Control {
         self.platform.control()
     }
@@ -74,7 +74,7 @@ impl Stage {
         std::fs::write(self.folder.path().join(name), text).unwrap();
     }
 
-    /// The program on this storage, with all that every node shares.
+    /// Creates a program on this storage, with the settings that all nodes share.
     pub(crate) fn program(&self, arguments: &[&str], storage: &str) -> Program {
         Program::within(&self.folder, arguments)
             .on_free_ports()
@@ -82,17 +82,17 @@ impl Stage {
             .env("COMPANION_STORAGE__URL", storage)
             .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_SECRETS__KEY", KEY)
-            // Everyone here has one address.
+            // All clients share one address.
             .env("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
             .env("COMPANION_LOG__LEVEL", "error")
     }
 
-    /// A node on this storage that serves.
+    /// Starts a node on this storage.
     pub(crate) fn serve(&self, storage: &str) -> Node {
         Node::of(self.program(&["serve"], storage).start())
     }
 
-    /// What a finished command wrote, after it went well.
+    /// Runs a command, asserts success, and returns its output.
     pub(crate) fn done(&self, arguments: &[&str], storage: &str) -> String {
         let finished = self.program(arguments, storage).finish();
         assert_eq!(finished.code, Some(0), "{arguments:?}: {}", finished.err);
@@ -100,12 +100,12 @@ impl Stage {
     }
 }
 
-/// The guild that the platform's user owns.
+/// Returns the id of the guild that a user owns.
 pub(crate) fn guild_of(user: u64) -> u64 {
     190_000_000_000_000_000 + user
 }
 
-/// A user of the platform who owns these guilds.
+/// Creates a platform user who owns these guilds.
 pub(crate) fn account(id: u64, guilds: &[u64]) -> Account {
     let guild =
         |id: &u64| AccountGuild { id: *id, name: "Guild".into(), icon: None, owner: true, permissions: 0 };
@@ -118,14 +118,14 @@ pub(crate) fn account(id: u64, guilds: &[u64]) -> Account {
     }
 }
 
-/// A guild as the bot reports it.
+/// Returns a guild as the bot reports it.
 pub(crate) fn guild(members: u64) -> Value {
     json!({
         "name": "Guild", "icon": null, "members": members, "owner": "1", "setup": true, "linked": false, "roles": {},
     })
 }
 
-/// The lines of a sync that brings these guilds, each as this says.
+/// Returns the lines of a sync with these guilds, all with the same content.
 pub(crate) fn sync_lines(guilds: impl Iterator<Item = u64>, reported: &Value) -> String {
     let line = |id: u64| {
         let mut line = reported.clone();
@@ -135,7 +135,7 @@ pub(crate) fn sync_lines(guilds: impl Iterator<Item = u64>, reported: &Value) ->
     guilds.map(line).collect()
 }
 
-/// The guilds of an export, with their members.
+/// Returns the guilds of an export with their member counts.
 pub(crate) fn exported_guilds(exported: &str) -> BTreeMap<u64, u64> {
     let records = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let members =
@@ -143,7 +143,7 @@ pub(crate) fn exported_guilds(exported: &str) -> BTreeMap<u64, u64> {
     records.filter(|record| record["kind"] == "guild").map(members).collect()
 }
 
-/// One program that serves.
+/// A serving program.
 pub(crate) struct Node {
     pub(crate) running: Running,
     public: String,
@@ -151,24 +151,24 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Returns when the program says that it serves.
+    /// Waits until the program prints its addresses.
     pub(crate) fn of(mut running: Running) -> Self {
         Self { public: running.public(), management: running.management(), running }
     }
 
-    /// Returns when the program is ready.
+    /// Waits until the program is ready.
     pub(crate) fn ready(program: Program) -> Self {
         let node = Self::of(program.start());
         until("ready", Duration::from_secs(60), || node.is_ready());
         node
     }
 
-    /// Nothing where no whole answer came.
+    /// Returns `None` if the response is incomplete.
     pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
         http::send(&self.public, "GET", path, &[], "")
     }
 
-    /// The data of a public answer.
+    /// Returns the data of a public response.
     pub(crate) fn get(&self, path: &str) -> Value {
         data(http::get(&self.public, path, &[]))
     }
@@ -177,12 +177,12 @@ impl Node {
         http::ask(&self.public, "POST", "/auth", &[("Idp-Code", code)])
     }
 
-    /// Nothing where no whole answer came.
+    /// Returns `None` if the response is incomplete.
     pub(crate) fn try_post(&self, code: &str) -> Option<Answer> {
         http::send(&self.public, "POST", "/auth", &[("Idp-Code", code)], "")
     }
 
-    /// The token of a new session.
+    /// Signs a user in, and returns the token.
     pub(crate) fn sign_in(&self, stage: &Stage, user: u64) -> String {
         let session = data(self.post(&stage.platform().mint_code(user)));
         session["token"].as_str().unwrap().to_owned()
@@ -192,17 +192,17 @@ impl Node {
         self.try_guilds(token).unwrap()
     }
 
-    /// Nothing where no whole answer came.
+    /// Returns `None` if the response is incomplete.
     pub(crate) fn try_guilds(&self, token: &str) -> Option<Answer> {
         http::send(&self.public, "GET", "/guilds", &[("Token", token)], "")
     }
 
-    /// A management request that may fail.
+    /// Sends a management request. Returns `None` if the response is incomplete.
     pub(crate) fn try_manage(&self, method: &str, path: &str, body: &str) -> Option<Answer> {
         http::send(&self.management, method, path, &[MANAGEMENT_KEY], body)
     }
 
-    /// A management request that must work, and its data.
+    /// Sends a management request, asserts success, and returns its data.
     pub(crate) fn manage(&self, method: &str, path: &str, body: &str) -> Value {
         data(self.try_manage(method, path, body).unwrap())
     }
@@ -211,22 +211,22 @@ impl Node {
         data(self.try_sign_out(token).unwrap());
     }
 
-    /// Nothing where no whole answer came.
+    /// Returns `None` if the response is incomplete.
     pub(crate) fn try_sign_out(&self, token: &str) -> Option<Answer> {
         http::send(&self.management, "POST", "/sessions/sign-out", &[MANAGEMENT_KEY, ("Token", token)], "")
     }
 
-    /// Asks for the list, and waits for nothing.
+    /// Requests the guilds without waiting for the response.
     pub(crate) fn begin_guilds(&self, token: &str) -> Option<http::Sent> {
         http::Sent::begin(&self.public, "GET", "/guilds", &[("Token", token)], "")
     }
 
-    /// The address of the public API.
+    /// Returns the address of the public API.
     pub(crate) fn public(&self) -> &str {
         &self.public
     }
 
-    /// The address of the management API.
+    /// Returns the address of the management API.
     pub(crate) fn management(&self) -> &str {
         &self.management
     }
@@ -235,13 +235,13 @@ impl Node {
         http::get(&self.management, "/health/ready", &[]).status == 200
     }
 
-    /// Ends it as an operator would.
+    /// Stops the node with SIGINT.
     pub(crate) fn stop(self) -> Finished {
         self.running.stop()
     }
 }
 
-/// A service that runs here, and what it runs on.
+/// A service in this process, with its runtime.
 pub(crate) struct InProcess {
     runtime: Runtime,
     service: Service,
@@ -255,7 +255,7 @@ impl InProcess {
         Self::with(&[], ServerLimits::default(), adjust)
     }
 
-    /// A service with these variables and timeouts.
+    /// Starts a service with these variables and timeouts.
     pub(crate) fn with(
         variables: &[(&str, &str)],
         limits: ServerLimits,
@@ -295,12 +295,12 @@ fn data(mut answer: Answer) -> Value {
     answer.body["data"].take()
 }
 
-/// Asks again and again until it is so, and says how long that took.
+/// Polls until the condition holds, and returns how long that took.
 pub(crate) fn until(what: &str, within: Duration, mut is_so: impl FnMut() -> bool) -> Duration {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < within, "not within {within:?}: {what}");
-        // Whoever asks without a pause takes the processor from those who are asked.
+        // Polling without a pause would take the processor from the service.
         std::thread::park_timeout(PACE);
     }
     begun.elapsed()

@@ -1,4 +1,4 @@
-//! How the program comes to its end, by itself and under a supervisor: nobody is cut off, and nobody is waited for too long.
+//! Shutdown, alone and under a supervisor: no request in flight is cut off, and slow clients do not delay it for long.
 
 use crate::{
     http::{self, Kept},
@@ -22,10 +22,10 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// How often the program is restarted under load, unless this variable says another number.
+/// Default number of restarts under load.
 const RESTARTS: u32 = 1;
 const RESTARTS_VARIABLE: &str = "RESTARTS";
-/// How many ask without a pause meanwhile.
+/// Concurrent clients that send requests without a pause.
 const CLIENTS: usize = 16;
 
 #[test]
@@ -60,7 +60,7 @@ fn ctrl_c_needs_no_notice() {
     assert!(kept.has_ended());
 }
 
-/// Someone who signs in while the platform does not answer.
+/// A sign-in that waits for a platform that does not answer.
 struct SignIn {
     node: Node,
     waiting: Kept,
@@ -68,7 +68,7 @@ struct SignIn {
 }
 
 impl SignIn {
-    /// Returns when the platform was asked.
+    /// Starts it, and returns once the platform has received the request.
     fn without_end() -> Self {
         let stage = Stage::new();
         stage.platform().fail_times(Route::Token, Fault::Silent, 1);
@@ -109,9 +109,9 @@ fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
          Transfer-Encoding: chunked\r\n\r\n"
     );
     syncing.send(head.as_bytes()).unwrap();
-    // The rest never comes.
+    // The rest is never sent.
     syncing.send(b"a\r\n{\"kind\":\"g").unwrap();
-    // Accepted after it, so the sync is in.
+    // This response comes after the sync was accepted.
     node.is_ready();
     let begun = Instant::now();
     node.running.signal("TERM");
@@ -136,7 +136,7 @@ fn a_second_signal_ends_it_at_once() {
     assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
 }
 
-/// What clients met that they should not.
+/// Counts of what the clients have observed.
 #[derive(Default)]
 pub(crate) struct Load {
     pub(crate) over: AtomicBool,
@@ -146,13 +146,14 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Returns when so many more have been answered.
+    /// Waits for this many further responses.
     pub(crate) fn answers(&self, more: u64) {
         let enough = self.answered.load(Relaxed) + more;
         until("enough answers", Duration::from_secs(60), || self.answered.load(Relaxed) >= enough);
     }
 
-    /// How many were not let in, and how many were cut off or answered wrongly.
+    /// Prints the counts, and returns how many connections were refused and how many requests were cut off or answered
+    /// wrongly.
     pub(crate) fn told(&self, what: &str) -> (u64, u64) {
         let [answered, refused, wrong] =
             [&self.answered, &self.refused, &self.wrong].map(|count| count.load(Relaxed));
@@ -160,13 +161,13 @@ impl Load {
         (refused, wrong)
     }
 
-    /// Asks without a pause, with a connection for each question or on one for as long as it may.
+    /// Sends requests without a pause, each on its own connection or on one kept as long as allowed.
     pub(crate) fn ask(&self, address: &str, once: bool, mut request: impl FnMut() -> String) {
         while !self.over.load(Relaxed) {
-            // Between two programs there is nobody to connect to.
+            // Between two programs no listener exists.
             let Ok(mut connection) = Kept::to(address) else {
                 self.refused.fetch_add(1, Relaxed);
-                // The program that starts needs the processor more.
+                // Leave the processor to the starting program.
                 thread::park_timeout(Duration::from_millis(1));
                 continue;
             };
@@ -190,7 +191,7 @@ impl Load {
     }
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(crate) fn request(line: &str, headers: &str) -> String {
     format!("{line} HTTP/1.1\r\nHost: api.example\r\n{headers}\r\n")
 }
@@ -231,7 +232,7 @@ fn a_restart_under_load_cuts_nobody_off() {
 fn clients_that_linger_do_not_hold_the_end_up() {
     let mut service = Program::serving(&["serve"]).start();
     let (public, management) = (service.public(), service.management());
-    // One that is idle after a request, one that never finishes its request, and one that never begins; on both.
+    // On both listeners: one idle after a request, one with an incomplete request, and one that sends nothing.
     let linger = |address: &str| {
         let sent = [&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..], b"GET / HTTP/1.1\r\nHo", b""];
         sent.map(|bytes| {
@@ -241,7 +242,7 @@ fn clients_that_linger_do_not_hold_the_end_up() {
         })
     };
     let _streams = (linger(&public), linger(&management));
-    // They are accepted in order, so after this answer the others are in.
+    // Connections are accepted in order, so after these responses the others have been accepted.
     http::get(&public, "/", &[]);
     http::get(&management, "/health/live", &[]);
     let begun = Instant::now();
@@ -289,7 +290,7 @@ mod supervised {
     };
     use tempfile::TempDir;
 
-    /// The supervisor's ear.
+    /// The supervisor's notification socket.
     struct Ear {
         socket: UnixDatagram,
         folder: TempDir,
@@ -342,7 +343,7 @@ mod supervised {
         assert_eq!(service.finish().code, Some(0));
     }
 
-    /// The program with these listeners, as a supervisor starts it: from the third descriptor on.
+    /// Starts the program with these listeners as a supervisor does, from descriptor 3 on.
     fn activated(public: &TcpListener, management: &TcpListener, names: &str) -> Child {
         let passed = |listener: &TcpListener| Stdio::from(OwnedFd::from(listener.try_clone().unwrap()));
         let script = "exec 3<&0 4<&2 0</dev/null 2>/dev/null; LISTEN_PID=$$ exec \"$0\" serve";
@@ -350,7 +351,7 @@ mod supervised {
             .args(["-c", script, env!("CARGO_BIN_EXE_companion")])
             .env_clear()
             .envs([("LISTEN_FDS", "2"), ("LISTEN_FDNAMES", names), ("COMPANION_STORAGE__URL", "memory:")])
-            // Nobody may listen there, so it must not be tried.
+            // Addresses that cannot be bound, so the program must not try.
             .envs([
                 ("COMPANION_HTTP__LISTEN", "192.0.2.1:1"),
                 ("COMPANION_MANAGEMENT__LISTEN", "192.0.2.1:2"),
@@ -374,7 +375,7 @@ mod supervised {
         let (public, management) = (listener(), listener());
         let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
         for _ in 0..2 {
-            // Whoever connects before the service is there is answered once it is.
+            // A connection opened before the start is answered once the service runs.
             let waiting = http::Sent::begin(&address(&public), "GET", "/team", &[], "").unwrap();
             let child = activated(&public, &management, "public:management");
             assert_eq!(waiting.answer().unwrap().status, 200);
@@ -399,7 +400,7 @@ mod supervised {
             let mut service = start();
             for path in ["/", "/team", "/feedback"] {
                 scope.spawn(move || load.ask(address, false, || request(&format!("GET {path}"), "")));
-                // Whoever asks once on each connection comes in at any moment.
+                // Clients that open a connection per request connect at any moment.
                 scope.spawn(move || load.ask(address, true, || request(&format!("GET {path}"), "")));
             }
             for _ in 0..restarts {

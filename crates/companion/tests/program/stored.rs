@@ -1,4 +1,4 @@
-//! Data that lasts, and files and servers that are missing, damaged or taken away.
+//! Stored data, and files and servers that are missing, damaged or removed.
 
 use crate::{
     http, metrics,
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 const KEY: (&str, &str) = ("Authorization", "Bearer the-key-of-these-tests");
 
-/// The session is of a day to come, so that no serving program takes it away for its age.
+/// The session is dated in the future, so that no serving program expires it.
 pub(crate) const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","roles":["50"]}
 {"kind":"guild","id":"500","name":"Night Owls","icon":null,"members":3,"owner":"9","setup":true,"linked":false,"roles":{"MOD":["50"]}}
 {"kind":"plus","user":"9","guilds":["500"],"slots":2}
@@ -25,7 +25,7 @@ pub(crate) const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","ro
 {"kind":"grant","user":"7","version":4,"tokens":"c2VhbGVk","list":{"fetched_at":1700000000000000,"guilds":[{"id":"500","owner":true,"permissions":"8"}]}}
 "##;
 
-/// A picture whose address was accepted once.
+/// A picture URL that an earlier version accepted.
 const OLD_PICTURE: &str = "UPDATE team SET avatar = 'https://user@cdn.example/a.png' WHERE user_id = 7;
     UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/a.png' WHERE id = 'f-1';";
 
@@ -44,7 +44,7 @@ fn folder() -> Arc<TempDir> {
     Arc::new(TempDir::new().unwrap())
 }
 
-/// A folder whose database holds the world above.
+/// Creates a folder with a database that contains [`WORLD`].
 fn folder_with_world() -> Arc<TempDir> {
     let folder = folder();
     fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
@@ -80,7 +80,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Takes the database away, as someone does who believes that it is in the way.
+/// Deletes the database files, as an operator might by mistake.
 fn remove_database(folder: &Path) {
     for name in names(folder)
         .iter()
@@ -151,7 +151,7 @@ fn migrating_is_done_by_hand_too_and_storage_in_memory_has_nothing_to_work_on() 
     let folder = folder();
     let migrated = run(&folder, &["migrate"]);
     assert_eq!((migrated.code, migrated.out.as_str()), (Some(0), "The database is up to date.\n"));
-    // Sealing again makes no key.
+    // Resealing generates no key.
     let refused = run(&folder, &["reseal"]);
     assert_eq!(refused.code, Some(1));
     assert!(
@@ -254,7 +254,7 @@ fn a_database_that_is_gone_is_made_anew_beside_its_key_only_when_asked() {
     let public = service.public();
     assert_eq!(http::get(&public, "/team", &[]).status, 200);
     service.stop();
-    // Once it is there nothing has to be asked for.
+    // Once the database exists, the flag is not needed.
     let mut service = serve(&folder).start();
     service.public();
     service.stop();
@@ -267,7 +267,7 @@ fn a_running_service_whose_database_is_deleted_acknowledges_nothing_more_and_say
     let management = service.management();
     let block = |user: u64| http::ask(&management, "PUT", &format!("/bot/blocked/{user}"), &[KEY]);
     assert_eq!(block(1).status, 200);
-    // A backup at the same time is no reason for alarm.
+    // A concurrent backup must raise no alarm.
     assert_eq!(run(&folder, &["backup", "copy.db"]).code, Some(0));
     assert_eq!(block(2).status, 200);
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
@@ -283,7 +283,7 @@ fn a_running_service_whose_database_is_deleted_acknowledges_nothing_more_and_say
     assert_eq!(errors.len(), 1, "{log}");
     assert!(errors[0].contains("companion.db"), "{}", errors[0]);
     assert_eq!(names(folder.path()), ["companion.db.key", "copy.db"]);
-    // The way back: the backup, in its place.
+    // Recovery: put the backup in its place.
     fs::rename(folder.path().join("copy.db"), folder.path().join("companion.db")).unwrap();
     let exported = run(&folder, &["export"]);
     assert_eq!(exported.out, "{\"kind\":\"blocked\",\"user\":\"1\"}\n", "{}", exported.err);
@@ -337,7 +337,7 @@ fn a_row_that_cannot_be_read_stops_nothing_else() {
         "8 records exported\n2 stored rows could not be read and were left out: feedback 1, team 1\n"
     );
 
-    // Without what only an import brings.
+    // Without the kinds that only an import may bring.
     let fed = WORLD.lines().filter(|line| !line.contains("\"session\"") && !line.contains("\"grant\""));
     let feed: String = fed.map(|line| format!("{line}\n")).collect();
     let world = http::send(&management, "POST", "/bot/sync", &[KEY], &feed).unwrap();

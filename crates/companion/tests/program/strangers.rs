@@ -18,49 +18,49 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many percent of the full number of clients there are in the full form.
+/// Percentage of the full number of clients, in the full form.
 const PERCENT_VARIABLE: &str = "STRANGERS";
-/// How many percent of them there are in the usual form.
+/// Percentage of the full number of clients, in the default form.
 const USUAL_PERCENT: usize = 1;
-/// The timeouts of the usual form: longer than a busy machine takes for a request.
+/// Timeouts of the default form, longer than a request takes on a busy machine.
 const IMPATIENT: Duration = Duration::from_secs(1);
-/// How often another client asks in the usual form at least.
+/// Minimum number of requests of another client in the default form.
 const LEAST_ASKED: u32 = 25;
-/// A bound that no test reaches when all is well.
+/// A bound that is never reached unless a test fails.
 const LONG: Duration = Duration::from_secs(30);
-/// A client that makes the service wait is cut off by then.
+/// A client that keeps the service waiting is cut off within this time.
 const CUT_OFF: Duration = Duration::from_secs(10);
-/// How long clients that are not cut off are watched.
+/// How long clients that are not cut off are observed.
 const WATCHED: Duration = Duration::from_secs(3);
-/// What all of them together may cost while they are there.
+/// Memory that all of them together may use while connected, in bytes.
 const MEMORY: u64 = 64 << 20;
-/// What they took is given back by then, but for half of that.
+/// All but half of that memory is released within this time.
 const GIVEN_BACK: Duration = Duration::from_secs(20);
-/// A p99 below this is not noticed.
+/// A p99 latency below this counts as unaffected.
 const UNNOTICED: Duration = Duration::from_millis(1);
-/// How much of the answers the system takes for a client that does not read.
+/// Receive buffer of a client that does not read, in bytes.
 const ROOM: usize = 16 * 1024;
-/// How much of them it takes for a client that reads in the usual form: two segments of the loopback interface, so that no
+/// Receive buffer of a reading client in the default form, in bytes: two segments of the loopback interface, so that no
 /// segment waits for a timer.
 const READER_ROOM: usize = 128 * 1024;
 const KEY: &str = "the-management-key";
 
-/// What the clients of an attack do.
+/// The behaviour of the clients of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// They send nothing.
+    /// Send nothing.
     Silent,
-    /// They get one answer, and then send one byte.
+    /// Receive one response, then send one byte.
     OneByte,
-    /// They send 15 KB of a head, and not its end.
+    /// Send 15 KB of a request head, and never its end.
     HalfHead,
-    /// They announce a body that never comes.
+    /// Announce a body that never comes.
     WithoutBody,
-    /// They send small requests, and read no answer.
+    /// Send small requests, and read no response.
     Stalled,
-    /// They ask for the largest answer, and read nothing of it.
+    /// Request the largest response, and read none of it.
     Unread,
-    /// They sign in with a platform that does not answer, and send ten requests of 15 KB behind that.
+    /// Sign in with a platform that does not answer, and pipeline ten requests of 15 KB.
     Pipelined,
 }
 
@@ -75,7 +75,7 @@ impl Kind {
         (Self::Pipelined, 4000),
     ];
 
-    /// Does what such a client does. Returns `None` if it was refused.
+    /// Starts the behaviour. Returns `None` if the client was refused.
     fn begin(self, mut stream: TcpStream) -> Option<TcpStream> {
         match self {
             Self::Silent => {}
@@ -113,16 +113,16 @@ impl Kind {
     }
 }
 
-/// Sends as much as there is room for.
+/// Sends as many bytes as fit, and reads nothing.
 fn send_and_never_read(mut stream: &TcpStream, bytes: &[u8]) -> Option<()> {
-    // Or else the system might take all of the answers.
+    // A larger buffer could take all of the responses.
     SockRef::from(&stream).set_recv_buffer_size(ROOM).ok()?;
     stream.set_nonblocking(true).ok()?;
     let _ = stream.write(bytes);
     stream.set_nonblocking(false).ok()
 }
 
-/// Connects from the address with this number. All of them are this machine.
+/// Connects from the loopback address with this number.
 pub(crate) fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let from = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + number);
@@ -131,7 +131,7 @@ pub(crate) fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
     Some(socket.into())
 }
 
-/// Whether the other side ends this in time.
+/// Whether the peer closes the connection before the deadline.
 fn ends_in_time(mut stream: TcpStream, deadline: Instant) -> bool {
     let mut bytes = vec![0; 1 << 16];
     loop {
@@ -139,33 +139,33 @@ fn ends_in_time(mut stream: TcpStream, deadline: Instant) -> bool {
         stream.set_read_timeout(Some(left)).unwrap();
         match stream.read(&mut bytes) {
             Ok(0) => return true,
-            // What it did not read in time.
+            // Data that the client did not read in time.
             Ok(_) => {}
             Err(error) => return !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
         }
     }
 }
 
-/// Lets this process open as many files as the system allows it. Returns how many.
+/// Raises the limit of open files of this process to the maximum, and returns it.
 fn all_files() -> usize {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
     limit.maximum.map_or(usize::MAX, |most| usize::try_from(most).unwrap())
 }
 
-/// The percentage of the full form. `None` means the usual form.
+/// Returns the percentage of the full form, or `None` for the default form.
 fn percent() -> Option<usize> {
     std::env::var(PERCENT_VARIABLE).ok().map(|text| text.parse().unwrap())
 }
 
-/// What another client meets, which asks for as long as this says.
+/// What another client observes.
 struct Met {
     asked: usize,
     answered: usize,
     p99: Duration,
 }
 
-/// Asks one request after the other, one in twenty on a connection of its own.
+/// Sends requests one after the other, one in twenty on a new connection.
 fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Met {
     let mut kept = Kept::to(address).ok();
     let (mut asked, mut taken, beginning) = (0, Vec::new(), Instant::now());
@@ -184,7 +184,7 @@ fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Met {
     Met { asked, answered: taken.len(), p99: taken.get(taken.len() * 99 / 100).copied().unwrap_or_default() }
 }
 
-/// What is held once it is no more than this, or when it should long have been: free memory goes back after ten seconds.
+/// Waits until the service holds no more than this, with a deadline. Free memory is returned after ten seconds.
 fn given_back(service: &Running, memory: u64, files: usize) -> Holdings {
     let begun = Instant::now();
     loop {
@@ -196,7 +196,7 @@ fn given_back(service: &Running, memory: u64, files: usize) -> Holdings {
     }
 }
 
-/// A service with a platform that never answers, and the largest team.
+/// Starts a service with a platform that never answers, and the largest team.
 fn service() -> (Running, TcpListener) {
     let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut service = Program::serving(&["serve"])
@@ -211,7 +211,7 @@ fn service() -> (Running, TcpListener) {
     (service, platform)
 }
 
-/// Each of these characters takes six bytes in an answer.
+/// Each of these characters takes six bytes in a response.
 fn put_largest_team(management: &str) {
     let (name, path) = ("\u{1}".repeat(256), "x".repeat(2000));
     let member = |number: u32| {
@@ -227,7 +227,7 @@ fn put_largest_team(management: &str) {
     assert_eq!(put.status, 200, "{}", put.body);
 }
 
-/// Ends what runs beside, when dropped.
+/// Sets the flag on drop, which ends the concurrent work.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -236,7 +236,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Clients of these kinds, from so many addresses.
+/// Connects clients of these kinds, from this many addresses.
 fn begin(kinds: &[Kind], address: SocketAddr, addresses: u32) -> Vec<TcpStream> {
     let counted = |(kind, full): (Kind, usize)| (0..full * USUAL_PERCENT / 100).map(move |_| kind);
     let kinds = Kind::ALL.into_iter().filter(|(kind, _)| kinds.contains(kind)).flat_map(counted);
@@ -247,8 +247,8 @@ fn begin(kinds: &[Kind], address: SocketAddr, addresses: u32) -> Vec<TcpStream> 
         .collect()
 }
 
-/// The usual form: several kinds at once, and timeouts of a second. The unit tests of `companion_http` have the timeout of a
-/// body, which no setting shortens.
+/// The default form: several kinds at once, with timeouts of a second. The body timeout, which no setting shortens, is
+/// tested in `companion_http`.
 #[test]
 fn strangers_are_cut_off_while_others_are_answered() {
     all_files();
@@ -262,14 +262,14 @@ fn strangers_are_cut_off_while_others_are_answered() {
         metrics::value(&metrics::page(&service.management, KEY), "companion_connections{listener=\"public\"}")
     };
     let address: SocketAddr = service.public.parse().unwrap();
-    // Another client, which asks for as long as something else goes on.
+    // Another client, which sends requests as long as `work` runs.
     let meanwhile = |work: &dyn Fn()| {
         let over = AtomicBool::new(false);
         let met = thread::scope(|scope| {
             let asking = scope.spawn(|| {
                 let mut left = LEAST_ASKED;
                 meet(&service.public, |_| {
-                    // A client that asks without a pause takes the processor from the service.
+                    // Sending without a pause would take the processor from the service.
                     thread::park_timeout(Duration::from_millis(2));
                     left = left.saturating_sub(1);
                     left > 0 || !over.load(Relaxed)
@@ -289,10 +289,10 @@ fn strangers_are_cut_off_while_others_are_answered() {
                 assert!(ends_in_time(silent, Instant::now() + LONG), "from {addresses}");
             }
         });
-        // They read nothing meanwhile, so those that are gone were cut off.
+        // They read nothing meanwhile, so closed connections were cut off.
         until("no connection stays", LONG, || open() == 0.0);
         for mut client in unread {
-            // If the system dropped the connection for the service, the client is told only when it sends.
+            // If the system dropped the connection for the service, the client notices only when it sends.
             let _ = client.write(b"G");
             assert!(ends_in_time(client, Instant::now() + LONG), "from {addresses}");
         }
@@ -303,19 +303,19 @@ fn strangers_are_cut_off_while_others_are_answered() {
             until("they are there", LONG, || open() >= waiting.len() as f64 / 2.0);
         });
     }
-    // A platform that is gone ends the sign-ins.
+    // Closing the platform's listener ends the pending sign-ins.
     drop(platform);
     until("no connection stays", LONG, || open() == 0.0);
     service.stop();
 }
 
-/// The full form: thousands of each kind, and the program as it is shipped.
+/// The full form: thousands of each kind, against a release build.
 #[test]
 #[ignore = "takes minutes: cargo xtask deep strangers"]
 fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
     let percent = percent().unwrap_or(USUAL_PERCENT);
     let files = all_files();
-    // Beside other tests everything takes longer.
+    // Other tests slow everything down.
     let in_time = if percent == 100 { CUT_OFF } else { CUT_OFF * 3 };
     let (mut service, _platform) = service();
     let (public, management) = (service.public(), service.management());
@@ -336,19 +336,19 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
                 let clients: Vec<_> = (0..u32::try_from(count).unwrap())
                     .filter_map(|number| kind.begin(connect(address, 1 + number % addresses)?))
                     .collect();
-                // The operator gets in whatever happens at the other listener.
+                // The operator is answered whatever happens on the other listener.
                 assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
-                // They read nothing meanwhile, so those that are gone were cut off.
+                // They read nothing meanwhile, so closed connections were cut off.
                 let begun = Instant::now();
                 let mut during = Holdings::of(&service);
                 let watched = if kind.is_cut_off() { in_time } else { WATCHED };
-                // Seen twice, since the client that asks connects anew now and then.
+                // Twice, because the other client opens a new connection now and then.
                 let mut seen_gone = 0;
                 while seen_gone < 2 && begun.elapsed() < watched {
                     let now = Holdings::of(&service);
                     during.memory = during.memory.max(now.memory);
                     seen_gone = if now.files <= before.files + 1 { seen_gone + 1 } else { 0 };
-                    // A client that asks without a pause takes the processor from the service.
+                    // Polling without a pause would take the processor from the service.
                     thread::park_timeout(Duration::from_millis(20));
                 }
                 let connected = clients.len();
@@ -373,7 +373,7 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
             let is_noticed = p99 > UNNOTICED.max(usual.p99 * 2);
             let checks = [
                 (!kind.is_cut_off() || connected == cut_off, "some were not cut off"),
-                // Beside other tests everything is noticed.
+                // Beside other tests latencies say nothing.
                 (percent < 100 || !is_noticed, "others notice"),
                 (asked == answered, "others are not answered"),
                 (during.memory < before.memory + MEMORY, "they cost too much"),
@@ -392,7 +392,7 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
     service.stop();
 }
 
-/// Asks from an address of its own. Returns whether it is answered.
+/// Sends a request from its own address. Returns whether it was answered.
 fn is_answered(address: SocketAddr, path: &str, key: Option<&str>) -> bool {
     let Some(mut stream) = connect(address, 5000) else { return false };
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -404,7 +404,7 @@ fn is_answered(address: SocketAddr, path: &str, key: Option<&str>) -> bool {
         && answer.starts_with("HTTP/1.1 200")
 }
 
-/// Connections that got one answer and are idle since, as many as are let in.
+/// Opens connections that received one response and are idle since, as many as are accepted.
 fn idle(address: SocketAddr, path: &str, count: usize, addresses: u32) -> Vec<TcpStream> {
     let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
     let connect = |number: u32| {
@@ -484,7 +484,7 @@ fn strangers_leave_room_on_a_small_machine() {
     assert_eq!(finished.err.matches("Too many open files").count(), 0, "{}", finished.err);
 }
 
-/// Reads as much as there is. Returns whether the connection ended.
+/// Reads what is available. Returns whether the connection was closed.
 fn read_some(stream: &mut TcpStream, read: &mut usize, buffer: &mut [u8]) -> bool {
     match stream.read(buffer) {
         Ok(0) => true,
@@ -510,14 +510,14 @@ fn strangers_that_do_not_read_cut_no_answer_of_others() {
         stream.read_to_end(&mut answer).unwrap();
         answer.len()
     };
-    // Enough for twice the memory that they may take, if each had a copy of the answer.
+    // Enough for twice the allowed memory, if each client had its own copy of the response.
     let (stalls, reads, room) = if percent().is_some() { (400, 200, ROOM) } else { (40, 40, READER_ROOM) };
     for addresses in [1, 200] {
         let before = Holdings::of(&service);
         let stalled: Vec<_> = (0..stalls)
             .filter_map(|number| Kind::Unread.begin(connect(address, 1 + number % addresses)?))
             .collect();
-        // Readers of one address, which all read slowly: 16 KiB each turn.
+        // Slow readers of one address: 16 KiB per round.
         let mut readers: Vec<_> = (0..reads)
             .map(|_| {
                 let mut stream = connect(address, 4000).unwrap();

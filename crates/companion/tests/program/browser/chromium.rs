@@ -1,7 +1,7 @@
-//! Chromium, told what to do over a pipe in its DevTools protocol: JSON that ends with a zero byte.
+//! Drives Chromium over a pipe with its DevTools protocol: JSON messages that end with a zero byte.
 //!
-//! That needs no library: crates for the protocol generate bindings of all its domains, and are slower to build than
-//! everything that is tested here.
+//! A library is not worth it: crates for the protocol generate bindings for all domains, and build slower than
+//! everything tested here.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -21,13 +21,13 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How long anything that is waited for may take, on a machine that is busy with other tests.
+/// Timeout of every wait, long enough for a machine that is busy with other tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// What Chromium is called by those who pack it.
+/// Names of the binary in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// What a browser starts with and pages do not need. Together it takes as long to start as the rest.
+/// Features that pages do not need, and that double the start time.
 const LEFT_OUT: [&str; 12] = [
-    // Each page opens a window anyway; the first one would be a further one.
+    // Each test opens its own window.
     "--no-startup-window",
     "--disable-extensions",
     "--disable-component-extensions-with-background-pages",
@@ -35,18 +35,18 @@ const LEFT_OUT: [&str; 12] = [
     "--disable-default-apps",
     "--disable-sync",
     "--disable-crashpad-for-testing",
-    // The first two are pages of the browser itself, below its address bar. They are loaded in a renderer of their own.
+    // The first two are pages of the browser's address bar, which load in their own renderer.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,OptimizationHints,Translate,MediaRouter,SpareRendererForSitePerProcess",
-    // Neither drawing nor the network nor each site has a process of its own. Those of different people have.
+    // GPU, network and sites share one process. Different browser contexts have separate ones.
     "--in-process-gpu",
     "--enable-features=NetworkServiceInProcess2",
     "--disable-site-isolation-trials",
     "--renderer-process-limit=1",
 ];
-/// It reads commands from the third descriptor and answers on the fourth; a shell puts them there.
+/// The browser reads commands from descriptor 3 and answers on descriptor 4.
 const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1"#;
 
-/// A running browser. It ends with this.
+/// A running browser. Killed on drop.
 pub(crate) struct Chromium {
     _processes: Processes,
     commands: Mutex<ChildStdin>,
@@ -54,15 +54,15 @@ pub(crate) struct Chromium {
     heard: Arc<WatchEvent>,
 }
 
-/// The processes of a browser, in a group of their own, and the folder that they write to: its profile, and what it keeps for
-/// temporary files, such as the socket by which a second one would find the first.
+/// The processes of a browser, in their own group, and the folder they write to: the profile and temporary files, such
+/// as the socket by which a second browser would find the first.
 struct Processes {
     first: Child,
     folder: TempDir,
 }
 
 impl Processes {
-    /// Starts a command that writes to this folder only.
+    /// Starts a command that writes only to this folder.
     fn start(command: &mut Command, folder: TempDir) -> Self {
         let first = command.env("TMPDIR", folder.path()).process_group(0).spawn().unwrap();
         Self { first, folder }
@@ -70,8 +70,8 @@ impl Processes {
 }
 
 impl Drop for Processes {
-    /// Ends all of them, then removes the folder. Those that the first one started are not ours to wait for, so the last of
-    /// what they write may come while it is removed: it is tried again until nothing is left.
+    /// Kills all processes, then removes the folder. Grandchildren cannot be waited for and may still write, so removal
+    /// is retried until it succeeds.
     fn drop(&mut self) {
         if let Some(group) = Pid::from_raw(self.first.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -87,7 +87,7 @@ impl Drop for Processes {
     }
 }
 
-/// Something that happened on a page.
+/// An event of a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) session: String,
@@ -133,7 +133,7 @@ impl Chromium {
         Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), heard })
     }
 
-    /// Tells the browser, or one of its pages, to do something, and waits until it has.
+    /// Sends a command to the browser or one of its pages, and waits for the response.
     pub(crate) fn call(&self, session: Option<&str>, method: &str, parameters: &Value) -> Value {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut command = json!({"id": id, "method": method, "params": parameters});
@@ -148,18 +148,18 @@ impl Chromium {
         answer["result"].clone()
     }
 
-    /// Everything that happened on a page so far.
+    /// Returns all events of a page so far.
     pub(crate) fn events(&self, session: &str) -> Vec<Event> {
         let said = self.heard.said.lock().unwrap();
         said.events.iter().filter(|event| event.session == session).cloned().collect()
     }
 
-    /// How much has happened so far.
+    /// Returns the number of events so far.
     pub(crate) fn now(&self) -> usize {
         self.heard.said.lock().unwrap().events.len()
     }
 
-    /// Waits for something that happens on a page after the first `since` events.
+    /// Waits for an event of a page after the first `since` events.
     pub(crate) fn wait(&self, session: &str, since: usize, method: &str) -> Event {
         self.heard.wait(method, |said| {
             let mut later = said.events[since..].iter();
@@ -217,7 +217,7 @@ fn is_installed(program: &str) -> bool {
 fn nothing_of_a_browser_is_left_though_its_processes_still_write() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().to_owned();
-    // The first process starts another one, which writes new files for as long as the test runs.
+    // The first process starts a second one, which writes new files as long as the test runs.
     let writer = r#"cd "$TMPDIR" && mkdir profile && { i=0; while kill -0 "$TEST"; do i=$((i + 1)); echo > "profile/$i"; done & } && wait"#;
     let mut command = Command::new("sh");
     command.args(["-c", writer]).env("TEST", process::id().to_string()).stdout(Stdio::piped());

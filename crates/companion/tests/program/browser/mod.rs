@@ -1,5 +1,4 @@
-//! The dashboard in a real browser: Chromium without a window, the program itself, a platform on another site, and a
-//! database in a file.
+//! The dashboard in headless Chromium, with the program itself, a platform on another site, and a database file.
 
 mod chromium;
 mod page;
@@ -17,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Home, sign-in, guilds, one guild, devices, my data, sign out.
+/// Visits home, sign-in, guilds, one guild, devices, my data, and signs out.
 fn whole_way(stage: &Stage, page: &Page) {
     page.go(&stage.at("/"));
     assert_eq!(page.heading(), "Night Watch");
@@ -82,7 +81,7 @@ fn a_restart_in_the_middle_of_a_sign_in_is_not_noticed() {
     reader.says("Night Owls");
 }
 
-/// What has the focus: its text, and whether one sees that it has.
+/// Returns the text of the focused element, and whether its focus is visible.
 fn focused(page: &Page) -> (String, bool) {
     let found = page.evaluate(
         "(() => { const one = document.activeElement; const style = getComputedStyle(one);
@@ -92,7 +91,8 @@ fn focused(page: &Page) -> (String, bool) {
     (found[0].as_str().unwrap().to_owned(), found[1].as_bool().unwrap())
 }
 
-/// Goes on to what has this text, past whatever comes before; all of it shows that it has the focus.
+/// Presses Tab until the element with this text has the focus, and returns the texts passed. Every focus must be
+/// visible.
 fn tab_to(page: &Page, text: &str) -> Vec<String> {
     let mut passed = Vec::new();
     for _ in 0..40 {
@@ -132,7 +132,7 @@ fn everything_is_reached_in_reading_order_and_seen_to_be() {
     page.says("Sign in to see your guilds");
 }
 
-/// Marks the document, so that one that was loaded again is known by the missing mark.
+/// Marks the document, so that a reload is detected by the missing mark.
 fn mark(page: &Page) {
     page.evaluate("window.marked = true");
     page.until_it_listens();
@@ -204,7 +204,7 @@ fn a_session_ended_on_another_device_leads_to_the_sign_in() {
     elsewhere.follow("Night Owl");
     assert_eq!(elsewhere.path(), "/guilds");
 
-    // A page that is not live hears of it with the next click.
+    // A page without an event stream notices on the next click.
     elsewhere.go(&stage.at("/devices"));
     here.reload();
     here.follow("End this session");
@@ -232,7 +232,7 @@ fn a_page_that_is_open_while_the_service_restarts_goes_on_by_itself() {
     assert!(is_the_same_document(&page));
 }
 
-/// What pages cost, and what they do not do: no word in the console, nothing from elsewhere, nothing that blocks.
+/// Pages must stay light: no console messages, no foreign requests, no blocking resources.
 #[test]
 fn quiet_pages_are_light_and_load_nothing_from_elsewhere() {
     const PAGES: [&str; 6] = ["/", "/team", "/status", "/guilds", "/devices", "/my-data"];
@@ -271,7 +271,7 @@ fn quiet_pages_are_light_and_load_nothing_from_elsewhere() {
     println!("{facts}");
 }
 
-/// As long as names may be, without a place to break them, and in letters of other widths.
+/// As long as names may be, without break opportunities, and with wide letters.
 const LONG: &str =
     "Grand-United-Confederation-of-Roleplaying-Lighthouses-and-Harbours-of-the-North-Sea-WWWWWWWWWWWW";
 
@@ -282,7 +282,7 @@ fn fits(page: &Page, screen: Screen, what: &str) {
     assert!(page <= screen, "{what} scrolls sideways: {page} on {screen}");
 }
 
-/// Loads each page once. It is laid out and coloured anew for each screen, and axe examines each layout and each scheme once.
+/// Loads each page once. It is laid out again for each screen and scheme, and axe examines each of them once.
 fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
     let mut axe = Axe::on(page);
     for (name, path) in pages {
@@ -304,7 +304,7 @@ fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
     axe.finish(report);
 }
 
-/// Pages on every screen: nothing scrolls sideways, axe has nothing to say, and there are pictures for people to look at.
+/// Pages on every screen: no horizontal scrolling, no violation, and screenshots for people to look at.
 mod axe {
     use super::*;
 
@@ -345,7 +345,7 @@ mod axe {
         stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &Value::Null);
         let lark = stage.signed_in("Day Lark");
         look(&stage, &lark, &[("home-signed-in", "/"), ("guilds-empty", "/guilds")], "axe-no-guilds.md");
-        // A page that is not live stays where it is.
+        // A page without an event stream stays as it is.
         lark.go(&stage.at("/my-data"));
         stage.feed("DELETE", &format!("/users/{LARK}"), &Value::Null);
         lark.go(&stage.at("/guilds"));

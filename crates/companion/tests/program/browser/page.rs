@@ -1,4 +1,4 @@
-//! A page of the browser, as a person uses it.
+//! A browser page, used as a person would.
 
 use crate::browser::chromium::{Chromium, Event, PATIENCE};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two looks at a page.
+/// Polling interval.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Where what tests leave for people to look at lies.
+/// The folder of files for people to look at.
 const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
 
-/// The screens that pages are looked at on.
+/// The screens on which pages are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Screen {
     Desktop,
@@ -34,7 +34,7 @@ impl Screen {
     }
 }
 
-/// A page in a browser profile of its own: nobody else has its cookies.
+/// A page in its own browser context, with its own cookies.
 pub(crate) struct Page {
     browser: Arc<Chromium>,
     session: String,
@@ -42,14 +42,14 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// An empty page of someone new.
+    /// Opens an empty page in a new context.
     pub(crate) fn of(browser: &Arc<Chromium>) -> Self {
         let context =
             browser.call(None, "Target.createBrowserContext", &json!({}))["browserContextId"].clone();
         Self::within(browser, context.as_str().unwrap())
     }
 
-    /// Another page of the same person.
+    /// Opens another page in the same context.
     pub(crate) fn another(&self) -> Self {
         Self::within(&self.browser, &self.context)
     }
@@ -72,7 +72,7 @@ impl Page {
         self.browser.call(Some(&self.session), method, parameters)
     }
 
-    /// Looks at it on this screen from now on.
+    /// Switches to this screen.
     pub(crate) fn on(&self, screen: Screen) {
         let (width, height) = screen.size();
         let phone = screen == Screen::Phone;
@@ -80,22 +80,22 @@ impl Page {
         self.call("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Prefers dark colours from now on, or light ones.
+    /// Sets the preferred colour scheme.
     pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!([
             {"name": "prefers-color-scheme", "value": scheme},
-            // Colours change at once, and not in a transition that a picture would show half of.
+            // Without transitions, so that screenshots show final colours.
             {"name": "prefers-reduced-motion", "value": "reduce"},
         ]);
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
-    /// Switches scripts off.
+    /// Disables scripts.
     pub(crate) fn without_scripts(&self) {
         self.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     }
 
-    /// Goes to an address, and waits until the page is there.
+    /// Navigates to a URL, and waits until the page has loaded.
     pub(crate) fn go(&self, url: &str) {
         let since = self.browser.now();
         let gone = self.call("Page.navigate", &json!({"url": url}));
@@ -103,21 +103,21 @@ impl Page {
         self.browser.wait(&self.session, since, "Page.loadEventFired");
     }
 
-    /// Loads the page again.
+    /// Reloads the page.
     pub(crate) fn reload(&self) {
         let since = self.browser.now();
         self.call("Page.reload", &json!({}));
         self.browser.wait(&self.session, since, "Page.loadEventFired");
     }
 
-    /// Does something that leads to another page, and waits until that is there.
+    /// Does something that navigates, and waits until the next page has loaded.
     pub(crate) fn led(&self, act: impl FnOnce(&Self)) {
         let since = self.browser.now();
         act(self);
         self.browser.wait(&self.session, since, "Page.loadEventFired");
     }
 
-    /// Follows the link, or presses the button, that has exactly this text or begins with it, once the page has it.
+    /// Clicks the link or button whose text equals or begins with this, once it exists.
     pub(crate) fn follow(&self, text: &str) {
         let text = Value::from(text);
         let found = format!(
@@ -125,14 +125,14 @@ impl Page {
              const text = element => element.textContent.trim();
              return all.find(one => text(one) === {text}) ?? all.find(one => text(one).startsWith({text})); }})()"
         );
-        // A page that led here by itself may not be done yet, and its end must not be taken for that of the next one.
+        // A page reached by a redirect may still be loading, and its load event must not be taken for the next page's.
         self.until(&format!("document.readyState === 'complete' && {found}"));
         self.led(|page| {
             page.evaluate(&format!("{found}.click()"));
         });
     }
 
-    /// What an expression is on the page.
+    /// Evaluates an expression on the page.
     pub(crate) fn evaluate(&self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.call("Runtime.evaluate", &asked);
@@ -143,7 +143,7 @@ impl Page {
     /// Waits until an expression is true.
     pub(crate) fn until(&self, expression: &str) {
         let deadline = Instant::now() + PATIENCE;
-        // A page that is being replaced answers with an error, or not with a boolean.
+        // A page that is being replaced answers with an error, or without a boolean.
         let asked = json!({"expression": format!("!!({expression})"), "returnByValue": true});
         while self.call("Runtime.evaluate", &asked)["result"]["value"] != true {
             assert!(Instant::now() < deadline, "{expression} never on {}: {}", self.url(), self.text());
@@ -151,12 +151,12 @@ impl Page {
         }
     }
 
-    /// Waits until the page says this.
+    /// Waits until the page contains this text.
     pub(crate) fn until_it_says(&self, text: &str) {
         self.until(&format!("document.body?.innerText.includes({})", Value::from(text)));
     }
 
-    /// Waits until it listens for changes.
+    /// Waits until the page has opened its event stream.
     pub(crate) fn until_it_listens(&self) {
         let url = self.url();
         let opened =
@@ -184,22 +184,22 @@ impl Page {
         self.call("Input.dispatchKeyEvent", &up);
     }
 
-    /// Where it is.
+    /// Returns its URL.
     pub(crate) fn url(&self) -> String {
         self.evaluate("location.href").as_str().unwrap().to_owned()
     }
 
-    /// The path of where it is.
+    /// Returns the path of its URL.
     pub(crate) fn path(&self) -> String {
         self.evaluate("location.pathname").as_str().unwrap().to_owned()
     }
 
-    /// What it says.
+    /// Returns its visible text.
     pub(crate) fn text(&self) -> String {
         self.evaluate("document.body.innerText").as_str().unwrap().to_owned()
     }
 
-    /// Its first heading.
+    /// Returns its first heading.
     pub(crate) fn heading(&self) -> String {
         self.evaluate("document.querySelector('h1').innerText").as_str().unwrap().to_owned()
     }
@@ -210,7 +210,7 @@ impl Page {
         assert!(said.contains(text), "{text:?} is not on {}: {said}", self.url());
     }
 
-    /// The status that the server gave the page.
+    /// Returns the HTTP status of the page.
     pub(crate) fn status(&self) -> u64 {
         let url = self.url();
         let events = self.events("Network.responseReceived");
@@ -225,8 +225,7 @@ impl Page {
         events.into_iter().filter(|event| event.method == method).collect()
     }
 
-    /// What was written to the console, by pages or by the browser about them. That a page has the status of an error is
-    /// no complaint about the page.
+    /// Returns the console messages and exceptions. The message about a page with an error status is left out.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let written = self.events("Runtime.consoleAPICalled").into_iter();
         let thrown = self.events("Runtime.exceptionThrown").into_iter();
@@ -237,19 +236,19 @@ impl Page {
         written.chain(thrown).chain(logged).map(|event| event.about.to_string()).collect()
     }
 
-    /// Everything that was asked for.
+    /// Returns the URLs of all requests.
     pub(crate) fn asked(&self) -> Vec<String> {
         let asked = self.events("Network.requestWillBeSent");
         asked.iter().map(|event| event.about["request"]["url"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// From where things were asked for.
+    /// Returns the origins of all requests.
     pub(crate) fn origins(&self) -> BTreeSet<String> {
         let origin = |url: String| url.split('/').take(3).collect::<Vec<_>>().join("/");
         self.asked().into_iter().map(origin).collect()
     }
 
-    /// How many answers came, and how many bytes they had on the way, once nothing is under way any more.
+    /// Returns the number of responses and their bytes on the wire, once the network is idle.
     pub(crate) fn weight(&self) -> (usize, u64) {
         let finished = loop {
             let finished = self.events("Network.loadingFinished");
@@ -262,7 +261,7 @@ impl Page {
         (finished.len(), finished.iter().map(bytes).sum())
     }
 
-    /// Writes a picture of the whole page for people to look at.
+    /// Writes a screenshot of the whole page.
     pub(crate) fn picture(&self, name: &str) {
         let asked = json!({"format": "png", "captureBeyondViewport": true, "optimizeForSpeed": true});
         let picture = self.call("Page.captureScreenshot", &asked);
@@ -271,30 +270,30 @@ impl Page {
     }
 }
 
-/// Leaves a file for people to look at.
+/// Writes a file for people to look at.
 pub(crate) fn write(name: &str, content: &[u8]) {
     let folder = PathBuf::from(TARGET).join("screenshots");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(name), content).unwrap();
 }
 
-/// Where `cargo xtask test --install` puts axe, which knows the rules of accessible pages.
+/// Where `cargo xtask test --install` puts axe, the accessibility checker.
 const AXE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/axe-core/node_modules/axe-core/axe.min.js");
-/// The violations as lines, and the number of rules that passed. Made on the page, so that the elements of rules that passed
-/// are neither collected nor sent.
+/// Returns the violations as lines, and the number of rules that passed. Computed on the page, so that the elements of
+/// passing rules are not transferred.
 const EXAMINE: &str = "axe.run(document, {resultTypes: ['violations']}).then(({violations, passes}) => [
     violations.map(one => `${one.id} (${one.impact}): ${one.nodes.map(node => node.target).join(', ')}`),
     passes.length])";
 
-/// What axe found on pages.
+/// The results of axe.
 pub(crate) struct Axe {
     table: String,
     broken: Vec<String>,
 }
 
 impl Axe {
-    /// Brings axe to every document that the page loads from now on.
+    /// Loads axe into every document that the page opens from now on.
     pub(crate) fn on(page: &Page) -> Self {
         let source = fs::read_to_string(AXE).expect("axe is missing: cargo xtask test --install brings it");
         page.call("Page.addScriptToEvaluateOnNewDocument", &json!({"source": source}));
@@ -302,18 +301,18 @@ impl Axe {
         Self { table, broken: Vec::new() }
     }
 
-    /// Examines the document that the page shows, as it is shown.
+    /// Examines the current document.
     pub(crate) fn examine(&mut self, page: &Page, path: &str, screen: &str) {
         let found = page.evaluate(EXAMINE);
         let violations = found[0].as_array().unwrap();
-        // Without this, an axe that ran no rule at all would find nothing.
+        // An axe that ran no rule would report no violation either.
         assert!(found[1].as_u64().unwrap() > 0, "no rule passes on {path}");
         let _ = writeln!(self.table, "| `{path}` | {screen} | {} | {} |", found[1], violations.len());
         let line = |one: &Value| format!("{path} on {screen}: {}", one.as_str().unwrap());
         self.broken.extend(violations.iter().map(line));
     }
 
-    /// Leaves the table for people to look at, and fails if a rule is broken.
+    /// Writes the table, and fails if a rule is violated.
     pub(crate) fn finish(self, report: &str) {
         write(report, self.table.as_bytes());
         assert!(self.broken.is_empty(), "{}", self.broken.join("\n"));

@@ -1,4 +1,4 @@
-//! The program with a dashboard, a platform on another site than it, and a bot's world.
+//! The program with a dashboard, a platform on another site, and sample data.
 
 use crate::{
     browser::{chromium::Chromium, page::Page},
@@ -19,28 +19,28 @@ pub(crate) const OWL: u64 = 190_000_000_000_000_007;
 pub(crate) const LARK: u64 = 190_000_000_000_000_008;
 const FIRST_GUILD: u64 = 190_000_000_000_000_500;
 
-/// Everything that a visitor meets.
+/// The program, its platform and a browser.
 pub(crate) struct Stage {
     pub(crate) platform: companion_dev_identity::Running,
     pub(crate) browser: Arc<Chromium>,
-    /// Where the dashboard is.
+    /// The origin of the dashboard.
     pub(crate) site: String,
     service: Option<Running>,
     management: String,
     folder: Arc<TempDir>,
 }
 
-/// A guild as the platform tells it to someone.
+/// Returns a guild as the platform reports it for a user.
 pub(crate) fn membership(number: u64, name: &str, owner: bool) -> AccountGuild {
     AccountGuild { id: guild_id(number), name: name.into(), icon: None, owner, permissions: 0 }
 }
 
-/// The id of a guild.
+/// Returns the id of a guild.
 pub(crate) const fn guild_id(number: u64) -> u64 {
     FIRST_GUILD + number
 }
 
-/// The sync record of a guild.
+/// Returns the sync record of a guild.
 pub(crate) fn guild(number: u64, name: &str, owner: u64) -> Value {
     json!({
         "kind": "guild", "id": guild_id(number).to_string(), "name": name, "icon": null,
@@ -55,7 +55,7 @@ fn account(id: u64, username: &str, name: &str, guilds: Vec<AccountGuild>) -> Ac
 }
 
 impl Stage {
-    /// Night Owl runs the guilds 0 and 1 and will run 2, Day Lark runs 3; the bot is in 0, 1 and 3.
+    /// Night Owl owns the guilds 0, 1 and 2, Day Lark owns 3; the bot is in 0, 1 and 3.
     pub(crate) fn new() -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let site = format!("http://127.0.0.1:{port}");
@@ -83,14 +83,14 @@ impl Stage {
         stage
     }
 
-    /// Starts the program on what it stored before.
+    /// Starts the program on its stored data.
     pub(crate) fn start(&mut self) {
-        // The same server under a name that browsers take for another site.
+        // The same server under a host name that browsers treat as another site.
         let elsewhere = |url: String| url.replace("127.0.0.1", "localhost");
         let mut service = Program::serving_within(&self.folder)
             .known_to(&self.platform, &format!("{}/callback", self.site))
             .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
-            // Nobody reads the log before the end, and the audit trail of hundreds of guilds would fill its pipe.
+            // The log is not read before the end, and the audit log of hundreds of guilds would fill its pipe.
             .env("COMPANION_LOG__LEVEL", "warn")
             .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_DASHBOARD__LISTEN", self.site.strip_prefix("http://").unwrap())
@@ -109,7 +109,7 @@ impl Stage {
         self.service = Some(service);
     }
 
-    /// Stops it as an operator would.
+    /// Stops the program with SIGTERM.
     pub(crate) fn stop(&mut self) {
         let service = self.service.take().unwrap();
         service.signal("TERM");
@@ -117,12 +117,12 @@ impl Stage {
         assert_eq!(finished.code, Some(0), "{}", finished.err);
     }
 
-    /// The origin of the platform, as browsers see it.
+    /// Returns the origin of the platform, as browsers see it.
     pub(crate) fn platform_origin(&self) -> String {
         self.platform.base_url().replace("127.0.0.1", "localhost")
     }
 
-    /// Says something to the management API, as the bot does.
+    /// Sends a request to the management API, as the bot does.
     pub(crate) fn feed(&self, method: &str, path: &str, body: &Value) {
         self.send(method, path, &if body.is_null() { String::new() } else { body.to_string() });
     }
@@ -138,12 +138,12 @@ impl Stage {
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     }
 
-    /// The bot is in a guild from now on.
+    /// Reports that the bot is in a guild.
     pub(crate) fn join(&self, number: u64, name: &str, owner: u64) {
         self.sync([guild(number, name, owner)]);
     }
 
-    /// A cluster reports how its shards are.
+    /// Sends the heartbeat of a cluster.
     #[expect(clippy::disallowed_methods, reason = "a real bot has a real clock")]
     pub(crate) fn report(&self, cluster: &str, shards: &[(u32, u32)]) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
@@ -198,17 +198,17 @@ impl Stage {
         self.report("east", &[(2, 1_900), (3, 52)]);
     }
 
-    /// A page of someone new.
+    /// Opens a page in a new context.
     pub(crate) fn page(&self) -> Page {
         Page::of(&self.browser)
     }
 
-    /// A page of this site.
+    /// Returns the URL of a path.
     pub(crate) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.site)
     }
 
-    /// Signs someone in, by their name at the platform.
+    /// Signs a user in, by the name on the platform.
     pub(crate) fn sign_in(&self, page: &Page, name: &str) {
         page.go(&self.at("/sign-in"));
         assert!(page.url().starts_with(&self.platform_origin()), "{}", page.url());
@@ -216,7 +216,7 @@ impl Stage {
         assert_eq!(page.url(), self.at("/guilds"), "{}", page.text());
     }
 
-    /// Someone who is signed in, on their guilds.
+    /// Opens a page of a signed-in user, on the guild list.
     pub(crate) fn signed_in(&self, name: &str) -> Page {
         let page = self.page();
         self.sign_in(&page, name);

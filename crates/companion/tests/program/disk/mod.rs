@@ -1,5 +1,4 @@
-//! The program on a disk that fails: whatever the disk does, nobody is told that something was written which is not there
-//! later, and nothing is half written.
+//! The program on a failing disk: no acknowledged write is lost, and no write is partial.
 
 use crate::{
     http::Answer,
@@ -18,24 +17,24 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// After how many calls that work the disk fails: each of these for each fault, if this variable says so; otherwise one for
-/// each of the usual faults.
+/// Number of calls that succeed before the disk fails. The full form, set by this variable, tries each of them with
+/// each fault; the default form tries one with each of the usual faults.
 const FULL_VARIABLE: &str = "DISK";
 const CALLS: [u32; 12] = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144];
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What becomes of writes.
+/// The effect on writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outcome {
-    /// They are refused until a restart: nobody knows what the disk has.
+    /// Refused until a restart, because the state of the disk is unknown.
     GivenUp,
-    /// They are refused, and were not made, until the disk works again.
+    /// Refused and not applied, until the disk works again.
     Refused,
-    /// They are made. The log has them, and the database follows when it can.
+    /// Applied. The log has them, and the database is updated later.
     Made,
 }
 
-/// What fails, and how the program bears it. 5 is an error of the device, 28 a disk without room.
+/// The faults and their outcomes. Error 5 is EIO, 28 is ENOSPC.
 const FAULTS: [(&str, Outcome); 9] = [
     ("sync companion.db-wal 5", Outcome::GivenUp),
     ("write companion.db-wal 5", Outcome::GivenUp),
@@ -48,29 +47,29 @@ const FAULTS: [(&str, Outcome); 9] = [
     ("short companion.db 28", Outcome::Made),
 ];
 
-/// Places in [`FAULTS`]: each outcome, and each of sync, short and write.
+/// Indices into [`FAULTS`]: each outcome, and each of sync, short and write.
 const USUAL_FAULTS: [usize; 3] = [0, 4, 7];
 
 fn is_full() -> bool {
     std::env::var(FULL_VARIABLE).is_ok_and(|value| value == "full")
 }
 
-/// What one of them does shows on the other within this time.
+/// Bound of the propagation of a change to the other program.
 const SOON: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(30);
-/// How often each of them changes the same guild.
+/// How often each program changes the same guild.
 const CHANGES: u64 = 10;
-/// How many writes there are before one of them is killed.
+/// Writes before one of the programs is killed.
 const WRITES: u64 = 60;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/disk/shim.c");
 const STORAGE: &str = "sqlite:companion.db";
 
-/// What stands between a program and its disk.
+/// A shim between a program and its disk.
 struct Disk(TempDir);
 
 impl Disk {
-    /// Nothing where there is no compiler for C.
+    /// Returns `None` if there is no C compiler.
     fn new() -> Option<Self> {
         let disk = Self(TempDir::new().unwrap());
         let compiled =
@@ -83,11 +82,11 @@ impl Disk {
         Some(disk)
     }
 
-    /// A program whose database is on this disk.
+    /// Creates a program whose database is on this disk.
     fn program(&self, stage: &Stage, arguments: &[&str]) -> Program {
         stage
             .program(arguments, STORAGE)
-            // Nobody's session ends because of another.
+            // No sign-in evicts another session.
             .env("COMPANION_SESSIONS__PER_USER", "1000")
             .env("LD_PRELOAD", self.shim().to_str().unwrap())
             .env("FAULT", self.control().to_str().unwrap())
@@ -97,19 +96,19 @@ impl Disk {
         Node::of(self.program(stage, &["serve"]).start())
     }
 
-    /// Fails from now on, as `shim.c` says.
+    /// Makes the disk fail from now on, as described in `shim.c`.
     fn fail(&self, fault: &str) {
         let next = self.0.path().join("next");
         fs::write(&next, fault).unwrap();
         fs::rename(next, self.control()).unwrap();
     }
 
-    /// How often it has failed since it last worked.
+    /// Returns the number of failures since the disk last worked.
     fn failures(&self) -> usize {
         fs::read(self.met()).unwrap_or_default().len()
     }
 
-    /// Works from now on. Gives how often it had failed.
+    /// Makes the disk work again. Returns the number of failures before.
     fn work(&self) -> usize {
         fs::remove_file(self.control()).unwrap();
         let failures = self.failures();
@@ -130,10 +129,10 @@ impl Disk {
     }
 }
 
-/// How many guilds a sync brings; the first twenty have a user who owns them.
+/// Guilds per sync. The first twenty have an owner who is a user.
 const GUILDS: u64 = 40;
 
-/// Whether it was done. Otherwise storage was to blame, and nothing else.
+/// Whether the write succeeded. Otherwise the error must be that of storage.
 fn is_done(answer: &Answer) -> bool {
     if answer.status != 200 {
         let found = (answer.status, answer.body["data"]["error"].as_str());
@@ -142,7 +141,7 @@ fn is_done(answer: &Answer) -> bool {
     answer.status == 200
 }
 
-/// What is stored of what was written.
+/// The stored part of the written data.
 #[derive(Debug, PartialEq)]
 struct Stored {
     blocked: BTreeSet<u64>,
@@ -150,14 +149,14 @@ struct Stored {
     sessions: BTreeSet<String>,
 }
 
-/// Writes of several kinds, each made once.
+/// The expected results of writes of several kinds.
 #[derive(Default)]
 struct Ledger {
     next: u64,
     blocked: BTreeSet<u64>,
     /// Users whose block was refused.
     refused_blocks: BTreeSet<u64>,
-    /// The last sync that was acknowledged. It is how many members each guild has.
+    /// The last acknowledged sync. Its number is the member count of each guild.
     synced: u64,
     refused_syncs: BTreeSet<u64>,
     live: Vec<String>,
@@ -169,7 +168,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// One write of each kind. Gives how many were refused.
+    /// Makes one write of each kind. Returns how many were refused.
     fn write(&mut self, node: &Node, stage: &Stage) -> usize {
         let before = self.refused;
         self.next += 1;
@@ -201,7 +200,7 @@ impl Ledger {
         self.refused - before
     }
 
-    /// One write that does not end with a checkpoint.
+    /// Makes one write that does not trigger a checkpoint.
     fn block(&mut self, node: &Node) {
         self.next += 1;
         let user = 1000 + self.next;
@@ -215,7 +214,7 @@ impl Ledger {
         done
     }
 
-    /// Public answers are those of what was acknowledged, and of nothing else.
+    /// Asserts that public responses show exactly what was acknowledged.
     fn check_answers(&self, node: &Node) {
         for path in ["/", "/team", "/feedback"] {
             assert_eq!(node.try_get(path).unwrap().status, 200, "{path}");
@@ -230,7 +229,8 @@ impl Ledger {
         }
     }
 
-    /// Sessions are what they are or unavailable; what is in memory is answered. Gives whether any was unavailable.
+    /// Asserts that sessions are right or unavailable, and that cached data is served. Returns whether any session was
+    /// unavailable.
     fn check_while_reads_fail(&self, node: &Node) -> bool {
         let asked =
             self.live.iter().map(|token| (token, 200)).chain(self.ended.iter().map(|token| (token, 401)));
@@ -247,8 +247,8 @@ impl Ledger {
         some_unavailable
     }
 
-    /// What is stored is what was acknowledged. Where `certain`, it has nothing that was refused; otherwise it may have, but
-    /// whole. Takes over what is so. Gives it, and the sessions.
+    /// Asserts that the stored data is what was acknowledged. If `certain`, refused writes must be absent; otherwise
+    /// they may be present, but complete. Adopts and returns the stored state.
     fn check_stored(&mut self, stage: &Stage, certain: bool) -> Stored {
         let exported = stage.done(&["export"], STORAGE);
         let records: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -273,7 +273,7 @@ impl Ledger {
         Stored { blocked, synced, sessions }
     }
 
-    /// Asks about sessions whose end was refused, which may have ended or not, and takes over what is so.
+    /// Queries the sessions whose end was refused, which may have ended or not, and adopts their state.
     fn settle_sessions(&mut self, node: &Node, certain: bool) {
         for token in self.open.drain(..) {
             match node.guilds(&token).status {
@@ -285,7 +285,8 @@ impl Ledger {
     }
 }
 
-/// Lets the disk fail under writes, work again, and the program be killed. Gives how many writes were acknowledged and refused.
+/// Makes the disk fail under writes and recover, then kills the program. Returns how many writes were acknowledged and
+/// refused.
 fn play(disk: &Disk, fault: &str, working: u32, outcome: Outcome) -> (usize, usize) {
     let case = format!("{fault}, after {working} calls");
     let stage = Stage::new();
@@ -296,7 +297,7 @@ fn play(disk: &Disk, fault: &str, working: u32, outcome: Outcome) -> (usize, usi
     }
     disk.fail(&format!("{fault} {working}"));
     let mut refused = 0;
-    // Whoever writes goes on for a while after the first failure.
+    // Writes continue for a while after the first failure.
     while disk.failures() == 0 || (refused < 5 && disk.failures() < 5) {
         refused += ledger.write(&node, &stage);
         ledger.check_answers(&node);
@@ -358,7 +359,7 @@ fn while_reads_fail_nobody_is_signed_out_and_what_is_in_memory_is_answered() {
     node.stop();
     let node = disk.serve(&stage);
     until("a request meets a read that fails", PATIENCE, || {
-        // SQLite forgets the pages that it has read once another has written.
+        // SQLite drops its page cache once another connection has written.
         ledger.block(&node);
         disk.fail("read companion.db 5 0");
         let met = ledger.check_while_reads_fail(&node);
@@ -420,12 +421,12 @@ fn a_first_start_on_a_disk_that_fails_is_refused_and_in_nobodys_way_later() {
     println!("{cases} first starts on a disk that fails: each next one worked");
 }
 
-/// Feeds guilds of its own until no answer comes or there are enough. Gives those that were acknowledged.
+/// Feeds its own guilds until a response is missing or there are enough. Returns the acknowledged ones.
 fn feed(node: &Node, first: u64, total: &AtomicU64) -> BTreeMap<u64, u64> {
     let mut acknowledged = BTreeMap::new();
     for members in 1..=2 * WRITES {
         let id = first + members % 7;
-        // The one that is not answered may be made or not.
+        // An unanswered write may have been applied or not.
         let before = acknowledged.remove(&id);
         let path = format!("/bot/guilds/{id}");
         let Some(answer) = node.try_manage("PUT", &path, &guild(members).to_string()) else { break };
@@ -436,7 +437,7 @@ fn feed(node: &Node, first: u64, total: &AtomicU64) -> BTreeMap<u64, u64> {
     acknowledged
 }
 
-/// That is a mistake, for which nobody pays with what was written.
+/// Two programs on one file are a configuration error, but must not cost any data.
 #[test]
 fn two_programs_on_one_file_see_each_others_changes_and_lose_nothing_when_one_is_killed() {
     let stage = Stage::new();

@@ -1,9 +1,8 @@
-/* A disk that fails when it is told to. Loaded before the C library (LD_PRELOAD), it stands between the program and the calls
- * that reach the database.
+/* A disk that fails on command. Loaded before the C library (LD_PRELOAD), it intercepts the calls that reach the database.
  *
- * The file that FAULT names says which calls fail, in four words: what is called (sync, write, short, truncate, read), of which
- * file (the end of its name), the number of the error, and how many such calls still work. `short` writes half, and fails
- * the next time, as a disk does that fills up. Without the file all is well. Each failure adds a byte to the file FAULT.met. */
+ * The file named by FAULT selects the calls that fail, in four words: the call (sync, write, short, truncate, read), the end
+ * of the file name, the error number, and how many such calls still succeed. `short` writes half, and fails the next time, as
+ * a disk does that fills up. Without the file no call fails. Each failure appends a byte to the file FAULT.met. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,7 @@
 
 static atomic_int done, halves;
 
-/* Whether the file's name ends so. */
+/* Whether the file's name has this ending. */
 static int is_named(int file, const char *end) {
     char link[32], name[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -26,7 +25,7 @@ static int is_named(int file, const char *end) {
     return length >= (ssize_t)wanted && memcmp(name + length - wanted, end, wanted) == 0;
 }
 
-/* The number of the error that this call meets, or nothing. */
+/* Returns the error number of this call, or 0 if it succeeds. */
 static int fault(const char *call, int file) {
     const char *control = getenv("FAULT");
     char text[128], what[16], end[64], met[4096];
@@ -53,7 +52,7 @@ static int fault(const char *call, int file) {
     return number;
 }
 
-/* How much of a write still fits, or -1. */
+/* Returns how many bytes of a write succeed, or -1. */
 static ssize_t room(int file, size_t length) {
     if (fault("write", file)) return -1;
     if (length < 2 || !fault("short", file)) return length;

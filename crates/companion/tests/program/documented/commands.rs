@@ -1,7 +1,7 @@
-//! Executes the commands of the pages, as they stand there. The second word behind a fence says how: `run` in a folder of its own,
-//! `run stored` where there is a database already, `demo` beside a running demo. Blocks without one are there to be read.
+//! Executes the commands of the documentation. The second word of a fence selects how: `run` in an empty folder, `run
+//! stored` in a folder with a database, `demo` beside a running demo. Other blocks are not executed.
 //!
-//! A page's blocks are one script. It ends with the first command that fails, and an HTTP error is a failure.
+//! The blocks of a page form one script. It stops at the first command that fails, and an HTTP error is a failure.
 
 use super::{Block, pages, root, split};
 use crate::{demo::Stage, http};
@@ -18,14 +18,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Longer than any page takes, in seconds.
+/// Timeout of a page's script, in seconds.
 const PATIENCE: &str = "300";
-/// Sends SIGINT where a page sends SIGTERM: a service stops as orderly, and gives no notice to a balancer.
+/// Sends SIGINT where a page sends SIGTERM: the service stops as gracefully, but without the notice period.
 const KILL: &str = r#"kill() { case "$1" in -*) command kill "$@";; *) command kill -s INT "$@";; esac; }"#;
-/// Where the pages suppose the listeners: public, management, dashboard, and the demo's provider.
+/// The addresses that the pages use: public, management, dashboard, and the demo's provider.
 const USUAL: [&str; 4] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
 
-/// The commands of a block. On a console they begin with a prompt, and what has none is what they print.
+/// Returns the commands of a block. In a console block they begin with a prompt; other lines are output.
 fn commands(block: &Block) -> Vec<String> {
     let console = block.words.first().is_some_and(|language| language == "console");
     let (mut found, mut goes_on) = (Vec::new(), false);
@@ -37,7 +37,7 @@ fn commands(block: &Block) -> Vec<String> {
     found
 }
 
-/// A page's blocks of a class, as one script.
+/// The blocks of one class on a page, as one script.
 struct Script {
     page: String,
     text: String,
@@ -74,7 +74,7 @@ impl Desk {
         fs::create_dir(folder.path().join("work")).unwrap();
         symlink(env!("CARGO_BIN_EXE_companion"), programs.join("companion")).unwrap();
         let curl = "#!/bin/sh\nPATH=${PATH#*:}\nexec curl --fail-with-body \"$@\"\n";
-        // The pages wait in seconds for what takes milliseconds.
+        // The pages sleep for seconds where milliseconds are enough.
         let sleep = "#!/bin/sh\nPATH=${PATH#*:}\nexec sleep 0.05\n";
         for (name, text) in [("curl", curl), ("sleep", sleep)] {
             fs::write(programs.join(name), text).unwrap();
@@ -87,7 +87,7 @@ impl Desk {
         fs::write(self.folder.path().join("work").join(name), text).unwrap();
     }
 
-    /// Runs a script, with the addresses of the pages replaced by these, and whatever it leaves running ended.
+    /// Runs a script with the addresses of the pages replaced by these, and ends its background processes.
     fn run(&self, script: &Script, addresses: &[String]) {
         let mut text = format!("{KILL}\n{}", script.text);
         for (usual, actual) in USUAL.iter().zip(addresses) {
@@ -134,7 +134,7 @@ fn the_commands_of_the_pages_work_in_a_folder_of_their_own() {
     }
     let scripts = scripts("run");
     assert!(scripts.iter().any(|script| script.page == "docs/drills.md"), "the drills are run");
-    // Free a moment ago; the pages need to know them beforehand.
+    // Ports that are free at this moment. The scripts need to know them beforehand.
     let listeners: Vec<_> =
         scripts.iter().map(|_| [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap())).collect();
     let addresses: Vec<_> = listeners
@@ -171,13 +171,13 @@ fn the_commands_of_the_pages_work_beside_a_demo() {
         let addresses = [demo.public(), demo.management(), demo.address("Dashboard:"), provider];
         let database = demo.said("Database:").split_whitespace().nth(1).unwrap().to_owned();
         let (key, code) = (stage.key(), stage.code("Sample Owner"));
-        // Someone of the sample world, and a guild that they run.
+        // A sample user, and a guild that the user manages.
         let session = stage.sign_in(&code).body["data"].clone();
         let token = ("Token", session["token"].as_str().unwrap());
         let guilds = http::get(&stage.public, "/guilds", &[token]).body;
         let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
         let (user, guild) = (text(&session["user"]["id"]), text(&guilds["data"][0]["id"]));
-        // What a reader puts there, too.
+        // Replace the placeholders as a reader would.
         for (placeholder, value) in [
             ("Bearer KEY", format!("Bearer {key}")),
             ("DATABASE", database.clone()),

@@ -1,5 +1,5 @@
-//! The documentation keeps its word: its commands work as they stand, its links lead somewhere, its tables follow their
-//! formulas, the tests that it names exist, and the files to deploy with are what the program understands.
+//! Checks the documentation: its commands work, its links resolve, its tables follow their formulas, the tests it names
+//! exist, and the deployment files are valid.
 
 mod commands;
 pub(crate) mod proxy;
@@ -13,17 +13,17 @@ use std::{
 };
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// The repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The text of a file of the repository.
+/// Returns the text of a file of the repository.
 fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every file below a folder with this ending, without what was built or installed.
+/// Returns all files below a folder with this ending, without build output and installed packages.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -39,13 +39,13 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Something between two fences: the words behind the first one, and the lines up to the second.
+/// A fenced block: the words after the opening fence, and the lines inside.
 struct Block {
     words: Vec<String>,
     lines: Vec<String>,
 }
 
-/// A page without its blocks, line by line, and the blocks.
+/// Splits a page into its prose lines and its blocks.
 fn split(page: &str) -> (Vec<&str>, Vec<Block>) {
     let (mut prose, mut blocks, mut inside) = (Vec::new(), Vec::<Block>::new(), false);
     for line in page.lines() {
@@ -64,14 +64,14 @@ fn split(page: &str) -> (Vec<&str>, Vec<Block>) {
     (prose, blocks)
 }
 
-/// The pages of the documentation.
+/// Returns the pages of the documentation.
 fn pages() -> Vec<PathBuf> {
     let mut pages = files(&root().join("docs"), ".md");
     pages.push(root().join("README.md"));
     pages
 }
 
-/// Every block of a language, with the name of its page.
+/// Returns all blocks of a language, each with the name of its page.
 fn blocks(language: &str) -> Vec<(String, String)> {
     let of_page = |page: PathBuf| {
         let name = page.file_name().unwrap().to_str().unwrap().to_owned();
@@ -82,12 +82,12 @@ fn blocks(language: &str) -> Vec<(String, String)> {
     pages().into_iter().flat_map(of_page).collect()
 }
 
-/// Lines without what differs between a page and a file: indentation, and lines with nothing on them.
+/// Normalizes text for comparison: without indentation and blank lines.
 fn bare(text: &str) -> Vec<String> {
     text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
-/// The sources of all crates, and of the examples.
+/// Returns the sources of all crates, examples included.
 fn sources() -> impl Iterator<Item = String> {
     let folders = ["crates", "tests"].map(|folder| files(&root().join(folder), ".rs"));
     folders.into_iter().flatten().map(|file| fs::read_to_string(file).unwrap())
@@ -116,7 +116,7 @@ fn every_configuration_shown_is_right() {
     }
 }
 
-/// Of the crates that the examples depend on, those that one uses are in the manifest that its page shows.
+/// The crates that an example uses must be in the manifest that its page shows.
 #[test]
 fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
     let dependencies = |manifest: &str| -> BTreeSet<String> {
@@ -150,7 +150,7 @@ fn the_template_of_the_guide_is_shown_whole() {
     assert!(shown, "adapters.md does not show the template as it is");
 }
 
-/// What stands in round brackets behind square ones; code is no link.
+/// Returns the link targets of a page. Code is ignored.
 fn targets(page: &str) -> Vec<String> {
     let (prose, _) = split(page);
     let text = prose.join("\n");
@@ -162,7 +162,7 @@ fn targets(page: &str) -> Vec<String> {
         .collect()
 }
 
-/// The names of a page's headings, as the usual hosts make them.
+/// Returns the anchors of a page's headings, as common hosts generate them.
 fn anchors(page: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in split(page).0 {
@@ -185,7 +185,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
     names
 }
 
-/// What is wrong with a link of a page, if anything.
+/// Returns what is wrong with a link of a page, if anything.
 fn wrong(page: &Path, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -226,7 +226,7 @@ fn a_link_to_nowhere_is_noticed() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["403-origin_refused", "whats-new", "whats-new-1"]);
 }
 
-/// As the page writes it.
+/// Formats a size as the page does.
 fn size(bytes: f64) -> String {
     if bytes >= 1e9 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.0} MB", bytes / 1e6) }
 }
@@ -235,7 +235,7 @@ fn rate(number: f64) -> String {
     if number < 10.0 { format!("{number:.1}") } else { format!("{number:.0}") }
 }
 
-/// A row by the formulas, under the assumptions that the page states.
+/// Computes a row from the formulas, under the assumptions that the page states.
 fn row(users: f64, guilds: f64) -> [String; 7] {
     let (members, feedback, active) = (3.0 * users, users / 100.0, users / 20.0);
     let (sessions, listed) = (1.5, 50.0);
@@ -263,7 +263,7 @@ fn row(users: f64, guilds: f64) -> [String; 7] {
     ]
 }
 
-/// The table of `docs/capacity.md`.
+/// Checks the table of `docs/capacity.md`.
 #[test]
 fn the_table_of_capacity_follows_its_formulas() {
     let page = text("docs/capacity.md");
@@ -279,7 +279,7 @@ fn the_table_of_capacity_follows_its_formulas() {
     assert_eq!(rows, 5);
 }
 
-/// The names of functions in the sources.
+/// Returns the names of all functions in the sources.
 fn functions() -> BTreeSet<String> {
     let names = |source: String| -> Vec<String> {
         let after = source.split("fn ").skip(1);
@@ -305,13 +305,13 @@ fn documents(path: &str) -> Vec<Yaml> {
     YamlLoader::load_from_str(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Names and values of a table, as text.
+/// Returns the names and values of a table, as text.
 fn entries(table: &Yaml) -> Vec<(String, String)> {
     let text = |value: &Yaml| value.as_str().map_or_else(|| format!("{value:?}"), str::to_owned);
     table.as_hash().unwrap().iter().map(|(name, value)| (text(name), text(value))).collect()
 }
 
-/// Has the program look at the environment that a deployment gives it, with something in each file that it names.
+/// Runs `config check` with the environment of a deployment, with content in each file that it names.
 fn checked(environment: &[(String, String)]) {
     let mut program = Program::new(&["config", "check"]);
     for (name, value) in environment {
@@ -400,7 +400,7 @@ fn the_nodes_of_the_cluster_are_configured_as_the_program_wants_it() {
 fn the_service_of_the_compose_file_is_configured_as_the_program_wants_it() {
     let documents = documents("docs/deploy/compose.yaml");
     let service = &documents[0]["services"]["companion"];
-    // As Compose fills them in.
+    // Substitutes variables as Compose does.
     let filled = |value: String| match value.strip_prefix("${") {
         Some(rest) if rest.starts_with("CLIENT_ID") => "123456789012345678".to_owned(),
         Some(rest) => format!("https://dashboard.example{}", rest.split_once('}').unwrap().1),
@@ -420,7 +420,7 @@ fn the_service_of_the_compose_file_is_configured_as_the_program_wants_it() {
     }
 }
 
-/// Where the proxies look is where the program listens unless it is told otherwise, and where the sockets of systemd are.
+/// The upstream ports of the proxies are the default ports of the program and those of the systemd sockets.
 #[test]
 fn proxies_and_sockets_have_the_usual_ports() {
     let nginx = text("docs/deploy/nginx.conf");

@@ -1,5 +1,4 @@
-//! The program behind the real nginx, configured as `docs/deploy/nginx.conf` says, with other ports and a certificate of the
-//! test.
+//! The program behind a real nginx, configured by `docs/deploy/nginx.conf` with other ports and a test certificate.
 
 use super::text;
 use crate::{
@@ -20,7 +19,7 @@ use tempfile::TempDir;
 const USER: u64 = 190_000_000_000_000_007;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A port that was free a moment ago.
+/// Returns a port that is free at this moment.
 fn free() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -30,19 +29,19 @@ pub(crate) fn is_installed() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// The ports are known before it is started, so that whoever it passes requests to can be told of them.
+/// A running nginx. Its ports are known before the start, so that upstreams can be configured with them.
 pub(crate) struct Nginx {
     child: Option<Child>,
     folder: TempDir,
     secure: u16,
     pub(crate) plain: u16,
-    /// Serves what `secure` serves, for those who speak no TLS.
+    /// Serves the same as `secure`, without TLS.
     clear: u16,
 }
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // nginx has a child that ends with it only when it is asked to.
+        // nginx ends its worker process only on SIGTERM.
         if let Some(child) = &mut self.child {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
@@ -60,12 +59,12 @@ impl Nginx {
         self.folder.path()
     }
 
-    /// What it complained of.
+    /// Returns the error log.
     fn errors(&self) -> String {
         fs::read_to_string(self.folder().join("errors")).unwrap()
     }
 
-    /// Starts it before a dashboard and the public listeners of one node or several.
+    /// Starts nginx in front of a dashboard and the public listeners of one or more nodes.
     fn start(&mut self, public: &[String], dashboard: &str) {
         let path = |name: &str| self.folder().join(name).display().to_string();
         let made = Command::new("openssl")
@@ -104,7 +103,7 @@ impl Nginx {
         self.run(&site.join("\n"));
     }
 
-    /// Starts it with these servers.
+    /// Starts nginx with these server blocks.
     pub(crate) fn run(&mut self, servers: &str) {
         let path = |name: &str| self.folder().join(name).display().to_string();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -132,7 +131,7 @@ impl Nginx {
         command
     }
 
-    /// The answer with its head; nothing where there is none.
+    /// Returns the response with its head, or `None` if there is none.
     fn curl(&self, arguments: &[&str], scheme: &str, host: &str, path: &str) -> Option<String> {
         let output = self.command(scheme, host, path).arg("--include").args(arguments).output().unwrap();
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
@@ -187,7 +186,8 @@ fn header<'answer>(answer: &'answer str, name: &str) -> Option<&'answer str> {
 fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     let mut stage = Stage::new();
 
-    // The API has its name, its headers, and its clients' addresses, whatever these say of themselves.
+    // The API is reached by its host name, has its headers, and sees the real client address whatever the client
+    // claims.
     let status = stage.nginx.get(&[], "api.example", "/");
     assert!(status.starts_with("HTTP/2 200"), "{status}");
     assert!(header(&status, "strict-transport-security").is_some(), "{status}");
@@ -207,12 +207,12 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     let post = ["-X", "POST", "-H", &format!("Idp-Code: {code}")];
     assert!(stage.nginx.get(&post, "api.example", "/auth").starts_with("HTTP/2 200"));
 
-    // Nobody sends a token in the clear without noticing; people at the dashboard are led to https.
+    // A token sent without TLS is rejected; visitors of the dashboard are redirected to https.
     assert!(stage.nginx.curl(&[], "http", "api.example", "/team").unwrap().starts_with("HTTP/1.1 403"));
     let led = stage.nginx.curl(&[], "http", "dashboard.example", "/team").unwrap();
     assert_eq!(header(&led, "location"), Some("https://dashboard.example/team"), "{led}");
 
-    // A sign-in goes through, cookies and all, and so does a form.
+    // Sign-in works with cookies, and so does a form.
     let cookies = stage.cookies().display().to_string();
     let jar = ["-b", &cookies, "-c", &cookies];
     let begun = stage.nginx.get(&jar, "dashboard.example", "/sign-in");
@@ -232,7 +232,7 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     let sign_out = [&jar[..], &["-H", &origin, "--data", &form]].concat();
     assert!(stage.nginx.get(&sign_out, "dashboard.example", "/sign-out").starts_with("HTTP/2 303"));
 
-    // Events come as they happen.
+    // Events arrive immediately.
     let mut live = stage
         .nginx
         .command("https", "dashboard.example", "/live?page=/status&seen=none")
@@ -259,7 +259,7 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     assert!(!said.contains("X-Forwarded-For is ignored"), "{said}");
 }
 
-/// Two nodes on one PostgreSQL, restarted one after the other.
+/// Two nodes on one PostgreSQL, restarted in turn.
 mod postgres {
     use super::{Nginx, PATIENCE, free, is_installed};
     use crate::{
@@ -312,7 +312,7 @@ mod postgres {
                 let turn = usize::try_from(turn).unwrap() % nodes.len();
                 nodes[turn].running.signal("TERM");
                 assert_eq!(nodes[turn].running.ended().code, Some(0));
-                // As long as it takes to put another version in its place.
+                // Long enough to deploy another version.
                 load.answers(300);
                 nodes[turn] = serve(&addresses[turn]);
             }

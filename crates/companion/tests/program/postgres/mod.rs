@@ -1,6 +1,6 @@
-//! The program on PostgreSQL: its commands, moving there and back, and several nodes at once.
+//! The program on PostgreSQL: its commands, migration from and to SQLite, and several nodes.
 //!
-//! A module of this name is left out where there is no PostgreSQL.
+//! Modules of this name are skipped if PostgreSQL is not installed.
 
 mod nodes;
 
@@ -22,10 +22,10 @@ use std::{
 use url::Url;
 use xtask::postgres::{Cluster, VARIABLE};
 
-/// Where Debian and its kin put each version's programs.
+/// Where Debian and its derivatives install each version.
 const INSTALLATIONS: &str = "/usr/lib/postgresql";
 
-/// Runs a statement on a server, past the program, and gives its rows, one a line.
+/// Runs a statement directly on a server, and returns its rows, one per line.
 pub(crate) fn psql(url: &str, statement: &str) -> String {
     let quiet = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"];
     let mut command = Command::new(program());
@@ -44,7 +44,7 @@ fn program() -> &'static PathBuf {
     })
 }
 
-/// A database that goes away with the test: on the server that tests share, or on one of its own.
+/// A database that is dropped with the test, on the shared server or on its own.
 pub(crate) struct Database {
     server: Url,
     name: String,
@@ -59,7 +59,7 @@ impl Database {
         }
     }
 
-    /// On a server of its own, for a test that the others would notice.
+    /// Creates a database on its own server, for tests that would disturb others.
     pub(crate) fn alone() -> Self {
         let cluster = Cluster::start().unwrap();
         Self::on(&cluster.url("postgres"), Some(cluster))
@@ -68,7 +68,7 @@ impl Database {
     fn on(server: &str, own: Option<Cluster>) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let name = format!("companion_program_{}_{}", process::id(), NEXT.fetch_add(1, Relaxed));
-        // An earlier process of the same number may have been killed.
+        // An earlier process with the same id may have been killed.
         psql(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
         psql(server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"));
         Self { server: Url::parse(server).unwrap(), name, own }
@@ -91,7 +91,7 @@ impl Drop for Database {
 
 #[test]
 fn two_nodes_that_start_at_once_on_an_empty_database_both_serve() {
-    /// As `docs/several-nodes.md` tells operators.
+    /// The number that `docs/several-nodes.md` states.
     const CONNECTIONS_OF_A_NODE: usize = 11;
     let (stage, database) = (Stage::new(), Database::new());
     let starting = [(); 2].map(|()| stage.program(&["serve"], &database.url()).start());
@@ -131,7 +131,7 @@ fn tables_are_made_once_and_doctor_leaves_nothing_there() {
     assert_eq!(tables(), before);
 }
 
-/// Moves everything from one storage to another, and gives the export of both.
+/// Moves all data from one storage to another, and returns the exports of both.
 fn move_all(stage: &Stage, from: &str, to: &str) -> [String; 2] {
     let exported = stage.done(&["export"], from);
     stage.write("moving.ndjson", &exported);

@@ -1,4 +1,4 @@
-//! What the bot tells one node, all of them show, and whoever listens hears of it on any node.
+//! Changes fed to one node: all nodes show them, and event streams of every node report them.
 
 use super::{LONG, Nodes, SOON, Silence, Times, until_each};
 use crate::stage::{Node, guild, guild_of};
@@ -15,7 +15,7 @@ use std::{
 
 const USER: u64 = 1;
 
-/// A kind of thing that the bot tells, and how it shows.
+/// A kind of data that the bot feeds, and how it is shown.
 struct Subject {
     what: &'static str,
     path: String,
@@ -23,7 +23,7 @@ struct Subject {
     shown: fn(&Node, &str) -> Option<f64>,
 }
 
-/// The number at a place in an answer, once there is one.
+/// Returns the number at a JSON pointer of a response, if there is one.
 fn number(answer: &Value, place: &str) -> Option<f64> {
     answer.pointer(place).and_then(Value::as_f64)
 }
@@ -56,7 +56,7 @@ fn subjects() -> [Subject; 3] {
     ]
 }
 
-/// How long after one node has answered the others show what it was told.
+/// Returns how long the other nodes take to show a change that one node has acknowledged.
 fn show(nodes: &Nodes, subject: &Subject, token: &str, numbers: Range<u32>) -> Times {
     let mut times = Times::default();
     for number in numbers {
@@ -93,7 +93,7 @@ fn what_one_node_is_told_shows_on_all_within_a_second() {
 const KEY: &str = "the-management-key";
 const CHANGES: u64 = 100;
 
-/// An event, and when it came.
+/// An event, and its arrival time.
 #[derive(Debug, Clone)]
 struct Event {
     id: u64,
@@ -102,7 +102,7 @@ struct Event {
     at: Instant,
 }
 
-/// Someone who listens until the stream ends.
+/// A subscriber of the event stream.
 struct Listener {
     events: mpsc::Receiver<Event>,
 }
@@ -127,7 +127,7 @@ impl Listener {
                             return;
                         }
                     }
-                    // A block of an id alone.
+                    // A block with only an id.
                     None if line.is_empty() => {
                         let alone =
                             |id| Event { id, name: String::new(), data: Value::Null, at: Instant::now() };
@@ -146,7 +146,7 @@ impl Listener {
         self.events.recv_timeout(LONG).unwrap()
     }
 
-    /// The next changes of guilds, by their ids.
+    /// Returns the next guild changes, with their guild ids.
     fn guilds(&self, count: u64) -> Vec<(u64, Event)> {
         let event = |_| {
             let event = self.next();
@@ -156,7 +156,7 @@ impl Listener {
         (0..count).map(event).collect()
     }
 
-    /// Returns when the stream is over.
+    /// Waits for the end of the stream.
     fn ended(&self) {
         assert_eq!(self.events.recv_timeout(LONG).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
     }
@@ -192,7 +192,7 @@ fn every_change_is_heard_on_every_node_and_goes_on_over_restarts() {
     }
     assert!(ids.iter().all(|others| *others == ids[0]), "ids are the same everywhere");
 
-    // A node ends with a stream open, and whoever listened there goes on elsewhere.
+    // A node stops with a stream open, and its subscriber resumes on another node.
     let last = *ids[1].last().unwrap();
     nodes.all.remove(1).stop();
     listeners[1].ended();

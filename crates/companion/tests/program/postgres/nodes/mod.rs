@@ -1,6 +1,6 @@
-//! Three nodes on one database, as an operator runs them.
+//! Three nodes on one database.
 //!
-//! Each test prints what it measured as rows of a table: what, how often, median, worst.
+//! Each test prints its measurements as table rows: what, count, median, worst.
 //! `cargo nextest run -p companion --no-capture postgres::nodes | grep '^|'` shows the whole table.
 
 mod feeds;
@@ -20,12 +20,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one node does shows on all of them within this time.
+/// Bound of the propagation of a change to all nodes.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A database, a platform and three nodes, all for one test.
+/// A database, a platform and three nodes for one test.
 struct Nodes<D = Database> {
-    // In this order: the nodes end before their database.
+    // Drop order matters: the nodes stop before their database.
     all: Vec<Node>,
     stage: Stage,
     database: D,
@@ -36,28 +36,28 @@ impl Nodes {
         Self::with(&[])
     }
 
-    /// Nodes with these settings besides.
+    /// Starts nodes with additional settings.
     fn with(settings: &[(&str, &str)]) -> Self {
         let database = Database::new();
         let url = database.url();
         Self::on(database, &url, settings)
     }
 
-    /// Nodes on a server of their own, for a test that stops processes of the server.
+    /// Starts nodes on their own server, for tests that stop server processes.
     fn alone() -> Self {
         let database = Database::alone();
         let url = database.url();
         Self::on(database, &url, &[])
     }
 
-    /// The address of the database.
+    /// Returns the URL of the database.
     fn url(&self) -> String {
         self.database.url()
     }
 }
 
 impl<D> Nodes<D> {
-    /// Nodes on the database at this address.
+    /// Starts nodes on the database at this URL.
     fn on(database: D, url: &str, settings: &[(&str, &str)]) -> Self {
         let stage = Stage::new();
         let node = |_| {
@@ -72,7 +72,7 @@ impl<D> Nodes<D> {
         Self { all, stage, database }
     }
 
-    /// One node, and the others.
+    /// Returns one node, and the others.
     fn split(&self, turn: usize) -> (&Node, Vec<&Node>) {
         let turn = turn % self.all.len();
         let others = self.all.iter().enumerate().filter(|(number, _)| *number != turn);
@@ -80,7 +80,7 @@ impl<D> Nodes<D> {
     }
 }
 
-/// Asks all of these nodes again and again until it is so, and says how long each of them took.
+/// Polls all these nodes until the condition holds, and returns how long each of them took.
 fn until_each(nodes: &[&Node], what: &str, is_so: impl Fn(&Node) -> bool + Sync) -> Vec<Duration> {
     let is_so = &is_so;
     thread::scope(|scope| {
@@ -90,7 +90,7 @@ fn until_each(nodes: &[&Node], what: &str, is_so: impl Fn(&Node) -> bool + Sync)
     })
 }
 
-/// How long the same thing took, again and again.
+/// Durations of a repeated operation.
 #[derive(Default)]
 struct Times(Vec<Duration>);
 
@@ -117,11 +117,11 @@ impl Times {
     }
 }
 
-/// The last thing that a listener asks before it only listens.
+/// The last statement of a listening connection.
 const LISTENERS: &str = "SELECT pid FROM pg_stat_activity \
     WHERE datname = current_database() AND query LIKE 'SELECT revision AS latest%'";
 
-/// While this lasts, the server's side of every listener is stopped: the connection is there, and nothing comes.
+/// Stops the server process of every listener: the connection stays open, and no notification arrives.
 struct Silence(Vec<String>);
 
 impl Silence {
@@ -135,7 +135,7 @@ impl Silence {
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A server cannot end while a process of its own stands still.
+        // The server cannot shut down while one of its processes is stopped.
         signal("CONT", &self.0);
     }
 }
@@ -144,7 +144,7 @@ fn signal(name: &str, processes: &[String]) {
     assert!(Command::new("kill").args(["-s", name]).args(processes).status().unwrap().success());
 }
 
-/// Ends a user's session in the ways that there are, one after the other.
+/// Ends a user's session in one of the possible ways.
 fn end(node: &Node, way: usize, user: usize, token: &str) {
     match way % 4 {
         0 => node.sign_out(token),
@@ -158,7 +158,7 @@ fn end(node: &Node, way: usize, user: usize, token: &str) {
     }
 }
 
-/// How long after the end of a session on one node the others refuse it.
+/// Returns how long after a session ended on one node the others refuse it.
 fn ends(nodes: &Nodes) -> Times {
     let mut times = Times::default();
     for round in 0..6 {
@@ -232,14 +232,14 @@ fn isolation_on_three_nodes() {
     isolation::play(&stage, &nodes, &Size::from_environment());
 }
 
-/// Every list is too old as soon as it is there.
+/// Makes every guild list stale at once.
 const AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
 const ASKED_OF_EACH_NODE: usize = 4;
 const LONG: Duration = Duration::from_secs(20);
-/// How long a request waits for a list.
+/// How long a request waits for a guild list.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many guilds a user is shown.
+/// Returns the number of guilds in a user's listing.
 fn listed(node: &Node, token: &str) -> usize {
     let answer = node.guilds(token);
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -258,7 +258,7 @@ fn while_one_node_fetches_a_list_no_other_does_and_all_show_the_last_one() {
         })
         .collect();
     let before = control.calls(Route::Guilds);
-    // Whoever asks the platform waits, so that whoever asks as well would be counted.
+    // The platform does not answer, so that a second request to it would be counted.
     control.fail(Route::Guilds, Fault::Silent);
     let begun = Instant::now();
     thread::scope(|scope| {
@@ -291,13 +291,13 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
     control.fail_times(Route::Guilds, Fault::Silent, 1);
     let victim = nodes.all.remove(2);
     thread::scope(|scope| {
-        // Its answer is lost, or comes just before the end.
+        // Its response is lost, or arrives just before the kill.
         scope.spawn(|| victim.try_guilds(&mine));
         until("the platform is asked", LONG, || calls() > before);
         victim.running.signal("KILL");
     });
     victim.running.finish();
-    // From now on the platform knows of no guild, so that a new list can be told from the last one.
+    // From now on the platform reports no guild, so that a new list differs from the cached one.
     control.put_user(account(1, &[]));
     control.put_user(account(2, &[]));
     let mut took = Duration::ZERO;
@@ -306,14 +306,14 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
         assert_eq!(listed(node, &mine), 1, "the last list");
         took = took.max(begun.elapsed());
     }
-    // Nobody knows that it is dead, so it is waited for like any other that is at it.
+    // The other nodes do not know that the node is dead, so they wait for its claim as usual.
     assert!(took < PATIENCE + SOON, "{took:?}");
     assert_eq!(calls(), before + 1, "the claim of the dead node holds");
     assert_eq!(listed(&nodes.all[0], &theirs), 0, "a new list");
     assert_eq!(calls(), before + 2);
 
-    // A node that knows of the claim waits half a minute, and one that comes later none at all, once the claim is older
-    // than clocks differ. Instead of the test, the claim grows older.
+    // A node that knows the claim waits half a minute. A node that sees it later does not wait once the claim is older
+    // than the clock tolerance. The test backdates the claim instead of waiting.
     let left = psql(
         &nodes.url(),
         "SELECT claim_until / 1000000.0 - extract(epoch FROM now()) BETWEEN 1 AND 30 FROM grants WHERE user_id = 1",
@@ -325,13 +325,13 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
     println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
 }
 
-/// A transaction that holds what a statement locks, until it is released.
+/// A transaction that holds the locks of a statement until it is released.
 struct Holding {
     child: Child,
 }
 
 impl Holding {
-    /// Returns when the lock is held.
+    /// Returns once the lock is held.
     fn take(url: &str, statement: &str) -> Self {
         let mut command = Command::new(super::program());
         let command = command.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", url]);
@@ -349,7 +349,7 @@ impl Holding {
     }
 }
 
-/// What has to wait is refused after two seconds, and told so on a machine that has much else to do.
+/// Blocked writes are refused after two seconds; the rest is slack for a busy machine.
 const REFUSED: Duration = Duration::from_secs(4);
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -361,7 +361,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 #[test]
 fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_the_rest_in_time() {
     let nodes = Nodes::start();
-    // The merge has begun to write, and gets no further.
+    // The merge has begun to write, and is blocked.
     let holding = Holding::take(&nodes.url(), "LOCK TABLE guilds IN EXCLUSIVE MODE");
     let lines = sync_lines(1..=2000, &guild(1));
     let (mut ready, mut sign_ins, mut heartbeats, mut refusals) =
@@ -397,7 +397,7 @@ fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_th
     heartbeats.tell("another node merges, heartbeat");
     refusals.tell("another node merges, 503 of the rest of the feed");
     assert!(refusals.worst() < REFUSED, "{:?}", refusals.worst());
-    // What was refused was not written, and can be sent again.
+    // Refused writes were not applied, and can be retried.
     for node in &nodes.all {
         let missing = node.try_manage("GET", "/bot/blocked/7", "").unwrap();
         assert_eq!(missing.status, 404, "{}", missing.body);

@@ -1,4 +1,4 @@
-//! The server goes away and comes back, gives way to a standby, or cannot be reached by one node.
+//! Outages of the server: restart, failover to a standby, and a partition of one node.
 
 use super::{LONG, Nodes, SOON, Times, until_each};
 use crate::{
@@ -21,15 +21,15 @@ use std::{
 use url::Url;
 use xtask::postgres::{Cluster, Shutdown};
 
-/// How soon after the server's return everything works again.
+/// Bound of the recovery after the server's return.
 const RECOVERY: Duration = Duration::from_secs(2);
-/// How long a visitor looks at an answer.
+/// Pause between two requests of a visitor.
 const PACE: Duration = Duration::from_millis(20);
-/// How many writes each node has answered before the server goes away.
+/// Writes that each node has acknowledged before the server stops.
 const WRITES: u64 = 5;
 
-/// Asks for what is served from memory, at a visitor's pace, until nobody holds the other end of the channel any more.
-/// Not one answer may fail. Gives how many there were.
+/// Requests what is served from memory at a visitor's pace until the channel is closed. Asserts that every request
+/// succeeds, and returns their number.
 fn visit(node: &Node, over: &Receiver<()>) -> usize {
     let mut visits = 0;
     while over.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
@@ -42,7 +42,7 @@ fn visit(node: &Node, over: &Receiver<()>) -> usize {
     visits
 }
 
-/// Feeds guilds until one is refused, and gives those that were answered with their members.
+/// Feeds guilds until one is refused, and returns the acknowledged ones with their member counts.
 fn write(node: &Node, first: u64, written: &AtomicU64) -> HashMap<u64, u64> {
     let mut answered = HashMap::new();
     for count in 0.. {
@@ -51,7 +51,7 @@ fn write(node: &Node, first: u64, written: &AtomicU64) -> HashMap<u64, u64> {
             node.try_manage("PUT", &format!("/bot/guilds/{id}"), &guild(members).to_string()).unwrap();
         if answer.status != 200 {
             assert_unavailable(&answer);
-            // Whether this one was written is not known, so nothing is expected of it.
+            // Whether this one was applied is unknown.
             answered.remove(&id);
             return answered;
         }
@@ -66,7 +66,8 @@ fn assert_unavailable(answer: &Answer) {
     assert_eq!(found, (503, Some("storage_unavailable")), "{}", answer.body);
 }
 
-/// What needs the server is refused, and neither the session nor the code is blamed. Gives how long that took.
+/// Asserts that requests that need the server fail as unavailable, and blame neither the session nor the code. Returns
+/// their durations.
 fn refusals(node: &Node, token: &str, code: &str) -> [Duration; 2] {
     assert_eq!(node.try_get("/feedback").unwrap().status, 200, "it is in memory");
     let asking: [&dyn Fn() -> Answer; 2] = [&|| node.guilds(token), &|| node.post(code)];
@@ -79,7 +80,7 @@ fn refusals(node: &Node, token: &str, code: &str) -> [Duration; 2] {
     times
 }
 
-/// Whether it works again. Until then it may be unavailable, and nothing else.
+/// Whether the request succeeds again. Until then it may only be unavailable.
 fn is_back(answer: &Answer) -> bool {
     if answer.status != 200 {
         assert_unavailable(answer);
@@ -87,7 +88,7 @@ fn is_back(answer: &Answer) -> bool {
     answer.status == 200
 }
 
-/// An outage of one server under three nodes.
+/// An outage of the server under three nodes.
 struct Outage<'a> {
     nodes: &'a [Node],
     stage: &'a Stage,
@@ -96,7 +97,7 @@ struct Outage<'a> {
 }
 
 impl Outage<'_> {
-    /// Stops the server under writes, and gives those that were answered.
+    /// Stops the server under writes, and returns the acknowledged ones.
     fn begin(&mut self, how: Shutdown) -> HashMap<u64, u64> {
         let Self { nodes, cluster, round, .. } = self;
         let written = &AtomicU64::new(0);
@@ -115,7 +116,7 @@ impl Outage<'_> {
         answered
     }
 
-    /// Starts the server again, and gives how long each node took until everything worked.
+    /// Starts the server again, and returns how long each node took to recover.
     fn end(&mut self, tokens: &[String]) -> Vec<Duration> {
         self.cluster.start_again().unwrap();
         let begun = Instant::now();
@@ -138,7 +139,7 @@ impl Outage<'_> {
         })
     }
 
-    /// All of it, and gives how long each node took to be whole again.
+    /// Runs the whole outage, and returns how long each node took to recover.
     fn play(mut self, how: Shutdown) -> Vec<Duration> {
         let tokens: Vec<_> = self.nodes.iter().map(|node| node.sign_in(self.stage, self.round)).collect();
         let code = self.stage.platform().mint_code(self.round);
@@ -171,7 +172,7 @@ fn while_the_server_restarts_public_answers_go_on_and_everything_is_back_soon_af
     let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url, &[]);
     let mut times = Times::default();
     let visits: usize = thread::scope(|scope| {
-        // However this ends, the visits end with it.
+        // Visitors end however this ends.
         let visiting: Vec<_> = nodes
             .iter()
             .map(|node| {
@@ -209,12 +210,12 @@ fn a_node_is_stopped_in_time_and_without_complaint_while_the_server_is_away() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
-/// Everything of a server's address before the database.
+/// Returns a server's URL up to the database name.
 fn authority(cluster: &Cluster) -> String {
     cluster.url("").trim_end_matches('/').to_owned()
 }
 
-/// What is committed from now on never reaches the standby.
+/// Disconnects the standby: later commits never reach it.
 fn cut_off(standby: &str) {
     psql(standby, "ALTER SYSTEM SET primary_conninfo = ''");
     psql(standby, "SELECT pg_reload_conf()");
@@ -242,7 +243,7 @@ fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
         assert_eq!([&kept, &lost].map(|token| node.guilds(token).status), [200, 200]);
     }
 
-    // One of them hears of nothing until the new server has made more changes than were lost.
+    // One of them receives no notification until the new server has made more changes than were lost.
     one.running.signal("STOP");
     primary.stop(Shutdown::Immediate).unwrap();
     standby.promote().unwrap();
@@ -260,7 +261,7 @@ fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
             until("refused", SOON, || node.guilds(token).status == 401);
         }
     }
-    // Whoever comes anew is served by both, and at once.
+    // New sessions are served by both nodes at once.
     let token = one.sign_in(&stage, 2);
     for node in nodes {
         assert_eq!(node.guilds(&token).status, 200);
@@ -268,8 +269,8 @@ fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
     }
 }
 
-/// Passes everything on in both directions. While it is interrupted nothing arrives and nobody is told, as where a network is
-/// parted; what was sent meanwhile arrives afterwards.
+/// A TCP proxy that forwards in both directions. While it is interrupted, data is held back without closing
+/// connections, as in a network partition.
 struct Line {
     address: SocketAddr,
     gate: Arc<Gate>,
@@ -287,25 +288,25 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Returns when the line is not interrupted.
+    /// Returns once the line is not interrupted.
     fn pass(&self) {
         drop(self.changed.wait_while(self.interrupted.lock().unwrap(), |interrupted| *interrupted).unwrap());
     }
 }
 
 impl Line {
-    /// A line to the server of this address.
+    /// Creates a proxy to the server of this URL.
     fn to(server: &str) -> Self {
         let server = Url::parse(server).unwrap();
         let place = (server.host_str().unwrap().to_owned(), server.port().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let line = Self { address: listener.local_addr().unwrap(), gate: Arc::default() };
         let gate = Arc::clone(&line.gate);
-        // Ends with the process of the test.
+        // Ends with the test process.
         thread::spawn(move || {
             for node in listener.incoming().flatten() {
                 gate.pass();
-                // The server may be gone by now, at the end of the test.
+                // The server may have stopped already, at the end of the test.
                 let Ok(server) = TcpStream::connect((place.0.as_str(), place.1)) else { continue };
                 let back = (server.try_clone().unwrap(), node.try_clone().unwrap());
                 for (from, to) in [(node, server), back] {
@@ -317,7 +318,7 @@ impl Line {
         line
     }
 
-    /// The server's address through this line.
+    /// Returns the server's URL through this proxy.
     fn url(&self, server: &str) -> String {
         let mut url = Url::parse(server).unwrap();
         url.set_port(Some(self.address.port())).unwrap();
@@ -347,21 +348,21 @@ fn carry(mut from: TcpStream, mut to: TcpStream, gate: &Gate) {
 
 const NODES_VARIABLE: &str = "NODES";
 const USUAL_NODES: usize = 3;
-/// How long a node that is cut off answers from its copies at most.
+/// How long a disconnected node may serve from its cache.
 const TRUST: Duration = Duration::from_secs(10);
-/// How long an answer itself may take on a busy machine.
+/// Additional time of a response on a busy machine.
 const SLACK: Duration = Duration::from_secs(1);
 
 fn members(answer: &Answer) -> Option<u64> {
     answer.body["data"][0]["members"].as_u64()
 }
 
-/// Whether storage is to blame, and neither the session nor the code.
+/// Whether the error is `storage_unavailable`, which blames neither the session nor the code.
 fn is_unavailable(answer: &Answer) -> bool {
     answer.status == 503 && answer.body["data"]["error"] == "storage_unavailable"
 }
 
-/// A change at each of these nodes in turn, seen at all others. Gives how long each took to see each.
+/// Makes a change on each of these nodes in turn. Returns how long each other node took to show it.
 fn change_at_each(nodes: &[&Node], token: &str, from: u64) -> Times {
     let mut times = Times::default();
     for (turn, members_now) in (0..nodes.len()).zip(from..) {
@@ -376,12 +377,12 @@ fn change_at_each(nodes: &[&Node], token: &str, from: u64) -> Times {
     times
 }
 
-/// How many nodes there are. `None` means the usual form.
+/// Returns the number of nodes of the full form, or `None` for the default form.
 fn nodes() -> Option<usize> {
     std::env::var(NODES_VARIABLE).ok().map(|text| text.parse().unwrap())
 }
 
-/// Asks a parted node until it refuses, which it does once its copies are too old.
+/// Sends requests to a partitioned node until it refuses them, once its cache is too old.
 fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
     let mut answered = 0;
     loop {
@@ -399,7 +400,8 @@ fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
     assert!(after < TRUST + SLACK, "{after:?}");
 }
 
-/// The usual form ends the partition while copies still count. The tests of `companion_cache` have the end of that.
+/// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the
+/// expiry.
 #[test]
 fn a_partition_is_noticed_behind_it_and_nowhere_else() {
     let (database, stage) = (Database::new(), Stage::new());
@@ -425,7 +427,7 @@ fn a_partition_is_noticed_behind_it_and_nowhere_else() {
     others[0].sign_out(&ends);
     let code = stage.platform().mint_code(2);
     thread::scope(|scope| {
-        // The others go on as if nothing had happened.
+        // The other nodes continue undisturbed.
         let rest = scope.spawn(|| change_at_each(&others, &stays, 100));
         if full {
             for token in [&stays, &ends] {
