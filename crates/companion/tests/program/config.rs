@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use tempfile::TempDir;
 
 #[test]
-fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
+fn config_check_refuses_what_serve_refuses_with_the_same_text() {
     let cases: [&[(&str, &str)]; 14] = [
         &[("IDENTITY__CLIENT_ID", "1")],
         &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
@@ -48,7 +48,7 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
 }
 
 #[test]
-fn what_is_hardly_meant_so_is_warned_of() {
+fn warns_of_probable_mistakes() {
     for (key, value, warned, words) in [
         (
             "DASHBOARD__URL",
@@ -93,7 +93,7 @@ fn what_is_hardly_meant_so_is_warned_of() {
 }
 
 #[test]
-fn show_tells_each_value_and_where_it_came_from() {
+fn show_prints_each_value_and_its_source() {
     let with = |arguments: &[&str]| {
         Program::new(arguments)
             .file("mine.toml", "[sessions]\nidle = '1d'")
@@ -142,7 +142,7 @@ fn show_tells_each_value_and_where_it_came_from() {
 }
 
 #[test]
-fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
+fn the_schema_accepts_valid_files_and_refuses_typos() {
     let printed = Program::new(&["config", "schema"]).finish();
     assert_eq!(printed.code, Some(0), "{}", printed.err);
     let schema: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
@@ -199,7 +199,7 @@ fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
 }
 
 #[test]
-fn the_version_has_name_version_branch_and_full_commit() {
+fn version_prints_name_version_branch_and_commit() {
     let finished = Program::new(&["--version"]).finish();
     assert_eq!(finished.code, Some(0));
     let line = finished.out.trim_end();
@@ -213,7 +213,7 @@ fn the_version_has_name_version_branch_and_full_commit() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2() {
+fn exits_with_2_on_wrong_usage() {
     for arguments in [&[][..], &["sevre"], &["serve", "now"], &["config"], &["serve", "--config"]] {
         let finished = Program::new(arguments).finish();
         assert_eq!(finished.code, Some(2), "{arguments:?}");
@@ -248,7 +248,7 @@ const COMMANDS: [&str; 22] = [
 ];
 
 #[test]
-fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+fn the_help_of_every_command_has_an_example() {
     let overview = Program::new(&["--help"]).finish();
     assert_eq!(overview.code, Some(0));
     for command in COMMANDS {
@@ -264,14 +264,14 @@ fn the_help_of_every_command_has_an_example_that_begins_with_it() {
 }
 
 #[test]
-fn the_openapi_document_is_the_one_in_the_documentation() {
+fn the_openapi_document_equals_the_documented_one() {
     let finished = Program::new(&["openapi"]).finish();
     assert_eq!(finished.code, Some(0));
     assert_eq!(finished.out.trim_end(), include_str!("../../../../docs/openapi.json").trim_end());
 }
 
 #[test]
-fn completions_are_made_for_every_shell() {
+fn generates_completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let finished = Program::new(&["completions", shell]).finish();
         assert_eq!(finished.code, Some(0), "{shell}");

@@ -76,7 +76,7 @@ fn counted(node: &Node, sample: &str) -> f64 {
 }
 
 #[test]
-fn after_a_restart_all_who_are_signed_in_are_served_at_once() {
+fn serves_all_sessions_at_once_after_a_restart() {
     let sessions = size(100, 10_000);
     let stage = Stage::new();
     for user in 1..=sessions {
@@ -129,7 +129,7 @@ struct Fed {
 }
 
 #[test]
-fn every_answer_is_right_while_the_feed_never_rests() {
+fn every_listing_is_current_during_continuous_feeding() {
     const USERS: u64 = 20;
     const GUILDS_EACH: u64 = 10;
     const WRITERS: u64 = 4;

@@ -92,7 +92,7 @@ fn roles(guilds: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn all_endpoints_answer_and_each_person_has_their_own_view() {
+fn all_endpoints_answer_and_each_user_has_an_own_view() {
     let mut stage = Stage::new();
     let owner = stage.code("Sample Owner");
     let guilds = stage.guilds_of(&owner);
@@ -131,7 +131,7 @@ fn all_endpoints_answer_and_each_person_has_their_own_view() {
 }
 
 #[test]
-fn the_sign_in_page_and_the_pictures_are_the_platforms() {
+fn sign_in_page_and_pictures_come_from_the_platform() {
     let mut stage = Stage::new();
     let address = stage.demo.address("Sign-in page:");
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
@@ -166,7 +166,7 @@ fn the_sign_in_page_and_the_pictures_are_the_platforms() {
 }
 
 #[test]
-fn the_three_printed_commands_work_as_they_stand_and_again() {
+fn the_three_printed_commands_work_repeatedly() {
     let mut stage = Stage::new();
     let commands =
         ["  curl -sw '\\n' http://", "  TOKEN=$(curl -s ", "  curl -sw '\\n' -H \"Token: $TOKEN\" http://"];
@@ -206,7 +206,7 @@ fn the_printed_key_opens_the_management_api() {
 }
 
 #[test]
-fn nothing_is_left_behind_when_it_is_told_to_stop() {
+fn leaves_no_files_after_a_signal() {
     for signal in ["TERM", "INT", "HUP"] {
         let mut stage = Stage::new();
         stage.demo.said("Stop with Ctrl-C.");
@@ -225,7 +225,7 @@ fn nothing_is_left_behind_when_it_is_told_to_stop() {
 }
 
 #[test]
-fn one_port_moves_everything() {
+fn one_port_option_moves_all_listeners() {
     // Four consecutive ports that are free at this moment.
     let first = (20_000..60_000)
         .step_by(4)
@@ -244,7 +244,7 @@ fn one_port_moves_everything() {
 }
 
 #[test]
-fn it_listens_on_loopback_and_refuses_to_listen_elsewhere() {
+fn refuses_to_listen_beyond_loopback() {
     let mut stage = Stage::new();
     let management = stage.demo.management();
     let dashboard = stage.demo.address("Dashboard:");
@@ -306,7 +306,7 @@ impl Fast {
 }
 
 #[test]
-fn the_bot_reports_and_the_world_moves_around_the_owner() {
+fn the_bot_reports_and_records_change_while_users_watch() {
     let fast = Fast::start();
     let [owner, developer] = ["Sample Owner", "Sample Developer"].map(|name| fast.sign_in(name));
     let members = || fast.guilds(&owner).iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
@@ -321,7 +321,7 @@ fn the_bot_reports_and_the_world_moves_around_the_owner() {
 }
 
 #[test]
-fn a_busy_port_is_named_and_nothing_is_left_behind() {
+fn reports_a_busy_port_and_leaves_no_files() {
     let temporary = TempDir::new().unwrap();
     let busy = |http: &str, said: &str| {
         let finished = Program::new(&["demo"])

@@ -156,7 +156,7 @@ fn exchange(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn hostile_requests_with_another_one_hidden_in_them_are_one_request_or_refused() {
+fn hostile_smuggling_attempts_are_one_request_or_refused() {
     let mut service = Program::serving(&["serve"]).env("COMPANION_LOG__LEVEL", "error").start();
     let address = service.public().parse().unwrap();
     let seen = exchange(address, hidden().as_bytes());
@@ -224,7 +224,7 @@ fn meet(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, 
 }
 
 #[test]
-fn hostile_bytes_are_answered_or_cut_off_and_leave_nothing_behind() {
+fn hostile_bytes_are_answered_or_cut_off_without_leaks() {
     let connections = count(1000, 1_000_000);
     let mut service = Program::serving(&["serve"])
         .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
@@ -281,7 +281,7 @@ fn hostile_bytes_are_answered_or_cut_off_and_leave_nothing_behind() {
 }
 
 #[test]
-fn hostile_requests_through_nginx_never_change_the_answer_of_the_next_client() {
+fn hostile_requests_through_nginx_affect_no_other_client() {
     let mut service = Program::serving(&["serve"]).env("COMPANION_LOG__LEVEL", "error").start();
     if !is_installed() {
         println!("hostile: skipped, as nginx is not installed");

@@ -65,7 +65,7 @@ fn guilds_of(writer: u64) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let kills = kills();
     let stage = Stage::new();
     let mut ledgers: Vec<_> = (0..WRITERS).map(|_| Ledger::default()).collect();
@@ -225,7 +225,7 @@ fn stored_version(stage: &Stage) -> Option<u64> {
 }
 
 #[test]
-fn sessions_their_ends_and_whole_syncs_outlive_a_kill() {
+fn sessions_their_ends_and_syncs_survive_a_kill() {
     let kills = kills();
     let stage = Stage::new();
     let mut all: Vec<_> = (0..USERS).map(|_| Sessions::default()).collect();

@@ -96,7 +96,7 @@ fn whole(bytes: &[u8]) -> Option<(u16, usize)> {
 }
 
 #[test]
-fn long_after_the_first_requests_memory_and_files_are_as_they_were() {
+fn long_after_the_first_requests_memory_and_files_are_stable() {
     let requests_in_all = std::env::var(VARIABLE).map_or(USUAL, |text| text.parse().unwrap());
     let stage = Stage::new();
     let node = stage.serve("sqlite:companion.db");

@@ -24,7 +24,7 @@ pub(crate) fn value(page: &str, sample: &str) -> f64 {
 }
 
 #[test]
-fn storage_and_calls_to_the_provider_are_counted() {
+fn counts_storage_operations_and_provider_calls() {
     let (mut stage, management, key) = demo();
     let before = page(&management, &key);
     let code = stage.code("Sample Owner");
@@ -100,7 +100,7 @@ fn selectors(text: &str) -> Vec<Selector<'_>> {
 }
 
 #[test]
-fn metrics_are_documented_and_asked_for_as_they_are_shown() {
+fn documentation_and_alerts_use_only_existing_metrics() {
     let (_demo, management, key) = demo();
     let page = page(&management, &key);
     let documented = include_str!("../../../../docs/operations.md");

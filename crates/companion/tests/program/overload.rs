@@ -297,8 +297,8 @@ async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
 }
 
 #[test]
-#[ignore = "waits until a queue stands: cargo xtask deep overload; `http::ConcurrencyLimiter` has the rule"]
-fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
+#[ignore = "waits until a queue stands: cargo xtask deep overload; `http::Gate` has the rule"]
+fn storage_overload_is_refused_at_once_and_isolated() {
     let full = std::env::var("OVERLOAD").is_ok_and(|size| size == "full");
     let size = if full { FULL } else { USUAL };
     let service = InProcess::start(|adapters| {

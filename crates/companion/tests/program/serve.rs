@@ -16,7 +16,7 @@ use std::{
 };
 
 #[test]
-fn both_listeners_answer_where_the_program_says() {
+fn listeners_answer_on_the_printed_addresses() {
     let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__SIGN_OUT", "true").start();
     let (public, management) = (service.public(), service.management());
     let status = http::get(&public, "/", &[]);
@@ -42,7 +42,7 @@ fn both_listeners_answer_where_the_program_says() {
 }
 
 #[test]
-fn a_dashboard_is_served_counted_and_stopped_with_the_rest() {
+fn serves_counts_and_stops_the_dashboard() {
     let mut service = Program::serving(&["serve"])
         .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
         .env("COMPANION_DASHBOARD__URL", "https://dashboard.example/")
@@ -93,7 +93,7 @@ fn until_accepted(management: &str, key: &str) -> Duration {
 }
 
 #[test]
-fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() {
+fn scoped_keys_are_replaced_at_runtime_without_a_gap() {
     let program = with_keys();
     let folder = program.folder().to_owned();
     let write = |name: &str, key: &str| std::fs::write(folder.join(name), key).unwrap();
@@ -199,7 +199,7 @@ fn get_with_tls(stream: &mut StreamOwned<ClientConnection, TcpStream>, path: &st
 }
 
 #[test]
-fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dropping_anyone() {
+fn a_renewed_certificate_is_used_without_dropping_connections() {
     let (old, new) = (certificate(), certificate());
     let program = with_tls(&["serve"])
         .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
@@ -246,7 +246,7 @@ fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dr
 }
 
 #[test]
-fn an_expired_certificate_is_warned_of_and_served() {
+fn warns_of_an_expired_certificate_and_serves_it() {
     let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
     parameters.not_after = date_time_ymd(2020, 1, 1);
     let signing_key = KeyPair::generate().unwrap();
@@ -260,7 +260,7 @@ fn an_expired_certificate_is_warned_of_and_served() {
 }
 
 #[test]
-fn files_that_are_no_pair_are_refused_before_anything_starts() {
+fn refuses_a_mismatched_certificate_and_key_at_start() {
     let (one, other) = (certificate(), certificate());
     let (certificate, key) = (one.cert.pem(), one.signing_key.serialize_pem());
     let other_key = other.signing_key.serialize_pem();

@@ -65,7 +65,7 @@ fn audited(finished: &Finished) -> Vec<Value> {
 }
 
 #[test]
-fn sessions_are_listed_ended_and_pruned_and_that_is_audited() {
+fn lists_ends_and_prunes_sessions_with_audit_lines() {
     let folder = folder_with(SESSIONS);
     assert_eq!(listed(&folder, &[]), ["a1", "a2", "b1"], "the live ones, the oldest first");
     assert_eq!(listed(&folder, &["--user", "7"]), ["a1", "a2"]);
@@ -126,7 +126,7 @@ fn sessions_are_listed_ended_and_pruned_and_that_is_audited() {
 }
 
 #[test]
-fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
+fn revoke_all_reaches_sessions_behind_unreadable_rows() {
     let live = |number: u32| {
         format!(
             "{{\"kind\":\"session\",\"id\":\"f{number:063x}\",\"user\":\"{}\",\"created_at\":4000000000000000,\
@@ -151,7 +151,7 @@ fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
 }
 
 #[test]
-fn a_running_service_refuses_within_a_second_what_was_revoked() {
+fn a_running_service_refuses_revoked_sessions_within_a_second() {
     let stage = Stage::new();
     let node = stage.serve(STORAGE);
     let token = node.sign_in(&stage, 1);
@@ -175,7 +175,7 @@ fn why(folder: &Arc<TempDir>, user: &str, guild: &str) -> String {
 }
 
 #[test]
-fn why_tells_each_permission_and_everything_in_the_way() {
+fn why_explains_each_permission_and_every_obstacle() {
     let folder = folder_with(WHY_WORLD);
     let said: [(&str, &str, &[&str]); 3] = [
         (

@@ -35,7 +35,7 @@ impl Stage {
 }
 
 #[test]
-fn what_the_bot_feeds_and_the_platform_knows_comes_together_in_the_five_answers() {
+fn the_five_endpoints_combine_bot_and_platform_data() {
     let stage = Stage::new();
     let mut user = account(USER, &[GUILD]);
     (user.global_name, user.avatar) = (Some("Night Owl".into()), Some("a_cafe".into()));
@@ -113,7 +113,7 @@ fn what_the_bot_feeds_and_the_platform_knows_comes_together_in_the_five_answers(
 }
 
 #[test]
-fn what_the_platform_does_not_take_back_is_offered_again_after_a_restart() {
+fn retries_failed_revocations_after_a_restart() {
     let stage = Stage::new();
     let control = stage.platform();
     let revoked = |times| until("asked to take it back", PATIENCE, || control.calls(Route::Revoke) >= times);
@@ -133,7 +133,7 @@ fn what_the_platform_does_not_take_back_is_offered_again_after_a_restart() {
 }
 
 #[test]
-fn keys_are_changed_without_signing_anyone_out() {
+fn rotates_keys_without_ending_sessions() {
     let stage = Stage::new();
     let node = stage.serve_keyed(OLD);
     let token = node.sign_in(&stage, 1);
@@ -162,7 +162,7 @@ fn keys_are_changed_without_signing_anyone_out() {
 }
 
 #[test]
-fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out() {
+fn refuses_to_start_with_a_key_that_opens_no_token() {
     let stage = Stage::new();
     let node = stage.serve_keyed(OLD);
     let token = node.sign_in(&stage, 1);
@@ -190,7 +190,7 @@ fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out
 }
 
 #[test]
-fn taking_sign_in_away_signs_nobody_out_and_is_logged() {
+fn removing_sign_in_ends_no_session_and_is_logged() {
     let stage = Stage::new();
     let node = stage.serve(STORAGE);
     let token = node.sign_in(&stage, 1);
@@ -215,7 +215,7 @@ const SILENCE: Duration = Duration::from_millis(2200);
 
 /// One id identifies a request from the client to the platform, in the log and in the audit log.
 #[test]
-fn a_request_has_one_id_on_its_way_and_the_log_says_where_its_time_went() {
+fn a_slow_request_is_logged_with_one_id_and_its_timings() {
     // Reads a request, stays silent for longer than the slow-request threshold, and closes the connection.
     let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let api_url = format!("http://{}/api", platform.local_addr().unwrap());

@@ -29,7 +29,7 @@ const RESTARTS_VARIABLE: &str = "RESTARTS";
 const CLIENTS: usize = 16;
 
 #[test]
-fn first_it_is_not_ready_and_each_answer_is_the_last_of_its_connection() {
+fn fails_readiness_first_and_closes_connections_on_response() {
     let mut service = Program::serving(&["serve"]).start();
     let (public, management) = (service.public(), service.management());
     let mut kept = Kept::to(&public).unwrap();
@@ -49,7 +49,7 @@ fn first_it_is_not_ready_and_each_answer_is_the_last_of_its_connection() {
 }
 
 #[test]
-fn ctrl_c_needs_no_notice() {
+fn sigint_skips_the_notice_period() {
     let mut service = Program::serving(&["serve"]).start();
     let mut kept = Kept::to(&service.public()).unwrap();
     kept.get("/team", &[]).unwrap();
@@ -87,7 +87,7 @@ fn word(answer: &http::KeptAnswer) -> Value {
 }
 
 #[test]
-fn whoever_waits_for_the_platform_is_answered_before_the_end() {
+fn answers_requests_that_wait_for_the_platform_before_exit() {
     let SignIn { node, mut waiting, _stage } = SignIn::without_end();
     let begun = Instant::now();
     node.running.signal("TERM");
@@ -98,7 +98,7 @@ fn whoever_waits_for_the_platform_is_answered_before_the_end() {
 }
 
 #[test]
-fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
+fn answers_a_streaming_sync_before_exit_without_changes() {
     let stage = Stage::new();
     let node = stage.serve("sqlite:companion.db");
     node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
@@ -124,7 +124,7 @@ fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn a_second_signal_exits_at_once() {
     let SignIn { node, waiting: _waiting, _stage } = SignIn::without_end();
     let begun = Instant::now();
     node.running.signal("TERM");
@@ -201,7 +201,7 @@ pub(crate) fn restarts() -> u32 {
 }
 
 #[test]
-fn a_restart_under_load_cuts_nobody_off() {
+fn a_restart_under_load_cuts_off_no_request() {
     let restarts = restarts();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let start = || {
@@ -229,7 +229,7 @@ fn a_restart_under_load_cuts_nobody_off() {
 }
 
 #[test]
-fn clients_that_linger_do_not_hold_the_end_up() {
+fn idle_and_slow_clients_do_not_delay_shutdown() {
     let mut service = Program::serving(&["serve"]).start();
     let (public, management) = (service.public(), service.management());
     // On both listeners: one idle after a request, one with an incomplete request, and one that sends nothing.
@@ -252,7 +252,7 @@ fn clients_that_linger_do_not_hold_the_end_up() {
 }
 
 #[test]
-fn stopping_writes_back_which_sessions_were_used() {
+fn shutdown_writes_buffered_session_uses() {
     let clock = Arc::new(FixedClock::default());
     let someone = a_user(7);
     let mut identity = None;
@@ -316,7 +316,7 @@ mod supervised {
     }
 
     #[test]
-    fn a_supervisor_is_told_that_the_service_is_ready_lives_and_stops() {
+    fn notifies_the_supervisor_of_ready_watchdog_and_stopping() {
         let ear = Ear::new();
         let mut service = Program::serving(&["serve"])
             .env("NOTIFY_SOCKET", &ear.path())
@@ -334,7 +334,7 @@ mod supervised {
     }
 
     #[test]
-    fn without_a_watchdog_nothing_beats() {
+    fn sends_no_watchdog_notification_without_a_watchdog() {
         let ear = Ear::new();
         let service = Program::serving(&["serve"]).env("NOTIFY_SOCKET", &ear.path()).start();
         assert_eq!(ear.heard(), "READY=1");
@@ -370,7 +370,7 @@ mod supervised {
     }
 
     #[test]
-    fn listeners_that_were_handed_over_are_served_and_outlive_the_service() {
+    fn serves_inherited_listeners_which_outlive_the_service() {
         let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
         let (public, management) = (listener(), listener());
         let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
@@ -416,7 +416,7 @@ mod supervised {
     }
 
     #[test]
-    fn listeners_without_a_name_of_ours_are_refused() {
+    fn refuses_inherited_listeners_with_unknown_names() {
         let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
         for names in ["companion.socket:management", "public:dashboard"] {
             let mut child = activated(&listener(), &listener(), names);

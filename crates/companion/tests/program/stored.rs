@@ -91,7 +91,7 @@ fn remove_database(folder: &Path) {
 }
 
 #[test]
-fn what_is_exported_or_backed_up_is_what_was_imported() {
+fn export_and_backup_contain_what_was_imported() {
     let folder = folder_with_world();
     let exported = run(&folder, &["export"]);
     assert_eq!(exported.code, Some(0), "{}", exported.err);
@@ -117,7 +117,7 @@ fn what_is_exported_or_backed_up_is_what_was_imported() {
 }
 
 #[test]
-fn a_dry_run_tells_what_an_import_would_change_and_changes_nothing() {
+fn a_dry_run_reports_changes_without_applying_them() {
     let folder = folder();
     fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
     let dry = || run(&folder, &["import", "world.ndjson", "--dry-run"]);
@@ -147,7 +147,7 @@ fn a_dry_run_tells_what_an_import_would_change_and_changes_nothing() {
 }
 
 #[test]
-fn migrating_is_done_by_hand_too_and_storage_in_memory_has_nothing_to_work_on() {
+fn migrates_on_command_and_refuses_storage_in_memory() {
     let folder = folder();
     let migrated = run(&folder, &["migrate"]);
     assert_eq!((migrated.code, migrated.out.as_str()), (Some(0), "The database is up to date.\n"));
@@ -171,7 +171,7 @@ fn migrating_is_done_by_hand_too_and_storage_in_memory_has_nothing_to_work_on() 
 }
 
 #[test]
-fn what_happens_without_a_request_is_in_the_audit_trail() {
+fn audits_changes_made_without_a_request() {
     const OVER: &str = r#"{"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000aa","user":"7","created_at":1,"last_seen_at":1}"#;
     let trail = |log: &str| {
         let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -200,7 +200,7 @@ fn what_happens_without_a_request_is_in_the_audit_trail() {
 }
 
 #[test]
-fn commands_on_what_is_stored_make_no_database_and_leave_nothing_behind() {
+fn storage_commands_create_no_database_and_no_files() {
     for command in [&["backup", "copy.db"][..], &["export"], &["why", "1", "2"], &["reseal"]] {
         let folder = folder();
         let refused = run(&folder, command);
@@ -225,7 +225,7 @@ fn commands_on_what_is_stored_make_no_database_and_leave_nothing_behind() {
 }
 
 #[test]
-fn a_database_that_is_gone_is_made_anew_beside_its_key_only_when_asked() {
+fn recreates_a_lost_database_beside_its_key_only_with_create() {
     let folder = folder();
     fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
     let mut service = serve(&folder).start();
@@ -261,7 +261,7 @@ fn a_database_that_is_gone_is_made_anew_beside_its_key_only_when_asked() {
 }
 
 #[test]
-fn a_running_service_whose_database_is_deleted_acknowledges_nothing_more_and_says_so_once() {
+fn a_deleted_database_stops_acknowledgements_and_is_logged_once() {
     let folder = folder();
     let mut service = serve(&folder).start();
     let management = service.management();
@@ -291,7 +291,7 @@ fn a_running_service_whose_database_is_deleted_acknowledges_nothing_more_and_say
 
 #[cfg(unix)]
 #[test]
-fn files_that_others_can_read_are_warned_of_with_the_command_that_helps() {
+fn warns_of_files_open_to_others_with_the_chmod_command() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
     let log_of_a_run = || {
@@ -312,7 +312,7 @@ fn files_that_others_can_read_are_warned_of_with_the_command_that_helps() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_stops_nothing_else() {
+fn an_unreadable_row_affects_no_other() {
     let folder = folder_with_world();
     run_statements(&folder, OLD_PICTURE);
     let mut service = serve(&folder).start();
@@ -357,7 +357,7 @@ fn a_row_that_cannot_be_read_stops_nothing_else() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_a_failure_that_names_it_and_what_to_check() {
+fn reports_an_unreachable_server_with_what_to_check() {
     let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://bot:hunter2@{place}/companion");
     let run = |arguments: &[&str]| {

@@ -250,7 +250,7 @@ fn begin(kinds: &[Kind], address: SocketAddr, addresses: u32) -> Vec<TcpStream> 
 /// The default form: several kinds at once, with timeouts of a second. The body timeout, which no setting shortens, is
 /// tested in `companion_http`.
 #[test]
-fn strangers_are_cut_off_while_others_are_answered() {
+fn cuts_off_stalled_clients_while_others_are_answered() {
     all_files();
     let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let api_url = format!("http://{}", platform.local_addr().unwrap());
@@ -417,7 +417,7 @@ fn idle(address: SocketAddr, path: &str, count: usize, addresses: u32) -> Vec<Tc
 }
 
 #[test]
-fn strangers_that_are_idle_lock_nobody_out_of_the_management_api() {
+fn idle_clients_do_not_block_the_management_api() {
     all_files();
     let (mut service, _platform) = service();
     let management: SocketAddr = service.management().parse().unwrap();
@@ -449,7 +449,7 @@ fn strangers_that_are_idle_lock_nobody_out_of_the_management_api() {
 }
 
 #[test]
-fn strangers_leave_room_on_a_small_machine() {
+fn stalled_clients_leave_room_on_a_small_machine() {
     all_files();
     let mut service = Program::serving(&["serve"])
         .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
@@ -497,7 +497,7 @@ fn read_some(stream: &mut TcpStream, read: &mut usize, buffer: &mut [u8]) -> boo
 }
 
 #[test]
-fn strangers_that_do_not_read_cut_no_answer_of_others() {
+fn clients_that_do_not_read_truncate_no_other_response() {
     all_files();
     let (mut service, _platform) = service();
     let public = service.public();

@@ -214,7 +214,7 @@ fn is_installed(program: &str) -> bool {
 }
 
 #[test]
-fn nothing_of_a_browser_is_left_though_its_processes_still_write() {
+fn removes_the_profile_while_browser_processes_still_write() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().to_owned();
     // The first process starts a second one, which writes new files as long as the test runs.

@@ -54,13 +54,13 @@ fn whole_way(stage: &Stage, page: &Page) {
 }
 
 #[test]
-fn one_gets_from_the_home_page_to_ones_guilds_and_out_again() {
+fn leads_from_home_to_the_guilds_and_through_sign_out() {
     let stage = Stage::new();
     whole_way(&stage, &stage.page());
 }
 
 #[test]
-fn everything_works_without_scripts() {
+fn works_without_scripts() {
     let stage = Stage::new();
     let page = stage.page();
     page.without_scripts();
@@ -68,7 +68,7 @@ fn everything_works_without_scripts() {
 }
 
 #[test]
-fn a_restart_in_the_middle_of_a_sign_in_is_not_noticed() {
+fn a_sign_in_survives_a_restart() {
     let mut stage = Stage::new();
     let reader = stage.signed_in("Night Owl");
     let page = stage.page();
@@ -108,7 +108,7 @@ fn tab_to(page: &Page, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_reached_in_reading_order_and_seen_to_be() {
+fn keyboard_focus_is_visible_and_in_reading_order() {
     let stage = Stage::new();
     let page = stage.page();
     page.go(&stage.at("/"));
@@ -143,7 +143,7 @@ fn is_the_same_document(page: &Page) -> bool {
 }
 
 #[test]
-fn a_guild_appears_within_a_second_of_the_bot_joining_and_nothing_is_lost() {
+fn a_joined_guild_appears_within_a_second_without_a_reload() {
     let stage = Stage::new();
     let page = stage.signed_in("Night Owl");
     mark(&page);
@@ -167,7 +167,7 @@ fn a_guild_appears_within_a_second_of_the_bot_joining_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_bot_is_seen_to_move_on_the_status_and_on_the_home_page() {
+fn status_and_home_update_live() {
     let stage = Stage::new();
     let (status, home) = (stage.page(), stage.page());
     status.go(&stage.at("/status"));
@@ -192,7 +192,7 @@ fn the_bot_is_seen_to_move_on_the_status_and_on_the_home_page() {
 }
 
 #[test]
-fn a_session_ended_on_another_device_leads_to_the_sign_in() {
+fn a_session_ended_elsewhere_redirects_to_sign_in() {
     let stage = Stage::new();
     let (here, elsewhere) = (stage.signed_in("Night Owl"), stage.signed_in("Night Owl"));
     mark(&elsewhere);
@@ -218,7 +218,7 @@ fn a_session_ended_on_another_device_leads_to_the_sign_in() {
 }
 
 #[test]
-fn a_page_that_is_open_while_the_service_restarts_goes_on_by_itself() {
+fn an_open_page_reconnects_after_a_restart() {
     let mut stage = Stage::new();
     let page = stage.signed_in("Night Owl");
     mark(&page);
@@ -234,7 +234,7 @@ fn a_page_that_is_open_while_the_service_restarts_goes_on_by_itself() {
 
 /// Pages must stay light: no console messages, no foreign requests, no blocking resources.
 #[test]
-fn quiet_pages_are_light_and_load_nothing_from_elsewhere() {
+fn pages_are_light_and_load_no_foreign_resources() {
     const PAGES: [&str; 6] = ["/", "/team", "/status", "/guilds", "/devices", "/my-data"];
     let stage = Stage::new();
     let signed_in = stage.signed_in("Night Owl");
@@ -309,19 +309,19 @@ mod axe {
     use super::*;
 
     #[test]
-    fn home_and_team_fit_every_screen() {
+    fn home_and_team_fit_all_screens() {
         let stage = Stage::new();
         look(&stage, &stage.page(), &[("home", "/"), ("team", "/team")], "axe-home.md");
     }
 
     #[test]
-    fn status_and_missing_pages_fit_every_screen() {
+    fn status_and_missing_pages_fit_all_screens() {
         let stage = Stage::new();
         look(&stage, &stage.page(), &[("status", "/status"), ("not-found", "/nowhere")], "axe-status.md");
     }
 
     #[test]
-    fn guilds_and_forgetting_fit_every_screen() {
+    fn guilds_and_forgetting_fit_all_screens() {
         let stage = Stage::new();
         let pages =
             [("guilds", "/guilds"), ("guild", "/guilds/190000000000000500"), ("forget", "/my-data/forget")];
@@ -329,7 +329,7 @@ mod axe {
     }
 
     #[test]
-    fn devices_and_data_fit_every_screen() {
+    fn devices_and_data_fit_all_screens() {
         let stage = Stage::new();
         let page = stage.signed_in("Night Owl");
         // Loses the session without ending it, so that there are two devices.
@@ -340,7 +340,7 @@ mod axe {
     }
 
     #[test]
-    fn pages_without_guilds_fit_every_screen() {
+    fn pages_without_guilds_fit_all_screens() {
         let stage = Stage::new();
         stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &Value::Null);
         let lark = stage.signed_in("Day Lark");
@@ -373,7 +373,7 @@ fn two_hundred_guilds_with_the_longest_names_fit_a_phone() {
 }
 
 #[test]
-fn the_demo_leads_from_one_command_to_ones_guilds_with_all_pictures() {
+fn the_demo_leads_to_the_guilds_with_all_pictures() {
     let mut demo = Program::new(&["demo", "--port", "0"]).start();
     let site = format!("http://{}", demo.address("Dashboard:"));
     let page = Page::of(&Chromium::start());

@@ -332,7 +332,7 @@ fn play(disk: &Disk, fault: &str, working: u32, outcome: Outcome) -> (usize, usi
 }
 
 #[test]
-fn on_a_disk_that_fails_nothing_acknowledged_is_lost_and_nothing_is_half_made() {
+fn a_failing_disk_loses_no_acknowledged_write() {
     let Some(disk) = Disk::new() else { return };
     let (mut cases, mut acknowledged, mut refused) = (0, 0, 0);
     for (number, (fault, outcome)) in FAULTS.into_iter().enumerate() {
@@ -351,7 +351,7 @@ fn on_a_disk_that_fails_nothing_acknowledged_is_lost_and_nothing_is_half_made() 
 }
 
 #[test]
-fn while_reads_fail_nobody_is_signed_out_and_what_is_in_memory_is_answered() {
+fn failing_reads_end_no_session_and_memory_is_still_served() {
     let Some(disk) = Disk::new() else { return };
     let (stage, mut ledger) = (Stage::new(), Ledger::default());
     let node = disk.serve(&stage);
@@ -371,7 +371,7 @@ fn while_reads_fail_nobody_is_signed_out_and_what_is_in_memory_is_answered() {
 }
 
 #[test]
-fn an_end_on_a_disk_that_fails_is_orderly_and_loses_nothing() {
+fn stops_gracefully_on_a_failing_disk() {
     let Some(disk) = Disk::new() else { return };
     for fault in [
         "write companion.db 5 0",
@@ -396,7 +396,7 @@ fn an_end_on_a_disk_that_fails_is_orderly_and_loses_nothing() {
 }
 
 #[test]
-fn a_first_start_on_a_disk_that_fails_is_refused_and_in_nobodys_way_later() {
+fn a_failed_first_start_leaves_no_obstacle_for_the_next() {
     let Some(disk) = Disk::new() else { return };
     let mut cases = 0;
     for (fault, _) in FAULTS {
@@ -439,7 +439,7 @@ fn feed(node: &Node, first: u64, total: &AtomicU64) -> BTreeMap<u64, u64> {
 
 /// Two programs on one file are a configuration error, but must not cost any data.
 #[test]
-fn two_programs_on_one_file_see_each_others_changes_and_lose_nothing_when_one_is_killed() {
+fn two_programs_on_one_file_lose_nothing_if_one_is_killed() {
     let stage = Stage::new();
     let [one, other] = [(); 2].map(|()| stage.serve(STORAGE));
     let token = one.sign_in(&stage, 1);

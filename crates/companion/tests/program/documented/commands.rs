@@ -128,7 +128,7 @@ fn missing(programs: &[&str]) -> bool {
 }
 
 #[test]
-fn the_commands_of_the_pages_work_in_a_folder_of_their_own() {
+fn documented_commands_work_in_an_empty_folder() {
     if missing(&["curl", "openssl", "timeout"]) {
         return;
     }
@@ -159,7 +159,7 @@ fn run_in_a_folder(script: &Script, addresses: &[String]) {
 }
 
 #[test]
-fn the_commands_of_the_pages_work_beside_a_demo() {
+fn documented_commands_work_beside_a_demo() {
     if missing(&["curl", "timeout"]) {
         return;
     }
@@ -194,7 +194,7 @@ fn the_commands_of_the_pages_work_beside_a_demo() {
 }
 
 #[test]
-fn a_command_that_fails_is_noticed() {
+fn detects_a_failing_command() {
     let failing = |text: &str| {
         let script = Script { page: "a page".to_owned(), text: text.to_owned(), stored: false };
         std::panic::catch_unwind(|| {

@@ -94,7 +94,7 @@ fn sources() -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn every_piece_of_rust_stands_in_a_file_that_is_compiled() {
+fn every_rust_block_is_part_of_a_compiled_file() {
     let compiled: Vec<_> = sources().map(|source| bare(&source)).collect();
     let shown = blocks("rust");
     assert!(shown.len() >= 4, "the pages have code");
@@ -106,7 +106,7 @@ fn every_piece_of_rust_stands_in_a_file_that_is_compiled() {
 }
 
 #[test]
-fn every_configuration_shown_is_right() {
+fn every_configuration_block_is_valid() {
     for (_, text) in blocks("toml").iter().filter(|(page, _)| page == "configuration.md") {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("companion.toml");
@@ -118,7 +118,7 @@ fn every_configuration_shown_is_right() {
 
 /// The crates that an example uses must be in the manifest that its page shows.
 #[test]
-fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
+fn documented_manifests_list_the_crates_of_their_examples() {
     let dependencies = |manifest: &str| -> BTreeSet<String> {
         let keys = manifest.lines().filter_map(|line| line.split(['.', ' ']).next());
         keys.filter(|key| !key.is_empty()).map(|key| key.replace('-', "_")).collect()
@@ -144,7 +144,7 @@ fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
 }
 
 #[test]
-fn the_template_of_the_guide_is_shown_whole() {
+fn the_guide_shows_the_complete_template() {
     let template = bare(&text("tests/tests/end_to_end/third_party_gatekeeper/gatekeeper.rs"));
     let shown = blocks("rust").iter().any(|(_, text)| bare(text) == template);
     assert!(shown, "adapters.md does not show the template as it is");
@@ -202,7 +202,7 @@ fn wrong(page: &Path, target: &str) -> Option<String> {
 }
 
 #[test]
-fn every_link_and_anchor_leads_somewhere() {
+fn every_link_and_anchor_resolves() {
     let pages = files(&root(), ".md");
     let mut looked_at = 0;
     let mut mistakes = Vec::new();
@@ -217,7 +217,7 @@ fn every_link_and_anchor_leads_somewhere() {
 }
 
 #[test]
-fn a_link_to_nowhere_is_noticed() {
+fn detects_broken_links() {
     let page = root().join("docs/operations.md");
     assert!(wrong(&page, "api.md").is_none() && wrong(&page, "#stopping").is_none());
     assert!(wrong(&page, "apis.md").is_some() && wrong(&page, "#starting").is_some());
@@ -265,7 +265,7 @@ fn row(users: f64, guilds: f64) -> [String; 7] {
 
 /// Checks the table of `docs/capacity.md`.
 #[test]
-fn the_table_of_capacity_follows_its_formulas() {
+fn the_capacity_table_follows_its_formulas() {
     let page = text("docs/capacity.md");
     let glance = page.split("\n## ").find(|section| section.starts_with("At a glance")).unwrap();
     let mut rows = 0;
@@ -289,7 +289,7 @@ fn functions() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_test_that_the_page_on_security_names_exists() {
+fn every_test_named_in_the_security_page_exists() {
     let (functions, page) = (functions(), text("docs/security.md"));
     let is_name = |word: &&str| {
         word.matches('_').count() >= 3
@@ -332,7 +332,7 @@ fn checked(environment: &[(String, String)]) {
 }
 
 #[test]
-fn every_yaml_file_can_be_read() {
+fn every_yaml_file_parses() {
     let found: Vec<_> = ["yml", "yaml"]
         .iter()
         .flat_map(|ending| [root().join("docs"), root().join(".github")].map(|folder| files(&folder, ending)))
@@ -350,7 +350,7 @@ fn every_yaml_file_can_be_read() {
 }
 
 #[test]
-fn every_variable_of_a_deployment_is_a_key() {
+fn deployments_set_only_known_variables() {
     let page = text("docs/configuration.md");
     let mut variables = BTreeSet::new();
     for file in files(&root().join("docs/deploy"), "") {
@@ -368,7 +368,7 @@ fn every_variable_of_a_deployment_is_a_key() {
 }
 
 #[test]
-fn the_nodes_of_the_cluster_are_configured_as_the_program_wants_it() {
+fn the_cluster_deployment_passes_config_check() {
     let documents = documents("docs/deploy/kubernetes.yaml");
     let kind =
         |kind: &str| documents.iter().find(|document| document["kind"].as_str() == Some(kind)).unwrap();
@@ -397,7 +397,7 @@ fn the_nodes_of_the_cluster_are_configured_as_the_program_wants_it() {
 }
 
 #[test]
-fn the_service_of_the_compose_file_is_configured_as_the_program_wants_it() {
+fn the_compose_deployment_passes_config_check() {
     let documents = documents("docs/deploy/compose.yaml");
     let service = &documents[0]["services"]["companion"];
     // Substitutes variables as Compose does.
@@ -422,7 +422,7 @@ fn the_service_of_the_compose_file_is_configured_as_the_program_wants_it() {
 
 /// The upstream ports of the proxies are the default ports of the program and those of the systemd sockets.
 #[test]
-fn proxies_and_sockets_have_the_usual_ports() {
+fn proxies_and_sockets_use_the_default_ports() {
     let nginx = text("docs/deploy/nginx.conf");
     let caddy = text("docs/deploy/Caddyfile");
     for (port, name, socket) in [(8080, "public", "companion"), (8082, "dashboard", "companion-dashboard")] {

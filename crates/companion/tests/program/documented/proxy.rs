@@ -183,7 +183,7 @@ fn header<'answer>(answer: &'answer str, name: &str) -> Option<&'answer str> {
 }
 
 #[test]
-fn behind_nginx_as_the_documentation_configures_it_everything_works() {
+fn works_behind_nginx_as_documented() {
     let mut stage = Stage::new();
 
     // The API is reached by its host name, has its headers, and sees the real client address whatever the client
@@ -270,7 +270,7 @@ mod postgres {
     use std::{net::TcpStream, sync::atomic::Ordering::Relaxed, thread};
 
     #[test]
-    fn a_rolling_restart_behind_nginx_fails_nobody() {
+    fn a_rolling_restart_behind_nginx_fails_no_request() {
         if !is_installed() || !xtask::postgres::is_installed() {
             println!("rolling restarts: skipped, as nginx or PostgreSQL is not installed");
             return;

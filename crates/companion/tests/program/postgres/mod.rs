@@ -90,7 +90,7 @@ impl Drop for Database {
 }
 
 #[test]
-fn two_nodes_that_start_at_once_on_an_empty_database_both_serve() {
+fn two_nodes_start_concurrently_on_an_empty_database() {
     /// The number that `docs/several-nodes.md` states.
     const CONNECTIONS_OF_A_NODE: usize = 11;
     let (stage, database) = (Stage::new(), Database::new());
@@ -111,7 +111,7 @@ fn two_nodes_that_start_at_once_on_an_empty_database_both_serve() {
 }
 
 #[test]
-fn tables_are_made_once_and_doctor_leaves_nothing_there() {
+fn creates_tables_once_and_doctor_leaves_no_data() {
     let (stage, database) = (Stage::new(), Database::new());
     let tables = || psql(&database.url(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'");
     assert_eq!(tables(), "0");
@@ -142,7 +142,7 @@ fn move_all(stage: &Stage, from: &str, to: &str) -> [String; 2] {
 }
 
 #[test]
-fn everything_moves_from_sqlite_to_postgresql_and_back_and_everyone_stays_signed_in() {
+fn data_and_sessions_move_to_postgresql_and_back() {
     let (stage, database) = (Stage::new(), Database::new());
     let (first, server, second) = ("sqlite:first.db", database.url(), "sqlite:second.db");
     stage.write("world.ndjson", WORLD);

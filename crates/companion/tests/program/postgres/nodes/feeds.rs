@@ -70,7 +70,7 @@ fn show(nodes: &Nodes, subject: &Subject, token: &str, numbers: Range<u32>) -> T
 }
 
 #[test]
-fn what_one_node_is_told_shows_on_all_within_a_second() {
+fn a_fed_change_shows_on_all_nodes_within_a_second() {
     let nodes = Nodes::start();
     nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(USER)), &guild(1).to_string());
     let token = nodes.all[0].sign_in(&nodes.stage, USER);
@@ -167,7 +167,7 @@ fn put(node: &Node, id: u64) {
 }
 
 #[test]
-fn every_change_is_heard_on_every_node_and_goes_on_over_restarts() {
+fn event_streams_miss_no_change_across_nodes_and_restarts() {
     let mut nodes = Nodes::start();
     let listeners: Vec<_> = nodes.all.iter().map(|node| Listener::to(node, None)).collect();
     for listener in &listeners {

@@ -179,7 +179,7 @@ fn ends(nodes: &Nodes) -> Times {
 }
 
 #[test]
-fn a_session_is_known_on_every_node_at_once_and_ends_on_all_within_a_second() {
+fn sessions_start_at_once_and_end_within_a_second_everywhere() {
     let nodes = Nodes::alone();
     let announced = ends(&nodes);
     announced.tell("session ended, refused by the other nodes");
@@ -247,7 +247,7 @@ fn listed(node: &Node, token: &str) -> usize {
 }
 
 #[test]
-fn while_one_node_fetches_a_list_no_other_does_and_all_show_the_last_one() {
+fn one_node_refreshes_a_list_while_all_serve_the_cached_one() {
     let nodes = Nodes::with(&AT_ONCE);
     let control = nodes.stage.platform();
     let tokens: Vec<_> = (1..)
@@ -279,7 +279,7 @@ fn while_one_node_fetches_a_list_no_other_does_and_all_show_the_last_one() {
 }
 
 #[test]
-fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_others() {
+fn a_node_killed_during_a_refresh_delays_no_user() {
     let mut nodes = Nodes::with(&AT_ONCE);
     let control = nodes.stage.platform();
     let calls = || control.calls(Route::Guilds);
@@ -359,7 +359,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 #[test]
-fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_the_rest_in_time() {
+fn during_a_merge_nodes_stay_ready_and_refuse_writes_in_time() {
     let nodes = Nodes::start();
     // The merge has begun to write, and is blocked.
     let holding = Holding::take(&nodes.url(), "LOCK TABLE guilds IN EXCLUSIVE MODE");

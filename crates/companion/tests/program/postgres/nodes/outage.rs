@@ -166,7 +166,7 @@ impl Outage<'_> {
 }
 
 #[test]
-fn while_the_server_restarts_public_answers_go_on_and_everything_is_back_soon_after() {
+fn public_answers_continue_while_the_server_restarts() {
     let cluster = Cluster::start().unwrap();
     let url = cluster.url("postgres");
     let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url, &[]);
@@ -199,7 +199,7 @@ fn while_the_server_restarts_public_answers_go_on_and_everything_is_back_soon_af
 }
 
 #[test]
-fn a_node_is_stopped_in_time_and_without_complaint_while_the_server_is_away() {
+fn stops_in_time_while_the_server_is_down() {
     let (mut cluster, stage) = (Cluster::start().unwrap(), Stage::new());
     let node = stage.serve(&cluster.url("postgres"));
     node.sign_in(&stage, 1);
@@ -223,7 +223,7 @@ fn cut_off(standby: &str) {
 }
 
 #[test]
-fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
+fn a_failover_that_repeats_revisions_revives_no_session() {
     let (mut primary, stage) = (Cluster::start().unwrap(), Stage::new());
     let mut standby = primary.standby().unwrap();
     let second = authority(&standby).split_once('@').unwrap().1.to_owned();
@@ -403,7 +403,7 @@ fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
 /// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the
 /// expiry.
 #[test]
-fn a_partition_is_noticed_behind_it_and_nowhere_else() {
+fn a_partition_affects_only_the_partitioned_node() {
     let (database, stage) = (Database::new(), Stage::new());
     let (full, server) = (nodes().is_some(), database.url());
     let line = Line::to(&server);
