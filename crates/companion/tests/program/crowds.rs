@@ -21,7 +21,7 @@ use std::{
 const STORAGE: &str = "sqlite:companion.db";
 const KEY: &str = "the-management-key";
 /// Concurrent sign-ins.
-const AT_ONCE: u64 = 50;
+const CONCURRENT: u64 = 50;
 
 fn size(usual: u64, full: u64) -> u64 {
     if std::env::var("CROWDS").is_ok_and(|size| size == "full") { full } else { usual }
@@ -52,19 +52,19 @@ fn sync(node: &Node, guilds: impl Iterator<Item = u64>) {
     node.manage("POST", "/bot/sync?replace=all", &lines);
 }
 
-/// Runs `work` for each number on [`AT_ONCE`] threads, and returns the results.
+/// Runs `work` for each number on [`CONCURRENT`] threads, and returns the results.
 fn each<T: Send>(numbers: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
-    let (start, work) = (&Barrier::new(usize::try_from(AT_ONCE).unwrap()), &work);
+    let (start, work) = (&Barrier::new(usize::try_from(CONCURRENT).unwrap()), &work);
     let share = move |first: u64| {
         start.wait();
         (first..numbers)
-            .step_by(usize::try_from(AT_ONCE).unwrap())
+            .step_by(usize::try_from(CONCURRENT).unwrap())
             .map(|number| (number, work(number)))
             .collect()
     };
     thread::scope(|scope| {
         let shares: Vec<_> =
-            (0..AT_ONCE).map(|first| scope.spawn(move || -> Vec<_> { share(first) })).collect();
+            (0..CONCURRENT).map(|first| scope.spawn(move || -> Vec<_> { share(first) })).collect();
         let done: BTreeMap<u64, T> = shares.into_iter().flat_map(|share| share.join().unwrap()).collect();
         done.into_values().collect()
     })

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// Timeout of everything in these tests.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A demo on free ports.
 pub(crate) struct Stage {
@@ -73,7 +73,7 @@ impl Stage {
     /// Returns the raw response to a GET request.
     fn raw(address: &str, path: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -311,11 +311,11 @@ fn the_bot_reports_and_records_change_while_users_watch() {
     let [owner, developer] = ["Sample Owner", "Sample Developer"].map(|name| fast.sign_in(name));
     let members = || fast.guilds(&owner).iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
     let (reported, first) = (fast.last_report(), members());
-    until("the bot reports again", PATIENCE, || fast.last_report() > reported);
-    until("members come", PATIENCE, || members() != first);
-    until("the bot joins a guild", PATIENCE, || fast.guilds(&developer).len() == 2);
+    until("the bot reports again", TIMEOUT, || fast.last_report() > reported);
+    until("members come", TIMEOUT, || members() != first);
+    until("the bot joins a guild", TIMEOUT, || fast.guilds(&developer).len() == 2);
     assert_eq!(roles(&fast.guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
-    until("the bot leaves it", PATIENCE, || fast.guilds(&developer).len() == 1);
+    until("the bot leaves it", TIMEOUT, || fast.guilds(&developer).len() == 1);
     assert_eq!(roles(&fast.guilds(&owner)).len(), 4);
     fast.runtime.block_on(fast.demo.service.stop()).unwrap();
 }

@@ -184,11 +184,11 @@ fn hostile_smuggling_attempts_are_one_request_or_refused() {
 }
 
 /// Concurrent connections.
-const AT_ONCE: u64 = 4;
+const CONCURRENT: u64 = 4;
 /// Client addresses. The ports of a single one would be exhausted.
 const ADDRESSES: u64 = 1000;
 /// A silent client is answered or cut off within this time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 const SAMPLES: [&str; 8] = [
     "GET /team HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -202,14 +202,14 @@ const SAMPLES: [&str; 8] = [
 ];
 
 /// Bytes of other protocols.
-const FOREIGN: [&[u8]; 3] =
+const OTHER_PROTOCOLS: [&[u8]; 3] =
     [b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0\0\0\x08\x04\xd2\x16\x2f"];
 
 /// Sends these bytes, half of the time without ending the request, and reads the response. Returns it, and whether the
 /// peer closed the connection. `None` if the connection was refused.
 fn meet(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, bool)> {
     let mut stream = connect(to, from)?;
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();
     // A client that closes at once need not be answered.
     if stream.write_all(bytes).is_err() || !end {
         return Some((Vec::new(), true));
@@ -235,19 +235,19 @@ fn hostile_bytes_are_answered_or_cut_off_without_leaks() {
     let samples: Vec<Vec<u8>> = SAMPLES
         .iter()
         .map(|sample| sample.as_bytes().to_vec())
-        .chain(FOREIGN.iter().map(|sample| sample.to_vec()))
+        .chain(OTHER_PROTOCOLS.iter().map(|sample| sample.to_vec()))
         .chain(cases().into_iter().map(|(_, bytes)| bytes))
         .collect();
     let answers = AtomicU64::new(0);
     let storm = |connections: u64, seed: u64| {
         thread::scope(|scope| {
-            for number in 0..AT_ONCE {
+            for number in 0..CONCURRENT {
                 let (samples, answers, doors) = (&samples, &answers, &doors);
                 scope.spawn(move || {
-                    let mut hostile = Hostile::new(samples, seed * AT_ONCE + number);
-                    for turn in 0..connections / AT_ONCE {
+                    let mut hostile = Hostile::new(samples, seed * CONCURRENT + number);
+                    for turn in 0..connections / CONCURRENT {
                         let (door, end) = (doors[hostile.below(2)], hostile.below(4) > 0);
-                        let from = u32::try_from(1 + (turn * AT_ONCE + number) % ADDRESSES).unwrap();
+                        let from = u32::try_from(1 + (turn * CONCURRENT + number) % ADDRESSES).unwrap();
                         let bytes = hostile.bytes();
                         let (came, ended) = meet(door, from, bytes, end).expect("it does not accept");
                         let sent = String::from_utf8_lossy(bytes);

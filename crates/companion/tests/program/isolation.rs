@@ -19,14 +19,14 @@ use std::{
 
 const VARIABLE: &str = "ISOLATION";
 /// Concurrent actors, each with its own users.
-const AT_ONCE: u64 = 8;
+const ACTORS: u64 = 8;
 /// Bound of the propagation of a change to all nodes.
-const SOON: Duration = Duration::from_secs(1);
+const PROPAGATION: Duration = Duration::from_secs(1);
 /// Guilds with many members, in which users have a role that they may lose.
 const SHARED: u64 = 20;
 const ROLE: &str = "70";
 /// Number of ended sessions per user that are retried.
-const REMEMBERED: usize = 4;
+const RETRIED_SESSIONS: usize = 4;
 
 /// Numbers of users and requests.
 pub(crate) struct Size {
@@ -39,7 +39,7 @@ impl Size {
         match std::env::var(VARIABLE) {
             Ok(percent) => {
                 let percent: u64 = percent.parse().unwrap();
-                Self { users: (10_000 * percent / 100).max(AT_ONCE), requests: 2_500_000 * percent / 100 }
+                Self { users: (10_000 * percent / 100).max(ACTORS), requests: 2_500_000 * percent / 100 }
             }
             Err(_) => Self { users: 40, requests: 1200 },
         }
@@ -64,7 +64,7 @@ impl Fact {
 
     /// Returns what a node must know when asked at this time, or `None` if the change may not have arrived yet.
     fn known(self, node: usize, asked: Instant) -> Option<bool> {
-        let heard = self.since.is_none_or(|(time, by)| by == node || asked > time + SOON);
+        let heard = self.since.is_none_or(|(time, by)| by == node || asked > time + PROPAGATION);
         heard.then_some(self.holds)
     }
 }
@@ -108,7 +108,7 @@ struct Actor<'a> {
 
 impl<'a> Actor<'a> {
     fn new(stage: &'a Stage, nodes: &'a [Node], number: u64, users: u64) -> Self {
-        let people = (1..=users).filter(|user| user % AT_ONCE == number).map(|id| Person {
+        let people = (1..=users).filter(|user| user % ACTORS == number).map(|id| Person {
             id,
             shared: shared_guild(id),
             token: None,
@@ -207,7 +207,7 @@ impl<'a> Actor<'a> {
         alive.set(false, node);
         let ended = &mut self.people[number].ended;
         ended.push((token, alive));
-        if ended.len() > REMEMBERED {
+        if ended.len() > RETRIED_SESSIONS {
             ended.remove(0);
         }
         self.seen.ends += 1;
@@ -293,14 +293,14 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     let lines = sync_lines(guilds, &reported);
     nodes[0].manage("POST", "/bot/sync?replace=all", &lines);
     // Wait until every node has received the setup.
-    thread::park_timeout(SOON);
+    thread::park_timeout(PROPAGATION);
     let begun = Instant::now();
     let all = thread::scope(|scope| {
-        let actors: Vec<_> = (0..AT_ONCE)
+        let actors: Vec<_> = (0..ACTORS)
             .map(|number| {
                 scope.spawn(move || {
                     let mut actor = Actor::new(stage, nodes, number, size.users);
-                    actor.act(size.requests / AT_ONCE);
+                    actor.act(size.requests / ACTORS);
                     actor.seen
                 })
             })

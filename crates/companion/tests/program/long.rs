@@ -16,13 +16,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-const USUAL: u64 = 10_000;
+const DEFAULT_REQUESTS: u64 = 10_000;
 const VARIABLE: &str = "LONG";
 const CONNECTIONS: u64 = 4;
 /// Pipelined requests per connection.
-const DEPTH: u64 = 16;
+const PIPELINE_DEPTH: u64 = 16;
 /// Requests per connection before it is replaced.
-const KEPT_FOR: u64 = 100_000;
+const REQUESTS_PER_CONNECTION: u64 = 100_000;
 /// Number of memory samples. The first step is the warm-up.
 const STEPS: u64 = 10;
 
@@ -61,12 +61,12 @@ fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
     };
     let (mut stream, mut asked) = (connect(), 0);
     let mut bytes = vec![0; 256 * 1024];
-    while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(DEPTH)).is_ok() {
-        if asked >= KEPT_FOR {
+    while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(PIPELINE_DEPTH)).is_ok() {
+        if asked >= REQUESTS_PER_CONNECTION {
             (stream, asked) = (connect(), 0);
         }
         stream.write_all(batch).unwrap();
-        asked += DEPTH;
+        asked += PIPELINE_DEPTH;
         let (mut start, mut end, mut answered) = (0, 0, 0);
         while answered < expected.len() {
             if let Some((status, length)) = whole(&bytes[start..end]) {
@@ -79,7 +79,7 @@ fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
                 end += count;
             }
         }
-        assert_eq!(start, end, "something came that nobody asked for");
+        assert_eq!(start, end, "unexpected bytes");
     }
 }
 
@@ -97,7 +97,7 @@ fn whole(bytes: &[u8]) -> Option<(u16, usize)> {
 
 #[test]
 fn long_after_the_first_requests_memory_and_files_are_stable() {
-    let requests_in_all = std::env::var(VARIABLE).map_or(USUAL, |text| text.parse().unwrap());
+    let requests_in_all = std::env::var(VARIABLE).map_or(DEFAULT_REQUESTS, |text| text.parse().unwrap());
     let stage = Stage::new();
     let node = stage.serve("sqlite:companion.db");
     node.manage("PUT", &format!("/bot/guilds/{}", guild_of(1)), &guild(1).to_string());

@@ -39,14 +39,14 @@ use tokio::{
 const LOOK_UPS: usize = 4;
 /// Queue length that one client may keep standing, see `http::Gate`; and the time after which a queue counts as
 /// standing.
-const STANDING: f64 = 128.0;
-const PATIENCE: Duration = Duration::from_secs(5);
+const STANDING_QUEUE: f64 = 128.0;
+const STANDING_AFTER: Duration = Duration::from_secs(5);
 /// Connections that read from memory.
 const READERS: usize = 50;
 /// The address of the client that shares storage with the overloading one.
 const NEIGHBOUR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Below this fraction of the intended rate, the machine is too busy for the result to count.
-const STARVED: f64 = 0.9;
+const MIN_SENT: f64 = 0.9;
 
 /// The load, and the delay of the store.
 struct Size {
@@ -58,7 +58,7 @@ struct Size {
     measured: Duration,
 }
 
-const USUAL: Size = Size {
+const DEFAULT: Size = Size {
     times: &[5],
     look_up: Duration::from_millis(20),
     connections: 380,
@@ -300,7 +300,7 @@ async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
 #[ignore = "waits until a queue stands: cargo xtask deep overload; `http::Gate` has the rule"]
 fn storage_overload_is_refused_at_once_and_isolated() {
     let full = std::env::var("OVERLOAD").is_ok_and(|size| size == "full");
-    let size = if full { FULL } else { USUAL };
+    let size = if full { FULL } else { DEFAULT };
     let service = InProcess::start(|adapters| {
         let inner = Arc::clone(&adapters.stores.sessions);
         adapters.stores.sessions =
@@ -321,7 +321,7 @@ fn storage_overload_is_refused_at_once_and_isolated() {
             let capacity = capacity(&address, &stored, size.measured).await;
             let over = AtomicBool::new(false);
             // Start measuring when the queue counts as standing and has been shortened.
-            let from = Instant::now() + PATIENCE + Duration::from_secs_f64(size.connections as f64 / capacity);
+            let from = Instant::now() + STANDING_AFTER + Duration::from_secs_f64(size.connections as f64 / capacity);
             let per_second = capacity * f64::from(*times);
             let load = |request: &Request, served, per_second, connections, from| {
                 Load { request: Arc::clone(request), served, per_second, connections, from }
@@ -359,19 +359,19 @@ fn storage_overload_is_refused_at_once_and_isolated() {
                 neighbour.0.len(),
             );
             assert_eq!(reads.count(Outcome::Served), reads.0.len(), "what is in memory is never refused");
-            let starved = (reads.0.len() as f64) < STARVED * size.reads_per_second * size.measured.as_secs_f64();
+            let starved = (reads.0.len() as f64) < MIN_SENT * size.reads_per_second * size.measured.as_secs_f64();
             assert!(!(full && starved), "the machine is too busy to measure anything");
             if starved {
                 println!("too busy with something else, so this says little");
                 continue;
             }
-            assert_eq!(failed, 0, "nobody waits in vain");
+            assert_eq!(failed, 0, "no request times out");
             let waited = neighbour.count(Outcome::Served);
             assert!(waited > 0 && waited == neighbour.0.len(), "no client is refused for what another one asks");
             // Other tests slow everything down.
             assert!(goodput >= if full { 0.9 } else { 0.6 }, "{goodput}");
             assert!(refused > 0 && storm.time(Outcome::Refused, 50) * 10 < served, "{refusal:?} and {served:?}");
-            let queue = Duration::from_secs_f64(STANDING / capacity);
+            let queue = Duration::from_secs_f64(STANDING_QUEUE / capacity);
             assert!(recovered < queue * 3, "{recovered:?}, and a queue takes {queue:?}");
             assert!(memory < memory_before * 2 + 64, "{memory_before} MB, then {memory} MB");
         }

@@ -27,7 +27,7 @@ fn listeners_answer_on_the_printed_addresses() {
     assert_eq!(sign_out.status, 401, "the configuration reaches the API");
     assert_eq!(http::get(&management, "/health/live", &[]).status, 200);
     assert_eq!(http::get(&public, "/health/ready", &[]).status, 404);
-    assert_eq!(http::get(&management, "/team", &[]).status, 401, "without a key nobody learns what is there");
+    assert_eq!(http::get(&management, "/team", &[]).status, 401, "paths are not revealed without a key");
     let health =
         |address: &str| Program::new(&["health"]).env("COMPANION_MANAGEMENT__LISTEN", address).finish();
     assert_eq!((health(&management).code, health(&management).out.as_str()), (Some(0), "ready\n"));

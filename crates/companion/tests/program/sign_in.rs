@@ -20,7 +20,7 @@ const USER: u64 = 190_000_000_000_000_007;
 const GUILD: u64 = 190_000_000_000_000_500;
 const OLD: &str = "b2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2w=";
 const NEW: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Stage {
     /// Creates a program with these keys, for which every guild list is stale at once.
@@ -116,7 +116,7 @@ fn the_five_endpoints_combine_bot_and_platform_data() {
 fn retries_failed_revocations_after_a_restart() {
     let stage = Stage::new();
     let control = stage.platform();
-    let revoked = |times| until("asked to take it back", PATIENCE, || control.calls(Route::Revoke) >= times);
+    let revoked = |times| until("asked to take it back", TIMEOUT, || control.calls(Route::Revoke) >= times);
     control.fail(Route::Revoke, Fault::Status { status: 500, body: ErrorBody::Json });
     let node = stage.serve(STORAGE);
     let token = node.sign_in(&stage, 1);
@@ -147,14 +147,14 @@ fn rotates_keys_without_ending_sessions() {
     assert_eq!(node.guilds(&token).status, 200);
     let page = || metrics::page(node.management(), "the-management-key");
     assert!(metrics::value(&page(), "companion_list_refreshes_total{outcome=\"stored\"}") > 0.0);
-    until("sessions are counted", PATIENCE, || page().contains("\ncompanion_sessions 1\n"));
+    until("sessions are counted", TIMEOUT, || page().contains("\ncompanion_sessions 1\n"));
     node.stop();
 
     let untouched = stage.keyed(&["reseal"], NEW).finish();
     assert!(untouched.out.starts_with("0 grants sealed again, 1 needed nothing"), "{}", untouched.out);
-    let stranger = stage.keyed(&["reseal"], OLD).finish();
-    assert_eq!(stranger.code, Some(1));
-    assert!(stranger.err.contains("secrets.key"), "{}", stranger.err);
+    let unfit = stage.keyed(&["reseal"], OLD).finish();
+    assert_eq!(unfit.code, Some(1));
+    assert!(unfit.err.contains("secrets.key"), "{}", unfit.err);
     // Sessions signed with the old key end when it is removed, which is the purpose of removing it.
     let node = stage.serve_keyed(NEW);
     assert_eq!(node.guilds(&token).status, 401);
@@ -211,7 +211,7 @@ fn removing_sign_in_ends_no_session_and_is_logged() {
 }
 
 /// Longer than the threshold at which a slow request is logged.
-const SILENCE: Duration = Duration::from_millis(2200);
+const SLOW_REQUEST: Duration = Duration::from_millis(2200);
 
 /// One id identifies a request from the client to the platform, in the log and in the audit log.
 #[test]
@@ -223,7 +223,7 @@ fn a_slow_request_is_logged_with_one_id_and_its_timings() {
         let (stream, _) = platform.accept().unwrap();
         let mut lines = BufReader::new(&stream).lines();
         let head: Vec<_> = lines.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
-        stream.set_read_timeout(Some(SILENCE)).unwrap();
+        stream.set_read_timeout(Some(SLOW_REQUEST)).unwrap();
         let _ = lines.map_while(Result::ok).count();
         head.iter().map(|line| line.to_lowercase()).collect::<Vec<_>>()
     });

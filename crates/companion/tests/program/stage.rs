@@ -30,7 +30,7 @@ pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
 pub(crate) const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
 pub(crate) const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
 /// Polling interval.
-const PACE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Number of users on the platform, numbered from 1.
 const USERS: u64 = 20;
 
@@ -301,7 +301,7 @@ pub(crate) fn until(what: &str, within: Duration, mut is_so: impl FnMut() -> boo
     while !is_so() {
         assert!(begun.elapsed() < within, "not within {within:?}: {what}");
         // Polling without a pause would take the processor from the service.
-        std::thread::park_timeout(PACE);
+        std::thread::park_timeout(POLL_INTERVAL);
     }
     begun.elapsed()
 }

@@ -254,23 +254,23 @@ fn idle_and_slow_clients_do_not_delay_shutdown() {
 #[test]
 fn shutdown_writes_buffered_session_uses() {
     let clock = Arc::new(FixedClock::default());
-    let someone = a_user(7);
+    let user = a_user(7);
     let mut identity = None;
     let running = InProcess::start(|adapters| {
         let platform = Arc::new(MemoryIdentity::new(clock.clone(), adapters.entropy.clone()));
-        platform.put_user(someone.clone(), Vec::new());
+        platform.put_user(user.clone(), Vec::new());
         adapters.clock = clock.clone();
         adapters.identity = platform.clone();
         identity = Some(platform);
     });
-    let code = identity.unwrap().issue_code(someone.id);
+    let code = identity.unwrap().issue_code(user.id);
     let session = http::ask(&running.public, "POST", "/auth", &[("Idp-Code", &code)]).body;
     clock.advance(Duration::from_secs(4000));
     let token = session["data"]["token"].as_str().unwrap();
     assert_eq!(http::get(&running.public, "/guilds", &[("Token", token)]).status, 200);
     let sessions = running.adapters.stores.sessions.clone();
     running.stop();
-    let stored = Runtime::new().unwrap().block_on(sessions.of_user(someone.id)).unwrap();
+    let stored = Runtime::new().unwrap().block_on(sessions.of_user(user.id)).unwrap();
     assert_eq!(stored[0].last_seen_at, clock.now());
     assert!(stored[0].last_seen_at > stored[0].created_at);
 }
@@ -291,12 +291,12 @@ mod supervised {
     use tempfile::TempDir;
 
     /// The supervisor's notification socket.
-    struct Ear {
+    struct NotifySocket {
         socket: UnixDatagram,
         folder: TempDir,
     }
 
-    impl Ear {
+    impl NotifySocket {
         fn new() -> Self {
             let folder = TempDir::new().unwrap();
             let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
@@ -317,29 +317,29 @@ mod supervised {
 
     #[test]
     fn notifies_the_supervisor_of_ready_watchdog_and_stopping() {
-        let ear = Ear::new();
+        let supervisor = NotifySocket::new();
         let mut service = Program::serving(&["serve"])
-            .env("NOTIFY_SOCKET", &ear.path())
+            .env("NOTIFY_SOCKET", &supervisor.path())
             .env("WATCHDOG_USEC", "4000000")
             .start();
-        assert_eq!(ear.heard(), "READY=1");
+        assert_eq!(supervisor.heard(), "READY=1");
         let management = service.management();
         assert_eq!(http::get(&management, "/health/ready", &[]).status, 200, "ready means ready");
         for _ in 0..2 {
-            assert_eq!(ear.heard(), "WATCHDOG=1");
+            assert_eq!(supervisor.heard(), "WATCHDOG=1");
         }
         service.signal("TERM");
-        while ear.heard() != "STOPPING=1" {}
+        while supervisor.heard() != "STOPPING=1" {}
         assert_eq!(service.finish().code, Some(0));
     }
 
     #[test]
     fn sends_no_watchdog_notification_without_a_watchdog() {
-        let ear = Ear::new();
-        let service = Program::serving(&["serve"]).env("NOTIFY_SOCKET", &ear.path()).start();
-        assert_eq!(ear.heard(), "READY=1");
+        let supervisor = NotifySocket::new();
+        let service = Program::serving(&["serve"]).env("NOTIFY_SOCKET", &supervisor.path()).start();
+        assert_eq!(supervisor.heard(), "READY=1");
         service.signal("INT");
-        assert_eq!(ear.heard(), "STOPPING=1");
+        assert_eq!(supervisor.heard(), "STOPPING=1");
         assert_eq!(service.finish().code, Some(0));
     }
 

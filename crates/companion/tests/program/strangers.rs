@@ -23,26 +23,26 @@ const PERCENT_VARIABLE: &str = "STRANGERS";
 /// Percentage of the full number of clients, in the default form.
 const USUAL_PERCENT: usize = 1;
 /// Timeouts of the default form, longer than a request takes on a busy machine.
-const IMPATIENT: Duration = Duration::from_secs(1);
+const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Minimum number of requests of another client in the default form.
-const LEAST_ASKED: u32 = 25;
+const MIN_REQUESTS: u32 = 25;
 /// A bound that is never reached unless a test fails.
-const LONG: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// A client that keeps the service waiting is cut off within this time.
-const CUT_OFF: Duration = Duration::from_secs(10);
+const CUT_OFF_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long clients that are not cut off are observed.
-const WATCHED: Duration = Duration::from_secs(3);
+const OBSERVED_FOR: Duration = Duration::from_secs(3);
 /// Memory that all of them together may use while connected, in bytes.
-const MEMORY: u64 = 64 << 20;
+const MAX_MEMORY: u64 = 64 << 20;
 /// All but half of that memory is released within this time.
-const GIVEN_BACK: Duration = Duration::from_secs(20);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(20);
 /// A p99 latency below this counts as unaffected.
-const UNNOTICED: Duration = Duration::from_millis(1);
+const UNAFFECTED_P99: Duration = Duration::from_millis(1);
 /// Receive buffer of a client that does not read, in bytes.
-const ROOM: usize = 16 * 1024;
+const RECEIVE_BUFFER: usize = 16 * 1024;
 /// Receive buffer of a reading client in the default form, in bytes: two segments of the loopback interface, so that no
 /// segment waits for a timer.
-const READER_ROOM: usize = 128 * 1024;
+const READER_BUFFER: usize = 128 * 1024;
 const KEY: &str = "the-management-key";
 
 /// The behaviour of the clients of an attack.
@@ -116,7 +116,7 @@ impl Kind {
 /// Sends as many bytes as fit, and reads nothing.
 fn send_and_never_read(mut stream: &TcpStream, bytes: &[u8]) -> Option<()> {
     // A larger buffer could take all of the responses.
-    SockRef::from(&stream).set_recv_buffer_size(ROOM).ok()?;
+    SockRef::from(&stream).set_recv_buffer_size(RECEIVE_BUFFER).ok()?;
     stream.set_nonblocking(true).ok()?;
     let _ = stream.write(bytes);
     stream.set_nonblocking(false).ok()
@@ -159,14 +159,14 @@ fn percent() -> Option<usize> {
 }
 
 /// What another client observes.
-struct Met {
+struct Observed {
     asked: usize,
     answered: usize,
     p99: Duration,
 }
 
 /// Sends requests one after the other, one in twenty on a new connection.
-fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Met {
+fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Observed {
     let mut kept = Kept::to(address).ok();
     let (mut asked, mut taken, beginning) = (0, Vec::new(), Instant::now());
     while goes_on(beginning) {
@@ -181,7 +181,11 @@ fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Met {
         }
     }
     taken.sort_unstable();
-    Met { asked, answered: taken.len(), p99: taken.get(taken.len() * 99 / 100).copied().unwrap_or_default() }
+    Observed {
+        asked,
+        answered: taken.len(),
+        p99: taken.get(taken.len() * 99 / 100).copied().unwrap_or_default(),
+    }
 }
 
 /// Waits until the service holds no more than this, with a deadline. Free memory is returned after ten seconds.
@@ -189,7 +193,7 @@ fn given_back(service: &Running, memory: u64, files: usize) -> Holdings {
     let begun = Instant::now();
     loop {
         let now = Holdings::of(service);
-        if (now.memory < memory && now.files <= files) || begun.elapsed() > GIVEN_BACK {
+        if (now.memory < memory && now.files <= files) || begun.elapsed() > RELEASE_TIMEOUT {
             return now;
         }
         thread::park_timeout(Duration::from_millis(20));
@@ -228,9 +232,9 @@ fn put_largest_team(management: &str) {
 }
 
 /// Sets the flag on drop, which ends the concurrent work.
-struct Over<'a>(&'a AtomicBool);
+struct SetOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
     }
@@ -255,7 +259,8 @@ fn cuts_off_stalled_clients_while_others_are_answered() {
     let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let api_url = format!("http://{}", platform.local_addr().unwrap());
     let variables = [("COMPANION_MANAGEMENT__KEY", KEY), ("COMPANION_IDENTITY__API_URL", &api_url)];
-    let limits = ServerLimits { request_head: IMPATIENT, patience: IMPATIENT, ..ServerLimits::default() };
+    let limits =
+        ServerLimits { request_head: SHORT_TIMEOUT, patience: SHORT_TIMEOUT, ..ServerLimits::default() };
     let service = InProcess::with(&variables, limits, |_| {});
     put_largest_team(&service.management);
     let open = || {
@@ -267,7 +272,7 @@ fn cuts_off_stalled_clients_while_others_are_answered() {
         let over = AtomicBool::new(false);
         let met = thread::scope(|scope| {
             let asking = scope.spawn(|| {
-                let mut left = LEAST_ASKED;
+                let mut left = MIN_REQUESTS;
                 meet(&service.public, |_| {
                     // Sending without a pause would take the processor from the service.
                     thread::park_timeout(Duration::from_millis(2));
@@ -275,7 +280,7 @@ fn cuts_off_stalled_clients_while_others_are_answered() {
                     left > 0 || !over.load(Relaxed)
                 })
             });
-            let ending = Over(&over);
+            let ending = SetOnDrop(&over);
             work();
             drop(ending);
             asking.join().unwrap()
@@ -286,26 +291,26 @@ fn cuts_off_stalled_clients_while_others_are_answered() {
         let unread = begin(&[Kind::Stalled, Kind::Unread], address, addresses);
         meanwhile(&|| {
             for silent in begin(&[Kind::Silent, Kind::OneByte, Kind::HalfHead], address, addresses) {
-                assert!(ends_in_time(silent, Instant::now() + LONG), "from {addresses}");
+                assert!(ends_in_time(silent, Instant::now() + TIMEOUT), "from {addresses}");
             }
         });
         // They read nothing meanwhile, so closed connections were cut off.
-        until("no connection stays", LONG, || open() == 0.0);
+        until("no connection stays", TIMEOUT, || open() == 0.0);
         for mut client in unread {
             // If the system dropped the connection for the service, the client notices only when it sends.
             let _ = client.write(b"G");
-            assert!(ends_in_time(client, Instant::now() + LONG), "from {addresses}");
+            assert!(ends_in_time(client, Instant::now() + TIMEOUT), "from {addresses}");
         }
     }
     for addresses in [1, 200] {
         meanwhile(&|| {
             let waiting = begin(&[Kind::WithoutBody, Kind::Pipelined], address, addresses);
-            until("they are there", LONG, || open() >= waiting.len() as f64 / 2.0);
+            until("they are there", TIMEOUT, || open() >= waiting.len() as f64 / 2.0);
         });
     }
     // Closing the platform's listener ends the pending sign-ins.
     drop(platform);
-    until("no connection stays", LONG, || open() == 0.0);
+    until("no connection stays", TIMEOUT, || open() == 0.0);
     service.stop();
 }
 
@@ -316,7 +321,7 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
     let percent = percent().unwrap_or(USUAL_PERCENT);
     let files = all_files();
     // Other tests slow everything down.
-    let in_time = if percent == 100 { CUT_OFF } else { CUT_OFF * 3 };
+    let in_time = if percent == 100 { CUT_OFF_TIMEOUT } else { CUT_OFF_TIMEOUT * 3 };
     let (mut service, _platform) = service();
     let (public, management) = (service.public(), service.management());
     let address: SocketAddr = public.parse().unwrap();
@@ -341,7 +346,7 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
                 // They read nothing meanwhile, so closed connections were cut off.
                 let begun = Instant::now();
                 let mut during = Holdings::of(&service);
-                let watched = if kind.is_cut_off() { in_time } else { WATCHED };
+                let watched = if kind.is_cut_off() { in_time } else { OBSERVED_FOR };
                 // Twice, because the other client opens a new connection now and then.
                 let mut seen_gone = 0;
                 while seen_gone < 2 && begun.elapsed() < watched {
@@ -363,21 +368,21 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
                 over.store(true, Relaxed);
                 (connected, cut_off, asking.join().unwrap(), during)
             });
-            let after = given_back(&service, before.memory + MEMORY / 2, before.files + 2);
+            let after = given_back(&service, before.memory + MAX_MEMORY / 2, before.files + 2);
             let megabytes = [before, during, after].map(|holdings| holdings.memory >> 20);
-            let Met { asked, answered, p99 } = met;
+            let Observed { asked, answered, p99 } = met;
             println!(
                 "| {count} {kind:?} | {addresses} | {connected} | {cut_off} | {:.1?}, {p99:.1?} | {answered} of {asked} | {megabytes:?} |",
                 usual.p99
             );
-            let is_noticed = p99 > UNNOTICED.max(usual.p99 * 2);
+            let is_noticed = p99 > UNAFFECTED_P99.max(usual.p99 * 2);
             let checks = [
                 (!kind.is_cut_off() || connected == cut_off, "some were not cut off"),
                 // Beside other tests latencies say nothing.
                 (percent < 100 || !is_noticed, "others notice"),
                 (asked == answered, "others are not answered"),
-                (during.memory < before.memory + MEMORY, "they cost too much"),
-                (after.memory < before.memory + MEMORY / 2, "memory stays"),
+                (during.memory < before.memory + MAX_MEMORY, "they cost too much"),
+                (after.memory < before.memory + MAX_MEMORY / 2, "memory stays"),
                 (after.files <= before.files + 2, "descriptors stay"),
             ];
             wrong.extend(
@@ -511,7 +516,8 @@ fn clients_that_do_not_read_truncate_no_other_response() {
         answer.len()
     };
     // Enough for twice the allowed memory, if each client had its own copy of the response.
-    let (stalls, reads, room) = if percent().is_some() { (400, 200, ROOM) } else { (40, 40, READER_ROOM) };
+    let (stalls, reads, room) =
+        if percent().is_some() { (400, 200, RECEIVE_BUFFER) } else { (40, 40, READER_BUFFER) };
     for addresses in [1, 200] {
         let before = Holdings::of(&service);
         let stalled: Vec<_> = (0..stalls)
@@ -542,7 +548,7 @@ fn clients_that_do_not_read_truncate_no_other_response() {
             memory.saturating_sub(before.memory) >> 20
         );
         assert_eq!(cut, 0);
-        assert!(memory < before.memory + MEMORY);
+        assert!(memory < before.memory + MAX_MEMORY);
     }
     service.stop();
 }

@@ -22,11 +22,11 @@ use std::{
 use tempfile::TempDir;
 
 /// Timeout of every wait, long enough for a machine that is busy with other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Names of the binary in distributions.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Features that pages do not need, and that double the start time.
-const LEFT_OUT: [&str; 12] = [
+const DISABLED: [&str; 12] = [
     // Each test opens its own window.
     "--no-startup-window",
     "--disable-extensions",
@@ -51,7 +51,7 @@ pub(crate) struct Chromium {
     _processes: Processes,
     commands: Mutex<ChildStdin>,
     last: AtomicU64,
-    heard: Arc<WatchEvent>,
+    inbox: Arc<Inbox>,
 }
 
 /// The processes of a browser, in their own group, and the folder they write to: the profile and temporary files, such
@@ -77,7 +77,7 @@ impl Drop for Processes {
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.first.wait();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
         while fs::remove_dir_all(self.folder.path()).is_err()
             && self.folder.path().exists()
             && Instant::now() < deadline
@@ -96,13 +96,13 @@ pub(crate) struct Event {
 }
 
 #[derive(Default)]
-struct WatchEvent {
-    said: Mutex<Said>,
+struct Inbox {
+    messages: Mutex<Messages>,
     more: Condvar,
 }
 
 #[derive(Default)]
-struct Said {
+struct Messages {
     answers: HashMap<u64, Value>,
     events: Vec<Event>,
     ended: bool,
@@ -119,7 +119,7 @@ impl Chromium {
             .args(["--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu"])
             .args(["--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"])
             .args(["--hide-scrollbars", "--force-color-profile=srgb"])
-            .args(LEFT_OUT)
+            .args(DISABLED)
             .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -127,10 +127,10 @@ impl Chromium {
         let mut processes = Processes::start(&mut command, folder);
         let commands = Mutex::new(processes.first.stdin.take().unwrap());
         let answers = processes.first.stdout.take().unwrap();
-        let heard = Arc::new(WatchEvent::default());
-        let listener = Arc::clone(&heard);
+        let inbox = Arc::new(Inbox::default());
+        let listener = Arc::clone(&inbox);
         thread::spawn(move || listener.listen(answers));
-        Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), heard })
+        Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), inbox })
     }
 
     /// Sends a command to the browser or one of its pages, and waits for the response.
@@ -143,32 +143,32 @@ impl Chromium {
         let mut bytes = command.to_string().into_bytes();
         bytes.push(0);
         self.commands.lock().unwrap().write_all(&bytes).unwrap();
-        let answer = self.heard.wait(method, |said| said.answers.remove(&id));
+        let answer = self.inbox.wait(method, |messages| messages.answers.remove(&id));
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
     }
 
     /// Returns all events of a page so far.
     pub(crate) fn events(&self, session: &str) -> Vec<Event> {
-        let said = self.heard.said.lock().unwrap();
-        said.events.iter().filter(|event| event.session == session).cloned().collect()
+        let messages = self.inbox.messages.lock().unwrap();
+        messages.events.iter().filter(|event| event.session == session).cloned().collect()
     }
 
     /// Returns the number of events so far.
     pub(crate) fn now(&self) -> usize {
-        self.heard.said.lock().unwrap().events.len()
+        self.inbox.messages.lock().unwrap().events.len()
     }
 
     /// Waits for an event of a page after the first `since` events.
     pub(crate) fn wait(&self, session: &str, since: usize, method: &str) -> Event {
-        self.heard.wait(method, |said| {
-            let mut later = said.events[since..].iter();
+        self.inbox.wait(method, |messages| {
+            let mut later = messages.events[since..].iter();
             later.find(|event| event.session == session && event.method == method).cloned()
         })
     }
 }
 
-impl WatchEvent {
+impl Inbox {
     fn listen(&self, answers: ChildStdout) {
         let mut answers = BufReader::new(answers);
         loop {
@@ -176,16 +176,16 @@ impl WatchEvent {
             let ended = answers.read_until(0, &mut message).unwrap_or(0) == 0;
             message.pop();
             let message: Value = serde_json::from_slice(&message).unwrap_or_default();
-            let mut said = self.said.lock().unwrap();
+            let mut messages = self.messages.lock().unwrap();
             match message["id"].as_u64() {
-                Some(id) => drop(said.answers.insert(id, message)),
-                None => said.events.push(Event {
+                Some(id) => drop(messages.answers.insert(id, message)),
+                None => messages.events.push(Event {
                     session: message["sessionId"].as_str().unwrap_or_default().to_owned(),
                     method: message["method"].as_str().unwrap_or_default().to_owned(),
                     about: message["params"].clone(),
                 }),
             }
-            said.ended = ended;
+            messages.ended = ended;
             self.more.notify_all();
             if ended {
                 return;
@@ -193,17 +193,17 @@ impl WatchEvent {
         }
     }
 
-    fn wait<T>(&self, what: &str, mut find: impl FnMut(&mut Said) -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
-        let mut said = self.said.lock().unwrap();
+    fn wait<T>(&self, what: &str, mut find: impl FnMut(&mut Messages) -> Option<T>) -> T {
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        let mut messages = self.messages.lock().unwrap();
         loop {
-            if let Some(found) = find(&mut said) {
+            if let Some(found) = find(&mut messages) {
                 return found;
             }
-            assert!(!said.ended, "Chromium has ended before {what}");
+            assert!(!messages.ended, "Chromium has ended before {what}");
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "{what} never came");
-            said = self.more.wait_timeout(said, left).unwrap().0;
+            messages = self.more.wait_timeout(messages, left).unwrap().0;
         }
     }
 }
@@ -232,6 +232,6 @@ fn removes_the_profile_while_browser_processes_still_write() {
         let _ = held_by_both.read_to_end(&mut Vec::new());
         sender.send(())
     });
-    assert!(ended.recv_timeout(PATIENCE).is_ok(), "a process has not ended");
+    assert!(ended.recv_timeout(WAIT_TIMEOUT).is_ok(), "a process has not ended");
     assert!(!path.exists());
 }

@@ -98,7 +98,7 @@ fn tab_to(page: &Page, text: &str) -> Vec<String> {
     for _ in 0..40 {
         page.press("Tab");
         let (found, seen) = focused(page);
-        assert!(seen, "nobody sees that {found:?} has the focus");
+        assert!(seen, "the focus of {found:?} is not visible");
         if found == text {
             return passed;
         }
@@ -225,7 +225,7 @@ fn an_open_page_reconnects_after_a_restart() {
     let stopping = Instant::now();
     stage.stop();
     let took = stopping.elapsed();
-    assert!(took < Duration::from_secs(5), "an open page holds nobody up: {took:?}");
+    assert!(took < Duration::from_secs(5), "an open page delays the restart: {took:?}");
     stage.start();
     stage.join(2, "Late Arrivals", OWL);
     page.until_it_says("Late Arrivals");

@@ -1,6 +1,6 @@
 //! A browser page, used as a person would.
 
-use crate::browser::chromium::{Chromium, Event, PATIENCE};
+use crate::browser::chromium::{Chromium, Event, WAIT_TIMEOUT};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Polling interval.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The folder of files for people to look at.
 const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
 
@@ -142,12 +142,12 @@ impl Page {
 
     /// Waits until an expression is true.
     pub(crate) fn until(&self, expression: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
         // A page that is being replaced answers with an error, or without a boolean.
         let asked = json!({"expression": format!("!!({expression})"), "returnByValue": true});
         while self.call("Runtime.evaluate", &asked)["result"]["value"] != true {
             assert!(Instant::now() < deadline, "{expression} never on {}: {}", self.url(), self.text());
-            thread::park_timeout(PAUSE);
+            thread::park_timeout(POLL_INTERVAL);
         }
     }
 
@@ -161,10 +161,10 @@ impl Page {
         let url = self.url();
         let opened =
             |event: &Event| event.about["type"] == "EventSource" && event.about["response"]["status"] == 200;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
         while !self.events("Network.responseReceived").iter().any(opened) {
             assert!(Instant::now() < deadline, "{url} does not listen");
-            thread::park_timeout(PAUSE);
+            thread::park_timeout(POLL_INTERVAL);
         }
     }
 
@@ -173,7 +173,7 @@ impl Page {
         let (code, number, text) = match key {
             "Tab" => ("Tab", 9, ""),
             "Enter" => ("Enter", 13, "\r"),
-            _ => panic!("nobody has told what {key} is"),
+            _ => panic!("unknown key {key}"),
         };
         let down = json!({
             "type": if text.is_empty() { "rawKeyDown" } else { "keyDown" }, "key": key, "code": code, "text": text,
@@ -255,7 +255,7 @@ impl Page {
             if finished.len() >= self.asked().iter().filter(|url| !url.contains("/live?")).count() {
                 break finished;
             }
-            thread::park_timeout(PAUSE);
+            thread::park_timeout(POLL_INTERVAL);
         };
         let bytes = |event: &Event| event.about["encodedDataLength"].as_f64().unwrap() as u64;
         (finished.len(), finished.iter().map(bytes).sum())

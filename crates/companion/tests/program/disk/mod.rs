@@ -21,7 +21,7 @@ use tempfile::TempDir;
 /// each fault; the default form tries one with each of the usual faults.
 const FULL_VARIABLE: &str = "DISK";
 const CALLS: [u32; 12] = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144];
-const PATIENCE: Duration = Duration::from_secs(10);
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The effect on writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,8 +55,8 @@ fn is_full() -> bool {
 }
 
 /// Bound of the propagation of a change to the other program.
-const SOON: Duration = Duration::from_secs(1);
-const LONG: Duration = Duration::from_secs(30);
+const PROPAGATION: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often each program changes the same guild.
 const CHANGES: u64 = 10;
 /// Writes before one of the programs is killed.
@@ -308,7 +308,7 @@ fn play(disk: &Disk, fault: &str, working: u32, outcome: Outcome) -> (usize, usi
     if outcome == Outcome::GivenUp {
         assert!(ledger.write(&node, &stage) > 0 && !node.is_ready(), "{case}: a restart is needed");
     } else {
-        until(&case, PATIENCE, || node.is_ready());
+        until(&case, RECOVERY_TIMEOUT, || node.is_ready());
         assert_eq!(ledger.write(&node, &stage), 0, "{case}: all is well again");
     }
     ledger.check_answers(&node);
@@ -358,7 +358,7 @@ fn failing_reads_end_no_session_and_memory_is_still_served() {
     ledger.write(&node, &stage);
     node.stop();
     let node = disk.serve(&stage);
-    until("a request meets a read that fails", PATIENCE, || {
+    until("a request meets a read that fails", RECOVERY_TIMEOUT, || {
         // SQLite drops its page cache once another connection has written.
         ledger.block(&node);
         disk.fail("read companion.db 5 0");
@@ -448,20 +448,21 @@ fn two_programs_on_one_file_lose_nothing_if_one_is_killed() {
     for members in 1..=2 * CHANGES {
         let (writer, reader) = if members % 2 == 0 { (&one, &other) } else { (&other, &one) };
         writer.manage("PUT", &path, &guild(members).to_string());
-        let seen =
-            until("seen by the other", LONG, || reader.guilds(&token).body["data"][0]["members"] == members);
+        let seen = until("seen by the other", TIMEOUT, || {
+            reader.guilds(&token).body["data"][0]["members"] == members
+        });
         worst = worst.max(seen);
     }
-    assert!(worst < SOON, "{worst:?}");
+    assert!(worst < PROPAGATION, "{worst:?}");
     other.sign_out(&token);
-    assert!(until("ended for both", LONG, || one.guilds(&token).status == 401) < SOON);
+    assert!(until("ended for both", TIMEOUT, || one.guilds(&token).status == 401) < PROPAGATION);
 
     let total = &AtomicU64::new(0);
     let (mut killed, kept) = thread::scope(|scope| {
         let (one, other) = (&one, &other);
         let killed = scope.spawn(move || feed(one, 1000, total));
         let kept = scope.spawn(move || feed(other, 2000, total));
-        until("writes", LONG, || total.load(Relaxed) >= WRITES);
+        until("writes", TIMEOUT, || total.load(Relaxed) >= WRITES);
         one.running.signal("KILL");
         (killed.join().unwrap(), kept.join().unwrap())
     });

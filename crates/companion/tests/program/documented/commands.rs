@@ -19,11 +19,12 @@ use std::{
 use tempfile::TempDir;
 
 /// Timeout of a page's script, in seconds.
-const PATIENCE: &str = "300";
+const SCRIPT_TIMEOUT: &str = "300";
 /// Sends SIGINT where a page sends SIGTERM: the service stops as gracefully, but without the notice period.
 const KILL: &str = r#"kill() { case "$1" in -*) command kill "$@";; *) command kill -s INT "$@";; esac; }"#;
 /// The addresses that the pages use: public, management, dashboard, and the demo's provider.
-const USUAL: [&str; 4] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
+const DOCUMENTED_ADDRESSES: [&str; 4] =
+    ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
 
 /// Returns the commands of a block. In a console block they begin with a prompt; other lines are output.
 fn commands(block: &Block) -> Vec<String> {
@@ -90,14 +91,14 @@ impl Desk {
     /// Runs a script with the addresses of the pages replaced by these, and ends its background processes.
     fn run(&self, script: &Script, addresses: &[String]) {
         let mut text = format!("{KILL}\n{}", script.text);
-        for (usual, actual) in USUAL.iter().zip(addresses) {
+        for (usual, actual) in DOCUMENTED_ADDRESSES.iter().zip(addresses) {
             text = text.replace(usual, actual);
         }
         let said = self.folder.path().join("said");
         let output = fs::File::create(&said).unwrap();
         let path = format!("{}:{}", self.folder.path().join("bin").display(), std::env::var("PATH").unwrap());
         let mut shell = Command::new("timeout")
-            .args([PATIENCE, "sh", "-eux", "-c", &text])
+            .args([SCRIPT_TIMEOUT, "sh", "-eux", "-c", &text])
             .current_dir(self.folder.path().join("work"))
             .env_clear()
             .env("PATH", path)

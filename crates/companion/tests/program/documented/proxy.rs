@@ -17,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 
 const USER: u64 = 190_000_000_000_000_007;
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns a port that is free at this moment.
 fn free() -> u16 {
@@ -166,7 +166,7 @@ impl Stage {
             service.said("Dashboard:").split_once("listens on ").unwrap().1.trim_end_matches(')').to_owned();
         let public = service.public();
         nginx.start(&[public], &dashboard);
-        until("nginx answers", PATIENCE, || {
+        until("nginx answers", TIMEOUT, || {
             nginx.curl(&["-o", "/dev/null"], "https", "api.example", "/").is_some()
         });
         Self { platform, service, nginx }
@@ -261,7 +261,7 @@ fn works_behind_nginx_as_documented() {
 
 /// Two nodes on one PostgreSQL, restarted in turn.
 mod postgres {
-    use super::{Nginx, PATIENCE, free, is_installed};
+    use super::{Nginx, TIMEOUT, free, is_installed};
     use crate::{
         postgres::Database,
         stage::{Node, Stage, until},
@@ -289,7 +289,7 @@ mod postgres {
         let mut nginx = Nginx::new();
         nginx.start(&addresses, "127.0.0.1:8082");
         let proxy = format!("127.0.0.1:{}", nginx.clear);
-        until("nginx listens", PATIENCE, || TcpStream::connect(&proxy).is_ok());
+        until("nginx listens", TIMEOUT, || TcpStream::connect(&proxy).is_ok());
         let token = nodes[0].sign_in(&stage, 1);
         let load = Load::default();
         thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Changes fed to one node: all nodes show them, and event streams of every node report them.
 
-use super::{LONG, Nodes, SOON, Silence, Times, until_each};
+use super::{Nodes, PROPAGATION, Silence, TIMEOUT, Times, until_each};
 use crate::stage::{Node, guild, guild_of};
 use serde_json::{Value, json};
 use std::{
@@ -77,7 +77,7 @@ fn a_fed_change_shows_on_all_nodes_within_a_second() {
     for subject in subjects() {
         let times = show(&nodes, &subject, &token, 100..104);
         times.tell(subject.what);
-        assert!(times.worst() < SOON);
+        assert!(times.worst() < PROPAGATION);
     }
     let silence = Silence::over(&nodes);
     let mut silent = Times::default();
@@ -87,7 +87,7 @@ fn a_fed_change_shows_on_all_nodes_within_a_second() {
         silent.extend([times.worst()]);
     }
     drop(silence);
-    assert!(silent.worst() < SOON);
+    assert!(silent.worst() < PROPAGATION);
 }
 
 const KEY: &str = "the-management-key";
@@ -143,7 +143,7 @@ impl Listener {
     }
 
     fn next(&self) -> Event {
-        self.events.recv_timeout(LONG).unwrap()
+        self.events.recv_timeout(TIMEOUT).unwrap()
     }
 
     /// Returns the next guild changes, with their guild ids.
@@ -158,7 +158,7 @@ impl Listener {
 
     /// Waits for the end of the stream.
     fn ended(&self) {
-        assert_eq!(self.events.recv_timeout(LONG).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
+        assert_eq!(self.events.recv_timeout(TIMEOUT).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
     }
 }
 

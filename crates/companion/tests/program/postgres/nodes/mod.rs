@@ -21,7 +21,7 @@ use std::{
 };
 
 /// Bound of the propagation of a change to all nodes.
-const SOON: Duration = Duration::from_secs(1);
+const PROPAGATION: Duration = Duration::from_secs(1);
 
 /// A database, a platform and three nodes for one test.
 struct Nodes<D = Database> {
@@ -84,8 +84,10 @@ impl<D> Nodes<D> {
 fn until_each(nodes: &[&Node], what: &str, is_so: impl Fn(&Node) -> bool + Sync) -> Vec<Duration> {
     let is_so = &is_so;
     thread::scope(|scope| {
-        let asking: Vec<_> =
-            nodes.iter().map(|node| scope.spawn(move || until(what, 3 * SOON, || is_so(node)))).collect();
+        let asking: Vec<_> = nodes
+            .iter()
+            .map(|node| scope.spawn(move || until(what, 3 * PROPAGATION, || is_so(node))))
+            .collect();
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     })
 }
@@ -187,7 +189,7 @@ fn sessions_start_at_once_and_end_within_a_second_everywhere() {
     let silent = ends(&nodes);
     drop(silence);
     silent.tell("the same, no announcement heard");
-    assert!(announced.worst() < SOON && silent.worst() < SOON);
+    assert!(announced.worst() < PROPAGATION && silent.worst() < PROPAGATION);
 }
 
 #[test]
@@ -233,11 +235,11 @@ fn isolation_on_three_nodes() {
 }
 
 /// Makes every guild list stale at once.
-const AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
+const STALE_AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
 const ASKED_OF_EACH_NODE: usize = 4;
-const LONG: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a request waits for a guild list.
-const PATIENCE: Duration = Duration::from_secs(1);
+const REFRESH_WAIT: Duration = Duration::from_secs(1);
 
 /// Returns the number of guilds in a user's listing.
 fn listed(node: &Node, token: &str) -> usize {
@@ -248,7 +250,7 @@ fn listed(node: &Node, token: &str) -> usize {
 
 #[test]
 fn one_node_refreshes_a_list_while_all_serve_the_cached_one() {
-    let nodes = Nodes::with(&AT_ONCE);
+    let nodes = Nodes::with(&STALE_AT_ONCE);
     let control = nodes.stage.platform();
     let tokens: Vec<_> = (1..)
         .zip(&nodes.all)
@@ -275,12 +277,12 @@ fn one_node_refreshes_a_list_while_all_serve_the_cached_one() {
         "{asked} requests for the lists of {users} users over three nodes: {calls} calls, all answered in {took:?}"
     );
     assert_eq!(calls, users as u64);
-    assert!(took < 3 * SOON, "{took:?}");
+    assert!(took < 3 * PROPAGATION, "{took:?}");
 }
 
 #[test]
 fn a_node_killed_during_a_refresh_delays_no_user() {
-    let mut nodes = Nodes::with(&AT_ONCE);
+    let mut nodes = Nodes::with(&STALE_AT_ONCE);
     let control = nodes.stage.platform();
     let calls = || control.calls(Route::Guilds);
     let [mine, theirs] = [1, 2].map(|user| {
@@ -293,7 +295,7 @@ fn a_node_killed_during_a_refresh_delays_no_user() {
     thread::scope(|scope| {
         // Its response is lost, or arrives just before the kill.
         scope.spawn(|| victim.try_guilds(&mine));
-        until("the platform is asked", LONG, || calls() > before);
+        until("the platform is asked", TIMEOUT, || calls() > before);
         victim.running.signal("KILL");
     });
     victim.running.finish();
@@ -307,7 +309,7 @@ fn a_node_killed_during_a_refresh_delays_no_user() {
         took = took.max(begun.elapsed());
     }
     // The other nodes do not know that the node is dead, so they wait for its claim as usual.
-    assert!(took < PATIENCE + SOON, "{took:?}");
+    assert!(took < REFRESH_WAIT + PROPAGATION, "{took:?}");
     assert_eq!(calls(), before + 1, "the claim of the dead node holds");
     assert_eq!(listed(&nodes.all[0], &theirs), 0, "a new list");
     assert_eq!(calls(), before + 2);
@@ -350,7 +352,7 @@ impl Holding {
 }
 
 /// Blocked writes are refused after two seconds; the rest is slack for a busy machine.
-const REFUSED: Duration = Duration::from_secs(4);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(4);
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let begun = Instant::now();
@@ -370,7 +372,7 @@ fn during_a_merge_nodes_stay_ready_and_refuse_writes_in_time() {
         let merging = scope.spawn(|| nodes.all[0].manage("POST", "/bot/sync", &lines));
         let held_up = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
             AND query LIKE 'INSERT INTO guilds%' AND state = 'active'";
-        until("merging", LONG, || psql(&nodes.url(), held_up) == "1");
+        until("merging", TIMEOUT, || psql(&nodes.url(), held_up) == "1");
         for (user, node) in (1..).zip(nodes.all.iter().chain(&nodes.all)) {
             let (is_ready, took) = timed(|| node.is_ready());
             assert!(is_ready, "busy is not unready");
@@ -396,7 +398,7 @@ fn during_a_merge_nodes_stay_ready_and_refuse_writes_in_time() {
     sign_ins.tell("another node merges, sign-in");
     heartbeats.tell("another node merges, heartbeat");
     refusals.tell("another node merges, 503 of the rest of the feed");
-    assert!(refusals.worst() < REFUSED, "{:?}", refusals.worst());
+    assert!(refusals.worst() < REFUSAL_TIMEOUT, "{:?}", refusals.worst());
     // Refused writes were not applied, and can be retried.
     for node in &nodes.all {
         let missing = node.try_manage("GET", "/bot/blocked/7", "").unwrap();

@@ -1,6 +1,6 @@
 //! Outages of the server: restart, failover to a standby, and a partition of one node.
 
-use super::{LONG, Nodes, SOON, Times, until_each};
+use super::{Nodes, PROPAGATION, TIMEOUT, Times, until_each};
 use crate::{
     http::Answer,
     postgres::{Database, psql},
@@ -24,7 +24,7 @@ use xtask::postgres::{Cluster, Shutdown};
 /// Bound of the recovery after the server's return.
 const RECOVERY: Duration = Duration::from_secs(2);
 /// Pause between two requests of a visitor.
-const PACE: Duration = Duration::from_millis(20);
+const VISITOR_PAUSE: Duration = Duration::from_millis(20);
 /// Writes that each node has acknowledged before the server stops.
 const WRITES: u64 = 5;
 
@@ -32,7 +32,7 @@ const WRITES: u64 = 5;
 /// succeeds, and returns their number.
 fn visit(node: &Node, over: &Receiver<()>) -> usize {
     let mut visits = 0;
-    while over.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
+    while over.recv_timeout(VISITOR_PAUSE) == Err(RecvTimeoutError::Timeout) {
         for path in ["/", "/team"] {
             let answer = node.try_get(path);
             assert_eq!(answer.map(|answer| answer.status), Some(200), "{path}");
@@ -108,7 +108,7 @@ impl Outage<'_> {
                 .zip(firsts)
                 .map(|(node, first)| scope.spawn(move || write(node, first, written)))
                 .collect();
-            until("enough writes", LONG, || written.load(Relaxed) >= WRITES * nodes.len() as u64);
+            until("enough writes", TIMEOUT, || written.load(Relaxed) >= WRITES * nodes.len() as u64);
             cluster.stop(how).unwrap();
             writing.into_iter().flat_map(|writes| writes.join().unwrap()).collect()
         });
@@ -122,12 +122,12 @@ impl Outage<'_> {
         let begun = Instant::now();
         let whole = |node: &Node, number: u64| {
             for token in tokens {
-                until("signed in", LONG, || is_back(&node.guilds(token)));
+                until("signed in", TIMEOUT, || is_back(&node.guilds(token)));
             }
-            until("feedback", LONG, || is_back(&node.try_get("/feedback").unwrap()));
+            until("feedback", TIMEOUT, || is_back(&node.try_get("/feedback").unwrap()));
             let (path, body) = (format!("/bot/guilds/{}", 1_000_000 + number), guild(1).to_string());
-            until("writes", LONG, || is_back(&node.try_manage("PUT", &path, &body).unwrap()));
-            until("ready", LONG, || node.is_ready());
+            until("writes", TIMEOUT, || is_back(&node.try_manage("PUT", &path, &body).unwrap()));
+            until("ready", TIMEOUT, || node.is_ready());
             begun.elapsed()
         };
         thread::scope(|scope| {
@@ -219,7 +219,7 @@ fn authority(cluster: &Cluster) -> String {
 fn cut_off(standby: &str) {
     psql(standby, "ALTER SYSTEM SET primary_conninfo = ''");
     psql(standby, "SELECT pg_reload_conf()");
-    until("cut off", LONG, || psql(standby, "SELECT count(*) FROM pg_stat_wal_receiver") == "0");
+    until("cut off", TIMEOUT, || psql(standby, "SELECT count(*) FROM pg_stat_wal_receiver") == "0");
 }
 
 #[test]
@@ -231,12 +231,12 @@ fn a_failover_that_repeats_revisions_revives_no_session() {
     let [one, other] = [(); 2].map(|()| stage.serve(&both));
     let nodes: [&Node; 2] = [&one, &other];
     for node in nodes {
-        until("ready", LONG, || node.is_ready());
+        until("ready", TIMEOUT, || node.is_ready());
     }
 
     let kept = one.sign_in(&stage, 1);
     let subscriber = standby.url("postgres");
-    until("caught up", LONG, || psql(&subscriber, "SELECT count(*) FROM sessions") == "1");
+    until("caught up", TIMEOUT, || psql(&subscriber, "SELECT count(*) FROM sessions") == "1");
     cut_off(&subscriber);
     let lost = one.sign_in(&stage, 2);
     for node in nodes {
@@ -249,16 +249,16 @@ fn a_failover_that_repeats_revisions_revives_no_session() {
     standby.promote().unwrap();
     let body = guild(1).to_string();
     let written = |id: u64| other.try_manage("PUT", &format!("/bot/guilds/{id}"), &body);
-    until("found", LONG, || written(1).is_some_and(|answer| answer.status == 200));
+    until("found", TIMEOUT, || written(1).is_some_and(|answer| answer.status == 200));
     other.sign_out(&kept);
     for id in 2..=20 {
         assert_eq!(written(id).unwrap().status, 200);
     }
     one.running.signal("CONT");
-    until("found", LONG, || one.is_ready());
+    until("found", TIMEOUT, || one.is_ready());
     for token in [&kept, &lost] {
         for node in nodes {
-            until("refused", SOON, || node.guilds(token).status == 401);
+            until("refused", PROPAGATION, || node.guilds(token).status == 401);
         }
     }
     // New sessions are served by both nodes at once.
@@ -349,7 +349,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, gate: &Gate) {
 const NODES_VARIABLE: &str = "NODES";
 const USUAL_NODES: usize = 3;
 /// How long a disconnected node may serve from its cache.
-const TRUST: Duration = Duration::from_secs(10);
+const CACHE_TRUST: Duration = Duration::from_secs(10);
 /// Additional time of a response on a busy machine.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -392,12 +392,12 @@ fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
             assert!(is_unavailable(&answer), "{}", answer.body);
             break;
         }
-        assert!(asked < TRUST, "still answered after {asked:?}");
+        assert!(asked < CACHE_TRUST, "still answered after {asked:?}");
         answered += 1;
     }
     let after = parting.elapsed();
     println!("parted node: {answered} answers from copies, then 503 after {after:.1?}");
-    assert!(after < TRUST + SLACK, "{after:?}");
+    assert!(after < CACHE_TRUST + SLACK, "{after:?}");
 }
 
 /// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the
@@ -414,12 +414,12 @@ fn a_partition_affects_only_the_partitioned_node() {
     let others: Vec<&Node> = others.iter().collect();
     let all: Vec<&Node> = others.iter().copied().chain([&parted]).collect();
     for node in &all {
-        until("ready", LONG, || node.is_ready());
+        until("ready", TIMEOUT, || node.is_ready());
     }
     let [stays, ends] = [(); 2].map(|()| others[0].sign_in(&stage, 1));
     let whole = change_at_each(&all, &stays, 1);
     whole.tell("all nodes: from a change to every node");
-    assert!(whole.worst() < SOON);
+    assert!(whole.worst() < PROPAGATION);
     assert_eq!(parted.guilds(&ends).status, 200);
 
     let parting = Instant::now();
@@ -437,7 +437,7 @@ fn a_partition_affects_only_the_partitioned_node() {
         }
         let rest = rest.join().unwrap();
         rest.tell("the others during a partition: from a change to every node");
-        assert!(rest.worst() < SOON);
+        assert!(rest.worst() < PROPAGATION);
     });
     for path in ["/", "/team", "/feedback"] {
         assert_eq!(parted.try_get(path).unwrap().status, 200, "{path}");
@@ -455,7 +455,7 @@ fn a_partition_affects_only_the_partitioned_node() {
     let healing = Instant::now();
     line.restore();
     let last = others[0].guilds(&stays);
-    until("healed", LONG, || {
+    until("healed", TIMEOUT, || {
         let (ended, answer) = (parted.guilds(&ends), parted.guilds(&stays));
         assert!(ended.status == 401 || is_unavailable(&ended) || !full, "{}", ended.body);
         if answer.status != 200 {
@@ -469,5 +469,5 @@ fn a_partition_affects_only_the_partitioned_node() {
     assert_eq!(others[0].post(&code).status, 200, "a code that met the partition is not spent");
     let again = change_at_each(&all, &stays, 200);
     again.tell("all nodes after the partition: from a change to every node");
-    assert!(again.worst() < SOON);
+    assert!(again.worst() < PROPAGATION);
 }
