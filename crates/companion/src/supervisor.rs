@@ -70,7 +70,7 @@ impl PassedListeners {
                 "management" => &mut passed.management,
                 "dashboard" => &mut passed.dashboard,
                 _ => {
-                    let problem = format!("a listener is called \"{name}\", which is none of ours");
+                    let problem = format!("a listener is called \"{name}\", which is unknown");
                     return Err(PassedListenerError { problem, fix: NAMES });
                 }
             };
@@ -133,7 +133,7 @@ fn notify_in_thread(state: sd_notify::NotifyState<'static>) {
 #[cfg(target_os = "linux")]
 fn notify(state: sd_notify::NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::warn!(%error, "the supervisor cannot be told how the service is");
+        tracing::warn!(%error, "cannot notify the supervisor");
     }
 }
 

@@ -77,7 +77,7 @@ impl Foreground {
                     }
                 },
                 _ = self.signals.received() => {
-                    Err(CommandError::Failed("told twice to stop; requests in flight were cut off".to_owned()))
+                    Err(CommandError::Failed("a second signal arrived; requests in flight were cut off".to_owned()))
                 }
             }
         });

@@ -19,7 +19,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
     let address = configuration.management.listen.reachable();
     if address.port == 0 {
         return Err(CommandError::Failed(
-            "management.listen has port 0, so nobody can know where to ask".to_owned(),
+            "management.listen has port 0, so the address is unknown".to_owned(),
         ));
     }
     match status_line(&address) {

@@ -56,7 +56,7 @@ fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Fr
     );
     text.push_str(match explanation.verdict.listed {
         Ok(_) => "Permissions:\n",
-        Err(_) => "Permissions, by what is known; nobody is shown them while the guild is not listed:\n",
+        Err(_) => "Permissions by known facts; hidden while the guild is not listed:\n",
     });
     for permission in Permission::ALL {
         let _ = writeln!(text, "  {:19}  {}", permission.as_str(), reasons(*permission, explanation));

@@ -183,7 +183,7 @@ fn ring_file(database: &Path) -> KeyFile {
 }
 
 fn management_file(database: &Path) -> KeyFile {
-    KeyFile::beside(database, MANAGEMENT_FILE, "whoever uses the management API needs it")
+    KeyFile::beside(database, MANAGEMENT_FILE, "clients of the management API need it")
 }
 
 /// Returns a key that is not configured: read from its file, or generated.

@@ -36,7 +36,7 @@ impl MetricsSource for StorageMetrics {
             ("companion_storage_queue_length", "Writes waiting now.", now.queue_length as f64),
             ("companion_storage_queue_capacity", "Writes that may wait.", now.queue_capacity as f64),
             ("companion_storage_readers", "Connections that read.", f64::from(now.readers)),
-            ("companion_storage_readers_idle", "Those that nobody uses now.", f64::from(now.readers_idle)),
+            ("companion_storage_readers_idle", "Idle connections among them.", f64::from(now.readers_idle)),
             (
                 "companion_storage_given_up",
                 "1 when every write is refused until the next start.",

@@ -161,7 +161,7 @@ pub enum DemoError {
     Listen(#[from] ListenError),
     /// A configured address is reachable from other machines.
     #[error(
-        "{key}: the demo listens on loopback only, and {address} is not: whoever reaches it can sign in as anyone\n    \
+        "{key}: the demo listens on loopback only, and {address} is not: any client that reaches it can sign in as any user\n    \
          fix: leave {key} unset for the demo, and choose its ports with --port"
     )]
     NotLoopback {

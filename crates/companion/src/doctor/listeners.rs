@@ -109,7 +109,7 @@ async fn look(
         return Listener { subject, check, answerer: Answerer::Nothing };
     }
     if listen.port == 0 {
-        let check = subject.skipped("it has port 0, so nobody can know where to ask");
+        let check = subject.skipped("its port is 0, so the address is unknown");
         return Listener { subject, check, answerer: Answerer::Nothing };
     }
     let url = format!("{}{path}", address(scheme, listen));
@@ -121,7 +121,7 @@ async fn look(
         ),
         Err(why) => {
             let check = subject.failed(
-                format!("nobody answers on {listen}: {why}"),
+                format!("no answer on {listen}: {why}"),
                 "the service runs with another address: restart it with this configuration, or run doctor with its own",
             );
             Listener { subject, check, answerer: Answerer::Nothing }

@@ -27,7 +27,7 @@ impl Provider {
 
 /// Returns the check if no HTTP client can be created.
 pub(super) fn without_client(why: &str) -> Check {
-    PROVIDER.failed(format!("nobody can be asked: {why}"), "check the certificates of this machine")
+    PROVIDER.failed(format!("no request can be sent: {why}"), "check the certificates of this machine")
 }
 
 /// Requests the token endpoint in a way that changes nothing and does not count as an invalid request.

@@ -17,7 +17,7 @@ pub(super) fn check(installation: &Installation) -> Vec<Check> {
     let origins = &configuration.http.allowed_origins;
     match &configuration.identity.redirect_uri {
         Some(redirect) => checks.extend(public(redirect, origins)),
-        None => checks.push(REDIRECTS.skipped("none is set, so the public API signs nobody in")),
+        None => checks.push(REDIRECTS.skipped("none is set, so the public API offers no sign-in")),
     }
     checks
 }

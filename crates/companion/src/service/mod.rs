@@ -176,7 +176,8 @@ impl Service {
             ended = &mut self.management => ("management", ended),
             ended = ended(&mut self.dashboard) => ("dashboard", ended),
         };
-        let why = ended.err().map_or_else(|| "it just ended".to_owned(), |error| error.to_string());
+        let why =
+            ended.err().map_or_else(|| "it stopped without an error".to_owned(), |error| error.to_string());
         io::Error::other(format!("the {which} listener failed: {why}"))
     }
 

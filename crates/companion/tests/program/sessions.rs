@@ -218,7 +218,7 @@ fn why_explains_each_permission_and_every_obstacle() {
                 "Bot says:        nothing about the guild",
                 "Granted by name: BOT_DEVELOPER, SUPPORT",
                 "Premium:         no; no subscription names the guild",
-                "Permissions, by what is known; nobody is shown them while the guild is not listed:",
+                "Permissions by known facts; hidden while the guild is not listed:",
                 "  SUPPORT              yes  granted to the user by name",
                 "  MANAGEMENT           yes  through EXECUTIVE, through BOT_DEVELOPER: granted to the user by name",
                 "  SERVICE_PLUS_MEMBER  yes  the user has a subscription with slots or guilds",

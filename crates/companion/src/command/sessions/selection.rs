@@ -53,7 +53,7 @@ pub(super) fn confirm(user: Option<UserId>) -> Result<(), CommandError> {
     if ask(user, &mut io::stdin().lock(), &mut io::stderr()) {
         Ok(())
     } else {
-        Err(CommandError::Failed("nothing was done".to_owned()))
+        Err(CommandError::Failed("not confirmed; no session was ended".to_owned()))
     }
 }
 
