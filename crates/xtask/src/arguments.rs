@@ -1,4 +1,4 @@
-//! What the person asked for.
+//! The command line.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -7,7 +7,7 @@ use crate::deep;
 use crate::kits::Language;
 use crate::requirement::WhenMissing;
 
-/// The repository's chores.
+/// Development tasks of the repository.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
@@ -22,65 +22,66 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    /// All tests: runs what the machine has the tools for, and ends with what was skipped
+    /// Run all tests that the machine has the tools for, and list what was skipped
     ///
-    /// With CI=true the checks run first, and nothing is skipped. The tests get a PostgreSQL server of their own, or use the one whose URL is in COMPANION_TEST_POSTGRES.
+    /// With CI=true the checks run first, and nothing is skipped. The tests get their own PostgreSQL server, or use the
+    /// one whose URL is in COMPANION_TEST_POSTGRES.
     Test {
         #[command(flatten)]
         install: Install,
-        /// Goes to the test runner, a filter for instance
+        /// Arguments of the test runner, such as a filter
         #[arg(last = true)]
         runner_arguments: Vec<String>,
     },
-    /// Formatting, architecture, licences, alerts, clippy and documentation
+    /// Check formatting, architecture, licences, alerts, clippy and documentation
     Check {
         #[command(flatten)]
         install: Install,
     },
-    /// The program as it is published: fat LTO, one codegen unit, stripped; in target/dist
+    /// Build the published program: fat LTO, one codegen unit, stripped; in target/dist
     Dist {
-        /// Goes to cargo build, a target for instance
+        /// Arguments of cargo build, such as a target
         #[arg(last = true)]
         build_arguments: Vec<String>,
     },
-    /// Which crate may use which, that imports run one way, and what may lie at the top of the repository
+    /// Check dependencies between crates, the direction of imports, and the layout of the repository
     Architecture,
-    /// The kits for bots and websites, with the libraries that they are for; in all languages when none is named
+    /// Test the kits for bots and websites with their libraries; all languages if none is named
     Kits {
         #[arg(value_enum)]
         languages: Vec<Language>,
     },
-    /// Slow checks of the tests themselves, with their figures; all of them when none is named
+    /// Run slow checks in their full form; all of them if none is named
     Deep {
         #[arg(value_parser = PossibleValuesParser::new(deep::names()))]
         checks: Vec<String>,
         #[command(flatten)]
         install: Install,
     },
-    /// How fast the service is, beside a bare server and beside peers; all tables when none is named
+    /// Measure the service beside a bare server and beside peers; all tables if none is named
     ///
-    /// Servers run on the first core and the load on the second. It takes about half an hour, and nothing else should run
-    /// meanwhile.
+    /// Servers run on the first core and the load on the second. It takes about half an hour, and the machine must be
+    /// idle otherwise.
     Bench {
         /// Tables: endpoints, latency, growth, busy, instructions, memory, start, outage, log
         tables: Vec<String>,
-        /// Fewer and shorter rounds, smaller worlds
+        /// Run fewer and shorter rounds, with smaller worlds
         #[arg(long)]
         quick: bool,
-        /// Puts the results into docs/performance.md
+        /// Write the results to docs/performance.md
         #[arg(long)]
         write: bool,
         #[command(flatten)]
         install: Install,
     },
-    /// What a newcomer waits for: both first commands in a fresh clone, and CI; about half an hour
+    /// Measure the first commands of a newcomer in a fresh clone, and CI; takes about half an hour
     BuildTimes,
-    /// A PostgreSQL server that is thrown away afterwards; without a command it runs until Ctrl-C
+    /// Start a temporary PostgreSQL server; without a command it runs until Ctrl-C
     Postgres {
         /// Sync every commit to the disk
         #[arg(long)]
         durable: bool,
-        /// Finds the server's URL in COMPANION_TEST_POSTGRES
+        /// The command to run, with the server's URL in COMPANION_TEST_POSTGRES
         #[arg(last = true)]
         command: Vec<String>,
     },
@@ -88,7 +89,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Install {
-    /// Install what is missing instead of skipping it; CI=true installs whatever would be skipped
+    /// Install missing tools instead of skipping; CI=true installs whatever would be skipped
     #[arg(long)]
     install: bool,
 }

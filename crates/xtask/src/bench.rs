@@ -1,4 +1,4 @@
-//! Measures the service, and keeps its instructions in check.
+//! Measures the service, and guards its instruction count.
 
 use anyhow::Result;
 
@@ -6,16 +6,16 @@ use crate::invocation::Invocation;
 use crate::requirement::{POSTGRESQL, VALGRIND, WhenMissing};
 use crate::steps::{self, Step};
 
-/// Measures the program as it is published. It installs the peers itself, in its own folder, since nothing else needs them.
+/// Measures the published program. The benchmark installs its peers itself, because no other task needs them.
 const SPEED: &str = "cargo bench --locked --profile dist --package companion --bench speed -- measure";
 
-/// Counts the instructions of the release build, which links in less time.
+/// Counts the instructions of the release build, which links faster.
 const COUNT: &str = "cargo bench --locked --package companion --bench speed -- measure";
 
-/// Where the instructions per request are written down.
+/// The baseline of instructions per request.
 const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
 
-/// Prints tables: those that are named, or all.
+/// Prints the named tables, or all.
 pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bool) -> Result<()> {
     let mut measuring = Invocation::new(SPEED).with_arguments(tables);
     if quick {
@@ -28,8 +28,8 @@ pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bo
     steps::run([&VALGRIND, &POSTGRESQL], policy, |_| Ok(vec![step]))
 }
 
-/// Fails where a request takes a tenth more instructions than the baseline. Unlike times, instructions do not depend on what
-/// else the machine does.
+/// Fails if a request takes a tenth more instructions than the baseline. Unlike times, instruction counts do not depend
+/// on the load of the machine.
 pub(crate) fn instructions() -> Invocation {
     let arguments = ["instructions", "--quick", "--baseline", BASELINE].map(str::to_owned);
     Invocation::new(COUNT).with_arguments(&arguments)

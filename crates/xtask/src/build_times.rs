@@ -1,5 +1,5 @@
-//! How long the first commands of a newcomer take, in a fresh clone, beside a floor: an empty program with the same large
-//! dependencies. Prints the table of docs/CONTRIBUTING.md.
+//! Measures the first commands of a newcomer in a fresh clone, compared with a floor: an empty program with the same
+//! large dependencies. Prints the table of docs/CONTRIBUTING.md.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::invocation::root;
 
-/// The dependencies of the floor, with the features that we use.
+/// The manifest of the floor, with the dependencies and features that we use.
 const FLOOR: &str = r#"
 [package]
 name = "floor"
@@ -36,10 +36,10 @@ debug = "line-tables-only"
 debug = false
 "#;
 
-/// A rule of the domain whose change makes its tests compile again.
+/// A file of the domain whose change recompiles its tests.
 const RULE: &str = "crates/domain/src/rules/pick.rs";
 
-/// What a command took.
+/// The cost of a command.
 struct Took {
     wall: Duration,
     cpu: Duration,
@@ -53,7 +53,7 @@ pub(crate) fn run() -> Result<()> {
     let source = root()?.display().to_string();
     timed(work.path(), &["git", "clone", "--quiet", &source, &clone.display().to_string()])?;
     let first = first_answer(&clone)?;
-    // What `cargo xtask test` stands for, but aloud.
+    // What the alias `cargo xtask test` expands to, but without `--quiet`.
     let second = timed(&clone, &["cargo", "run", "--locked", "--package", "xtask", "--", "test"])?;
     let target = kilobytes(&clone.join("target"))?;
     let test = ["cargo", "test", "--package", "companion-domain"];
@@ -86,7 +86,7 @@ fn floor(folder: &Path) -> Result<Took> {
     timed(folder, &["cargo", "build"])
 }
 
-/// Starts the demo as the README says, and asks for the first page that it names.
+/// Starts the demo as the README describes, and requests the first page that it prints.
 fn first_answer(clone: &Path) -> Result<Took> {
     let (start, before) = (Instant::now(), children_cpu()?);
     let log = clone.join("first.log");
@@ -107,7 +107,7 @@ fn first_answer(clone: &Path) -> Result<Took> {
         Ok(answer)
     });
     let wall = start.elapsed();
-    // An interrupt, so that cargo and the demo both end.
+    // SIGINT, so that both cargo and the demo end.
     let group = rustix::process::Pid::from_child(&demo);
     rustix::process::kill_process_group(group, rustix::process::Signal::INT)?;
     demo.wait()?;
@@ -116,7 +116,7 @@ fn first_answer(clone: &Path) -> Result<Took> {
     Ok(Took { wall, cpu: children_cpu()? - before, output })
 }
 
-/// The host and port of the first URL of a line.
+/// Returns the host and port of the first URL in a line.
 fn address(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("http://")?;
     rest.split(|c: char| !(c.is_ascii_alphanumeric() || ".:-".contains(c))).next()
@@ -134,7 +134,7 @@ fn timed(folder: &Path, words: &[&str]) -> Result<Took> {
     Ok(Took { wall, cpu, output: output_text })
 }
 
-/// A command that knows nothing of the cargo that runs us.
+/// Creates a command without the environment of the cargo that runs us.
 fn command(folder: &Path, words: &[&str]) -> Command {
     use std::os::unix::process::CommandExt as _;
     let (program, arguments) = words.split_first().unwrap_or((&"true", &[]));
@@ -153,7 +153,7 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// The processor time of all children that have ended, from Linux.
+/// Returns the processor time of all ended children, on Linux.
 fn children_cpu() -> Result<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").context("processor times are known on Linux only")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -161,17 +161,17 @@ fn children_cpu() -> Result<Duration> {
     Ok(Duration::from_millis(ticks * 10))
 }
 
-/// The crates that cargo says it compiles.
+/// Returns the crates that cargo reports as compiling.
 fn names(output: &str) -> BTreeSet<&str> {
     output.lines().filter_map(|line| line.trim_start().strip_prefix("Compiling ")).collect()
 }
 
-/// Those that are not ours.
+/// Returns the crates that are not of this workspace.
 fn dependencies(output: &str) -> BTreeSet<&str> {
     names(output).into_iter().filter(|name| !name.contains("(/")).collect()
 }
 
-/// What nextest says about its run.
+/// Returns the duration in nextest's summary.
 fn running(output: &str) -> Option<&str> {
     let (_, rest) = output.split_once("Summary [")?;
     rest.split_once(']').map(|(seconds, _)| seconds.trim())

@@ -1,4 +1,4 @@
-//! A program to run at the top of the repository, kept as data so that a person can be told how to repeat it.
+//! A command that runs at the repository root, kept as data so that it can be printed for repetition.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use anyhow::{Context, Result, bail};
 use xtask::scratch;
 
-/// The top of the repository, so that every chore works from any folder in it.
+/// Returns the repository root, so that every task works from any folder.
 pub(crate) fn root() -> Result<&'static Path> {
     let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
     this_crate.ancestors().nth(2).context("this crate is not two folders below the top of the repository")
@@ -21,7 +21,7 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// A program and its arguments, separated by white space.
+    /// Creates an invocation from a program and its arguments, separated by white space.
     pub(crate) fn new(line: &str) -> Self {
         let mut words = line.split_whitespace().map(String::from);
         Self {
@@ -41,12 +41,12 @@ impl Invocation {
         self
     }
 
-    /// Puts the files of tests where they are quick.
+    /// Sets the temporary folder of tests to a fast one.
     pub(crate) fn in_scratch_folder(self) -> Self {
         self.with_environment(scratch::VARIABLE, scratch::folder().display().to_string())
     }
 
-    /// Runs it in sight of the person and fails where it fails.
+    /// Runs it with inherited output. Fails if it fails.
     pub(crate) fn run(&self) -> Result<()> {
         let status = self.status()?;
         if !status.success() {
@@ -55,7 +55,7 @@ impl Invocation {
         Ok(())
     }
 
-    /// Runs it in sight of the person, for programs whose exit code says more than yes or no.
+    /// Runs it with inherited output, for programs whose exit code has more meanings than success and failure.
     pub(crate) fn status(&self) -> Result<ExitStatus> {
         self.command()?.status().with_context(|| format!("cannot start `{self}`"))
     }
@@ -75,7 +75,7 @@ impl Invocation {
     }
 
     fn command(&self) -> Result<Command> {
-        // Cargo names itself to the programs it runs: the same toolchain goes on.
+        // Cargo passes its own path to programs it runs, so the same toolchain is used.
         let itself = if self.program == "cargo" { std::env::var_os("CARGO") } else { None };
         let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
         hide_package(&mut command);
@@ -87,8 +87,8 @@ impl Invocation {
     }
 }
 
-/// Removes what cargo says of this package: build scripts that look at it would build everything again, here and when cargo is
-/// called without us.
+/// Removes cargo's variables about this package: build scripts that depend on them would rebuild everything, here and
+/// on the next plain cargo call.
 pub(crate) fn hide_package(command: &mut Command) {
     let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {
@@ -96,7 +96,7 @@ pub(crate) fn hide_package(command: &mut Command) {
     }
 }
 
-/// As it would be typed into a shell.
+/// Formats it as it would be typed into a shell.
 impl fmt::Display for Invocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.environment {

@@ -1,4 +1,4 @@
-//! The kits of `docs/kits`, run with the libraries that they are for against the program itself.
+//! Tests the kits of `docs/kits` with their libraries against the program itself.
 
 use anyhow::Result;
 
@@ -6,14 +6,14 @@ use crate::invocation::{Invocation, root};
 use crate::requirement::{DISCORD_JS, DISCORD_PY, KIT_MODULES, KIT_PYTHON};
 use crate::steps::Step;
 
-/// The language that a kit is in.
+/// The language of a kit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Language {
     Node,
     Python,
 }
 
-/// The steps of the test command.
+/// Returns the steps of the test command.
 pub(crate) fn steps() -> [Step; 2] {
     [
         Step::check("kits for Python", "cargo xtask kits python", || run(&[Language::Python]))
@@ -23,7 +23,7 @@ pub(crate) fn steps() -> [Step; 2] {
     ]
 }
 
-/// Tests the kits in these languages; in all of them when none is named.
+/// Tests the kits in these languages, or in all if none is named.
 pub(crate) fn run(languages: &[Language]) -> Result<()> {
     Invocation::new("cargo build --locked --package companion").run()?;
     let root = root()?;

@@ -1,8 +1,8 @@
-//! What the chores have to offer to the tests of other crates: a PostgreSQL server of their own, and a folder in
-//! memory.
+//! What other crates' tests use: a temporary PostgreSQL server, and a folder in memory.
 //!
-//! It uses no other crate of the workspace, and no crate has it but as a dev-dependency. The chores themselves are the
-//! program `xtask`. To offer something more: a module here, and in `architecture/table.rs` the crates that may use it.
+//! It depends on no other crate of the workspace, and others use it only as a dev-dependency. The tasks themselves are
+//! the program `xtask`. To offer more, add a module here, and list the crates that may use it in
+//! `architecture/table.rs`.
 
 pub mod postgres;
 pub mod scratch;

@@ -1,9 +1,9 @@
-//! The repository's chores, run as `cargo xtask COMMAND`.
+//! The repository's development tasks, run as `cargo xtask COMMAND`.
 //!
-//! This crate uses no other crate of the workspace, so that its checks run while those do not compile. Its library is
-//! what other crates use of it in their tests.
-//! To add a chore: a variant of [`arguments::Command`], and a module. To add a step to the
-//! test command: an entry in `test_command::tests` or `test_command::checks`, and a [`requirement::Requirement`] where it needs a tool.
+//! This crate depends on no other crate of the workspace, so that its checks run even if those do not compile. Its
+//! library is for the tests of other crates.
+//! To add a task: a variant of [`arguments::Command`], and a module. To add a step to the test command: an entry in
+//! `test_command::tests` or `test_command::checks`, and a [`requirement::Requirement`] if it needs a tool.
 
 #![expect(
     clippy::print_stdout,

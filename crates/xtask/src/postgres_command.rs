@@ -1,4 +1,4 @@
-//! A PostgreSQL server for a command, or for a person who has several to run.
+//! Runs a PostgreSQL server for one command, or until it is interrupted.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, ExitStatus};
@@ -12,14 +12,14 @@ use xtask::{
 
 use crate::invocation::hide_package;
 
-/// Ends as the command ends; without a command, runs until it is interrupted.
+/// Returns the exit code of the command. Without a command, runs until it is interrupted.
 pub(crate) fn run(durable: bool, command: &[String]) -> Result<ExitCode> {
     let cluster = if durable { Cluster::durable()? } else { Cluster::start()? };
     let url = cluster.url("postgres");
     println!("export {VARIABLE}={url}");
     let Some((program, arguments)) = command.split_first() else {
         eprintln!("The server runs until Ctrl-C.");
-        // An interrupt ends this process on the spot, and the cluster's watchdog cleans up.
+        // SIGINT ends this process at once, and the cluster's watchdog cleans up.
         loop {
             thread::park();
         }
@@ -31,7 +31,7 @@ pub(crate) fn run(durable: bool, command: &[String]) -> Result<ExitCode> {
     Ok(exit_code(status.with_context(|| format!("cannot start `{program}`"))?))
 }
 
-/// A command that a signal ended counts as in a shell.
+/// Maps an end by a signal to the exit code that a shell uses.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_command_is_the_end_of_the_chore() {
-        // As the system reports them: the code in the high byte, the signal in the low one.
+        // Raw wait statuses: the code in the high byte, the signal in the low one.
         for (raw, code) in [(0, 0), (7 << 8, 7), (9, 137)] {
             let found = exit_code(ExitStatus::from_raw(raw));
             assert_eq!(format!("{found:?}"), format!("{:?}", ExitCode::from(code)));

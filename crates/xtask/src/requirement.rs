@@ -1,18 +1,18 @@
-//! Tools that a step needs and a machine may not have.
+//! Tools that steps need and that a machine may lack.
 
 use anyhow::{Context, Result, ensure};
 
 use crate::invocation::{Invocation, root};
 
-/// Compared by name.
+/// A tool, identified by its name.
 #[derive(Debug)]
 pub(crate) struct Requirement {
     pub(crate) name: &'static str,
     is_met: fn() -> bool,
     install: Install,
-    /// What becomes of the work if the tool is missing.
+    /// The consequence of a missing tool.
     without: &'static str,
-    /// Something else does the same work, so that nothing is lost.
+    /// Whether something else does the same work, so that nothing is skipped.
     is_replaced: bool,
 }
 
@@ -20,16 +20,16 @@ pub(crate) struct Requirement {
 enum Install {
     /// `cargo install` of the tool's name.
     Cargo,
-    /// These packages, by the system's package manager.
+    /// Packages of the system's package manager.
     Packages(&'static str),
-    /// These commands, one after the other. Empty if no way is known on this machine.
+    /// Commands to run in order. Empty if none is known for this machine.
     Commands(fn() -> Vec<Invocation>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum WhenMissing {
     Report,
-    /// Tools that have a replacement are not worth the minutes that building them takes.
+    /// Does not install tools with a replacement, because building them takes minutes.
     InstallWhatWouldBeSkipped,
     InstallEverything,
 }
@@ -66,8 +66,8 @@ pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// The database server that storage is tested against. Debian's package also starts a server of its own, on the usual
-/// port, which the tests do not use.
+/// The database server for storage tests. Debian's package also starts its own server on the default port, which the
+/// tests do not use.
 pub(crate) const POSTGRESQL: Requirement = Requirement {
     name: "PostgreSQL",
     is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
@@ -76,7 +76,7 @@ pub(crate) const POSTGRESQL: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// The browser that the dashboard is tested in. Chrome is one, too.
+/// The browser for dashboard tests. Chrome works too.
 pub(crate) const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
     is_met: || ["chromium", "chromium-browser", "google-chrome", "chrome"].into_iter().any(has),
@@ -85,7 +85,7 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// Runs the kits in JavaScript and TypeScript, and its npm brings what they are tested with.
+/// Runs the kits in JavaScript and TypeScript; npm installs their test dependencies.
 pub(crate) const NODE: Requirement = Requirement {
     name: "Node.js",
     is_met: || has("node") && has("npm"),
@@ -94,7 +94,7 @@ pub(crate) const NODE: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// The libraries that the kits for Node.js are tested with.
+/// The libraries with which the kits for Node.js are tested.
 pub(crate) const DISCORD_JS: Requirement = Requirement {
     name: "discord.js",
     is_met: || root().is_ok_and(|root| root.join(KIT_MODULES).join("node_modules/ws").is_dir()),
@@ -110,12 +110,12 @@ pub(crate) const DISCORD_JS: Requirement = Requirement {
 };
 pub(crate) const KIT_MODULES: &str = "target/kit-modules";
 
-/// The library that the kit for Python is tested with, in an environment of its own.
+/// The library with which the Python kit is tested, in its own virtual environment.
 pub(crate) const DISCORD_PY: Requirement = Requirement {
     name: "discord.py",
     is_met: || runs(&format!("{KIT_PYTHON} -m pip show --quiet discord.py")),
     install: Install::Commands(|| {
-        // Debian leaves out of Python what makes such environments.
+        // Debian packages venv separately.
         let has_venv = runs("python3 -m ensurepip --version");
         let mut commands = if has_venv { Vec::new() } else { packages("python3-venv", has, is_root()) };
         commands.push(Invocation::new("python3 -m venv target/kits"));
@@ -129,7 +129,7 @@ pub(crate) const DISCORD_PY: Requirement = Requirement {
 };
 pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
 
-/// Knows the rules of accessible pages. Its licence is not ours, so it is no part of the repository.
+/// The accessibility checker. Its licence differs from ours, so it is not part of the repository.
 pub(crate) const AXE: Requirement = Requirement {
     name: "axe-core",
     is_met: || root().is_ok_and(|root| root.join(AXE_FILE).is_file()),
@@ -141,8 +141,8 @@ pub(crate) const AXE: Requirement = Requirement {
 };
 const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 
-/// The proxy that the documentation configures and that requests are smuggled through, and what its test asks it with. Debian's
-/// package also starts a server of its own.
+/// The proxy of the documentation and of the request smuggling tests, and the programs that test it. Debian's package
+/// also starts its own server.
 pub(crate) const NGINX: Requirement = Requirement {
     name: "nginx",
     is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
@@ -151,7 +151,7 @@ pub(crate) const NGINX: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// Checks rules of alerts. Debian's package also starts a server of its own.
+/// Checks alert rules. Debian's package also starts its own server.
 pub(crate) const PROMTOOL: Requirement = Requirement {
     name: "promtool",
     is_met: || has("promtool"),
@@ -185,11 +185,11 @@ fn with_npm(lines: &[&str]) -> Vec<Invocation> {
     if has("npm") { lines.iter().map(|line| Invocation::new(line)).collect() } else { Vec::new() }
 }
 
-/// How this system installs packages. Empty if its package manager is unknown.
+/// Returns the commands that install packages. Empty if the package manager is unknown.
 fn packages(names: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
     if is_there("apt-get") {
         let as_root = if is_root { "" } else { "sudo " };
-        // There is no one to answer a question of a package, about the time zone for instance.
+        // Packages must not ask questions, for instance about the time zone.
         let install = format!("env DEBIAN_FRONTEND=noninteractive apt-get install -y {names}");
         ["apt-get update", &install].map(|line| Invocation::new(&format!("{as_root}{line}"))).to_vec()
     } else if is_there("brew") {
@@ -235,19 +235,19 @@ impl Requirement {
         commands.join(" && ")
     }
 
-    /// What the summary says about the missing tool, and how to do better next time.
+    /// Returns the summary's line about the missing tool, and how to enable it.
     fn remark(&self) -> String {
         let what = if self.is_replaced { "replaced" } else { "skipped" };
         format!("{what}: {} is missing, so {}; to enable: {}", self.name, self.without, self.how_to_enable())
     }
 }
 
-/// Which of the required tools this machine does not have.
+/// The required tools that this machine lacks.
 #[derive(Debug, Default)]
 pub(crate) struct MissingTools(Vec<&'static Requirement>);
 
 impl MissingTools {
-    /// Looks for the tools and installs what the policy tells it to.
+    /// Looks for the tools, and installs missing ones as the policy says.
     pub(crate) fn among(
         required: impl IntoIterator<Item = &'static Requirement>,
         policy: WhenMissing,

@@ -1,16 +1,16 @@
-//! Where tests put their files.
+//! The folder for the files of tests.
 
 use std::path::{Path, PathBuf};
 
-/// What `tempfile` and the programs that tests start look at.
+/// The variable that `tempfile` and the programs started by tests read.
 pub const VARIABLE: &str = "TMPDIR";
 
 const MEMORY: &str = "/dev/shm";
-/// Four tests at a time, some with a PostgreSQL server of their own, stay well below this.
+/// Free space that is required, in bytes. Four parallel tests, some with their own PostgreSQL server, need much less.
 const ROOM: u64 = 4 << 30;
 
-/// Returns `/dev/shm` if it has room: no test checks whether data outlives a power failure, so none needs to wait for a disk.
-/// `TMPDIR` overrides it.
+/// Returns `/dev/shm` if it has room, else the system's default: no test checks durability against power failures, so
+/// none needs to wait for a disk. `TMPDIR` overrides it.
 #[must_use]
 pub fn folder() -> PathBuf {
     let is_chosen = std::env::var_os(VARIABLE).is_some();

@@ -1,4 +1,4 @@
-//! Runs named steps one after the other, up to the first that fails, and sums up.
+//! Runs named steps in order, up to the first failure, and prints a summary.
 
 use std::fmt::Write;
 use std::process::ExitStatus;
@@ -13,7 +13,7 @@ use crate::requirement::{MissingTools, Requirement, WhenMissing};
 pub(crate) struct Step {
     name: &'static str,
     pub(crate) needs: Option<&'static Requirement>,
-    /// The command that runs it alone.
+    /// The command that repeats only this step.
     pub(crate) repeat: String,
     action: Box<dyn Fn() -> Result<()>>,
 }
@@ -27,7 +27,7 @@ impl Step {
         Self::new(name, invocation.to_string(), move || succeeded(invocation.status()?))
     }
 
-    /// A program that finds a PostgreSQL server, started for it alone, in its environment.
+    /// Creates a step for a program that gets the URL of a temporary PostgreSQL server in its environment.
     pub(crate) fn program_with_postgres(name: &'static str, invocation: Invocation) -> Self {
         Self::new(name, format!("cargo xtask postgres -- {invocation}"), move || {
             let cluster = Cluster::start()?;
@@ -36,7 +36,7 @@ impl Step {
         })
     }
 
-    /// A check of our own; `repeat` is the command that runs it alone.
+    /// Creates a step for a function; `repeat` is the command that runs it alone.
     pub(crate) fn check(name: &'static str, repeat: &str, check: fn() -> Result<()>) -> Self {
         Self::new(name, repeat.to_owned(), check)
     }
@@ -51,7 +51,7 @@ fn succeeded(status: ExitStatus) -> Result<()> {
     Ok(())
 }
 
-/// Provides the tools, then runs the steps that `plan` makes of what is there.
+/// Installs tools as the policy says, then runs the steps that `plan` returns for the available ones.
 pub(crate) fn run(
     required: impl IntoIterator<Item = &'static Requirement>,
     policy: WhenMissing,

@@ -1,4 +1,4 @@
-//! What a change must pass: the tests, and the checks that need no test to run.
+//! The tests, and the checks that need no test run.
 
 use std::fs;
 
@@ -18,22 +18,22 @@ const CHECK_TOOLS: [&Requirement; 2] = [&CARGO_DENY, &PROMTOOL];
 const TEST_TOOLS: [&Requirement; 8] =
     [&CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NGINX, &NODE, &AXE, &DISCORD_JS, &DISCORD_PY];
 
-/// What some tests need, and the module that such tests are in, in whichever program.
+/// A tool that some tests need, and the module name of those tests.
 const NEEDS: [(&Requirement, &str); 4] =
     [(&POSTGRESQL, "postgres::"), (&CHROMIUM, "browser::"), (&AXE, "axe::"), (&NGINX, "documented::proxy::")];
 
 const NEXTEST: &str = "cargo nextest run --locked --workspace";
 const CARGO_TEST: &str = "cargo test --locked --workspace --lib --bins --examples --tests";
 
-/// The filter is in a file: unlike one on the command line, it also holds beside the person's own.
+/// The filter is in a file, because there it combines with a filter on the command line.
 const NEXTEST_FILTER: &str = "target/left-out-tests.toml";
 
-/// Formatting, architecture, licences, alerts, lints and documentation.
+/// Runs formatting, architecture, licence, alert, lint and documentation checks.
 pub(crate) fn check(policy: WhenMissing) -> Result<()> {
     steps::run(CHECK_TOOLS, policy, |_| Ok(checks()))
 }
 
-/// The tests; in CI the checks come first.
+/// Runs the tests; in CI the checks first.
 pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Result<()> {
     let tools = if in_ci { &CHECK_TOOLS[..] } else { &[] };
     steps::run(tools.iter().chain(&TEST_TOOLS).copied(), policy, |missing| {
@@ -45,18 +45,18 @@ pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Re
     })
 }
 
-/// The program as it is published.
+/// Builds the published program.
 pub(crate) fn dist(build_arguments: &[String]) -> Result<()> {
     Invocation::new("cargo build --locked --package companion --profile dist")
         .with_arguments(build_arguments)
         .run()
 }
 
-/// Default features throughout: the optional ones build a TLS library from source, which only a release needs.
+/// Default features only: the optional ones build a TLS library from source, which only a release needs.
 fn checks() -> Vec<Step> {
     let clippy = "cargo clippy --locked --workspace --all-targets -- -D warnings";
     let docs = Invocation::new("cargo doc --locked --workspace --no-deps");
-    // The advisories need a network, so they have a workflow of their own.
+    // The advisories need a network, so they have their own workflow.
     let dependencies = "cargo deny --locked --config .cargo/deny.toml check bans licenses sources";
     let alerts = "promtool test rules docs/deploy/prometheus-rules-test.yaml";
     vec![
@@ -69,7 +69,7 @@ fn checks() -> Vec<Step> {
     ]
 }
 
-/// The tests but for those that need what is missing, with a PostgreSQL server unless they have one.
+/// Returns the step for the tests, without those whose tool is missing, with a PostgreSQL server unless one is given.
 fn tests(missing: &MissingTools, has_server: bool, arguments: &[String]) -> Result<Step> {
     let left_out: Vec<_> =
         NEEDS.iter().filter(|(tool, _)| missing.includes(tool)).map(|(_, module)| *module).collect();
@@ -91,13 +91,13 @@ fn tests(missing: &MissingTools, has_server: bool, arguments: &[String]) -> Resu
     })
 }
 
-/// Two tests for each core: most wait for a program, a server or a browser.
+/// Two tests per core, because most wait for a program, a server or a browser.
 fn nextest() -> String {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     format!("{NEXTEST} --test-threads {}", 2 * cores)
 }
 
-/// A filter that a person gives is applied on top.
+/// A filter on the command line applies in addition.
 fn nextest_settings(left_out: &[&str]) -> String {
     let modules: Vec<_> = left_out.iter().map(|module| format!("test(/(^|::){module}/)")).collect();
     format!("[profile.default]\ndefault-filter = \"not ({})\"\n", modules.join(" | "))

@@ -1,4 +1,4 @@
-//! Crates, the arrows between them, and the rules of who may use whom.
+//! The crate graph, and the rules about dependencies between crates.
 
 use super::{
     Violation,
@@ -55,7 +55,7 @@ impl Metadata {
         self.workspace_members.contains(&package.id)
     }
 
-    /// The name and the manifest of each of our crates.
+    /// Returns the name and the manifest of each workspace crate.
     pub(super) fn our_manifests(&self) -> impl Iterator<Item = (&str, &Path)> {
         let ours = self.packages.iter().filter(|package| self.is_ours(package));
         ours.map(|package| (package.name.as_str(), package.manifest_path.as_path()))
@@ -81,12 +81,12 @@ impl Metadata {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// Normal and build dependencies: what the program is made of.
+    /// Normal and build dependencies, which end up in the program.
     Ordinary,
     Development,
 }
 
-/// Keyed by the package id, since two versions of a crate share a name.
+/// Keyed by package id, because two versions of a crate share a name.
 #[derive(Debug, Default)]
 pub(super) struct Graph(BTreeMap<String, Crate>);
 
@@ -112,14 +112,14 @@ impl Graph {
         self.0.values().filter(|one| one.is_ours)
     }
 
-    /// The names of those that one of our crates uses directly.
+    /// Returns the names of the direct dependencies of a workspace crate.
     fn direct(&self, from: &str, kind: Kind) -> BTreeSet<&str> {
         let arrows = self.ours().filter(|one| one.name == from).flat_map(|one| &one.arrows);
         let ids = arrows.filter(|(_, of)| *of == kind).map(|(to, _)| to);
         ids.filter_map(|id| self.0.get(id)).map(|one| one.name.as_str()).collect()
     }
 
-    /// For each unwanted crate that one of ours reaches over ordinary arrows, the shortest way there.
+    /// Returns, for each unwanted crate that `from` reaches over ordinary dependencies, the shortest path to it.
     fn ways(&self, from: &str, unwanted: &[&str]) -> Vec<Vec<&str>> {
         let start = self.ours().filter(|one| one.name == from);
         let mut waiting: VecDeque<_> = start.map(|one| (one, vec![one.name.as_str()])).collect();
@@ -140,11 +140,11 @@ impl Graph {
     }
 }
 
-/// A crate that must not reach others, however indirectly.
+/// A crate that must not reach certain others, even indirectly.
 struct Isolated {
     name: &'static str,
     from: &'static [&'static str],
-    /// Ways through this crate are reported for that crate.
+    /// Paths through this crate are reported for that crate instead.
     except_through: Option<&'static str>,
     rule: &'static str,
     fix: &'static str,
@@ -170,7 +170,7 @@ const ISOLATED: [Isolated; 4] = [
         fix: "read and write bytes where they come from, and give the records text",
     },
     Isolated { name: MANAGEMENT, from: ADAPTERS, except_through: None, rule: NO_ADAPTER, fix: TAKE_A_PORT },
-    // Both are built on the public API, whose ways are those of the management API.
+    // Both depend on the public API, so its paths are the management API's too.
     Isolated {
         name: DASHBOARD,
         from: ADAPTERS,
@@ -192,7 +192,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Violation> {
     }
     for row in CRATES {
         let from = row.name;
-        // A crate may depend on itself in its tests, to switch a feature on.
+        // A crate may depend on itself in its tests, to enable a feature.
         let is_foreign =
             |to: &str| graph.ours().any(|one| one.name == to) && to != from && !row.may_use.contains(&to);
         let may_use = match row.may_use {
@@ -255,7 +255,7 @@ mod tests {
 
     type Arrow = (&'static str, &'static str, Kind);
 
-    /// A graph with every crate of ours, the arrows the table allows, and those given on top.
+    /// Returns a graph with all workspace crates, the dependencies that the table allows, and the given ones.
     fn graph(more: &[Arrow]) -> Graph {
         let mut graph = Graph::default();
         for name in ["serde", "helper", "tokio", "diesel", "actix-web", "reqwest"] {

@@ -1,20 +1,20 @@
-//! Inside a crate, imports run one way between folders. Files of one folder may use each other.
+//! Checks that imports between the folders of a crate run one way. Files of one folder may import each other.
 //!
-//! A file that only declares and re-exports its children does not need them; one that uses what they offer does. A name
-//! that a file re-exports leads to the file that has it.
+//! A file that only declares and re-exports its children does not depend on them; a file that uses their items does. A
+//! re-exported name resolves to the file that defines it.
 
 use super::Violation;
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A module by its path from the crate's root, which is empty.
+/// The path of a module from the crate root, which is empty.
 type Module = Vec<String>;
 
-/// Which modules each module needs.
+/// The modules that each module depends on.
 type Needs = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Looks for circles in one crate, given its files by their paths from `src`.
+/// Finds import cycles in one crate, given its files by their paths from `src`.
 pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violation>> {
     let violation = |circle: Vec<Module>| Violation {
         rule: "inside a crate imports run one way between folders: what knows less lies deeper",
@@ -46,24 +46,24 @@ fn needs(files: &[(String, String)]) -> Result<Needs> {
     Ok(needs.collect())
 }
 
-/// The file that has what an absolute path names. `None` if that is another crate.
+/// Returns the file that defines what an absolute path names, or `None` if that is another crate.
 fn resolve(path: &[String], sources: &BTreeMap<Module, Source>, depth: u8) -> Option<Module> {
     let ends = (0..=path.len()).rev().filter_map(|length| path.split_at_checked(length));
     let (module, rest) = ends.into_iter().find(|(module, _)| sources.contains_key(*module))?;
     match rest.first().and_then(|name| sources.get(module)?.exports.get(name)) {
         Some(None) => None,
-        // A name can be passed on a few times, but not for ever.
+        // Bounds chains of re-exports.
         Some(Some(target)) if depth < 8 && target != path => resolve(target, sources, depth + 1),
         _ => Some(module.to_vec()),
     }
 }
 
-/// Circles between the folders and files that lie beside each other anywhere, if a folder is among them.
+/// Returns the cycles between sibling folders and files that involve a folder.
 fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
     let parents: BTreeSet<&[String]> =
         needs.keys().filter_map(|module| module.split_last()).map(|(_, parent)| parent).collect();
     let beside = |parent: &[String]| -> Needs {
-        // The child of `parent` in whose folder a module lies.
+        // Returns the child of `parent` that contains a module.
         let below = |module: &Module| {
             module.starts_with(parent).then(|| module.get(..=parent.len())).flatten().map(<[String]>::to_vec)
         };
@@ -80,7 +80,7 @@ fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
     found.filter(|circle| circle.iter().any(is_folder)).collect()
 }
 
-/// All circles: for each, those who can all reach each other.
+/// Returns all cycles, each as the set of modules that reach each other.
 fn circles(needs: &Needs) -> Vec<Vec<Module>> {
     fn reach<'n>(needs: &'n Needs, from: &'n Module) -> BTreeSet<&'n Module> {
         let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
@@ -99,14 +99,14 @@ fn circles(needs: &Needs) -> Vec<Vec<Module>> {
     circles.into_iter().collect()
 }
 
-/// One file, by what it names. All paths are from the crate's root.
+/// The names in one file. All paths start at the crate root.
 #[derive(Default)]
 struct Source {
-    /// What it uses.
+    /// Paths that it uses.
     paths: BTreeSet<Vec<String>>,
-    /// Names that it re-exports, and where they come from; `None` for a name of another crate.
+    /// Names that it re-exports, with their origin; `None` for names of other crates.
     exports: BTreeMap<String, Option<Vec<String>>>,
-    /// Its children that are compiled for tests alone.
+    /// Child modules that are compiled for tests only.
     test_modules: Vec<Module>,
 }
 
@@ -118,14 +118,14 @@ impl Source {
         let mut reader = Reader { module, children: children(&tokens), ..Reader::default() };
         reader.read(&tokens);
         let Reader { mut source, first_names, .. } = reader;
-        // A file that uses what it re-exports needs it.
+        // A file that uses what it re-exports depends on it.
         let used = source.exports.iter().filter(|(name, _)| first_names.contains(name.as_str()));
         source.paths.extend(used.filter_map(|(_, path)| path.clone()));
         Ok(source)
     }
 }
 
-/// Appends words, brackets and punctuation, without literals. Two colons are one token.
+/// Appends words, brackets and punctuation, without literals. A double colon is one token.
 fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
     let mut is_second_colon = false;
     for tree in stream {
@@ -153,7 +153,7 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
     }
 }
 
-/// The modules that the file declares at its top level.
+/// Returns the modules that the file declares at its top level.
 fn children<'t>(tokens: &[&'t str]) -> BTreeSet<&'t str> {
     let mut depth = 0;
     let declared = tokens.windows(3).filter_map(|tokens| {
@@ -170,7 +170,7 @@ fn nesting(token: &str) -> i32 {
     i32::from(["(", "[", "{"].contains(&token)) - i32::from([")", "]", "}"].contains(&token))
 }
 
-/// The bracketed group, or the one token, at the beginning; and what follows it.
+/// Splits off the bracketed group or single token at the start.
 fn split_group<'s, 't>(tokens: &'s [&'t str]) -> (&'s [&'t str], &'s [&'t str]) {
     let mut depth = 0;
     let ends = |token: &&str| {
@@ -227,7 +227,7 @@ impl<'t> Reader<'t> {
                         next = after;
                     }
                     self.first_names.insert(token);
-                    // One segment alone is a local name.
+                    // A single segment is a local name.
                     if path.len() > 1 {
                         let path = self.absolute(&path);
                         self.source.paths.extend(path);
@@ -241,7 +241,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a tree of imports without its keyword.
+    /// Reads a use tree without its keyword.
     fn read_use(&mut self, tree: &[&'t str], before: &[&'t str], is_exported: bool) {
         let mut path = before.to_vec();
         let mut rest = tree;
@@ -276,7 +276,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The path from the crate's root, or `None` for one that leads to another crate.
+    /// Returns the path from the crate root, or `None` if it leads to another crate.
     fn absolute(&self, path: &[&str]) -> Option<Vec<String>> {
         let ups = path.iter().take_while(|segment| **segment == "super").count();
         let (module, rest) = match path {

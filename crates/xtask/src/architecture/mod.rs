@@ -1,6 +1,6 @@
-//! The shape of the program, checked: which crate uses which, what lies where, and that imports run one way.
+//! Checks the architecture: dependencies between crates, the layout of the repository, and the direction of imports.
 //!
-//! Each rule turns facts into [`Violation`]s; only this file reads the repository. A new crate is a new row of
+//! Each rule maps facts to [`Violation`]s; only this file reads the repository. A new crate is a new row in
 //! [`table::CRATES`].
 
 mod crates;
@@ -13,7 +13,7 @@ use crates::Metadata;
 use std::{collections::BTreeSet, fmt, fs, path::Path};
 use toml::{Table, Value};
 
-/// A broken rule: what breaks it, and the way out.
+/// A violated rule: what violates it, and how to fix it.
 #[derive(Debug)]
 struct Violation {
     rule: &'static str,
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn violations() -> Result<Vec<Violation>> {
-    // With all features, so that no arrow hides behind an optional dependency.
+    // With all features, so that optional dependencies are included.
     let text = Invocation::new("cargo metadata --locked --all-features --format-version 1").output()?;
     let metadata: Metadata =
         serde_json::from_str(&text).context("`cargo metadata` has a shape that is not known")?;
@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Adds the source files below a folder, by their paths from `root`.
+/// Collects the source files below a folder, by their paths from `root`.
 fn collect(folder: &Path, root: &Path, files: &mut Vec<(String, String)>) -> Result<()> {
     for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry?.path();
@@ -83,7 +83,7 @@ fn check_manifest(crate_name: &str, text: &str) -> Result<Vec<Violation>> {
         what: format!("{crate_name}: {}", path.join(".")),
         fix: format!("write `{}.workspace = true` in its Cargo.toml", path.join(".")),
     });
-    // A feature that only some selections of packages have makes them compile the dependency again.
+    // A feature that only some package selections enable would compile the dependency twice.
     let featured = ["dependencies", "dev-dependencies"].iter().flat_map(|section| {
         let table = manifest.get(*section).and_then(Value::as_table);
         table.into_iter().flatten().filter(|(_, value)| value.get("features").is_some())
@@ -114,7 +114,7 @@ fn check_layout(entries: &BTreeSet<String>) -> Vec<Violation> {
     unexpected.collect()
 }
 
-/// What git tracks, or in a copy without git all files but build output.
+/// Returns the tracked top-level entries, or without git all entries but build output.
 fn top_level_entries() -> Result<BTreeSet<String>> {
     if let Ok(files) = Invocation::new("git ls-files -z").output() {
         let first_part = |path: &str| path.split('/').next().map(String::from);

@@ -1,4 +1,4 @@
-//! Our crates, and what each may use.
+//! The workspace crates, and the dependencies that each may have.
 
 pub(super) const DOMAIN: &str = "companion-domain";
 pub(super) const STORAGE_MEMORY: &str = "companion-storage-memory";
@@ -17,9 +17,9 @@ pub(super) const XTASK: &str = "xtask";
 
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Those of our crates that it may use.
+    /// Workspace crates that it may depend on.
     pub(super) may_use: &'static [&'static str],
-    /// Part of the program that people run.
+    /// Whether it is part of the published program.
     pub(super) production: bool,
 }
 
@@ -70,16 +70,16 @@ pub(super) const CRATES: &[Row] = &[
     support(XTASK, &[]),
 ];
 
-/// What the tests of any crate may use besides: an adapter proves itself with the test kit, or against a real provider.
+/// Crates that the tests of every crate may use: adapters are tested with the test kit, or against a real provider.
 pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, MANAGEMENT, DOMAIN, DEV_IDENTITY];
 
-/// Those whose tests may start a PostgreSQL server, which is all that the chores offer to others.
+/// Crates whose tests may start a PostgreSQL server, the only thing that xtask offers to others.
 pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TESTS];
 
-/// What lies behind the ports, which no API must see.
+/// The adapters, which no API may reach.
 pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
 
-/// Crates that touch files, sockets, databases or a runtime, and through which all others of that kind do.
+/// Crates that access files, sockets, databases or a runtime; all other I/O crates depend on one of them.
 pub(super) const IO_CRATES: &[&str] = &[
     "async-io",
     "cap-std",
@@ -105,7 +105,7 @@ pub(super) const IO_CRATES: &[&str] = &[
     "walkdir",
 ];
 
-/// Libraries that a production crate uses directly only where they belong.
+/// Libraries that only certain production crates may use directly.
 pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations", "r2d2"], &[STORAGE_DIESEL]),
     (&["actix-web"], &[HTTP, MANAGEMENT, DASHBOARD, DEV_IDENTITY, COMPANION]),

@@ -1,4 +1,4 @@
-//! How much of the domain its tests run, line by line.
+//! Measures the line coverage of the domain.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,9 +13,9 @@ const POLICY: &str = "crates/domain/src/policy/";
 const DOMAIN_PERCENT: f64 = 95.0;
 const POLICY_PERCENT: f64 = 100.0;
 
-/// A target folder of its own, since its compiler flags would rebuild everything in the usual one.
+/// Uses its own target folder, because its compiler flags would rebuild everything in the default one.
 ///
-/// The use cases are tested over the memory adapter, in the test kit, so its tests count too.
+/// The use cases are tested over the memory adapter in the test kit, so those tests count too.
 const TARPAULIN: &str = "cargo tarpaulin --locked --packages companion-domain --packages companion-testkit \
     --engine ptrace --skip-clean \
     --target-dir target/tarpaulin --include-files crates/domain/src/* --out Json --output-dir target/tarpaulin";
@@ -35,7 +35,7 @@ struct ReportedFile {
 
 #[derive(Debug, PartialEq)]
 struct File {
-    /// From the top of the repository.
+    /// Relative to the repository root.
     path: String,
     covered: usize,
     coverable: usize,
@@ -100,7 +100,7 @@ fn policy(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| file.path.starts_with(POLICY))
 }
 
-/// A file without a line that can be covered has no gap.
+/// Returns 100 if there is no coverable line.
 fn percent<'a>(files: impl IntoIterator<Item = &'a File>) -> f64 {
     let sum = |(covered, coverable), file: &File| (covered + file.covered, coverable + file.coverable);
     match files.into_iter().fold((0, 0), sum) {

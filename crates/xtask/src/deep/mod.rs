@@ -1,4 +1,5 @@
-//! The full forms of what the usual tests do briefly, checks of the tests themselves, and the count of instructions.
+//! Slow checks: the full forms of tests that usually run briefly, checks of the tests themselves, and the instruction
+//! count.
 
 mod coverage;
 mod mutants;
@@ -16,16 +17,16 @@ use crate::steps::{self, Step};
 struct Check {
     name: &'static str,
     action: Action,
-    /// Without it the check is skipped.
+    /// The check is skipped without it.
     tool: Option<&'static Requirement>,
-    /// What parts of it need. A part says itself that its tool is missing.
+    /// Tools that parts of it need. A part reports itself if its tool is missing.
     tools_of_parts: &'static [&'static Requirement],
 }
 
 enum Action {
     Own(fn() -> Result<()>),
     Instructions,
-    /// Tests with variables that make them full.
+    /// Tests, with variables that select their full form.
     Tests {
         variables: &'static str,
         line: &'static str,
@@ -45,22 +46,22 @@ const CHECKS: [Check; 18] = [
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
     Check { name: "instructions", action: Action::Instructions, tool: Some(&VALGRIND), tools_of_parts: &[] },
     own("repeated", repeated::run),
-    // The serving program is killed under load, over and over; the usual tests do it a few times.
+    // Kills the serving program under load repeatedly. Default: a few times.
     full("kills", "KILLS=1000", "--package companion --test program -- --nocapture kill::"),
-    // Days of two thousand users with a platform that fails; the usual tests have twenty users.
+    // Simulates days of two thousand users with a failing platform. Default: twenty users.
     full(
         "simulation",
         "SIMULATION=full",
         "--package companion-tests --test end_to_end -- --nocapture simulation",
     ),
-    // Ten thousand who come at once after a restart, and a feed of a hundred thousand guilds; the usual tests have hundreds.
-    // They are served within a request's deadline, which only the program as it is shipped can do.
+    // Ten thousand simultaneous clients after a restart, and a feed of a hundred thousand guilds. Default: hundreds.
+    // The request deadline needs a release build.
     full(
         "crowds",
         "CROWDS=full",
         "--release --package companion --test program -- --nocapture --test-threads=1 crowds",
     ),
-    // The program is restarted under load, alone and as one of two behind a proxy, over and over; the usual tests do it once.
+    // Restarts the program under load repeatedly, alone and as one of two behind a proxy. Default: once.
     Check {
         tools_of_parts: &[&NGINX, &POSTGRESQL],
         ..full(
@@ -70,13 +71,13 @@ const CHECKS: [Check; 18] = [
              restart_under_load rolling_restart",
         )
     },
-    // Thousands of hostile clients against the program with its own limits; the usual tests have a few, and limits of a second.
+    // Thousands of hostile clients against the default limits. Default: a few, with limits of a second.
     full(
         "strangers",
         "STRANGERS=100",
         "--release --package companion --test program -- --nocapture --test-threads=1 --include-ignored strangers",
     ),
-    // Damaged input for everything that reads any; the usual tests take a few thousand of each kind.
+    // Damaged input for every parser. Default: a few thousand inputs of each kind.
     Check {
         tools_of_parts: &[&NGINX],
         ..full(
@@ -86,7 +87,7 @@ const CHECKS: [Check; 18] = [
              --package companion --lib --test end_to_end --test program -- --nocapture hostile",
         )
     },
-    // Millions of requests of ten thousand users whose sessions, guilds and rights come and go; the usual tests have forty users.
+    // Millions of requests of ten thousand users whose sessions, guilds and permissions change. Default: forty users.
     Check {
         tool: Some(&POSTGRESQL),
         ..full(
@@ -95,22 +96,22 @@ const CHECKS: [Check; 18] = [
             "--release --package companion --test program -- --nocapture --test-threads=1 isolation",
         )
     },
-    // Fifty million requests to one process; the usual tests make ten thousand.
+    // Fifty million requests to one process. Default: ten thousand.
     full("long", "LONG=50000000", "--release --package companion --test program -- --nocapture long_after"),
-    // Two, five and ten times what storage can serve; the usual tests have the rule of the queue alone.
+    // Two, five and ten times the capacity of storage. Default: only the queue rule.
     full(
         "overload",
         "OVERLOAD=full",
         "--release --package companion --test program -- --nocapture --include-ignored overload",
     ),
-    // A log that is torn in every way at every frame, and a disk that fails at one call after the other; the usual tests have
-    // one way for each frame and three failures.
+    // A log torn in every way at every frame, and a disk that fails at each call. Default: one way per frame, and three
+    // failures.
     full(
         "disk",
         "DISK=full",
         "--package companion-storage-diesel --package companion --test storage --test program -- --nocapture torn:: disk::",
     ),
-    // Ten nodes of which one loses its database; the usual tests have three.
+    // Ten nodes, one of which loses its database. Default: three.
     Check {
         tool: Some(&POSTGRESQL),
         ..full(
@@ -119,12 +120,13 @@ const CHECKS: [Check; 18] = [
             "--release --package companion --test program -- --nocapture --test-threads=1 partition",
         )
     },
-    // Every order of concurrent reads and writes of the cache; the usual tests have those with two preemptions.
+    // Every interleaving of concurrent reads and writes of the cache. Default: those with two preemptions.
     full("orders", "ORDERS=full", "--package companion-cache --test cache -- --nocapture interleavings"),
-    // Every combination of facts that permissions depend on; the usual tests have those that differ in three facts, and a sample.
+    // Every combination of the facts that permissions depend on. Default: those that differ in three facts, and a
+    // sample.
     full("policy", "POLICY=full", "--package companion-domain --lib -- policy"),
-    // Every fault of the platform at every route, each with a program of its own, and ten thousand requests whose secrets must not
-    // be seen anywhere; the usual tests share programs, and have five hundred.
+    // Every fault of the platform at every route, each with its own program, and ten thousand requests whose secrets
+    // must not leak. Default: shared programs, and five hundred requests.
     full(
         "faults",
         "FAULTS=full CANARIES=10000",
@@ -132,7 +134,7 @@ const CHECKS: [Check; 18] = [
     ),
 ];
 
-/// The names of all checks, for the command line.
+/// Returns the names of all checks, for the command line.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CHECKS.iter().map(|check| check.name)
 }
@@ -154,7 +156,7 @@ impl Check {
     }
 }
 
-/// Runs the checks that are named, or all of them.
+/// Runs the named checks, or all of them.
 pub(crate) fn run(policy: WhenMissing, named: &[String]) -> Result<()> {
     let is_chosen = |check: &&Check| named.is_empty() || named.iter().any(|name| name == check.name);
     let checks: Vec<_> = CHECKS.iter().filter(is_chosen).collect();

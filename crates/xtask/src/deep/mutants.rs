@@ -1,4 +1,4 @@
-//! Whether the tests notice when a rule of the domain is changed.
+//! Checks with cargo-mutants whether the tests detect changed rules of the domain.
 
 use std::fs;
 
@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use crate::invocation::{Invocation, root};
 
-/// Code whose rules are changed, one after the other, and the tests that have to notice.
+/// Mutated code, and the tests that must detect the mutations.
 struct Subject {
     name: &'static str,
     files: &'static str,
-    /// For cargo, after the package.
+    /// Arguments of cargo, after the package.
     tests: &'static str,
 }
 
-/// Whoever may do what, tokens and sessions, what is sealed, and what copies show.
+/// Permissions, tokens and sessions, sealing, and the cache.
 const SUBJECTS: [Subject; 3] = [
     Subject {
         name: "companion-domain",
@@ -28,7 +28,7 @@ const SUBJECTS: [Subject; 3] = [
 ];
 
 impl Subject {
-    /// The minute is for busy machines: a mutant that only ran out of time was not caught by a test.
+    /// The timeout of a minute allows for busy machines: a mutant that only timed out was not caught by a test.
     fn command(&self) -> String {
         let Self { name, files, tests } = self;
         format!(
@@ -43,7 +43,7 @@ impl Subject {
 
 const NONE: &str = "There was nothing to change: did the files move?";
 
-/// Exit codes with which cargo-mutants says that it finished, and found something.
+/// Exit codes of a finished run with findings.
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 
@@ -64,7 +64,7 @@ pub(super) fn run() -> Result<()> {
 }
 
 fn try_mutants(subject: &Subject) -> Result<()> {
-    // In the folder of the mutated copy: a shared one would hand mutants to the next ordinary build.
+    // In the folder of the mutated copy: a shared one would leak mutants into the next ordinary build.
     let invocation = Invocation::new(&subject.command()).with_environment("CARGO_TARGET_DIR", "target");
     let status = invocation.status()?;
     if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {

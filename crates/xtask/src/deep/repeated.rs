@@ -1,4 +1,4 @@
-//! The whole suite, over and over on a busy machine: a test that fails once in twenty runs is a defect.
+//! Runs the whole suite repeatedly on a busy machine. A test that fails once in twenty runs is a defect.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL server: its own data folder, its own port on loopback, gone when it is dropped.
+//! A temporary PostgreSQL server with its own data folder and loopback port, removed on drop.
 
 mod programs;
 
@@ -12,22 +12,22 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The environment variable that tells tests the URL of a server in which they may make databases.
+/// The environment variable with the URL of a server in which tests may create databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
 
-/// Whether someone has given the tests a server.
+/// Whether a server is given to the tests.
 #[must_use]
 pub fn is_given() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty())
 }
 
-/// The superuser of every cluster; it needs no password.
+/// The superuser of every cluster, without a password.
 pub const ROLE: &str = "companion";
 
-/// Loopback only, and no sockets in folders that other servers use too.
+/// Loopback only, without Unix sockets in folders that other servers use.
 ///
-/// A commit always waits until its record is written, so that a server that is stopped at once loses no commit; whether
-/// it also outlives a power failure is up to `fsync`.
+/// A commit always waits until its record is written, so an immediate shutdown loses no commit. Whether a commit
+/// survives a power failure depends on `fsync`.
 const SETTINGS: &str = "
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -42,7 +42,7 @@ const DURABLE: &str = "fsync = on\nfull_page_writes = on\n";
 const SECONDS_TO_START_OR_STOP: &str = "60";
 const PORTS_TO_TRY: usize = 20;
 
-/// Whether this machine has the programs that a [`Cluster`] is made with.
+/// Whether this machine has the programs that a [`Cluster`] needs.
 #[must_use]
 pub fn is_installed() -> bool {
     Programs::find().is_some()
@@ -51,35 +51,35 @@ pub fn is_installed() -> bool {
 /// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Open transactions are rolled back and everything is written, as when a service is restarted.
+    /// Rolls back open transactions and writes everything, as for a restart.
     Fast,
-    /// At once, so that the next start has to recover, as after a crash.
+    /// Stops at once, so that the next start must recover, as after a crash.
     Immediate,
 }
 
-/// A running server; dropping it stops it and removes its folder.
+/// A running server. Dropping it stops the server and removes its folder.
 ///
-/// Should this process be killed before it can do so, the watchdog does it within a moment.
+/// If this process is killed first, the watchdog does the same within a moment.
 #[derive(Debug)]
 pub struct Cluster {
     programs: Programs,
     account: Option<Account>,
     port: u16,
-    // In this order: the watchdog lets go of the folder before the folder is removed.
+    // Drop order matters: the watchdog releases the folder before it is removed.
     _watchdog: Watchdog,
     folder: TempDir,
 }
 
 impl Cluster {
-    /// A server for tests: quick, and no match for a power failure.
+    /// Starts a server for tests: fast, without protection against power failures.
     ///
     /// # Errors
-    /// When PostgreSQL is not installed, with what to install, or when it does not start, with the end of its log.
+    /// If PostgreSQL is not installed, with what to install, or if it does not start, with the end of its log.
     pub fn start() -> Result<Self> {
         Self::with(&scratch::folder(), |cluster| cluster.create(FAST))
     }
 
-    /// A server that syncs every commit to the disk, for measurements.
+    /// Starts a server that syncs every commit to the disk, for measurements.
     ///
     /// # Errors
     /// As for [`Cluster::start`].
@@ -87,16 +87,16 @@ impl Cluster {
         Self::with(&std::env::temp_dir(), |cluster| cluster.create(DURABLE))
     }
 
-    /// Where `database` is, for a client; `postgres` is always there.
+    /// Returns the URL of `database`; `postgres` always exists.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{ROLE}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Stops the server and returns when it has ended; its data stays.
+    /// Stops the server and waits until it has ended. Its data stays.
     ///
     /// # Errors
-    /// When it is not running, or does not end.
+    /// If it is not running, or does not end.
     pub fn stop(&mut self, how: Shutdown) -> Result<()> {
         let mode = match how {
             Shutdown::Fast => "fast",
@@ -105,19 +105,19 @@ impl Cluster {
         self.run(self.control().args(["-m", mode, "stop"]))
     }
 
-    /// Starts the stopped server with the same data on the same port, and returns when it answers.
+    /// Starts the stopped server with the same data on the same port, and waits until it answers.
     ///
     /// # Errors
-    /// When it is running already, when its port is taken meanwhile, or when it does not start.
+    /// If it is already running, its port is in use, or it does not start.
     pub fn start_again(&mut self) -> Result<()> {
         let port = format!("-p {}", self.port);
         self.run(self.control().arg("-l").arg(self.log()).args(["-o", &port, "start"]))
     }
 
-    /// Another server that follows this one: it has all of its data, receives what is committed, and may be read.
+    /// Starts a streaming standby: it has all data, receives commits, and can be read.
     ///
     /// # Errors
-    /// As for [`Cluster::start`], or when this one is not running.
+    /// As for [`Cluster::start`], or if this server is not running.
     pub fn standby(&self) -> Result<Self> {
         Self::with(&scratch::folder(), |standby| {
             let mut copy = standby.command("pg_basebackup");
@@ -126,16 +126,15 @@ impl Cluster {
         })
     }
 
-    /// Makes a server of its own of a standby. It takes writes when this returns, on a new timeline, and has what it had
-    /// received by then.
+    /// Promotes a standby to a primary. On return it accepts writes, on a new timeline, with the data received by then.
     ///
     /// # Errors
-    /// When it is not a standby, or does not become a server.
+    /// If it is not a standby, or the promotion fails.
     pub fn promote(&mut self) -> Result<()> {
         self.run(self.control().arg("promote"))
     }
 
-    /// A server whose data folder is made by `create`.
+    /// Starts a server whose data folder `create` fills.
     fn with(parent: &Path, create: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
         let programs = Programs::find().with_context(|| programs::MISSING)?;
         let folder = tempfile::Builder::new().prefix("companion-postgres-").tempdir_in(parent)?;
@@ -154,12 +153,12 @@ impl Cluster {
         self.run(initdb.args(["--encoding=UTF8", "--locale=C"]))?;
         let path = self.data().join("postgresql.conf");
         let defaults = fs::read_to_string(&path)?;
-        // The last word on a setting counts.
+        // The last value of a setting wins.
         fs::write(&path, format!("{defaults}{SETTINGS}{settings}"))?;
         Ok(())
     }
 
-    /// A port that is free now may be taken when the server asks for it.
+    /// Tries several ports, because a port that is free now may be in use when the server binds it.
     fn start_on_one_of(&mut self, ports: impl IntoIterator<Item = u16>) -> Result<()> {
         for port in ports {
             self.port = port;
@@ -184,7 +183,7 @@ impl Cluster {
         fs::read(self.log()).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
     }
 
-    /// `pg_ctl` waits until the server answers, or has ended.
+    /// Returns a `pg_ctl` command, which waits until the server answers or has ended.
     fn control(&self) -> Command {
         let mut command = self.command("pg_ctl");
         command.arg("-D").arg(self.data()).args(["-w", "-t", SECONDS_TO_START_OR_STOP]);
@@ -222,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// What the server answers to a query, all of it as text; no client library is worth a dependency here.
+    /// Returns the server's answer to a query as text. A client library is not worth a dependency here.
     fn ask(cluster: &Cluster, query: &str) -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", cluster.port))?;
         let hello = format!("\0\u{3}\0\0user\0{ROLE}\0database\0postgres\0\0");
@@ -240,7 +239,8 @@ mod tests {
         [&length.to_be_bytes(), message.as_bytes()].concat()
     }
 
-    /// Making a data folder takes longer than everything else here, so these two clusters are used for as much as they can be.
+    /// Creating a data folder takes longer than everything else here, so these two clusters are reused as far as
+    /// possible.
     #[test]
     fn two_clusters_are_apart_outlive_restarts_and_leave_nothing() {
         let durable = thread::spawn(|| Cluster::durable().unwrap());
@@ -294,7 +294,7 @@ mod tests {
         assert!(ask(cluster, "select 1").unwrap().contains("SELECT 1"));
     }
 
-    /// Whether it runs or is stopped.
+    /// Asserts that drop removes everything, whether the server runs or not.
     fn leaves_nothing(cluster: Cluster) {
         let (folder, port) = (cluster.folder.path().to_owned(), cluster.port);
         drop(cluster);
@@ -318,7 +318,7 @@ mod tests {
         assert!(ask(&standby, "insert into kept values ('yes')").unwrap().contains("INSERT 0 1"));
     }
 
-    /// Runs this test program again as a process of its own, which makes a cluster and then is killed.
+    /// Runs this test program again as a separate process, which creates a cluster and is then killed.
     #[test]
     fn a_cluster_does_not_outlive_a_killed_process() {
         const ROLE_OF_THE_VICTIM: &str = "COMPANION_TEST_VICTIM";

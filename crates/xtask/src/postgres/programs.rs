@@ -1,4 +1,4 @@
-//! The programs of a PostgreSQL server, the account that runs them, and who ends them.
+//! The programs of a PostgreSQL server, the account that runs them, and the watchdog that ends them.
 
 use anyhow::{Context, Result};
 use std::{
@@ -17,7 +17,7 @@ pub(super) const MISSING: &str = "PostgreSQL's server programs (initdb, pg_ctl, 
 
 const NEEDED: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 
-/// Folders whose entries with this beginning and a version are installations; the newest counts.
+/// Folders and name prefixes of installations. The rest of the name is the version; the newest wins.
 const INSTALLATIONS: [(&str, &str); 6] = [
     ("/usr/lib/postgresql", ""),
     ("/usr", "pgsql-"),
@@ -27,7 +27,7 @@ const INSTALLATIONS: [(&str, &str); 6] = [
     ("/Applications/Postgres.app/Contents/Versions", ""),
 ];
 
-/// A folder that has all of them, so that they are of one version.
+/// A folder with all programs, so that they are of one version.
 #[derive(Debug, PartialEq)]
 pub(super) struct Programs(PathBuf);
 
@@ -48,7 +48,7 @@ impl Programs {
         if here.is_file() {
             return here;
         }
-        // What lies in the path may be links to some of an installation's programs.
+        // The folder on the path may contain links to only some programs of an installation.
         let installed = self.0.join("postgres").canonicalize().ok();
         installed.and_then(|server| Some(server.parent()?.join(program))).unwrap_or(here)
     }
@@ -57,7 +57,7 @@ impl Programs {
         self.environment(self.path(program), folder)
     }
 
-    /// A command that speaks English, takes no settings from this process, and runs where it may.
+    /// Creates a command with English messages, without settings from this process, in a folder that it may access.
     pub(super) fn environment(&self, program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(folder).env("LC_ALL", "C");
@@ -73,7 +73,7 @@ fn told_by_pg_config() -> Option<PathBuf> {
     String::from_utf8(output.stdout).ok().map(|folder| PathBuf::from(folder.trim()))
 }
 
-/// The program folders of the installations in `parent`, the newest first.
+/// Returns the program folders of the installations in `parent`, newest first.
 fn versions(parent: &Path, name: &str) -> Vec<PathBuf> {
     let entries = parent.read_dir().into_iter().flatten().filter_map(Result::ok);
     let mut found: Vec<(Vec<u32>, PathBuf)> = entries
@@ -88,10 +88,10 @@ fn versions(parent: &Path, name: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// The one that PostgreSQL's package makes, then the one that every system has.
+/// The user that PostgreSQL's package creates, then the one that every system has.
 const NAMES: [&str; 2] = ["postgres", "nobody"];
 
-/// Runs the server in place of root, whom PostgreSQL refuses.
+/// The account that runs the server in place of root, which PostgreSQL refuses.
 #[derive(Debug)]
 pub(super) struct Account {
     user: u32,
@@ -99,7 +99,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// `None` if this process is not root; otherwise the account, which now owns the folder.
+    /// Returns `None` if this process is not root; otherwise the account, which then owns the folder.
     pub(super) fn instead_of_root(folder: &Path) -> Result<Option<Self>> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -124,17 +124,16 @@ impl Account {
     }
 }
 
-/// Below those that systems hand out by themselves: while a server is stopped, no connection that happens to be opened
-/// gets its port.
+/// Below the ephemeral port range, so that no outgoing connection takes the port of a stopped server.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Parallel processes begin at different places.
+/// Spreads the start ports of parallel processes.
 const APART: u32 = 61;
 
 static TAKEN_HERE: AtomicU16 = AtomicU16::new(0);
 
-/// Ports of loopback that were free a moment ago, never the same twice in a process.
+/// Returns loopback ports that are free at this moment, never the same twice in a process.
 pub(super) fn candidates() -> impl Iterator<Item = u16> {
     let start = std::process::id().wrapping_mul(APART) % u32::from(COUNT);
     let numbered = std::iter::repeat_with(|| TAKEN_HERE.fetch_add(1, Ordering::Relaxed));
@@ -144,7 +143,8 @@ pub(super) fn candidates() -> impl Iterator<Item = u16> {
     ports.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
 }
 
-/// Nothing is ever written to its input: it ends when that is closed, which the system does for the dead too.
+/// Its input is never written to. It ends when the input is closed, which the system does even if this process is
+/// killed.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 read -r nothing
@@ -166,7 +166,7 @@ impl Watchdog {
         let mut shell = programs.environment("sh", folder);
         shell.args(["-c", SCRIPT, "watchdog"]).arg(programs.path("pg_ctl")).arg(data).arg(folder);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Of its own, since Ctrl-C and a test runner's kill reach the whole group of a process.
+        // In its own process group, because Ctrl-C and a test runner's kill reach the whole group.
         shell.process_group(0);
         if let Some(account) = account {
             account.runs(&mut shell);
@@ -185,7 +185,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // There is nobody to tell; what is left of the folder is removed after this.
+        // Drop cannot report an error; the folder is removed afterwards in any case.
         let _ = self.0.wait();
     }
 }
