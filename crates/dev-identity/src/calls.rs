@@ -1,4 +1,4 @@
-//! How often each route was called, in whose name, and what was answered.
+//! Counts of calls by route and user, and of responses by status.
 
 use crate::Route;
 use std::{
@@ -7,14 +7,14 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// What was asked in one user's name with tokens that worked at some time.
+/// Calls made with a user's tokens, valid or expired.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserCalls {
-    /// Pages of guilds.
+    /// Requests for pages of guilds.
     pub guilds: u64,
-    /// Refresh tokens that were sent to be exchanged.
+    /// Refresh tokens sent for exchange.
     pub renewals: u64,
-    /// The most of both that were under way at the same time.
+    /// The maximum number of both in flight at the same time.
     pub most_at_once: usize,
 }
 
@@ -58,7 +58,7 @@ impl Calls {
         self.counts().connections
     }
 
-    /// Counts a call in a user's name, which is in flight until what is returned is dropped.
+    /// Counts a call on behalf of a user. It is in flight until the returned guard is dropped.
     pub(crate) fn begin(&self, user: u64, route: Route) -> InFlightCall<'_> {
         let mut counts = self.counts();
         let activity = counts.users.entry(user).or_default();
@@ -88,12 +88,12 @@ impl Calls {
         self.counts().users.get(&user).map(|activity| activity.calls).unwrap_or_default()
     }
 
-    /// Returns when the route was called this often.
+    /// Waits until the route has been called this often.
     pub(crate) async fn reached(&self, route: Route, times: u64) {
         self.until(|| self.of(route) >= times).await;
     }
 
-    /// Returns when the route has answered this often, in whatever way.
+    /// Waits until the route has responded this often, with any status.
     pub(crate) async fn answered(&self, route: Route, times: u64) {
         let answers = |counts: &CallCounts| {
             counts
@@ -106,7 +106,7 @@ impl Calls {
         self.until(|| answers(&self.counts()) >= times).await;
     }
 
-    /// Keeps calls of this route waiting until `release` is called as often.
+    /// Blocks calls of this route until `release` is called as often.
     pub(crate) fn hold(&self, route: Route) {
         *self.counts().held.entry(route).or_default() += 1;
     }
@@ -118,14 +118,14 @@ impl Calls {
         self.counted.notify_waiters();
     }
 
-    /// Returns when nobody holds calls of this route.
+    /// Waits until the route is not held.
     pub(crate) async fn released(&self, route: Route) {
         self.until(|| self.counts().held.get(&route).is_none_or(|holds| *holds == 0)).await;
     }
 
     async fn until(&self, reached: impl Fn() -> bool) {
         loop {
-            // Listening begins before looking, so that no call slips through in between.
+            // Register before checking, so that no notification is missed.
             let mut counted = std::pin::pin!(self.counted.notified());
             counted.as_mut().enable();
             if reached() {
@@ -140,7 +140,7 @@ impl Calls {
     }
 }
 
-/// A call in flight. It ends when this is dropped.
+/// A call in flight, until dropped.
 pub(crate) struct InFlightCall<'a> {
     calls: &'a Calls,
     user: u64,

@@ -1,19 +1,19 @@
 //! The control interface for other processes: [`Control`] as JSON.
 //!
-//! | method and path below `/control` | body, or answer |
+//! | method and path below `/control` | body, or response |
 //! |---|---|
 //! | `GET`, `PUT /users` | the users; one user with `guilds` |
 //! | `PUT /clients` | `id`, `secret`, `redirect_uris` |
-//! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; answers `code` |
+//! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; returns `code` |
 //! | `POST /clock` | `forward_ms` |
 //! | `POST /tokens/expire` | optional `user` |
 //! | `POST /tokens/end` | `user` |
-//! | `GET /calls` | how often each route was called |
-//! | `POST /faults/{route}` | `kind` and what belongs to it, optional `times`, `processed` |
-//! | `DELETE /faults`, `DELETE /faults/{route}` | everything, or one route, works again |
+//! | `GET /calls` | the number of calls of each route |
+//! | `POST /faults/{route}` | `kind` and its fields, optional `times`, `processed` |
+//! | `DELETE /faults`, `DELETE /faults/{route}` | clears the faults of all routes, or of one |
 //!
-//! Bodies must come as `application/json`, which a foreign web page cannot send here without being asked. A page whose own
-//! name leads to this machine needs not be asked, so requests must also name this machine: see [`only_loopback`].
+//! Bodies must be `application/json`, which a foreign web page cannot send without a CORS preflight. DNS rebinding
+//! avoids the preflight, so requests must also name a loopback host: see [`only_loopback`].
 
 use crate::{Account, Client, CodeTerms, Control, PlannedFault, Route};
 use actix_web::{
@@ -28,7 +28,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{net::IpAddr, time::Duration};
 
-/// Turns requests away that ask for another machine than this one, by whatever name.
+/// Rejects requests whose `Host` does not name this machine.
 pub(crate) async fn only_loopback(
     request: ServiceRequest,
     next: Next<BoxBody>,

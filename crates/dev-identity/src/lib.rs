@@ -1,16 +1,16 @@
-//! A real, small OAuth 2.0 server that looks like the chat platform, for development and tests.
+//! A small but real OAuth 2.0 server that behaves like the chat platform, for development and tests.
 //!
-//! It signs sample users in, hands out codes and tokens, lists guilds in pages, serves pictures, and can be told to
-//! fail in every way a platform can. It must never know Companion: it speaks the platform's HTTP and nothing else, and
-//! it listens on loopback only, because whoever reaches it can sign in as anyone.
+//! It signs sample users in, issues codes and tokens, lists guilds in pages, serves pictures, and fails on demand in
+//! every way a platform can. It must not know Companion: it implements only the platform's HTTP interface. It listens
+//! on loopback only, because any client that reaches it can sign in as any user.
 //!
-//! | address | what is there |
+//! | address | purpose |
 //! |---|---|
-//! | `/oauth2/authorize` | the page on which a person picks a sample user; `login_hint` skips it |
-//! | `/callback` | a page that shows the code of a sign-in and what to do with it, where no site waits for it |
+//! | `/oauth2/authorize` | the page on which a sample user is picked; `login_hint` skips it |
+//! | `/callback` | shows the code of a sign-in and how to use it, if no website handles the redirect |
 //! | `/api/v10/…` | the platform's API: tokens, revocation, the user, the guilds |
 //! | `/cdn/…` | avatars, default avatars and icons |
-//! | `/control/…` | what [`Control`] can do, as JSON, for tests in other processes |
+//! | `/control/…` | [`Control`] as JSON, for tests in other processes |
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! To extend it: a new way to fail is a variant of [`Fault`] and an arm where faults are acted out; a new route is a
-//! file in `routes`, a variant of [`Route`] and a line in the table of addresses.
+//! To extend it: a new fault is a variant of [`Fault`] and an arm in `fault/acting.rs`; a new route is a file in
+//! `routes`, a variant of [`Route`] and a line in the routing table.
 #![warn(missing_docs)]
 
 mod calls;
@@ -58,10 +58,10 @@ pub use self::{
 pub struct DevIdentity;
 
 impl DevIdentity {
-    /// Serves on this listener, on threads of its own, until it is stopped or dropped.
+    /// Serves on this listener, on its own threads, until it is stopped or dropped.
     ///
     /// # Errors
-    /// Where the listener is not on loopback, or cannot be served.
+    /// If the listener is not on loopback, or cannot be served.
     pub fn start(listener: std::net::TcpListener, options: Options) -> Result<Running, StartError> {
         Running::start(listener, options)
     }

@@ -1,4 +1,4 @@
-//! What the server is started with.
+//! Options of the server.
 
 use crate::{
     platform::{Account, Client},
@@ -6,38 +6,37 @@ use crate::{
 };
 use std::{collections::HashMap, time::Duration};
 
-/// How often one token may ask on one route.
+/// A rate limit per token and route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// So many requests …
+    /// Maximum number of requests per window.
     pub requests: u32,
-    /// … in each stretch of this length.
+    /// Length of a window.
     pub per: Duration,
 }
 
-/// What the server is started with. The default has a sample client and sample users.
+/// Options of the server. The default has a sample client and sample users.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The applications that may exchange codes.
     pub clients: Vec<Client>,
-    /// Who can be chosen on the sign-in page.
+    /// The users on the sign-in page.
     pub users: Vec<Account>,
-    /// What there is to see as each user, by id, for the page on which one is picked.
+    /// What each user gets to see, by id, shown on the sign-in page.
     pub descriptions: HashMap<u64, String>,
-    /// What a person can do with a code, for those whom no site waits for: a command with `{code}` in it. The page
-    /// `/callback` shows it with the code filled in.
+    /// A shell command that uses a code, with the placeholder `{code}`. `/callback` shows it with the code filled in.
     pub command: Option<String>,
-    /// How long a code can be exchanged.
+    /// Lifetime of a code.
     pub code_lifetime: Duration,
-    /// How long an access token works.
+    /// Lifetime of an access token.
     pub access_lifetime: Duration,
-    /// The limit of the user and guild routes, per token; none where there is none.
+    /// The rate limit of the user and guild routes, per token; `None` for no limit.
     pub rate_limit: Option<RateLimit>,
-    /// How long every answer of the API takes at least.
+    /// Minimum latency of API responses.
     pub latency: Duration,
-    /// Whether the server's clock moves only when it is moved forward.
+    /// Whether the clock advances only by [`Control::forward`](crate::Control::forward).
     pub clock_stands_still: bool,
-    /// Threads that serve.
+    /// Number of worker threads.
     pub workers: usize,
 }
 

@@ -1,27 +1,27 @@
-//! Small pictures, drawn from a name: the same name gives the same picture.
+//! Small pictures derived from a name: the same name gives the same picture.
 
 use sha2::{Digest, Sha256};
 
-/// Five by five blocks, mirrored, as the digest has it.
+/// Blocks per row and column. The pattern is mirrored, and taken from the digest.
 const BLOCKS: usize = 5;
 const BLOCK: usize = 16;
 const SIDE: usize = BLOCKS * BLOCK;
 
-/// A still picture.
+/// Returns a PNG.
 pub(crate) fn png(name: &str) -> Vec<u8> {
     let digest: [u8; 32] = Sha256::digest(name).into();
     let [red, green, blue, pattern @ ..] = digest;
     let mut rows = Vec::with_capacity(SIDE * (1 + SIDE / 8));
     for y in 0..SIDE {
         rows.push(0);
-        // A bit for each pixel; a block is two bytes wide.
+        // One bit per pixel; a block is two bytes wide.
         let blocks = (0..BLOCKS).map(|column| block_is_set(&pattern, column, y / BLOCK));
         rows.extend(blocks.flat_map(|is_set| [if is_set { 0xff } else { 0 }; BLOCK / 8]));
     }
 
     let side = u8::try_from(SIDE).unwrap_or(u8::MAX);
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-    // One bit a pixel, a place in the palette.
+    // One bit per pixel, as an index into the palette.
     chunk(&mut png, b"IHDR", &[0, 0, 0, side, 0, 0, 0, side, 1, 3, 0, 0, 0]);
     chunk(&mut png, b"PLTE", &[0xf2, 0xf2, 0xf4, red, green, blue]);
     chunk(&mut png, b"IDAT", &stored(&rows));
@@ -29,7 +29,7 @@ pub(crate) fn png(name: &str) -> Vec<u8> {
     png
 }
 
-/// A picture of the kind that may move; this one has a single frame of a single colour.
+/// Returns a GIF with a single frame of one colour.
 pub(crate) fn gif(name: &str) -> Vec<u8> {
     let digest: [u8; 32] = Sha256::digest(name).into();
     let [red, green, blue, ..] = digest;
@@ -52,7 +52,7 @@ fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     png.extend(crc32(&body).to_be_bytes());
 }
 
-/// A zlib stream of one block that is not compressed. At most 64 KiB fit into one.
+/// Returns a zlib stream of one stored block, which holds at most 64 KiB.
 fn stored(data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len()).unwrap_or(0);
     let mut stream = vec![0x78, 0x01, 0x01];

@@ -1,14 +1,14 @@
-//! The platform's rate limits: so many requests per route and token in a stretch of time.
+//! The platform's rate limits: requests per route and token in a fixed window.
 
 use crate::{RateLimit, Route};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde_json::json;
 use std::{collections::HashMap, time::Duration};
 
-/// Past this many buckets, those of the past are cleared away.
+/// Number of buckets above which expired ones are removed.
 const MANY_BUCKETS: usize = 10_000;
 
-/// What is left of a bucket after a request.
+/// The state of a bucket after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) limit: u32,
@@ -32,7 +32,7 @@ impl RateLimits {
         *self = Self::new(rule);
     }
 
-    /// Takes one request out of the bucket; nothing where there are no limits.
+    /// Takes one request from the bucket. Returns `None` if there is no limit.
     pub(crate) fn take(&mut self, route: Route, token: &str, now: Duration) -> Option<Bucket> {
         let rule = self.rule?;
         if self.used.len() > MANY_BUCKETS {
@@ -67,7 +67,7 @@ impl Bucket {
     }
 }
 
-/// The platform's answer to one request too many.
+/// Returns the platform's rate limit response.
 pub(crate) fn too_many(retry_after: Duration, global: bool) -> HttpResponseBuilder {
     let mut response = HttpResponse::TooManyRequests();
     response.insert_header(("Retry-After", retry_after.as_secs_f64().ceil().to_string()));

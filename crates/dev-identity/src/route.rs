@@ -1,31 +1,31 @@
-//! What can be asked, as far as counting and failing go.
+//! Routes, for counting calls and planning faults.
 
 use serde::{Deserialize, Serialize};
 
-/// A route that is counted, and that can be made to fail.
+/// A route that is counted and can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
     /// The page on which a user is picked.
     Authorize,
-    /// Codes and refresh tokens for tokens.
+    /// The exchange of codes and refresh tokens.
     Token,
-    /// The end of an authorisation.
+    /// The revocation of tokens.
     Revoke,
-    /// The user behind a token.
+    /// The user of a token.
     User,
-    /// A page of that user's guilds.
+    /// A page of the user's guilds.
     Guilds,
     /// Avatars and icons.
     Picture,
 }
 
 impl Route {
-    /// All of them.
+    /// All routes.
     pub const ALL: [Self; 6] =
         [Self::Authorize, Self::Token, Self::Revoke, Self::User, Self::Guilds, Self::Picture];
 
-    /// Whether it belongs to the API, whose clients must say who they are in `User-Agent`.
+    /// Whether it belongs to the API, whose clients must send a `User-Agent`.
     pub(crate) const fn is_api(self) -> bool {
         match self {
             Self::Token | Self::Revoke | Self::User | Self::Guilds => true,

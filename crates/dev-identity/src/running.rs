@@ -1,4 +1,4 @@
-//! A server that runs, on threads of its own.
+//! A running server on its own threads.
 
 use crate::{Control, Options, raw_connection::RawConnection, routes, state::ServerState};
 use actix_web::{App, HttpServer, dev::ServerHandle, web};
@@ -10,10 +10,10 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Why the server does not run.
+/// The reason why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Whoever reaches the server can sign in as anyone, so it stays on this machine.
+    /// Any client that reaches the server can sign in as any user, so it must be on loopback.
     #[error("the development identity provider listens on loopback only, not on {0}")]
     NotLoopback(SocketAddr),
     /// The listener cannot be used.
@@ -21,7 +21,7 @@ pub enum StartError {
     Io(#[from] io::Error),
 }
 
-/// A running server. It ends when this is dropped.
+/// A running server. Stops on drop.
 pub struct Running {
     address: SocketAddr,
     workers: usize,
@@ -46,37 +46,37 @@ impl Running {
         Ok(Self { address, workers, control, serving: Some(serving) })
     }
 
-    /// Where it listens.
+    /// Returns the listen address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `http://` and the address.
+    /// Returns the base URL.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What a client takes for the platform's API.
+    /// Returns the base URL of the platform's API.
     #[must_use]
     pub fn api_url(&self) -> String {
         format!("{}{}", self.base_url(), routes::API)
     }
 
-    /// What a client takes for the platform's picture server.
+    /// Returns the base URL of the platform's picture server.
     #[must_use]
     pub fn cdn_url(&self) -> String {
         format!("{}{}", self.base_url(), routes::CDN)
     }
 
-    /// Changes what it does while it runs: users, tokens, faults, its clock.
+    /// Returns the handle that controls it: users, tokens, faults, its clock.
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
     }
 
-    /// Closes the listener and every connection: from now on connections are refused. All that it knows stays.
+    /// Closes the listener and all connections, so that new ones are refused. Its state stays.
     pub async fn refuse_connections(&mut self) {
         if let Some(serving) = self.serving.take() {
             serving.handle.stop(false).await;
@@ -84,10 +84,10 @@ impl Running {
         }
     }
 
-    /// Listens again at the same address, after connections were refused.
+    /// Listens again at the same address.
     ///
     /// # Errors
-    /// Where the address is taken by now.
+    /// If the address is in use.
     pub fn accept_again(&mut self) -> io::Result<()> {
         if self.serving.is_none() {
             let listener = TcpListener::bind(self.address)?;
@@ -96,7 +96,7 @@ impl Running {
         Ok(())
     }
 
-    /// Ends it.
+    /// Stops the server.
     pub async fn stop(mut self) {
         self.refuse_connections().await;
     }
@@ -105,7 +105,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(serving) = self.serving.take() {
-            // The order to stop is given by the call; nobody needs to wait for it.
+            // The call sends the stop command; its completion need not be awaited.
             drop(serving.handle.stop(false));
         }
     }

@@ -1,4 +1,4 @@
-//! A sample application, and users named after what they are.
+//! A sample application, and users named after their roles.
 
 use crate::platform::{Account, AccountGuild, Client};
 
@@ -18,7 +18,7 @@ pub(crate) fn client() -> Client {
     }
 }
 
-/// What a user is called, shown as, pictured with, and may do in the first and in the second sample guild.
+/// Username, display name, picture hash, and permissions in the first and in the second sample guild.
 type Row = (&'static str, Option<&'static str>, Option<&'static str>, u64, u64);
 
 pub(crate) fn users() -> Vec<Account> {
@@ -43,7 +43,7 @@ pub(crate) fn users() -> Vec<Account> {
     ];
     let mut id = 200_000_000_000_000_000;
     rows.map(|(username, global_name, avatar, first, second)| {
-        // Far enough apart for each to get a default picture of its own.
+        // Far enough apart for different default pictures.
         id += 1 << 22;
         Account {
             id,
@@ -56,7 +56,7 @@ pub(crate) fn users() -> Vec<Account> {
     .into()
 }
 
-/// The owner is the one who may do everything.
+/// The owner has all permissions.
 fn guilds(first: u64, second: u64) -> Vec<AccountGuild> {
     let guild = |id, name: &str, icon: Option<&str>, permissions| AccountGuild {
         id,

@@ -47,10 +47,10 @@ impl ServerState {
     }
 }
 
-/// Time since the server was made, and whatever it was moved forward by.
+/// Time since the server was created, plus manual advances.
 #[derive(Debug)]
 pub(crate) struct DevClock {
-    /// Nothing where time passes only when the clock is moved.
+    /// `None` if the clock advances only manually.
     started: Option<Instant>,
     forward_micros: AtomicU64,
 }

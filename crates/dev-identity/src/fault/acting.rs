@@ -1,4 +1,4 @@
-//! Failing as planned.
+//! Performs planned faults.
 
 use super::{DripPart, ErrorBody, Fault};
 use crate::{rate_limit, raw_connection::RawConnection};
@@ -14,7 +14,8 @@ use std::time::Duration;
 
 const JSON: &str = "application/json";
 const CHUNK: usize = 64 * 1024;
-/// A mebibyte of spaces, as gzip has it; so many are half a mebibyte sent and over half a gibibyte kept.
+/// A mebibyte of spaces, compressed with gzip. All parts together are half a mebibyte on the wire and over half a
+/// gibibyte decompressed.
 const BOMB_PART: &[u8] = include_bytes!("spaces.gz");
 const BOMB_PARTS: usize = 544;
 const BAN_PAGE: &str = "<!DOCTYPE html><html><head><title>Access denied</title></head><body><h1>Access denied</h1>\
@@ -22,7 +23,7 @@ const BAN_PAGE: &str = "<!DOCTYPE html><html><head><title>Access denied</title><
 const ERROR_PAGE: &str = "<!DOCTYPE html><html><body><h1>Something went wrong</h1></body></html>";
 const SLOW_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n";
 
-/// Answers the request in this way, or does not answer it.
+/// Responds to the request with this fault, or does not respond.
 pub(crate) async fn act_out(fault: &Fault, request: &HttpRequest) -> HttpResponse {
     match fault {
         Fault::Closed => close_after(request, b""),
@@ -74,7 +75,7 @@ fn error_with(status: u16, body: ErrorBody) -> HttpResponse {
     }
 }
 
-/// What is returned goes nowhere: the line is dead by then.
+/// Closes the connection after these bytes. The returned response is discarded.
 fn close_after(request: &HttpRequest, bytes: &[u8]) -> HttpResponse {
     if let Some(raw_connection) = request.conn_data::<RawConnection>() {
         let _ = raw_connection.send(bytes);
@@ -94,7 +95,7 @@ async fn drip(request: &HttpRequest, part: DripPart, every: Duration) -> HttpRes
     if slow_head.is_empty() && raw_connection.send(SLOW_HEAD.as_bytes()).is_err() {
         return close_after(request, b"");
     }
-    // White space before JSON may go on for as long as it likes.
+    // White space before JSON may be arbitrarily long.
     for byte in slow_head.bytes().chain(std::iter::repeat(b' ')) {
         tokio::time::sleep(every).await;
         if raw_connection.send(&[byte]).is_err() {
@@ -121,7 +122,7 @@ fn huge(bytes: u64, announced: bool) -> HttpResponse {
     }
 }
 
-/// Compressed parts one after the other are one compressed body.
+/// Returns the decompression bomb. Concatenated gzip members form one compressed body.
 fn bomb() -> Vec<u8> {
     BOMB_PART.repeat(BOMB_PARTS)
 }
@@ -134,7 +135,7 @@ mod tests {
     fn a_bomb_is_small_on_the_wire_and_huge_when_opened() {
         let bomb = bomb();
         assert!(bomb.len() < 1 << 20, "{}", bomb.len());
-        // A part ends with its length when opened.
+        // A gzip member ends with its decompressed length.
         let (_, length) = BOMB_PART.split_last_chunk().unwrap();
         let opened = u32::from_le_bytes(*length) as usize;
         assert!(opened * BOMB_PARTS > 512 << 20, "{opened}");

@@ -1,4 +1,4 @@
-//! Ways to fail, and when.
+//! Kinds of faults, and their schedule.
 
 mod acting;
 
@@ -12,110 +12,110 @@ use std::{
     time::Duration,
 };
 
-/// A way to fail.
+/// A kind of fault.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
-    /// The request is read and the connection closed, without a byte in answer.
+    /// Reads the request and closes the connection without a response.
     Closed,
-    /// The request is read and never answered.
+    /// Reads the request and never responds.
     Silent,
-    /// The answer comes one byte at a time.
+    /// Sends the response one byte at a time.
     Drip {
-        /// Which part of it.
+        /// The part that is slow.
         part: DripPart,
-        /// How long there is nothing between two bytes.
+        /// The interval between two bytes.
         #[serde(rename = "every_ms", deserialize_with = "milliseconds")]
         every: Duration,
     },
-    /// A status and a body that belongs to it.
+    /// A status with a matching body.
     Status {
-        /// Usually one of an error.
+        /// Usually an error status.
         status: u16,
-        /// What kind of body.
+        /// The kind of body.
         body: ErrorBody,
     },
-    /// The page that a content delivery network puts in front of a banned address.
+    /// The block page that a content delivery network shows a banned address.
     BanPage {
         /// 403 or 429.
         status: u16,
     },
-    /// One request too many.
+    /// A rate limit response.
     Limited {
-        /// How long to wait, in seconds.
+        /// The delay to announce, in seconds.
         retry_after: f64,
-        /// Whether that holds for everything.
+        /// Whether the limit is global.
         global: bool,
     },
-    /// Success, and a body that is not JSON although it says so.
+    /// Success with a body that claims to be JSON but is not.
     NotJson,
-    /// Success, and JSON of another shape.
+    /// Success with JSON of another shape.
     WrongShape,
-    /// Success, and a body of this many bytes.
+    /// Success with a body of this size.
     Huge {
-        /// How many.
+        /// The size, in bytes.
         bytes: u64,
-        /// Whether `Content-Length` says so.
+        /// Whether `Content-Length` announces it.
         announced: bool,
     },
-    /// Success, and a small body that would become huge if it were decompressed.
+    /// Success with a small compressed body that is huge when decompressed.
     Bomb,
-    /// Another place to ask.
+    /// A redirect.
     Redirect {
-        /// Where to.
+        /// The target.
         to: String,
     },
-    /// An error in the words of OAuth, such as `invalid_grant` or `invalid_client`.
+    /// An OAuth error, such as `invalid_grant` or `invalid_client`.
     OauthError {
-        /// The value of `error` in the answer.
+        /// The value of `error` in the response.
         error: String,
     },
-    /// Success, and a body that ends before it should.
+    /// Success with a truncated body.
     Truncated,
-    /// This body.
+    /// A given body.
     Body {
-        /// With this status; 200 where none is said.
+        /// The status; 200 by default.
         #[serde(default = "success")]
         status: u16,
         /// The body, sent as JSON.
         json: serde_json::Value,
     },
-    /// Something that is not HTTP.
+    /// Bytes that are not HTTP.
     Garbage,
 }
 
-/// What comes slowly.
+/// The slow part of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DripPart {
-    /// Already the status line.
+    /// From the status line on.
     Head,
     /// Only the body.
     Body,
 }
 
-/// What an error's body is made of.
+/// The body of an error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorBody {
     /// The platform's own `{"message", "code"}`.
     Json,
-    /// A page.
+    /// An HTML page.
     Html,
-    /// Nothing.
+    /// No body.
     Empty,
 }
 
-/// A fault, for how often, and whether what was asked is done all the same.
+/// A fault with its repetitions, and whether the request is still processed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct PlannedFault {
-    /// The way to fail.
+    /// The kind of fault.
     #[serde(flatten)]
     pub fault: Fault,
-    /// For the next so many calls; until it is cleared where there is no number.
+    /// For this many calls; `None` until it is cleared.
     #[serde(default)]
     pub times: Option<u32>,
-    /// Whether what was asked is done and only the answer is spoilt: a code is spent, a token rotated.
+    /// Whether the request is processed and only the response fails: a code is spent, a token rotated.
     #[serde(default)]
     pub processed: bool,
 }
@@ -128,7 +128,7 @@ fn milliseconds<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Duration,
     u64::deserialize(source).map(Duration::from_millis)
 }
 
-/// What is planned for each route, in order.
+/// The planned faults of each route, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Mutex<HashMap<Route, VecDeque<PlannedFault>>>);
 
@@ -145,7 +145,7 @@ impl Faults {
         self.planned().clear();
     }
 
-    /// The fault for the next call of this route, counted off.
+    /// Takes the fault for the next call of this route.
     pub(crate) fn next(&self, route: Route) -> Option<PlannedFault> {
         let mut planned = self.planned();
         let queue = planned.get_mut(&route)?;

@@ -1,4 +1,4 @@
-//! Accounts and the credentials of applications.
+//! Accounts and client credentials.
 
 use super::OauthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use url::form_urlencoded;
 
-/// A user, and the guilds the user is in.
+/// A user, and the user's guilds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
@@ -16,10 +16,10 @@ pub struct Account {
     pub id: u64,
     /// The unique name.
     pub username: String,
-    /// The name that others see, where there is one.
+    /// The display name, if any.
     #[serde(default)]
     pub global_name: Option<String>,
-    /// The hash of the picture, where there is one; `a_` before it means that it moves.
+    /// The hash of the picture, if any; the prefix `a_` marks an animated one.
     #[serde(default)]
     pub avatar: Option<String>,
     /// The guilds, in any order.
@@ -36,19 +36,19 @@ pub struct AccountGuild {
     pub id: u64,
     /// Its name.
     pub name: String,
-    /// The hash of its icon, where there is one.
+    /// The hash of its icon, if any.
     #[serde(default)]
     pub icon: Option<String>,
     /// Whether the user owns it.
     #[serde(default)]
     pub owner: bool,
-    /// What the user may do there; decimal text in JSON.
+    /// The user's permissions there; decimal text in JSON.
     #[serde(with = "decimal_text", default)]
     pub permissions: u64,
 }
 
 impl Account {
-    /// What `/users/@me` says.
+    /// Returns the response of `/users/@me`.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id.to_string(),
@@ -67,7 +67,7 @@ impl Account {
         })
     }
 
-    /// A page of what `/users/@me/guilds` says: so many guilds at most, those after an id, by ascending id.
+    /// Returns a page of `/users/@me/guilds`: up to `limit` guilds after an id, by ascending id.
     pub(crate) fn guild_page(&self, after: u64, limit: usize) -> Vec<Value> {
         let mut guilds: Vec<_> = self.guilds.iter().filter(|guild| guild.id > after).collect();
         guilds.sort_by_key(|guild| guild.id);
@@ -107,8 +107,7 @@ mod decimal_text {
 pub(crate) struct Parameters(HashMap<String, String>);
 
 impl Parameters {
-    /// Reads a form or a query. A parameter that comes twice is refused; one without a value counts as left out
-    /// (RFC 6749, 3.2).
+    /// Parses a form or a query. Fails on a repeated parameter; treats one without a value as omitted (RFC 6749, 3.2).
     pub(crate) fn read(text: &[u8]) -> Result<Self, OauthError> {
         let mut parameters = HashMap::new();
         for (name, value) in form_urlencoded::parse(text) {
@@ -135,7 +134,7 @@ impl Parameters {
     }
 }
 
-/// A client's id and secret, as they were sent.
+/// A client's id and secret as received.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Credentials {
     pub(crate) id: String,
@@ -143,7 +142,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Takes them from the header or from the form, but never from both (RFC 6749, 2.3).
+    /// Reads them from the header or from the form; both together are an error (RFC 6749, 2.3).
     pub(crate) fn read(authorization: Option<&str>, form: &Parameters) -> Result<Self, OauthError> {
         let in_form = form.get("client_secret");
         match (authorization, in_form) {
@@ -156,7 +155,7 @@ impl Credentials {
         }
     }
 
-    /// Both halves are form-encoded before they are joined (RFC 6749, 2.3.1).
+    /// Both parts are form-encoded before they are joined (RFC 6749, 2.3.1).
     fn from_basic(header: &str) -> Option<Self> {
         let (scheme, encoded) = header.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("basic") {
@@ -168,7 +167,7 @@ impl Credentials {
     }
 }
 
-/// The text as the name of a form's only field; what could start another field does not belong there.
+/// Decodes form-encoded text. Returns `None` if it contains a field separator.
 fn form_decoded(text: &str) -> Option<String> {
     if text.contains(['&', '=']) {
         return None;

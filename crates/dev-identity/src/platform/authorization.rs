@@ -1,4 +1,4 @@
-//! Codes, and what users have authorised with them.
+//! Codes, and the authorizations they were exchanged for.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// A user's oldest pairs go when there are more than this, so that a long test stays small.
+/// Maximum token pairs per user. The oldest are evicted, so that a long test stays small.
 const PAIRS_PER_USER: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(super) struct Authorization {
     expires_at: Duration,
 }
 
-/// The answer to an exchange or a refresh.
+/// The response to an exchange or a refresh.
 #[derive(Serialize)]
 pub(crate) struct TokenAnswer {
     token_type: &'static str,
@@ -61,7 +61,7 @@ impl Authorization {
 pub(super) struct Authorizations {
     next: u64,
     authorizations: HashMap<AuthorizationId, Authorization>,
-    /// Access and refresh tokens alike.
+    /// Both access and refresh tokens.
     by_token: HashMap<String, AuthorizationId>,
     by_user: HashMap<u64, VecDeque<AuthorizationId>>,
 }
@@ -100,19 +100,19 @@ impl Authorizations {
         self.authorizations.get(&id)
     }
 
-    /// The authorization of an access token that works.
+    /// Returns the authorization of a valid access token.
     pub(super) fn bearer(&self, access: &str, now: Duration) -> Option<&Authorization> {
         let authorization = self.authorizations.get(self.by_token.get(access)?)?;
         (authorization.access == access && now < authorization.expires_at).then_some(authorization)
     }
 
-    /// Whose token this is, access or refresh, if the client got it.
+    /// Returns the user of an access or refresh token, if this client received it.
     pub(super) fn owner(&self, token: &str, client: &str) -> Option<u64> {
         let authorization = self.authorizations.get(self.by_token.get(token)?)?;
         (authorization.client == client).then_some(authorization.user)
     }
 
-    /// Whose token this is, access or refresh.
+    /// Returns the user of an access or refresh token.
     pub(super) fn user_of(&self, token: &str) -> Option<u64> {
         Some(self.authorizations.get(self.by_token.get(token)?)?.user)
     }
@@ -131,7 +131,7 @@ impl Authorizations {
         }
     }
 
-    /// Ends what a user granted, to one client or to all.
+    /// Ends the authorizations of a user, for one client or for all.
     pub(super) fn end_all(&mut self, user: u64, client: Option<&str>) {
         let of_user = self.by_user.get(&user).cloned().unwrap_or_default();
         for id in of_user {
@@ -158,31 +158,31 @@ impl Authorizations {
     }
 }
 
-/// How long a code is remembered after it has expired, so that using it again is noticed.
+/// How long an expired code is remembered, so that its reuse is detected.
 const MEMORY: Duration = Duration::from_secs(600);
-/// What a code is good for where nothing else is said.
+/// The scopes of a code unless others are given.
 pub(crate) const ALL_SCOPES: &str = "identify guilds";
 
-/// What a code that is minted for a test can be exchanged with. What is left out is not checked.
+/// Conditions for exchanging a code issued for a test. Omitted ones are not checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodeTerms {
-    /// The redirect URI that must come with the code.
+    /// The required redirect URI.
     pub redirect_uri: Option<String>,
-    /// The S256 challenge that the verifier must meet.
+    /// The S256 challenge that the verifier must match.
     pub code_challenge: Option<String>,
     /// The only client that may use it.
     pub client_id: Option<String>,
-    /// What it is good for; everything where nothing is said.
+    /// Its scopes; all if omitted.
     pub scope: Option<String>,
 }
 
-/// Whether a verifier must come with the code.
+/// The verifier that an exchange needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pkce {
-    /// One that hashes to this.
+    /// One that hashes to this challenge.
     S256(String),
-    /// None: the sign-in was begun without a challenge.
+    /// None: the sign-in began without a challenge.
     Absent,
     /// Any or none.
     Unchecked,
@@ -199,7 +199,7 @@ impl Pkce {
     }
 }
 
-/// Who a code is for, and under which terms.
+/// The user of a code, and its terms.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeOrigin {
     pub(crate) user: u64,
@@ -231,10 +231,10 @@ pub(super) struct Code {
     pub(super) expires_at: Duration,
 }
 
-/// What is known of a code that someone wants to exchange.
+/// The state of a code that is presented for exchange.
 pub(super) enum Redeemed {
     Fresh(Code),
-    /// It was taken before; these are the tokens it was exchanged for.
+    /// Already exchanged, for this authorization.
     Used(Option<AuthorizationId>),
     Unknown,
 }
@@ -247,7 +247,7 @@ enum Known {
 #[derive(Default)]
 pub(super) struct Codes {
     known: HashMap<String, Known>,
-    /// When each can be forgotten; all live equally long, so the first to come is the first to go.
+    /// Expiry of each code. All have the same lifetime, so the queue is sorted.
     forgotten_at: VecDeque<(Duration, String)>,
 }
 

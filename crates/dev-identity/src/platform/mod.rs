@@ -1,4 +1,4 @@
-//! What the platform knows: applications, users, codes, and what users granted to applications.
+//! The platform's data: applications, users, codes and authorizations.
 
 mod account;
 mod authorization;
@@ -31,7 +31,7 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    /// An empty platform, where codes and access tokens live so long.
+    /// Creates an empty platform with these lifetimes.
     pub(crate) fn new(code_lifetime: Duration, access_lifetime: Duration) -> Self {
         Self {
             clients: BTreeMap::new(),
@@ -55,12 +55,12 @@ impl Platform {
         self.accounts.insert(account.id, account);
     }
 
-    /// Changes the guilds that a user is in. False where nobody knows the user.
+    /// Replaces the guilds of a user. Returns false if the user is unknown.
     pub(crate) fn set_guilds(&mut self, user: u64, guilds: Vec<AccountGuild>) -> bool {
         self.accounts.get_mut(&user).map(|account| account.guilds = guilds).is_some()
     }
 
-    /// Whose token this is, access or refresh, expired or not.
+    /// Returns the user of an access or refresh token, expired or not.
     pub(crate) fn whose(&self, token: &str) -> Option<u64> {
         self.grants.user_of(token)
     }
@@ -69,7 +69,7 @@ impl Platform {
         self.accounts.values()
     }
 
-    /// The account with this name or id.
+    /// Returns the account with this name or id.
     pub(crate) fn find_account(&self, hint: &str) -> Option<&Account> {
         let by_id = hint.parse().ok().and_then(|id: u64| self.accounts.get(&id));
         by_id.or_else(|| self.accounts().find(|account| account.username == hint))
@@ -80,14 +80,14 @@ impl Platform {
         self.codes.issue(Code { origin, expires_at }, now)
     }
 
-    /// Who the caller is, when the secret is right.
+    /// Returns the client if its secret is right.
     pub(crate) fn authenticate(&self, credentials: &Credentials) -> Result<&Client, OauthError> {
         let client = self.clients.get(&credentials.id);
         let known = client.filter(|client| client.secret == credentials.secret);
         known.ok_or(OauthError::InvalidClient)
     }
 
-    /// Turns a code into tokens. Whatever comes of it, the code is spent.
+    /// Exchanges a code for tokens. The code is spent in any case.
     pub(crate) fn exchange(
         &mut self,
         client: &str,
@@ -97,7 +97,7 @@ impl Platform {
         let text = parameters.required("code")?;
         let code = match self.codes.take(text) {
             Redeemed::Fresh(code) => code,
-            // Someone has the code who should not: what was given out for it ends (RFC 6749, 4.1.2).
+            // A reused code may be stolen, so its tokens are revoked (RFC 6749, 4.1.2).
             Redeemed::Used(grant) => {
                 if let Some(grant) = grant {
                     self.grants.end(grant);
@@ -122,7 +122,7 @@ impl Platform {
         Ok(answer)
     }
 
-    /// Turns a refresh token into new tokens. The old ones are dead from then on.
+    /// Exchanges a refresh token for new tokens. The old ones become invalid.
     pub(crate) fn renew(
         &mut self,
         client: &str,
@@ -135,7 +135,7 @@ impl Platform {
         renewed.map(|grant| grant.answer(lifetime)).ok_or(OauthError::InvalidGrant)
     }
 
-    /// Ends everything that the token's user granted to the client. A token nobody knows is fine.
+    /// Ends all authorizations of the token's user for the client. An unknown token is no error.
     pub(crate) fn revoke(&mut self, client: &str, parameters: &Parameters) -> Result<(), OauthError> {
         let token = parameters.required("token")?;
         if let Some(user) = self.grants.owner(token, client) {
@@ -144,7 +144,7 @@ impl Platform {
         Ok(())
     }
 
-    /// The account behind an access token that works and may be used for this.
+    /// Returns the account of a valid access token that has this scope.
     pub(crate) fn bearer(&self, access: &str, scope: &str, now: Duration) -> Option<&Account> {
         let grant = self.grants.bearer(access, now)?;
         let allowed = grant.scope.split(' ').any(|granted| granted == scope);
@@ -170,9 +170,9 @@ impl Platform {
 pub struct Client {
     /// Its public id.
     pub id: String,
-    /// Its secret; any characters.
+    /// Its secret, of any characters.
     pub secret: String,
-    /// Where users may be sent back to, to the letter.
+    /// The allowed redirect URIs, compared exactly.
     pub redirect_uris: Vec<String>,
 }
 
@@ -185,7 +185,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Why a token request was refused.
+/// The reason why a token request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OauthError {
     InvalidRequest,
@@ -216,11 +216,11 @@ impl OauthError {
     }
 }
 
-/// 24 random bytes as text.
+/// Returns 24 random bytes as text.
 fn random_text() -> String {
     let mut bytes = [0; 24];
     if getrandom::getrandom(&mut bytes).is_err() {
-        // A system without randomness still has the seeds of its hash tables, which do for development.
+        // Without system randomness the seeds of hash tables are good enough for development.
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&RandomState::new().hash_one(0).to_le_bytes());
         }

@@ -1,10 +1,10 @@
-//! What happens to every request.
+//! Processing common to all requests.
 
 use crate::{Route, fault, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header};
 use serde_json::json;
 
-/// Counts the call, takes its time, answers, and counts the answer.
+/// Counts the call, applies the latency, responds, and counts the response.
 pub(super) async fn answer(
     route: Route,
     request: &HttpRequest,
@@ -21,7 +21,7 @@ pub(super) async fn answer(
     response
 }
 
-/// Refuses nameless clients, and answers, or fails as planned.
+/// Rejects clients without a `User-Agent`; otherwise responds, or fails as planned.
 async fn answer_or_fail(
     route: Route,
     request: &HttpRequest,

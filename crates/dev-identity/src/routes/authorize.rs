@@ -18,7 +18,7 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
         return page::mistake("A parameter comes twice.");
     };
     let mut platform = shared.platform();
-    // Until both are known, nobody is sent anywhere (RFC 6749, 4.1.2.1).
+    // Without a valid client and redirect URI, no redirect may happen (RFC 6749, 4.1.2.1).
     let Some(client) = query.get("client_id").and_then(|id| platform.client(id)) else {
         return page::mistake("The client_id is not known here.");
     };
@@ -81,7 +81,7 @@ pub(super) async fn call_back(request: HttpRequest, shared: web::Data<ServerStat
     }
 }
 
-/// Whether this is what a code looks like. The page puts it into a command, so nothing else gets that far.
+/// Whether the text has the format of a code. The page inserts it into a shell command, so nothing else is accepted.
 fn is_code(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=256).contains(&text.len()) && text.bytes().all(plain)

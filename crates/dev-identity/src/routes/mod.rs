@@ -1,4 +1,4 @@
-//! The platform's addresses, and what happens to every request that comes to one of them.
+//! The platform's routes.
 
 mod answer;
 mod authorize;
@@ -15,14 +15,14 @@ use actix_web::{
 };
 use serde_json::json;
 
-/// Where the API begins, so that a client can be pointed at `{base}/api/v10`.
+/// Base path of the API, so that a client can be configured with `{base}/api/v10`.
 pub(crate) const API: &str = "/api/v10";
-/// Where the pictures begin.
+/// Base path of pictures.
 pub(crate) const CDN: &str = "/cdn";
 
-/// The table of addresses.
+/// Registers all routes.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    // The platform has its page outside the API and inside it.
+    // The platform serves this page both outside and inside the API.
     config.service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)));
     config.service(web::resource("/callback").route(web::get().to(authorize::call_back)));
     config.service(

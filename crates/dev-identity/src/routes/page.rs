@@ -1,4 +1,4 @@
-//! Pages and pictures that people see.
+//! Pages and pictures for people.
 
 use super::answer::answer;
 use crate::{
@@ -10,10 +10,10 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, we
 use std::{collections::HashMap, fmt::Write as _};
 use url::form_urlencoded;
 
-/// The hint that stands for a person who says no.
+/// The hint that stands for a user who declines.
 pub(super) const NOBODY: &str = "nobody";
 
-/// Colours follow the system's choice of light or dark.
+/// Colours follow the system's light or dark scheme.
 const STYLE: &str = ":root{color-scheme:light dark}\
     body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;\
     background:Canvas;color:CanvasText}ul{list-style:none;padding:0}\
@@ -22,7 +22,7 @@ const STYLE: &str = ":root{color-scheme:light dark}\
     small{display:block;opacity:.8}pre{padding:.8rem;border:1px solid GrayText;border-radius:.4rem;\
     white-space:pre-wrap;overflow-wrap:anywhere}";
 
-/// The list of users to pick from, with what there is to see as each. Each is a link to the same page with a hint.
+/// Returns the list of users to pick from, with their descriptions. Each is a link to the same page with a hint.
 pub(super) fn choice<'a>(
     query: &Parameters,
     accounts: impl Iterator<Item = &'a Account>,
@@ -48,7 +48,7 @@ pub(super) fn choice<'a>(
     page(HttpResponse::Ok(), &body)
 }
 
-/// A code, and the command that makes use of it.
+/// Returns the page with a code and the command that uses it.
 pub(super) fn code(code: &str, command: Option<&str>) -> HttpResponse {
     let command = command.map_or_else(String::new, |command| {
         let command = escaped(&command.replace("{code}", code));
@@ -63,7 +63,7 @@ pub(super) fn code(code: &str, command: Option<&str>) -> HttpResponse {
     page(HttpResponse::Ok(), &body)
 }
 
-/// A request that leads nowhere.
+/// Returns the error page of an invalid request.
 pub(super) fn mistake(what: &str) -> HttpResponse {
     let body = format!("<h1>This sign-in cannot begin</h1><p>{}</p>", escaped(what));
     page(HttpResponse::BadRequest(), &body)
@@ -115,7 +115,7 @@ pub(super) async fn own(
     answer(Route::Picture, &request, &shared, || {
         match file.rsplit_once('.') {
             Some((hash, "png")) => picture("image/png", picture::png(&format!("{owner}/{hash}"))),
-            // Only what can move comes in the moving kind.
+            // Only animated pictures are available as GIF.
             Some((hash, "gif")) if hash.starts_with("a_") => {
                 picture("image/gif", picture::gif(&format!("{owner}/{hash}")))
             }

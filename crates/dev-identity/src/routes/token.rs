@@ -47,7 +47,7 @@ pub(super) async fn revoke(
     .await
 }
 
-/// The refresh token of a request that has one.
+/// Returns the refresh token of a request, if it has one.
 fn renewing(body: &[u8]) -> Option<String> {
     Parameters::read(body).ok()?.get("refresh_token").map(str::to_owned)
 }

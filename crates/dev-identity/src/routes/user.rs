@@ -10,7 +10,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde_json::{Value, json};
 
-/// The largest page of guilds, and the usual one.
+/// The largest page of guilds, which is also the default.
 const PAGE: usize = 200;
 
 pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {

@@ -1,4 +1,4 @@
-//! The life of codes and tokens; users, guilds, pictures, and the manners of the platform.
+//! The lifecycle of codes and tokens; users, guilds, pictures, and the platform's protocol rules.
 
 use crate::{Browser, CLIENT, REDIRECT, SECRET, exchange, me, refresh, start, start_with, token};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -49,10 +49,10 @@ async fn an_access_token_lives_for_seven_days_and_is_refreshed_by_rotation() {
         refresh(&browser, &first.text("refresh_token")).await.error(),
         (400, "invalid_grant".to_owned())
     );
-    // An access token is no refresh token, and the other way round.
+    // Access and refresh tokens are not interchangeable.
     assert_eq!(refresh(&browser, &second.text("access_token")).await.status, 400);
     assert_eq!(me(&browser, &second.text("refresh_token")).await.status, 401);
-    // Refreshing ends the access token before its time.
+    // A refresh invalidates the access token before its expiry.
     let third = refresh(&browser, &second.text("refresh_token")).await;
     assert_eq!(me(&browser, &second.text("access_token")).await.status, 401);
     assert_eq!(me(&browser, &third.text("access_token")).await.status, 200);
@@ -74,7 +74,7 @@ async fn revoking_one_token_ends_the_whole_authorisation() {
         assert_eq!(refresh(&browser, &two.text("refresh_token")).await.status, 400);
         assert_eq!(me(&browser, &foreign.text("access_token")).await.status, 200);
         assert!(!control.is_authorised(user) && control.is_authorised(other));
-        // A dead token is fine.
+        // Revoking a dead token succeeds.
         assert_eq!(browser.post_form("/api/v10/oauth2/token/revoke", &fields, &[]).await.status, 200);
     }
 }
@@ -202,7 +202,7 @@ async fn one_request_too_many_is_told_how_long_to_wait() {
     assert!((3500.0..=3600.0).contains(&wait), "{wait}");
     assert_eq!(limited.json()["global"], false);
     assert_eq!(limited.header("retry-after"), Some(wait.ceil().to_string().as_str()));
-    // Another route has a bucket of its own, and the clock empties them all.
+    // Another route has its own bucket, and time refills them all.
     assert_eq!(page(&browser, &access, "").await.status, 200);
     control.forward(Duration::from_secs(3600));
     assert_eq!(me(&browser, &access).await.status, 200);

@@ -1,4 +1,4 @@
-//! The page, and the way back from it.
+//! The authorization page, and the redirect back.
 
 use crate::{Browser, CHALLENGE, CLIENT, REDIRECT, VERIFIER, exchange, me, start, start_with, token};
 use companion_dev_identity::Options;

@@ -1,4 +1,4 @@
-//! Just enough of a web client: one connection a request, and no opinion about answers.
+//! A minimal web client: one connection per request, any response accepted.
 
 use std::{io, net::SocketAddr};
 use tokio::{
@@ -65,7 +65,7 @@ impl Browser {
         self.send(method, path, &[("Content-Type", "application/json")], body).await.unwrap()
     }
 
-    /// A `User-Agent` and a `Host` are sent unless others are asked for.
+    /// Sends a `User-Agent` and a `Host` unless others are given.
     pub(crate) async fn send(
         &self,
         method: &str,

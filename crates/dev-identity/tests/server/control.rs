@@ -1,4 +1,4 @@
-//! The control interface as another process uses it; every fault; and what is counted.
+//! The control interface as another process uses it, every fault, and the counters.
 
 use crate::{Browser, exchange, me, refresh, start, start_with};
 use companion_dev_identity::{
@@ -85,7 +85,7 @@ async fn only_who_asks_for_this_machine_is_obeyed() {
             assert_eq!(forward(host.clone()).await.status, 204, "{host}");
         }
     }
-    // A page of elsewhere whose name leads to this machine may send here what it likes, under its own name.
+    // DNS rebinding: a foreign page whose host resolves to this machine sends requests under its own name.
     for host in [
         "rebound.example",
         "localhost.example",
@@ -214,7 +214,7 @@ async fn calls_are_counted_by_user_and_answers_by_status() {
     let renewed = refresh(&browser, &tokens.text("refresh_token")).await;
     assert_eq!(guilds(&browser, &access).await.status, 401);
     control.expire_access(Some(one));
-    // A token that has expired is still someone's.
+    // An expired token still counts for its user.
     assert_eq!(guilds(&browser, &renewed.text("access_token")).await.status, 401);
     assert_eq!(refresh(&browser, "unheard-of").await.status, 400);
     assert_eq!(control.calls_of(one), UserCalls { guilds: 2, renewals: 1, most_at_once: 1 });

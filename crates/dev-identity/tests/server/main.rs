@@ -36,7 +36,7 @@ fn start_with(mut options: Options) -> (Running, Browser) {
     (running, browser)
 }
 
-/// A token request with the client's credentials in the form.
+/// Sends a token request with the client's credentials in the form.
 async fn token(browser: &Browser, fields: &[(&str, &str)]) -> Answer {
     let credentials = [("client_id", CLIENT), ("client_secret", SECRET)];
     browser.post_form("/api/v10/oauth2/token", &[fields, &credentials].concat(), &[]).await
