@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_has_a_picture_of_its_own() {
+    fn each_name_has_its_own_picture() {
         // The check values of both standards.
         assert_eq!((crc32(b"123456789"), adler32(b"Wikipedia")), (0xcbf4_3926, 0x11e6_0398));
         assert_eq!(png("one"), png("one"));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn no_arguments_and_help_show_the_help() {
+    fn shows_help_without_arguments() {
         for line in ["", "help", "--help", "test --help"] {
             let shown = parsed(line).unwrap_err().to_string();
             assert!(shown.contains("Usage: cargo xtask"), "{line}: {shown}");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_reach_their_command() {
+    fn parses_arguments_of_every_command() {
         const NOT: Install = Install { install: false };
         let strings = |words: &[&str]| words.iter().map(ToString::to_string).collect();
         let runner_arguments = strings(&["policy", "--no-fail-fast"]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn ci_installs_what_would_be_skipped_and_the_flag_everything() {
+    fn ci_installs_what_would_be_skipped_and_the_flag_installs_all() {
         for (line, in_ci, missing) in [
             ("test", false, WhenMissing::Report),
             ("test", true, WhenMissing::InstallWhatWouldBeSkipped),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn refuses_unknown_arguments() {
         for line in [
             "tset",
             "test fast",

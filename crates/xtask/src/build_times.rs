@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_commands_print_is_read() {
+    fn parses_the_output_of_commands() {
         assert_eq!(address("Public API http://127.0.0.1:8080/ and"), Some("127.0.0.1:8080"));
         let output = "   Compiling syn v2.0.1\n   Compiling domain v0.1.0 (/x)\n  Summary [ 12.5s] 3 tests";
         assert_eq!(names(output).len(), 2);

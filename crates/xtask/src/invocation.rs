@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_does_not_see_the_package_that_runs_it() {
+    fn hides_the_package_variables_from_commands() {
         let mut command = Command::new("env");
         hide_package(&mut command);
         let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invocation_reads_as_it_would_be_typed() {
+    fn displays_an_invocation_as_typed_in_a_shell() {
         let invocation = Invocation::new("cargo doc --no-deps")
             .with_environment("RUSTDOCFLAGS", "-D warnings")
             .with_arguments(&["it's/**".to_owned()]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_program_is_an_error_that_names_it() {
+    fn reports_the_command_line_of_a_failed_program() {
         let error = Invocation::new("cargo no-such-command").output().unwrap_err();
         assert!(error.to_string().contains("`cargo no-such-command`"), "{error}");
         assert!(!Invocation::new("no-such-program-anywhere").succeeds_quietly());

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_command_is_the_end_of_the_chore() {
+    fn returns_the_exit_code_of_the_command() {
         // Raw wait statuses: the code in the high byte, the signal in the low one.
         for (raw, code) in [(0, 0), (7 << 8, 7), (9, 137)] {
             let found = exit_code(ExitStatus::from_raw(raw));

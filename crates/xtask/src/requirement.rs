@@ -294,7 +294,7 @@ mod tests {
         Requirement { name: "unknown", install: Install::Commands(Vec::new), ..ABSENT };
 
     #[test]
-    fn what_is_missing_is_reported_with_its_install_command() {
+    fn reports_missing_tools_with_their_install_command() {
         let missing = MissingTools::among([&ABSENT, &REPLACEABLE, &PRESENT], WhenMissing::Report).unwrap();
         assert!(missing.includes(&ABSENT) && missing.includes(&REPLACEABLE) && !missing.includes(&PRESENT));
         let remarks: Vec<String> = missing.remarks().collect();
@@ -308,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn ci_installs_only_what_has_no_replacement() {
+    fn ci_installs_only_tools_without_replacement() {
         let policy = WhenMissing::InstallWhatWouldBeSkipped;
         assert!(MissingTools::among([&REPLACEABLE], policy).unwrap().includes(&REPLACEABLE));
         assert!(ABSENT.is_installed_under(policy));
     }
 
     #[test]
-    fn a_failed_or_unknown_installation_is_an_error() {
+    fn a_failed_or_unknown_installation_fails() {
         for (requirement, said) in [
             (&ABSENT, "absent was installed, yet it is still not found"),
             (&UNKNOWN_HERE, "unknown is missing: install unknown in the way of this system"),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn each_system_installs_packages_in_its_own_way() {
+    fn uses_the_package_manager_of_the_system() {
         let install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y thing";
         for (programs, is_root, expected) in [
             (&["apt-get", "brew"][..], true, Some(install.to_owned())),

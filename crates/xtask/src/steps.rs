@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_failure_stops_the_run_and_names_its_command() {
+    fn stops_at_the_first_failure_and_prints_its_command() {
         let steps = [
             Step::check("good", "repeat good", || Ok(())),
             Step::check("bad", "repeat bad", || bail!("a reason")),
@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_which_nothing_ran_is_a_failure() {
+    fn fails_if_no_step_ran() {
         let error = run_until_failure(&[], &MissingTools::default(), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "Nothing ran, for lack of tools.");
     }
 
     #[test]
-    fn the_summary_lists_each_step_with_its_seconds() {
+    fn the_summary_lists_the_duration_of_each_step() {
         let finished = [("format", Duration::from_millis(400)), ("tests", Duration::from_secs(12))];
         assert_eq!(
             summary(&finished, &MissingTools::default()),

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tests_repeat_with_the_server_they_had() {
+    fn repeats_tests_with_the_same_kind_of_server() {
         for (has_server, beginning) in [
             (true, "cargo nextest run --locked --workspace "),
             (false, "cargo xtask postgres -- cargo nextest run --locked --workspace "),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_test_skips_modules_and_keeps_arguments_in_place() {
+    fn cargo_test_skips_modules_and_keeps_argument_order() {
         for (left_out, arguments, expected) in [
             (
                 &["postgres::", "browser::"][..],
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nextest_is_told_what_to_leave_out() {
+    fn excludes_modules_in_the_nextest_filter() {
         let settings: toml::Table = nextest_settings(&["browser::", "documented::proxy::"]).parse().unwrap();
         let filter = settings["profile"]["default"]["default-filter"].as_str().unwrap();
         assert_eq!(filter, "not (test(/(^|::)browser::/) | test(/(^|::)documented::proxy::/))");

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bomb_is_small_on_the_wire_and_huge_when_opened() {
+    fn the_bomb_is_small_on_the_wire_and_huge_decompressed() {
         let bomb = bomb();
         assert!(bomb.len() < 1 << 20, "{}", bomb.len());
         // A gzip member ends with its decompressed length.

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_met_in_order_as_often_as_planned() {
+    fn faults_occur_in_order_as_often_as_planned() {
         let faults = Faults::default();
         faults.plan(Route::User, planned(Fault::Silent, Some(2)));
         faults.plan(Route::User, planned(Fault::Closed, None));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_read_from_json() {
+    fn parses_faults_from_json() {
         let text = r#"{"kind": "drip", "part": "body", "every_ms": 20, "times": 3, "processed": true}"#;
         let expected = PlannedFault {
             fault: Fault::Drip { part: DripPart::Body, every: Duration::from_millis(20) },

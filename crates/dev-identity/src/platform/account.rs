@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_any_characters_is_read_from_the_header_and_from_the_form() {
+    fn reads_secrets_of_any_characters_from_header_and_form() {
         let none = Parameters::default();
         let header = Credentials::read(Some(&basic("id:1", ODD)), &none).ok().unwrap();
         assert_eq!((header.id.as_str(), header.secret.as_str()), ("id:1", ODD));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_in_both_places_in_none_or_malformed_are_refused() {
+    fn refuses_credentials_in_both_places_none_or_malformed() {
         let form = Parameters::read(b"client_id=1&client_secret=2").unwrap();
         let none = Parameters::default();
         let refused = |header: Option<&str>, form| Credentials::read(header, form).err();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_comes_once_and_an_empty_one_is_left_out() {
+    fn refuses_repeated_parameters_and_ignores_empty_ones() {
         assert!(Parameters::read(b"a=1&a=1").is_err());
         let read = Parameters::read(b"a=&b=x%2By").unwrap();
         assert_eq!((read.get("a"), read.get("b")), (None, Some("x+y")));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::form_urlencoded;
 
 #[tokio::test]
-async fn a_code_works_once_and_using_it_again_ends_what_it_gave() {
+async fn reusing_a_code_revokes_its_tokens() {
     let (running, browser) = start();
     let user = running.control().users()[0].id;
     let code = running.control().mint_code(user);
@@ -36,7 +36,7 @@ async fn a_code_lives_for_a_hundred_seconds() {
 }
 
 #[tokio::test]
-async fn an_access_token_lives_for_seven_days_and_is_refreshed_by_rotation() {
+async fn access_tokens_last_seven_days_and_refresh_rotates_them() {
     let (running, browser) = start();
     let control = running.control();
     let first = exchange(&browser, &control.mint_code(control.users()[0].id)).await;
@@ -59,7 +59,7 @@ async fn an_access_token_lives_for_seven_days_and_is_refreshed_by_rotation() {
 }
 
 #[tokio::test]
-async fn revoking_one_token_ends_the_whole_authorisation() {
+async fn revoking_one_token_ends_the_authorisation() {
     let (running, browser) = start();
     let control = running.control();
     let (user, other) = (control.users()[0].id, control.users()[1].id);
@@ -80,7 +80,7 @@ async fn revoking_one_token_ends_the_whole_authorisation() {
 }
 
 #[tokio::test]
-async fn the_client_proves_itself_in_the_header_or_in_the_form() {
+async fn authenticates_clients_by_header_or_form() {
     let (running, browser) = start();
     let control = running.control();
     let user = control.users()[0].id;
@@ -104,7 +104,7 @@ async fn the_client_proves_itself_in_the_header_or_in_the_form() {
 }
 
 #[tokio::test]
-async fn a_request_that_makes_no_sense_is_refused_with_the_word_for_it() {
+async fn malformed_token_requests_get_the_oauth_error() {
     let (_running, browser) = start();
     let cases: [(&[(&str, &str)], &str); 4] = [
         (&[], "invalid_request"),
@@ -142,7 +142,7 @@ async fn page(browser: &Browser, access: &str, query: &str) -> crate::Answer {
 }
 
 #[tokio::test]
-async fn guilds_come_in_pages_of_two_hundred_by_ascending_id() {
+async fn guild_pages_hold_two_hundred_by_ascending_id() {
     let (running, browser) = start();
     running.control().put_user(member_of(450));
     let access = exchange(&browser, &running.control().mint_code(5_000_000)).await.text("access_token");
@@ -169,7 +169,7 @@ async fn guilds_come_in_pages_of_two_hundred_by_ascending_id() {
 }
 
 #[tokio::test]
-async fn a_token_opens_only_what_it_is_good_for() {
+async fn tokens_are_limited_to_their_scopes() {
     let (running, browser) = start();
     let control = running.control();
     let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
@@ -181,14 +181,14 @@ async fn a_token_opens_only_what_it_is_good_for() {
 }
 
 #[tokio::test]
-async fn a_client_without_a_name_is_refused() {
+async fn refuses_clients_without_user_agent() {
     let (_running, browser) = start();
     let nameless = browser.get("/api/v10/users/@me", &[("User-Agent", "")]).await;
     assert_eq!(nameless.status, 403);
 }
 
 #[tokio::test]
-async fn one_request_too_many_is_told_how_long_to_wait() {
+async fn rate_limited_responses_carry_retry_after() {
     let rate_limit = Some(RateLimit { requests: 2, per: Duration::from_secs(3600) });
     let (running, browser) = start_with(Options { rate_limit, ..Options::default() });
     let control = running.control();
@@ -209,7 +209,7 @@ async fn one_request_too_many_is_told_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn every_user_and_guild_has_a_picture() {
+async fn serves_a_picture_of_every_user_and_guild() {
     let (_running, browser) = start();
     for (path, kind) in [
         ("/cdn/avatars/1/abc.png", "image/png"),

@@ -26,7 +26,7 @@ fn sent_back(answer: &crate::Answer) -> HashMap<String, String> {
 }
 
 #[tokio::test]
-async fn a_person_picks_a_user_and_the_code_signs_that_user_in() {
+async fn the_picked_user_is_signed_in() {
     let (_running, browser) = start();
     let page = authorize(&browser, &BASE).await;
     assert_eq!(page.status, 200);
@@ -50,7 +50,7 @@ async fn a_person_picks_a_user_and_the_code_signs_that_user_in() {
 }
 
 #[tokio::test]
-async fn the_scope_of_the_address_is_what_is_granted_and_told_and_checked() {
+async fn grants_the_requested_scope() {
     let (_running, browser) = start();
     for (scope, status) in [("guilds email", 401), ("email identify", 200)] {
         let asked = [BASE[0], BASE[1], BASE[2], ("scope", scope), ("login_hint", "sample_owner")];
@@ -61,7 +61,7 @@ async fn the_scope_of_the_address_is_what_is_granted_and_told_and_checked() {
 }
 
 #[tokio::test]
-async fn a_hint_skips_the_page_by_name_and_by_id_and_below_the_api() {
+async fn login_hint_by_name_or_id_skips_the_page() {
     let (running, browser) = start();
     let owner = running.control().users()[0].id.to_string();
     for hint in ["sample_owner", &owner] {
@@ -75,7 +75,7 @@ async fn a_hint_skips_the_page_by_name_and_by_id_and_below_the_api() {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_to_an_address_that_is_not_registered_to_the_letter() {
+async fn never_redirects_to_an_unregistered_uri() {
     let (_running, browser) = start();
     for uri in
         ["http://127.0.0.1:9/back", "http://127.0.0.1:9/back?keep=this&more", "http://evil.example/", ""]
@@ -88,7 +88,7 @@ async fn nobody_is_sent_to_an_address_that_is_not_registered_to_the_letter() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_wrong_otherwise_is_sent_back_with_the_word_for_it() {
+async fn other_errors_redirect_with_the_oauth_error() {
     let (_running, browser) = start();
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[("response_type", "token"), BASE[1], BASE[2], BASE[3]], "unsupported_response_type"),
@@ -113,7 +113,7 @@ async fn a_request_that_is_wrong_otherwise_is_sent_back_with_the_word_for_it() {
 }
 
 #[tokio::test]
-async fn a_code_is_good_with_the_verifier_and_redirect_of_its_sign_in() {
+async fn a_code_needs_the_verifier_and_redirect_of_its_sign_in() {
     let (_running, browser) = start();
     let plain = [BASE.as_slice(), &[("login_hint", "sample_owner")]].concat();
     let challenge = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
@@ -138,7 +138,7 @@ async fn a_code_is_good_with_the_verifier_and_redirect_of_its_sign_in() {
 }
 
 #[tokio::test]
-async fn a_name_cannot_smuggle_markup_into_the_page() {
+async fn escapes_names_on_the_page() {
     let (running, browser) = start();
     let mut account = running.control().users().remove(0);
     account.global_name = Some("<script>alert(1)</script>".to_owned());
@@ -148,7 +148,7 @@ async fn a_name_cannot_smuggle_markup_into_the_page() {
 }
 
 #[tokio::test]
-async fn the_page_says_what_there_is_to_see_as_each_user() {
+async fn the_page_shows_the_description_of_each_user() {
     let owner = Options::default().users[0].id;
     let descriptions = [(owner, "owns <two> guilds".to_owned())].into();
     let (_running, browser) = start_with(Options { descriptions, ..Options::default() });
@@ -158,7 +158,7 @@ async fn the_page_says_what_there_is_to_see_as_each_user() {
 }
 
 #[tokio::test]
-async fn a_code_that_no_site_waits_for_is_shown_with_the_finished_command() {
+async fn the_callback_shows_the_code_and_the_command() {
     let command = Some("curl -H 'Idp-Code: {code}' http://127.0.0.1:1/auth".to_owned());
     let (_running, browser) = start_with(Options { command, ..Options::default() });
     let shown = browser.get("/callback?code=Abc-1_2.3&state=x", &[]).await;
@@ -171,7 +171,7 @@ async fn a_code_that_no_site_waits_for_is_shown_with_the_finished_command() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_code_gets_into_no_command() {
+async fn inserts_only_well_formed_codes_into_the_command() {
     let (_running, browser) = start();
     for query in ["", "code=", "code=a%27;reboot;%27", "code=%3Cb%3E", "error=access_denied", "code=a&code=b"]
     {

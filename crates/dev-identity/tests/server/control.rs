@@ -8,7 +8,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
-async fn another_process_can_do_what_the_handle_can() {
+async fn the_http_control_offers_what_the_handle_does() {
     let (running, browser) = start();
     let user = r#"{"id": "77", "username": "sample_guest", "guilds": [{"id": "9", "name": "G", "permissions": "8"}]}"#;
     assert_eq!(browser.json("PUT", "/control/users", user).await.status, 204);
@@ -49,7 +49,7 @@ async fn another_process_can_do_what_the_handle_can() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_and_changes_nothing() {
+async fn refuses_malformed_control_requests_without_changes() {
     let (running, browser) = start();
     let before = running.control().users();
     for (method, path, body) in [
@@ -69,7 +69,7 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn only_who_asks_for_this_machine_is_obeyed() {
+async fn refuses_control_requests_for_other_hosts() {
     let (running, browser) = start();
     let port = running.address().port();
     let json = ("Content-Type", "application/json");
@@ -109,7 +109,7 @@ async fn only_who_asks_for_this_machine_is_obeyed() {
 }
 
 #[tokio::test]
-async fn each_fault_that_is_an_answer_is_that_answer() {
+async fn each_response_fault_returns_its_response() {
     let (running, browser) = start();
     let control = running.control();
     let status = |status, body| Fault::Status { status, body };
@@ -142,7 +142,7 @@ async fn each_fault_that_is_an_answer_is_that_answer() {
 }
 
 #[tokio::test]
-async fn huge_answers_are_as_huge_as_they_say() {
+async fn huge_responses_have_the_given_size() {
     let (running, browser) = start();
     let bytes = 3 << 20;
     running.control().fail_times(Route::User, Fault::Huge { bytes, announced: true }, 1);
@@ -156,7 +156,7 @@ async fn huge_answers_are_as_huge_as_they_say() {
 }
 
 #[tokio::test]
-async fn each_fault_that_is_no_answer_is_none() {
+async fn each_connection_fault_sends_no_valid_response() {
     let (running, browser) = start();
     let control = running.control();
     control.fail_times(Route::User, Fault::Closed, 1);
@@ -184,7 +184,7 @@ async fn each_fault_that_is_no_answer_is_none() {
 }
 
 #[tokio::test]
-async fn a_spoilt_answer_can_follow_what_was_asked_for() {
+async fn a_fault_can_follow_a_processed_request() {
     let (running, browser) = start();
     let control = running.control();
     let code = control.mint_code(control.users()[0].id);
@@ -204,7 +204,7 @@ async fn guilds(browser: &Browser, access: &str) -> crate::Answer {
 }
 
 #[tokio::test]
-async fn calls_are_counted_by_user_and_answers_by_status() {
+async fn counts_calls_by_user_and_responses_by_status() {
     let (running, browser) = start();
     let control = running.control();
     let (one, other) = (control.users()[0].id, control.users()[1].id);
@@ -230,7 +230,7 @@ async fn calls_are_counted_by_user_and_answers_by_status() {
 }
 
 #[tokio::test]
-async fn calls_in_one_name_at_the_same_time_are_noticed() {
+async fn counts_concurrent_calls_of_one_user() {
     let options = Options { latency: Duration::from_millis(100), ..Options::default() };
     let (running, browser) = start_with(options);
     let control = running.control();
@@ -241,7 +241,7 @@ async fn calls_in_one_name_at_the_same_time_are_noticed() {
 }
 
 #[tokio::test]
-async fn a_user_joins_and_leaves_guilds_while_the_server_runs() {
+async fn guilds_of_a_user_change_at_runtime() {
     let (running, browser) = start();
     let control = running.control();
     let user = control.users()[0].id;
@@ -254,7 +254,7 @@ async fn a_user_joins_and_leaves_guilds_while_the_server_runs() {
 }
 
 #[tokio::test]
-async fn a_clock_that_stands_still_moves_only_when_it_is_moved() {
+async fn a_stopped_clock_advances_only_manually() {
     let options =
         Options { access_lifetime: Duration::from_micros(1), clock_stands_still: true, ..Options::default() };
     let (running, browser) = start_with(options);

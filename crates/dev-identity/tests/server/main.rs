@@ -55,14 +55,14 @@ async fn me(browser: &Browser, access: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn only_loopback_is_served() {
+async fn serves_only_loopback() {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let refused = DevIdentity::start(listener, Options::default()).unwrap_err();
     assert!(refused.to_string().contains("loopback only"), "{refused}");
 }
 
 #[tokio::test]
-async fn it_can_refuse_connections_and_take_them_again() {
+async fn refuses_connections_and_accepts_them_again() {
     let (mut running, browser) = start();
     let code = running.control().mint_code(running.control().users()[0].id);
     running.refuse_connections().await;

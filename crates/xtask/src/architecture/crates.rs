@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn allowed_arrows_break_nothing() {
+    fn allowed_dependencies_violate_no_rule() {
         let to_testkit = [STORAGE_DIESEL, CACHE, DOMAIN, COMPANION].map(|from| (from, TESTKIT, Development));
         let others = [
             (TESTS, STORAGE_DIESEL, Development),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_crate_is_told_to_enter_the_table() {
+    fn an_unknown_crate_must_be_added_to_the_table() {
         let mut graph = graph(&[]);
         graph.add("companion-surprise", "companion-surprise", true);
         let violations = check(&graph);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_arrow_is_the_only_violation() {
+    fn each_forbidden_dependency_is_the_only_violation() {
         let cases: &[(&[Arrow], &str, &str)] = &[
             (
                 &[(CACHE, STORAGE_MEMORY, Ordinary)],
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_is_the_shortest_over_ordinary_arrows() {
+    fn reports_the_shortest_path_over_ordinary_dependencies() {
         let mut graph = Graph::default();
         graph.add("ours", "ours", true);
         for (id, name) in [("a", "a"), ("b", "b"), ("bad", "bad"), ("worse", "worse"), ("a 2", "a")] {

@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_circles_with_a_folder_are_reported() {
+    fn reports_only_cycles_that_involve_a_folder() {
         type File = (&'static str, &'static str);
         let none: &[&str] = &[];
         let a_b: &[&str] = &["ours: folders that need each other: a, b"];
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_imports_and_code_are_found() {
+    fn finds_paths_in_imports_and_code() {
         let module = vec!["a".to_owned(), "b".to_owned()];
         for (text, expected) in [
             (

@@ -147,7 +147,7 @@ mod tests {
         workspace = true";
 
     #[test]
-    fn a_manifest_has_to_inherit_from_the_workspace() {
+    fn manifests_must_inherit_from_the_workspace() {
         assert!(check_manifest("x", GOOD).unwrap().is_empty());
         for (from, to, named) in [
             ("[lints]\n        workspace = true", "", "x: lints\n"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_entry_of_the_layout_is_named() {
+    fn reports_unexpected_top_level_entries() {
         let names = [&ALLOWED[..], &[".github", ".ci", "LICENSE-MIT", "LICENSE-APACHE", "scripts"]].concat();
         let violations = check_layout(&names.iter().map(ToString::to_string).collect());
         assert_eq!(violations.len(), 1);

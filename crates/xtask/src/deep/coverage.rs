@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_is_narrowed_to_the_domain() {
+    fn keeps_only_domain_files_of_the_report() {
         let report = r#"{"files": [
             {"path": ["/", "home", "crates", "http", "src", "lib.rs"], "covered": 0, "coverable": 9},
             {"path": ["/", "home", "crates", "domain", "src", "team.rs"], "covered": 3, "coverable": 4, "more": 1}
@@ -127,26 +127,26 @@ mod tests {
     }
 
     #[test]
-    fn enough_coverage_passes() {
+    fn passes_at_the_thresholds() {
         judge(&[file("policy/roles.rs", 40, 40), file("policy/words.rs", 0, 0), file("team.rs", 55, 60)])
             .unwrap();
     }
 
     #[test]
-    fn one_untested_line_of_the_policy_fails() {
+    fn fails_on_one_untested_policy_line() {
         let error = judge(&[file("policy/roles.rs", 999, 1000)]).unwrap_err().to_string();
         assert!(error.contains("policy/roles.rs is covered to 99.9 %"), "{error}");
     }
 
     #[test]
-    fn a_domain_below_its_threshold_fails() {
+    fn fails_below_the_domain_threshold() {
         let error =
             judge(&[file("policy/roles.rs", 10, 10), file("team.rs", 84, 90)]).unwrap_err().to_string();
         assert!(error.contains("the domain is covered to 94.0 %"), "{error}");
     }
 
     #[test]
-    fn a_policy_that_is_not_where_it_was_fails() {
+    fn fails_if_the_policy_folder_moved() {
         assert!(judge(&[file("team.rs", 10, 10)]).is_err());
     }
 }

@@ -100,18 +100,18 @@ mod tests {
     }
 
     #[test]
-    fn caught_and_endless_mutants_pass() {
+    fn passes_if_all_mutants_are_caught_or_time_out() {
         judged(12, 0, 1, 3).unwrap();
     }
 
     #[test]
-    fn one_survivor_fails() {
+    fn fails_on_one_missed_mutant() {
         let error = judged(12, 1, 0, 0).unwrap_err().to_string();
         assert!(error.starts_with("1 mutant(s) survived"), "{error}");
     }
 
     #[test]
-    fn no_mutants_at_all_fail() {
+    fn fails_without_any_mutant() {
         assert!(judged(0, 0, 0, 2).is_err());
     }
 }

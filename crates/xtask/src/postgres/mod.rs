@@ -242,7 +242,7 @@ mod tests {
     /// Creating a data folder takes longer than everything else here, so these two clusters are reused as far as
     /// possible.
     #[test]
-    fn two_clusters_are_apart_outlive_restarts_and_leave_nothing() {
+    fn clusters_are_separate_survive_restarts_and_leave_no_files() {
         let durable = thread::spawn(|| Cluster::durable().unwrap());
         let (mut tests, durable) = (Cluster::start().unwrap(), durable.join().unwrap());
         settings_differ_in_what_a_power_failure_may_take(&tests, &durable);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standby_follows_and_takes_writes_once_it_is_promoted() {
+    fn a_standby_replicates_and_accepts_writes_once_promoted() {
         let cluster = Cluster::start().unwrap();
         ask(&cluster, "create table kept (word text)").unwrap();
         let mut standby = cluster.standby().unwrap();

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_comes_first_and_other_folders_do_not_count() {
+    fn prefers_the_newest_version_and_ignores_other_folders() {
         let parent = tempfile::tempdir().unwrap();
         for name in ["pgsql-9.6", "pgsql-17", "pgsql-15", "pgsql-common", "18"] {
             installation(&parent.path().join(name).join("bin"), &NEEDED);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_only_some_of_the_programs_is_passed_over() {
+    fn skips_folders_that_lack_a_program() {
         let parent = tempfile::tempdir().unwrap();
         let (client, server) = (parent.path().join("client"), parent.path().join("server"));
         installation(&client, &["pg_ctl", "psql"]);
