@@ -2,7 +2,7 @@
 
 use crate::platform::{Account, AccountGuild, Client};
 
-const NOBODY: u64 = 0;
+const NO_PERMISSIONS: u64 = 0;
 const MODERATE_MEMBERS: u64 = 1 << 40;
 const ADMINISTRATOR: u64 = 1 << 3;
 const MANAGE_SERVER: u64 = 1 << 5;
@@ -35,11 +35,11 @@ pub(crate) fn users() -> Vec<Account> {
             Some("Sample Manager"),
             Some("00112233445566778899aabbccddeeff"),
             MANAGE_SERVER,
-            NOBODY,
+            NO_PERMISSIONS,
         ),
-        ("sample_administrator", None, None, ADMINISTRATOR, NOBODY),
+        ("sample_administrator", None, None, ADMINISTRATOR, NO_PERMISSIONS),
         ("sample_moderator", Some("Sample Moderator"), None, MODERATE_MEMBERS, MODERATE_MEMBERS),
-        ("sample_newcomer", None, None, NOBODY, NOBODY),
+        ("sample_newcomer", None, None, NO_PERMISSIONS, NO_PERMISSIONS),
     ];
     let mut id = 200_000_000_000_000_000;
     rows.map(|(username, global_name, avatar, first, second)| {

@@ -37,10 +37,10 @@ debug = false
 "#;
 
 /// A file of the domain whose change recompiles its tests.
-const RULE: &str = "crates/domain/src/rules/pick.rs";
+const TOUCHED_FILE: &str = "crates/domain/src/rules/pick.rs";
 
 /// The cost of a command.
-struct Took {
+struct Cost {
     wall: Duration,
     cpu: Duration,
     output: String,
@@ -58,9 +58,9 @@ pub(crate) fn run() -> Result<()> {
     let target = kilobytes(&clone.join("target"))?;
     let test = ["cargo", "test", "--package", "companion-domain"];
     timed(&clone, &test)?;
-    File::options().append(true).open(clone.join(RULE))?.write_all(b"\n")?;
+    File::options().append(true).open(clone.join(TOUCHED_FILE))?.write_all(b"\n")?;
     let rule = timed(&clone, &test)?;
-    timed(&clone, &["git", "checkout", "--", RULE])?;
+    timed(&clone, &["git", "checkout", "--", TOUCHED_FILE])?;
     fs::remove_dir_all(clone.join("target"))?;
     let ci = timed(&clone, &[".ci/run"])?;
 
@@ -78,7 +78,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn floor(folder: &Path) -> Result<Took> {
+fn floor(folder: &Path) -> Result<Cost> {
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), FLOOR)?;
     fs::write(folder.join("src/main.rs"), "fn main() {}\n")?;
@@ -87,7 +87,7 @@ fn floor(folder: &Path) -> Result<Took> {
 }
 
 /// Starts the demo as the README describes, and requests the first page that it prints.
-fn first_answer(clone: &Path) -> Result<Took> {
+fn first_answer(clone: &Path) -> Result<Cost> {
     let (start, before) = (Instant::now(), children_cpu()?);
     let log = clone.join("first.log");
     let mut demo = command(clone, &["cargo", "run", "--", "demo", "--port", "0"])
@@ -113,7 +113,7 @@ fn first_answer(clone: &Path) -> Result<Took> {
     demo.wait()?;
     ensure!(answer?.starts_with("HTTP/1.1 "), "the demo did not answer");
     let output = fs::read_to_string(&log)?;
-    Ok(Took { wall, cpu: children_cpu()? - before, output })
+    Ok(Cost { wall, cpu: children_cpu()? - before, output })
 }
 
 /// Returns the host and port of the first URL in a line.
@@ -122,7 +122,7 @@ fn address(line: &str) -> Option<&str> {
     rest.split(|c: char| !(c.is_ascii_alphanumeric() || ".:-".contains(c))).next()
 }
 
-fn timed(folder: &Path, words: &[&str]) -> Result<Took> {
+fn timed(folder: &Path, words: &[&str]) -> Result<Cost> {
     println!("==> {}", words.join(" "));
     let (start, before) = (Instant::now(), children_cpu()?);
     let output = command(folder, words).output().with_context(|| format!("cannot start {words:?}"))?;
@@ -131,7 +131,7 @@ fn timed(folder: &Path, words: &[&str]) -> Result<Took> {
     let output_text = String::from_utf8_lossy(&text).into_owned();
     ensure!(output.status.success(), "{words:?} failed:\n{output_text}");
     println!("<== {:.0} s", wall.as_secs_f64());
-    Ok(Took { wall, cpu, output: output_text })
+    Ok(Cost { wall, cpu, output: output_text })
 }
 
 /// Creates a command without the environment of the cargo that runs us.
@@ -183,7 +183,7 @@ fn kilobytes(folder: &Path) -> Result<u64> {
     text.split_whitespace().next().and_then(|size| size.parse().ok()).context("`du` gave no number")
 }
 
-fn seconds(took: &Took) -> String {
+fn seconds(took: &Cost) -> String {
     format!("{:.0} s, {:.0} CPU-s", took.wall.as_secs_f64(), took.cpu.as_secs_f64())
 }
 

@@ -159,7 +159,7 @@ impl Authorizations {
 }
 
 /// How long an expired code is remembered, so that its reuse is detected.
-const MEMORY: Duration = Duration::from_secs(600);
+const REUSE_DETECTION: Duration = Duration::from_secs(600);
 /// The scopes of a code unless others are given.
 pub(crate) const ALL_SCOPES: &str = "identify guilds";
 
@@ -259,7 +259,7 @@ impl Codes {
             }
         }
         let text = super::random_text();
-        let at = code.expires_at.saturating_add(MEMORY);
+        let at = code.expires_at.saturating_add(REUSE_DETECTION);
         self.forgotten_at.push_back((at, text.clone()));
         self.known.insert(text.clone(), Known::Fresh(code));
         text

@@ -15,16 +15,16 @@ pub(super) async fn serve(request: HttpRequest, shared: web::Data<ServerState>) 
 
 fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
     let Ok(query) = Parameters::read(request.query_string().as_bytes()) else {
-        return page::mistake("A parameter comes twice.");
+        return page::error_page("A parameter is repeated.");
     };
     let mut platform = shared.platform();
     // Without a valid client and redirect URI, no redirect may happen (RFC 6749, 4.1.2.1).
     let Some(client) = query.get("client_id").and_then(|id| platform.client(id)) else {
-        return page::mistake("The client_id is not known here.");
+        return page::error_page("The client_id is unknown.");
     };
     let registered = |uri: &&str| client.redirect_uris.iter().any(|known| known == uri);
     let Some(redirect_uri) = query.get("redirect_uri").filter(registered) else {
-        return page::mistake("The redirect_uri is not one of those registered, to the letter.");
+        return page::error_page("The redirect_uri is not registered exactly like this.");
     };
     let client = client.id.clone();
 
@@ -40,7 +40,7 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
         return send_back(redirect_uri, &query, &[("error", "invalid_scope")]);
     };
     let hint = query.get("login_hint");
-    if hint == Some(page::NOBODY) {
+    if hint == Some(page::DECLINED) {
         return send_back(redirect_uri, &query, &[("error", "access_denied")]);
     }
     let Some(user) = hint.and_then(|hint| platform.find_account(hint)).map(|account| account.id) else {
@@ -59,7 +59,7 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
 
 fn send_back(redirect_uri: &str, query: &Parameters, parameters: &[(&str, &str)]) -> HttpResponse {
     let Ok(mut target) = Url::parse(redirect_uri) else {
-        return page::mistake("The redirect_uri is no URL.");
+        return page::error_page("The redirect_uri is not a URL.");
     };
     let state = query.get("state").map(|state| ("state", state));
     target.query_pairs_mut().extend_pairs(parameters.iter().copied().chain(state));
@@ -75,9 +75,9 @@ pub(super) async fn call_back(request: HttpRequest, shared: web::Data<ServerStat
     match (parameter("code").filter(|code| is_code(code)), parameter("error")) {
         (Some(code), _) => page::code(code, shared.command.as_deref()),
         (None, Some("access_denied")) => {
-            page::mistake("Nobody signed in, as you chose. Go back to pick someone.")
+            page::error_page("You declined the sign-in. Go back to pick a user.")
         }
-        (None, _) => page::mistake("There is no code here. Begin at the sign-in page."),
+        (None, _) => page::error_page("There is no code here. Begin at the sign-in page."),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{collections::HashMap, fmt::Write as _};
 use url::form_urlencoded;
 
 /// The hint that stands for a user who declines.
-pub(super) const NOBODY: &str = "nobody";
+pub(super) const DECLINED: &str = "nobody";
 
 /// Colours follow the system's light or dark scheme.
 const STYLE: &str = ":root{color-scheme:light dark}\
@@ -40,7 +40,7 @@ pub(super) fn choice<'a>(
             "<li><a class=\"choice\" href=\"{link}\">{display_name}<small>{username}{about}</small></a></li>"
         );
     }
-    let cancel = escaped(&link_with_hint(query, NOBODY));
+    let cancel = escaped(&link_with_hint(query, DECLINED));
     let body = format!(
         "<h1>Sign in as</h1><p>This is the development identity provider. Pick a sample user.</p>\
          <ul>{list}</ul><p><a href=\"{cancel}\">Cancel</a></p>"
@@ -64,7 +64,7 @@ pub(super) fn code(code: &str, command: Option<&str>) -> HttpResponse {
 }
 
 /// Returns the error page of an invalid request.
-pub(super) fn mistake(what: &str) -> HttpResponse {
+pub(super) fn error_page(what: &str) -> HttpResponse {
     let body = format!("<h1>This sign-in cannot begin</h1><p>{}</p>", escaped(what));
     page(HttpResponse::BadRequest(), &body)
 }

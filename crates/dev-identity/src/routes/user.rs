@@ -11,7 +11,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde_json::{Value, json};
 
 /// The largest page of guilds, which is also the default.
-const PAGE: usize = 200;
+const MAX_PAGE: usize = 200;
 
 pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     answer(Route::User, &request, &shared, || {
@@ -40,9 +40,9 @@ fn bearer(request: &HttpRequest) -> Option<&str> {
 
 fn page(request: &HttpRequest) -> Option<(usize, u64)> {
     let query = Parameters::read(request.query_string().as_bytes()).ok()?;
-    let limit = query.get("limit").map_or(Ok(PAGE), str::parse).ok()?;
+    let limit = query.get("limit").map_or(Ok(MAX_PAGE), str::parse).ok()?;
     let after = query.get("after").map_or(Ok(0), str::parse).ok()?;
-    (1..=PAGE).contains(&limit).then_some((limit, after))
+    (1..=MAX_PAGE).contains(&limit).then_some((limit, after))
 }
 
 fn on_behalf_of_user(

@@ -31,8 +31,8 @@ async fn a_code_lives_for_a_hundred_seconds() {
     control.forward(Duration::from_secs(2));
     assert_eq!(exchange(&browser, &bad).await.error(), (400, "invalid_grant".to_owned()));
     assert_eq!(exchange(&browser, "never issued").await.error(), (400, "invalid_grant".to_owned()));
-    let stranger = control.mint_code(1);
-    assert_eq!(exchange(&browser, &stranger).await.error(), (400, "invalid_grant".to_owned()));
+    let of_unknown_user = control.mint_code(1);
+    assert_eq!(exchange(&browser, &of_unknown_user).await.error(), (400, "invalid_grant".to_owned()));
 }
 
 #[tokio::test]

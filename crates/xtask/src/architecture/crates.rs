@@ -120,19 +120,19 @@ impl Graph {
     }
 
     /// Returns, for each unwanted crate that `from` reaches over ordinary dependencies, the shortest path to it.
-    fn ways(&self, from: &str, unwanted: &[&str]) -> Vec<Vec<&str>> {
+    fn shortest_paths(&self, from: &str, unwanted: &[&str]) -> Vec<Vec<&str>> {
         let start = self.ours().filter(|one| one.name == from);
         let mut waiting: VecDeque<_> = start.map(|one| (one, vec![one.name.as_str()])).collect();
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
-        while let Some((one, way)) = waiting.pop_front() {
+        while let Some((one, path)) = waiting.pop_front() {
             for (id, _) in one.arrows.iter().filter(|(_, kind)| *kind == Kind::Ordinary) {
                 let Some(next) = self.0.get(id).filter(|_| seen.insert(id)) else { continue };
-                let way = [&way[..], &[next.name.as_str()]].concat();
+                let path = [&path[..], &[next.name.as_str()]].concat();
                 if unwanted.contains(&next.name.as_str()) {
-                    found.push(way);
+                    found.push(path);
                 } else {
-                    waiting.push_back((next, way));
+                    waiting.push_back((next, path));
                 }
             }
         }
@@ -151,7 +151,7 @@ struct Isolated {
 }
 
 const NO_ADAPTER: &str = "no API ever sees an adapter, however indirectly";
-const TAKE_A_PORT: &str =
+const USE_A_PORT: &str =
     "ask for the port as `Arc<dyn _>`; only the composition root knows which adapter is behind it";
 
 const ISOLATED: [Isolated; 4] = [
@@ -169,14 +169,14 @@ const ISOLATED: [Isolated; 4] = [
         rule: "the records reach no I/O crate, however indirectly",
         fix: "read and write bytes where they come from, and give the records text",
     },
-    Isolated { name: MANAGEMENT, from: ADAPTERS, except_through: None, rule: NO_ADAPTER, fix: TAKE_A_PORT },
+    Isolated { name: MANAGEMENT, from: ADAPTERS, except_through: None, rule: NO_ADAPTER, fix: USE_A_PORT },
     // Both depend on the public API, so its paths are the management API's too.
     Isolated {
         name: DASHBOARD,
         from: ADAPTERS,
         except_through: Some(HTTP),
         rule: NO_ADAPTER,
-        fix: TAKE_A_PORT,
+        fix: USE_A_PORT,
     },
 ];
 
@@ -236,10 +236,10 @@ pub(super) fn check(graph: &Graph) -> Vec<Violation> {
         }
     }
     for isolated in &ISOLATED {
-        let mut ways = graph.ways(isolated.name, isolated.from);
-        ways.retain(|way| !isolated.except_through.is_some_and(|through| way.contains(&through)));
-        for way in ways {
-            violation(isolated.rule, way.join(" -> "), isolated.fix.to_owned());
+        let mut paths = graph.shortest_paths(isolated.name, isolated.from);
+        paths.retain(|path| !isolated.except_through.is_some_and(|through| path.contains(&through)));
+        for path in paths {
+            violation(isolated.rule, path.join(" -> "), isolated.fix.to_owned());
         }
     }
     violations
@@ -380,6 +380,6 @@ mod tests {
             graph.connect(from, to, Ordinary);
         }
         graph.connect("ours", "worse", Development);
-        assert_eq!(graph.ways("ours", &["bad", "worse"]), [["ours", "a", "bad"]]);
+        assert_eq!(graph.shortest_paths("ours", &["bad", "worse"]), [["ours", "a", "bad"]]);
     }
 }

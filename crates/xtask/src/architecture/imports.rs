@@ -16,15 +16,15 @@ type Needs = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Finds import cycles in one crate, given its files by their paths from `src`.
 pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violation>> {
-    let violation = |circle: Vec<Module>| Violation {
+    let violation = |cycle: Vec<Module>| Violation {
         rule: "inside a crate imports run one way between folders: what knows less lies deeper",
         what: format!(
             "{name}: folders that need each other: {}",
-            circle.iter().map(|it| it.join("::")).collect::<Vec<_>>().join(", ")
+            cycle.iter().map(|it| it.join("::")).collect::<Vec<_>>().join(", ")
         ),
         fix: "move what both need to a folder of its own, or both into one".to_owned(),
     };
-    Ok(circles_of_folders(&needs(files)?).into_iter().map(violation).collect())
+    Ok(folder_cycles(&needs(files)?).into_iter().map(violation).collect())
 }
 
 fn needs(files: &[(String, String)]) -> Result<Needs> {
@@ -59,7 +59,7 @@ fn resolve(path: &[String], sources: &BTreeMap<Module, Source>, depth: u8) -> Op
 }
 
 /// Returns the cycles between sibling folders and files that involve a folder.
-fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
+fn folder_cycles(needs: &Needs) -> Vec<Vec<Module>> {
     let parents: BTreeSet<&[String]> =
         needs.keys().filter_map(|module| module.split_last()).map(|(_, parent)| parent).collect();
     let beside = |parent: &[String]| -> Needs {
@@ -76,12 +76,12 @@ fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
         between
     };
     let is_folder = |module: &Module| parents.contains(module.as_slice());
-    let found = parents.iter().flat_map(|parent| circles(&beside(parent)));
-    found.filter(|circle| circle.iter().any(is_folder)).collect()
+    let found = parents.iter().flat_map(|parent| cycles(&beside(parent)));
+    found.filter(|cycle| cycle.iter().any(is_folder)).collect()
 }
 
 /// Returns all cycles, each as the set of modules that reach each other.
-fn circles(needs: &Needs) -> Vec<Vec<Module>> {
+fn cycles(needs: &Needs) -> Vec<Vec<Module>> {
     fn reach<'n>(needs: &'n Needs, from: &'n Module) -> BTreeSet<&'n Module> {
         let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {
@@ -90,13 +90,13 @@ fn circles(needs: &Needs) -> Vec<Vec<Module>> {
         seen
     }
     let reached: BTreeMap<_, _> = needs.keys().map(|module| (module, reach(needs, module))).collect();
-    let circle_of = |(module, targets): (&&Module, &BTreeSet<&Module>)| -> Vec<Module> {
+    let cycle_of = |(module, targets): (&&Module, &BTreeSet<&Module>)| -> Vec<Module> {
         let reaches_back =
             |other: &&&Module| reached.get(**other).is_some_and(|theirs| theirs.contains(*module));
         targets.iter().filter(reaches_back).map(|other| (*other).clone()).collect()
     };
-    let circles: BTreeSet<_> = reached.iter().map(circle_of).filter(|circle| circle.len() > 1).collect();
-    circles.into_iter().collect()
+    let cycles: BTreeSet<_> = reached.iter().map(cycle_of).filter(|cycle| cycle.len() > 1).collect();
+    cycles.into_iter().collect()
 }
 
 /// The names in one file. All paths start at the crate root.

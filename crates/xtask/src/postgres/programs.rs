@@ -15,7 +15,7 @@ pub(super) const MISSING: &str = "PostgreSQL's server programs (initdb, pg_ctl, 
     Install them, with `apt-get install postgresql` or `brew install postgresql` for instance, \
     or put their folder into PATH.";
 
-const NEEDED: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
+const REQUIRED_PROGRAMS: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 
 /// Folders and name prefixes of installations. The rest of the name is the version; the newest wins.
 const INSTALLATIONS: [(&str, &str); 6] = [
@@ -35,11 +35,12 @@ impl Programs {
     pub(super) fn find() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         let installed = INSTALLATIONS.iter().flat_map(|(parent, name)| versions(Path::new(parent), name));
-        Self::among(env::split_paths(&path).chain(told_by_pg_config()).chain(installed))
+        Self::among(env::split_paths(&path).chain(folder_of_pg_config()).chain(installed))
     }
 
     pub(super) fn among(folders: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
-        let complete = |folder: &PathBuf| NEEDED.iter().all(|program| folder.join(program).is_file());
+        let complete =
+            |folder: &PathBuf| REQUIRED_PROGRAMS.iter().all(|program| folder.join(program).is_file());
         folders.into_iter().find(complete).map(Self)
     }
 
@@ -68,7 +69,7 @@ impl Programs {
     }
 }
 
-fn told_by_pg_config() -> Option<PathBuf> {
+fn folder_of_pg_config() -> Option<PathBuf> {
     let output = Command::new("pg_config").arg("--bindir").output().ok()?;
     String::from_utf8(output.stdout).ok().map(|folder| PathBuf::from(folder.trim()))
 }
@@ -89,7 +90,7 @@ fn versions(parent: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 /// The user that PostgreSQL's package creates, then the one that every system has.
-const NAMES: [&str; 2] = ["postgres", "nobody"];
+const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
 /// The account that runs the server in place of root, which PostgreSQL refuses.
 #[derive(Debug)]
@@ -104,8 +105,8 @@ impl Account {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
         }
-        let account = NAMES.iter().find_map(|name| Self::named(name)).with_context(|| {
-            format!("PostgreSQL does not run as root, and there is no user {}", NAMES.join(" or "))
+        let account = ACCOUNTS.iter().find_map(|name| Self::named(name)).with_context(|| {
+            format!("PostgreSQL does not run as root, and there is no user {}", ACCOUNTS.join(" or "))
         })?;
         chown(folder, Some(account.user), Some(account.group))?;
         Ok(Some(account))
@@ -125,20 +126,22 @@ impl Account {
 }
 
 /// Below the ephemeral port range, so that no outgoing connection takes the port of a stopped server.
-const FIRST: u16 = 12_000;
-const COUNT: u16 = 20_000;
+const FIRST_PORT: u16 = 12_000;
+const PORT_COUNT: u16 = 20_000;
 
 /// Spreads the start ports of parallel processes.
-const APART: u32 = 61;
+const PROCESS_STRIDE: u32 = 61;
 
-static TAKEN_HERE: AtomicU16 = AtomicU16::new(0);
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 /// Returns loopback ports that are free at this moment, never the same twice in a process.
 pub(super) fn candidates() -> impl Iterator<Item = u16> {
-    let start = std::process::id().wrapping_mul(APART) % u32::from(COUNT);
-    let numbered = std::iter::repeat_with(|| TAKEN_HERE.fetch_add(1, Ordering::Relaxed));
-    let ports = numbered.take(usize::from(COUNT)).filter_map(move |number| {
-        u16::try_from((start + u32::from(number)) % u32::from(COUNT)).ok().map(|offset| FIRST + offset)
+    let start = std::process::id().wrapping_mul(PROCESS_STRIDE) % u32::from(PORT_COUNT);
+    let numbered = std::iter::repeat_with(|| NEXT_PORT.fetch_add(1, Ordering::Relaxed));
+    let ports = numbered.take(usize::from(PORT_COUNT)).filter_map(move |number| {
+        u16::try_from((start + u32::from(number)) % u32::from(PORT_COUNT))
+            .ok()
+            .map(|offset| FIRST_PORT + offset)
     });
     ports.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
 }
@@ -206,7 +209,7 @@ mod tests {
     fn prefers_the_newest_version_and_ignores_other_folders() {
         let parent = tempfile::tempdir().unwrap();
         for name in ["pgsql-9.6", "pgsql-17", "pgsql-15", "pgsql-common", "18"] {
-            installation(&parent.path().join(name).join("bin"), &NEEDED);
+            installation(&parent.path().join(name).join("bin"), &REQUIRED_PROGRAMS);
         }
         let expected = ["pgsql-17", "pgsql-15", "pgsql-9.6"].map(|name| parent.path().join(name).join("bin"));
         assert_eq!(versions(parent.path(), "pgsql-"), expected);
@@ -217,7 +220,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let (client, server) = (parent.path().join("client"), parent.path().join("server"));
         installation(&client, &["pg_ctl", "psql"]);
-        installation(&server, &NEEDED);
+        installation(&server, &REQUIRED_PROGRAMS);
         assert_eq!(Programs::among([client.clone(), server.clone()]), Some(Programs(server)));
         assert_eq!(Programs::among([client]), None);
     }
