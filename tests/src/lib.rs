@@ -1,1 +1,1 @@
-//! End-to-end tests over the whole of Companion.
+//! End-to-end tests of the whole program.

@@ -1,7 +1,7 @@
-//! What nobody should send: damaged records, streams, configurations and requests. Everything is taken or refused as
-//! promised, nothing panics, and nothing is kept.
+//! Damaged records, streams, configurations and requests: everything is accepted or rejected as promised, without
+//! panics or leaks.
 //!
-//! The usual run is small. `HOSTILE=100` takes the full numbers, and another number so many percent of them.
+//! The default run is small. `HOSTILE` sets the percentage of the full numbers.
 
 use crate::memory;
 use actix_web::{
@@ -69,10 +69,10 @@ fn hostile_variables_are_read_or_refused_with_words() {
     for _ in 0..inputs {
         let mut layers = Layers::none();
         for _ in 0..=value.below(3) {
-            // Most names are as they should be, so that their values are read.
+            // Most names are valid, so that their values are parsed.
             let name =
                 if value.below(4) == 0 { name.text() } else { names[value.below(names.len())].clone() };
-            // A file that is named here could be any on this machine.
+            // A file named here could be any on this machine.
             if !name.ends_with("_FILE") {
                 layers = layers.with(&name, &value.text());
             }
@@ -91,7 +91,7 @@ fn hostile_files_are_read_or_refused_with_words() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("companion.toml");
     let commented = sample_configuration();
-    // The sample's keys are comments; here they count.
+    // The sample's keys are commented out; uncomment them.
     let set: String = commented
         .lines()
         .map(|line| line.strip_prefix("# ").unwrap_or(line))
@@ -115,7 +115,7 @@ fn hostile_files_are_read_or_refused_with_words() {
 
 const USUAL: u64 = 3000;
 
-/// A line of each kind that an export has.
+/// Returns a line of each kind that an export contains.
 fn lines() -> Vec<String> {
     let session = json!({
         "kind": "session", "id": "0".repeat(64), "user": "1", "created_at": 1_767_000_000, "last_seen_at": 1_767_000_001,
@@ -180,7 +180,7 @@ fn hostile_streams_give_the_same_records_however_they_are_cut() {
     println!("hostile: {inputs} streams in pieces, {refused} refused at the same place as in one: no panic");
 }
 
-/// Reads damaged bodies of one record.
+/// Parses damaged bodies of one record type.
 fn bodies<R: Record>(key: &str, samples: &[Value], full: u64) -> u64 {
     let samples: Vec<_> = samples.iter().map(Value::to_string).collect();
     let (mut hostile, mut keys) = (Hostile::new(&samples, 3), Hostile::new(&[key], 4));
@@ -193,7 +193,7 @@ fn bodies<R: Record>(key: &str, samples: &[Value], full: u64) -> u64 {
     inputs
 }
 
-/// What is refused is refused with words.
+/// Asserts that a rejection has messages.
 fn explained<T>(read: Result<T, Vec<Mistake>>) {
     if let Err(mistakes) = read {
         assert!(!mistakes.is_empty() && mistakes.iter().all(|mistake| !mistake.message.is_empty()));
@@ -220,7 +220,7 @@ fn hostile_bodies_are_taken_or_refused_with_words() {
 }
 
 const METHODS: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "get"];
-/// What both APIs read from heads, and some that they must not mind.
+/// Headers that both APIs read, and some that they must ignore.
 const HEADERS: [(&str, &[&str]); 16] = [
     ("token", &["cmp_AAAA"]),
     ("idp-code", &["NhhvTDYsFcdgNLnnLijcl7Ku7bEEeee"]),
@@ -239,10 +239,10 @@ const HEADERS: [(&str, &[&str]); 16] = [
     ("accept", &["*/*", "text/event-stream"]),
     ("expect", &["100-continue"]),
 ];
-/// What has another form than the envelope.
+/// Content types without the envelope.
 const WITHOUT_ENVELOPE: [&str; 3] = ["text/html", "text/plain", "text/event-stream"];
 
-/// What is sent, and how it is damaged.
+/// The damaged requests to send.
 struct Requests {
     paths: Hostile,
     headers: Vec<(HeaderName, Hostile)>,
@@ -264,7 +264,7 @@ impl Requests {
         let method = METHODS[self.paths.below(METHODS.len())];
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let uri = loop {
-            // What is no address ends in the parser of heads.
+            // The head parser rejects invalid request targets before they get here.
             if let Ok(uri) = Uri::try_from(self.paths.bytes()) {
                 break uri;
             }
@@ -291,7 +291,7 @@ impl Requests {
     }
 }
 
-/// What every answer has, whatever was asked. Gives its status.
+/// Asserts what holds for every response, whatever the request. Returns its status.
 async fn judged<S, R>(app: &S, request: R, what: &str) -> u16
 where
     S: ActixService<R, Response = ServiceResponse<BoxBody>, Error = Error>,
@@ -319,7 +319,7 @@ where
             let other = WITHOUT_ENVELOPE.iter().any(|known| form.starts_with(known));
             assert!(form == "application/json" || (other && status == 200), "{what}: {status} {form}");
         }
-        // No content, or not modified.
+        // 204 or 304.
         (None, body) => assert!(
             matches!(status, 204 | 304) && body.is_some_and(|body| body.is_empty()),
             "{what}: {status}"
@@ -395,7 +395,7 @@ async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
         };
         *statuses.entry(status).or_default() += 1;
     }
-    // Whatever came, a proper request is still answered properly.
+    // A valid request is still answered after all of that.
     let (code, user) = (service.code_of(a_user(77), Vec::new()), "77");
     let session = service.call(companion_testkit::api::service::post_code(&code)).await.data();
     assert_eq!(session["user"]["id"], user);
@@ -404,7 +404,7 @@ async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
         "hostile: {requests} requests in process, statuses {statuses:?}, {before:?} KiB before and {after:?} after"
     );
     if let (Some(before), Some(after)) = (before, after) {
-        // What the platform in memory keeps of its codes is no part of the service.
+        // Codes kept by the in-memory platform are not part of the service.
         assert!(after < before + before / 4 + (64 << 10), "{before} KiB, then {after}");
     }
 }

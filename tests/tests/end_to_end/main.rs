@@ -1,4 +1,4 @@
-//! The whole of Companion, from outside.
+//! The whole program, tested from outside.
 
 #[cfg(test)]
 mod documented;
@@ -16,14 +16,14 @@ mod third_party_gatekeeper;
 mod third_party_roster;
 mod third_party_sessions;
 
-/// A number from the environment, for those who want to see more than the usual run shows.
+/// Returns a number from the environment, or the default.
 #[cfg(test)]
 fn amount(variable: &str, usual: usize) -> usize {
     std::env::var(variable).ok().map_or(usual, |text| text.parse().unwrap())
 }
 
-/// How much memory this process holds by a name that the kernel counts it under, in KiB. Other systems than Linux do not
-/// tell.
+/// Returns a memory figure of this process, in KiB, by its name in `/proc/self/status`. `None` on systems other than
+/// Linux.
 #[cfg(test)]
 fn memory(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -1,8 +1,8 @@
-//! Who is shown which guild, and from when on.
+//! Which guilds a user sees, and from when on.
 //!
 //! Each test runs the whole program in this process: a SQLite file, the OAuth adapter against a real server on
-//! loopback, the world fed through the management API, and the clocks of both sides in the test's hand. The rules
-//! themselves are tested in `companion_domain`, and the use cases in `companion_testkit`.
+//! loopback, data fed through the management API, and controlled clocks on both sides. The rules themselves are tested
+//! in `companion_domain`, and the use cases in `companion_testkit`.
 
 use crate::served::{Answer, Client, Served, application, database, identity, layers, start_platform};
 use companion::configuration::Layers;
@@ -22,31 +22,31 @@ use tempfile::TempDir;
 const USER: u64 = 190_000_000_000_000_007;
 const OTHER: u64 = 190_000_000_000_000_008;
 const GUILD: u64 = 500;
-/// How old a list may get before it is fetched again.
+/// Age at which a list is refreshed.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
-/// A moment before that.
+/// Just before that age.
 const ALMOST: Duration = Duration::from_millis(59_999);
-/// What is left then.
+/// The remainder.
 const MOMENT: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// How old a list may get when the platform gives no other.
+/// Maximum age of a list while the platform is unavailable.
 const STALE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
-/// After this long nothing stands in the way of another try: no claim, no open breaker.
+/// After this time no claim and no open breaker prevents another attempt.
 const NEXT_TRY: Duration = Duration::from_secs(31);
-/// What one node does shows on the other within a second; a busy machine may take longer.
+/// Changes of one node show on the other within a second; this allows for a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 
 const SECRET: &str = "sample secret";
 const MANAGEMENT_KEY: &str = "sample-management-key";
 
-/// A service, and the clock that it goes by.
+/// A service, and its clock.
 struct Node {
     served: Served,
     clock: Arc<FixedClock>,
 }
 
-/// Everything that `GET /guilds` depends on. The bot is in one guild.
+/// A node, a platform and their controls. The bot is in one guild.
 struct Stage {
     platform: Running,
     control: Control,
@@ -55,7 +55,7 @@ struct Stage {
     _folder: TempDir,
 }
 
-/// What a user is shown.
+/// A listing as a user sees it.
 struct Shown {
     guilds: Vec<Value>,
     /// In whole seconds.
@@ -74,12 +74,12 @@ impl Shown {
     }
 }
 
-/// A guild as the platform lists it to its owner.
+/// Returns a guild as the platform lists it for its owner.
 fn owned(id: u64) -> AccountGuild {
     AccountGuild { id, name: "As the platform calls it".to_owned(), icon: None, owner: true, permissions: 0 }
 }
 
-/// A guild as the bot reports it.
+/// Returns a guild as the bot reports it.
 fn reported(id: u64) -> Value {
     json!({"name": id.to_string(), "icon": null, "members": 1, "owner": "42", "setup": false, "linked": false, "roles": {}})
 }
@@ -102,18 +102,18 @@ impl Node {
         answer.token()
     }
 
-    /// `GET /guilds`.
+    /// Sends `GET /guilds`.
     async fn ask(&self, token: &str) -> Answer {
         Client::connect(self.served.public).await.send("GET", "/guilds", &[("Token", token)]).await
     }
 
-    /// What the user of the session is shown now.
+    /// Returns the current listing of the session's user.
     async fn shown(&self, token: &str) -> Shown {
         Shown::of(&self.ask(token).await)
     }
 
-    /// The same, from a list that was fetched just now. A slow machine may need longer for that than a request waits;
-    /// nobody is told to sign in again meanwhile.
+    /// Like [`Self::shown`], but waits until the list has just been fetched. On a slow machine a refresh may take
+    /// longer than a request waits; the session must stay valid meanwhile.
     async fn shown_afresh(&self, token: &str) -> Shown {
         let begun = Instant::now();
         loop {
@@ -126,7 +126,7 @@ impl Node {
         }
     }
 
-    /// The bot, or the operator, says something.
+    /// Sends a request to the management API.
     async fn manage(&self, method: &str, path: &str, body: &str) -> Value {
         let bearer = format!("Bearer {MANAGEMENT_KEY}");
         let mut client = Client::connect(self.served.management).await;
@@ -135,18 +135,18 @@ impl Node {
         answer.data()
     }
 
-    /// How many sessions of the user the operator sees.
+    /// Returns how many sessions of the user the management API lists.
     async fn sessions(&self, user: u64) -> usize {
         self.manage("GET", &format!("/sessions?user={user}"), "").await.as_array().unwrap().len()
     }
 
-    /// The memory that `GET /` shows.
+    /// Returns the memory that `GET /` reports.
     async fn memory(&self) -> f64 {
         let answer = Client::connect(self.served.public).await.send("GET", "/", &[]).await;
         answer.data()["resources"]["memory"].as_f64().unwrap()
     }
 
-    /// Returns when `GET /` shows this memory.
+    /// Waits until `GET /` reports this memory.
     async fn shows_memory(&self, memory: f64) {
         let begun = Instant::now();
         while (self.memory().await - memory).abs() > 0.001 {
@@ -168,7 +168,7 @@ fn id(user: u64) -> UserId {
 }
 
 impl Stage {
-    /// A stage whose service has these variables set.
+    /// Creates a stage whose service has these variables set.
     async fn with(variables: &[(&str, &str)]) -> Self {
         let platform = start_platform(Options {
             clients: vec![application(SECRET)],
@@ -188,20 +188,20 @@ impl Stage {
         stage
     }
 
-    /// A stage, and someone who owns the guild and is signed in.
+    /// Creates a stage with a signed-in owner of the guild.
     async fn with_owner() -> (Self, String) {
         let stage = Self::with(&[]).await;
         let token = stage.arrives(USER, &[GUILD]).await;
         (stage, token)
     }
 
-    /// Time passes, here and at the platform.
+    /// Advances both clocks.
     fn pass(&self, length: Duration) {
         self.node.clock.advance(length);
         self.control.forward(length);
     }
 
-    /// A user who owns these guilds comes to the platform and signs in. Returns the session's token.
+    /// Creates a platform user who owns these guilds, and signs the user in. Returns the token.
     async fn arrives(&self, user: u64, guilds: &[u64]) -> String {
         let (username, guilds) = (format!("user_{user}"), guilds.iter().copied().map(owned).collect());
         self.control.put_user(Account { id: user, username, global_name: None, avatar: None, guilds });
@@ -212,7 +212,7 @@ impl Stage {
         self.node.sign_in(&self.control.mint_code(user)).await
     }
 
-    /// The bot reports a guild.
+    /// Reports a guild, as the bot does.
     async fn reports(&self, guild: u64) {
         self.node.manage("PUT", &format!("/bot/guilds/{guild}"), &reported(guild).to_string()).await;
     }
@@ -229,7 +229,7 @@ async fn a_list_is_the_platforms_and_never_a_minute_old() {
     let calls = stage.control.all_calls();
     stage.control.set_guilds(USER, vec![owned(501)]);
     stage.pass(Duration::from_millis(41_700));
-    // What the bot reports shows at once, and makes the platform's list no younger.
+    // Data from the bot shows at once, and does not reset the age of the platform's list.
     stage.reports(501).await;
     let shown = stage.node.shown(&token).await;
     assert_eq!((shown.names(), shown.age), (vec!["500"], 41));
@@ -254,7 +254,7 @@ async fn a_user_in_any_number_of_guilds_is_shown_all_of_them() {
         })
         .collect();
     stage.node.manage("POST", "/bot/sync", &lines).await;
-    // A full page may be the last one, or not: only asking tells.
+    // A full page may be the last one or not; only another request tells.
     for (user, count, pages) in [(1, 199, 1), (2, 200, 2), (3, 450, 3)] {
         let before = stage.control.calls(Route::Guilds);
         let guilds: Vec<_> = (1..=count).map(|number| number << 22).collect();
@@ -266,7 +266,7 @@ async fn a_user_in_any_number_of_guilds_is_shown_all_of_them() {
     stage.stop().await;
 }
 
-/// The last list is served with its age until it is a day old; from then on there is 503, until the platform is back.
+/// The cached list is served with its age until it is a day old, then 503 until the platform is back.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_platform_the_last_list_is_served_for_a_day() {
     let (mut stage, token) = Stage::with_owner().await;
@@ -352,8 +352,8 @@ async fn who_is_blocked_while_signed_in_is_refused_at_once_and_let_in_again_afte
     stage.stop().await;
 }
 
-/// Someone with a hand in the database has moved or altered grants. The list is shown while it is fresh; after that the
-/// fault is ours, and nobody is signed out by it.
+/// Asserts the effect of moved or altered grants in the database: the list is served while it is fresh, then the
+/// request fails with a server error. No session ends.
 async fn is_our_fault(stage: &Stage, users: &[(u64, &str)]) {
     stage.pass(ALMOST);
     for (_, token) in users {
@@ -380,7 +380,7 @@ async fn grants_that_were_swapped_between_two_users_open_for_neither() {
     stage.node.store(USER, &second).await;
     stage.node.store(OTHER, &first).await;
     is_our_fault(&stage, &[(USER, &one), (OTHER, &other)]).await;
-    // Each gets out of it by signing in; the old session is as good as the new one then.
+    // Signing in again repairs it, for old sessions too.
     stage.signs_in(USER).await;
     assert_eq!(stage.node.shown_afresh(&one).await.names(), ["500"]);
     stage.stop().await;
@@ -396,7 +396,7 @@ async fn a_grant_that_was_altered_does_not_open() {
     flipped[bytes.len() / 2] ^= 1;
     for altered in [flipped, bytes[..bytes.len() - 1].to_vec(), Vec::new()] {
         stage.signs_in(OTHER).await;
-        // As young as the test expects it to be.
+        // Fetched as recently as the test expects.
         let list = stage.node.stored(OTHER).await.list;
         stage.node.store(USER, &GrantContent { tokens: Some(Sealed::from_bytes(altered)), list }).await;
         is_our_fault(&stage, &[(USER, &one)]).await;
@@ -408,7 +408,7 @@ async fn a_grant_that_was_altered_does_not_open() {
     stage.stop().await;
 }
 
-/// Two nodes on one database, the clock of one of which is wrong by so many seconds.
+/// Runs two nodes on one database; one clock is wrong by this many seconds.
 async fn two_nodes_with_clocks_apart(seconds: i64) {
     let (stage, token) = Stage::with_owner().await;
     let (right, apart) = (stage.node.clock.now(), Duration::from_secs(seconds.unsigned_abs()));
@@ -420,7 +420,7 @@ async fn two_nodes_with_clocks_apart(seconds: i64) {
         stage.pass(length);
         other.clock.advance(length);
     };
-    // The same cluster reports now here and now there: the last report wins.
+    // The same cluster reports to alternating nodes: the last report wins.
     for (node, memory) in [(1, 10.0), (0, 20.0), (1, 30.0)] {
         let report = json!({"memory": memory, "started_at": 1_767_000_000, "shards": {}});
         nodes[node].manage("PUT", "/bot/clusters/a/heartbeat", &report.to_string()).await;
@@ -442,7 +442,7 @@ async fn two_nodes_with_clocks_apart(seconds: i64) {
             assert_eq!(nodes[node].shown_afresh(&tokens[token]).await.names(), ["500"], "{seconds}");
         }
     };
-    // Hours pass, and the clock is put right, and wrong again: nobody is signed out.
+    // Hours pass, and the clock is corrected and wrong again: no session ends.
     for _ in 0..2 {
         pass(HOUR);
         look().await;

@@ -1,5 +1,4 @@
-//! A service of the whole program that runs in this process, and a caller that keeps its connection, in as little HTTP as
-//! that takes.
+//! A service of the whole program in this process, and a minimal keep-alive HTTP client.
 
 use companion::{
     Service,
@@ -28,7 +27,7 @@ use tokio::{
 pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
 const CLIENT_ID: &str = "123";
 
-/// A service that runs, and what it was made of.
+/// A running service, and its parts.
 pub(crate) struct Served {
     pub(crate) public: SocketAddr,
     pub(crate) management: SocketAddr,
@@ -40,7 +39,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts what the layers ask for, on the program's own adapters but for what `adjust` replaces.
+    /// Starts the configured service on the program's own adapters, except those that `adjust` replaces.
     pub(crate) async fn start(layers: &Layers, adjust: impl FnOnce(&mut Adapters)) -> Self {
         let loaded = load(layers).unwrap();
         let configuration = &loaded.configuration;
@@ -62,7 +61,7 @@ impl Served {
     }
 }
 
-/// The application that the platform knows us as.
+/// Returns the application as which the platform knows us.
 pub(crate) fn application(secret: &str) -> Application {
     Application {
         id: CLIENT_ID.to_owned(),
@@ -71,17 +70,17 @@ pub(crate) fn application(secret: &str) -> Application {
     }
 }
 
-/// A platform on loopback.
+/// Starts a platform on loopback.
 pub(crate) fn start_platform(options: Options) -> Running {
     DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
 }
 
-/// The adapter that the program would choose, but over this clock.
+/// Returns the adapter that the program would choose, with this clock.
 pub(crate) fn identity(platform: &Running, secret: &str, clock: Arc<dyn Clock>) -> Arc<OauthIdentity> {
     identity_within(Deadlines::default(), platform, secret, clock)
 }
 
-/// The same with these deadlines.
+/// Like [`identity`], with these deadlines.
 pub(crate) fn identity_within(
     deadlines: Deadlines,
     platform: &Running,
@@ -108,7 +107,7 @@ pub(crate) fn layers(api_url: &str, secret: &str, database: &Path) -> Layers {
     stored_in(&format!("sqlite:{}", database.display()), api_url, secret)
 }
 
-/// The layers of a service with this storage.
+/// Returns the layers of a service with this storage.
 pub(crate) fn stored_in(url: &str, api_url: &str, secret: &str) -> Layers {
     Layers::none()
         .with("COMPANION_STORAGE__URL", url)
@@ -120,7 +119,7 @@ pub(crate) fn stored_in(url: &str, api_url: &str, secret: &str) -> Layers {
         .with("COMPANION_IDENTITY__API_URL", api_url)
 }
 
-/// An answer, to the letter.
+/// A raw response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
@@ -133,12 +132,12 @@ impl Answer {
         body["data"].clone()
     }
 
-    /// The error's word; empty where there is none.
+    /// Returns the error word, or an empty string.
     pub(crate) fn word(&self) -> String {
         self.data()["error"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The token of a session that was made.
+    /// Returns the token of the created session.
     pub(crate) fn token(&self) -> String {
         self.data()["token"].as_str().unwrap().to_owned()
     }
@@ -159,7 +158,7 @@ impl Client {
         Self { address, stream: open(address).await }
     }
 
-    /// Signs in.
+    /// Signs in with a code.
     pub(crate) async fn sign_in(&mut self, code: &str) -> Answer {
         self.send("POST", "/auth", &[("Idp-Code", code)]).await
     }

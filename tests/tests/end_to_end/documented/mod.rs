@@ -1,4 +1,4 @@
-//! What the documentation shows, as code that runs: a reader can paste any of it.
+//! The code of the documentation, compiled and run.
 
 mod choosing_a_port;
 mod swapping_a_part;
@@ -7,7 +7,7 @@ use self::choosing_a_port::serve_the_team_from;
 use crate::{served::Client, third_party_roster::write_by_hand};
 use companion::configuration::{Layers, load_for_serving};
 
-/// A section of the guide to adapters: a single port is exchanged in the program.
+/// A section of the adapter guide: one port of the program is replaced.
 #[tokio::test]
 async fn the_program_shows_the_team_of_the_file_and_what_becomes_of_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The fault table: what a caller of `POST /auth` hears when the platform fails, how long it takes, how much memory it
-//! costs, and what went out.
+//! The fault table: the response to `POST /auth` for each fault of the platform, its duration, its memory use, and the
+//! calls made.
 
 use super::{Stage, USER, account, alone};
 use crate::{memory, served::Answer};
@@ -12,36 +12,36 @@ use std::{
 };
 use tokio::task::JoinSet;
 
-/// One call to the platform.
+/// Deadline of one call to the platform.
 const CALL: Duration = Duration::from_secs(5);
-/// One call, where only a deadline ends it. `FAULTS=full` waits for the usual one.
+/// Deadline of one call for faults that only a deadline ends. `FAULTS=full` uses the default one.
 const SHORT_CALL: Duration = Duration::from_millis(600);
-/// A whole sign-in.
+/// Deadline of a whole sign-in.
 const WHOLE: Duration = Duration::from_secs(7);
-/// The most that all faults may cost in memory, in KiB.
+/// Maximum memory growth for all faults, in KiB.
 const MEMORY: u64 = 32 * 1024;
 
 const ROUTES: [Route; 3] = [Route::Token, Route::User, Route::Guilds];
 
-/// The deadline of a call that nothing else ends, and what it must be over before: the next longer deadline.
+/// Returns the deadline of a slow call, and the next longer deadline, before which it must be over.
 fn slow_call() -> (Duration, Duration) {
     let is_full = std::env::var("FAULTS").is_ok_and(|faults| faults == "full");
     if is_full { (CALL, WHOLE) } else { (SHORT_CALL, CALL) }
 }
 
-/// More than could arrive before any deadline, so that only a limit on the way can end it.
+/// More than could arrive before any deadline, so that only a size limit can end it.
 const ENDLESS: u64 = 1 << 40;
 
 /// What happens to a call.
 #[derive(Clone)]
 enum Trouble {
-    /// The platform accepts no connection.
+    /// The platform refuses connections.
     Refused,
-    /// It answers so.
+    /// The platform responds with this fault.
     Fault(Fault),
 }
 
-/// What a caller hears.
+/// The expected response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WatchEvent {
     /// 200: the session was made.
@@ -50,7 +50,7 @@ enum WatchEvent {
     CodeInvalid,
     /// 502 `provider_failed`
     Failed,
-    /// 503 `provider_limited`, to try again after so many seconds.
+    /// 503 `provider_limited`, with this `Retry-After` in seconds.
     Limited(u64),
     /// 504 `provider_timeout`
     Timeout,
@@ -68,7 +68,7 @@ impl WatchEvent {
     }
 }
 
-/// One line of the report.
+/// A row of the report.
 struct Case {
     name: &'static str,
     trouble: Trouble,
@@ -79,7 +79,8 @@ struct Case {
 }
 
 impl Case {
-    /// How often the token, user and guilds routes are called at most: once each, and none after an exchange that fails.
+    /// Returns the maximum number of calls to the token, user and guilds routes: one each, and none after a failed
+    /// exchange.
     fn calls(&self) -> [u64; 3] {
         match (&self.trouble, self.route) {
             (Trouble::Refused, _) => [0, 0, 0],
@@ -88,7 +89,7 @@ impl Case {
         }
     }
 
-    /// The status of the next sign-in: what the platform said of waiting holds, for those of whom it said so.
+    /// Returns the status of the next sign-in. Requested pauses apply to the scope the platform stated.
     fn status_after(&self) -> u16 {
         let Trouble::Fault(fault) = &self.trouble else { return 200 };
         match (fault, self.route) {
@@ -98,15 +99,15 @@ impl Case {
         }
     }
 
-    /// Whether these are the calls that went out. The list is asked for at the same time as the user, so where the user fails
-    /// it depends on who was quicker.
+    /// Whether these calls match. User and list are requested concurrently, so if the user fails, the list may or may
+    /// not have been requested.
     fn is_met_by(&self, calls: [u64; 3]) -> bool {
         let given_up = |[token, user, _]: [u64; 3]| [token, user, 0];
         calls == self.calls() || (self.route == Route::User && calls == given_up(self.calls()))
     }
 }
 
-/// Every fault, and what it means on the token route.
+/// Returns every fault, and its effect on the token route.
 fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
     let drip = |part| Fault::Drip { part, every: Duration::from_millis(20) };
     let huge = |announced| Fault::Huge { bytes: ENDLESS, announced };
@@ -129,7 +130,7 @@ fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
         ("502 page", status(502, ErrorBody::Html), WatchEvent::Failed),
         ("503 empty", status(503, ErrorBody::Empty), WatchEvent::Failed),
         ("ban page 403", Fault::BanPage { status: 403 }, WatchEvent::Failed),
-        // A ban page does not say for how long, so a minute is taken.
+        // A ban page states no duration, so a minute is assumed.
         ("ban page 429", Fault::BanPage { status: 429 }, WatchEvent::Limited(60)),
         ("429 local", limited(30.0, false), WatchEvent::Limited(30)),
         ("429 global", limited(40.0, true), WatchEvent::Limited(40)),
@@ -145,18 +146,18 @@ fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
     ]
 }
 
-/// What a fault of the token route means on another.
+/// Maps the effect on the token route to that on another route.
 fn heard_on(route: Route, on_token: WatchEvent) -> WatchEvent {
     match (route, on_token) {
         // A session needs no list.
         (Route::Guilds, _) => WatchEvent::Session,
-        // Only the token route speaks of codes.
+        // Only the token route rejects codes.
         (Route::User, WatchEvent::CodeInvalid) => WatchEvent::Failed,
         (_, heard) => heard,
     }
 }
 
-/// The whole report.
+/// Returns all rows.
 fn cases() -> Vec<Case> {
     let refused = Case {
         name: "connection refused",
@@ -178,20 +179,20 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// A measurement of memory that has begun.
+/// A memory measurement in progress.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
     before: Option<u64>,
 }
 
 impl Measurement {
-    /// Forgets earlier peaks, so that the next one is what happens from now on.
+    /// Resets the peak, so that it covers only what follows.
     fn begin() -> Self {
         let forgotten = fs::write("/proc/self/clear_refs", "5");
         Self { before: forgotten.ok().and_then(|()| memory("VmRSS:")) }
     }
 
-    /// By how many KiB the process grew at its largest.
+    /// Returns the peak growth in KiB.
     fn growth(&self) -> Option<u64> {
         Some(memory("VmHWM:")?.saturating_sub(self.before?))
     }
@@ -208,8 +209,8 @@ async fn memory_that_was_held_for_a_moment_is_seen() {
     assert!(Measurement::begin().growth().unwrap() < 8 << 10);
 }
 
-/// A stage, and the cases that are met on it one after the other. Each has a user of its own, and a sign-in that works comes
-/// after it, so that neither breakers nor budgets of one meet the next.
+/// A stage with cases that run on it in turn. Each has its own user and is followed by a successful sign-in, so that
+/// breakers and budgets do not carry over.
 struct Series {
     stage: Stage,
     cases: Vec<Case>,
@@ -231,7 +232,7 @@ impl Series {
         Self { stage, cases, users: 0 }
     }
 
-    /// Meets all cases. Returns their rows.
+    /// Runs all cases. Returns their rows.
     async fn play(&mut self, memory: &Measurement) -> Vec<String> {
         let mut rows = Vec::new();
         for case in std::mem::take(&mut self.cases) {
@@ -266,7 +267,7 @@ impl Series {
         ROUTES.map(|route| self.stage.control.calls(route))
     }
 
-    /// Checks what was met, and that the service is well again when the platform is.
+    /// Asserts the outcome, and that sign-in works again after the fault.
     async fn conclude(&mut self, case: &Case, met: Met, growth: Option<u64>) -> String {
         let Met { answer, took, calls } = met;
         let Case { name, route, heard, slow, .. } = case;
@@ -294,7 +295,7 @@ impl Series {
     }
 }
 
-/// The cases, in series that can share a stage: none may follow one after which the platform is left alone.
+/// Groups the cases that can share a stage: none may follow one after which the platform is not called.
 fn series() -> Vec<Vec<Case>> {
     let (alone, shared): (Vec<_>, Vec<_>) = cases().into_iter().partition(|case| case.status_after() != 200);
     let mut by_route: BTreeMap<(Route, bool), Vec<Case>> = BTreeMap::new();

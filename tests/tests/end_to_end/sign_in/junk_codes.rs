@@ -1,7 +1,7 @@
-//! Honest sign-ins beside a flood of codes that nobody gave out.
+//! Honest sign-ins beside a flood of forged codes.
 //!
-//! The public API with its use cases and the real provider, asked over real sockets at the development platform. Only
-//! time is in the hand of the test: a minute passes in steps, and nothing happens between two of them.
+//! The public API with its use cases and the real provider, over real sockets to the development platform. Only time is
+//! simulated: a minute passes in steps, and nothing happens between two steps.
 
 use super::{account, alone, hold_time, platform};
 use crate::{amount, served::identity};
@@ -26,23 +26,23 @@ use std::{
 use tokio::task::{JoinSet, LocalSet};
 
 const SECRET: &str = "sample secret";
-/// What happens within one step happens at once.
+/// Everything within one step happens at the same time.
 const STEP: Duration = Duration::from_millis(100);
 const STEPS_PER_SECOND: usize = 10;
 const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5000);
-/// What an address may send in a minute, where nothing else is configured.
+/// The default number of refused codes per address and minute.
 const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(30).unwrap();
 
-/// Who else is there while about one person a second signs in.
+/// The other traffic while about one user per second signs in.
 struct Scene {
     name: &'static str,
-    /// How many addresses send junk, and how many codes each sends in a second, more or less.
+    /// Number of addresses that send forged codes, and codes per second of each.
     junk: (u8, usize),
-    /// Whether those who sign in come from the first of these addresses, as behind one backend.
+    /// Whether honest users share the first of these addresses, as behind one backend.
     from_the_same_address: bool,
-    /// For how many seconds there was nothing but junk before.
+    /// Seconds of forged codes only, before the first sign-in.
     lead: usize,
-    /// How many of a hundred have to get their session.
+    /// Required percentage of successful sign-ins.
     enough: usize,
 }
 
@@ -59,7 +59,7 @@ const SCENES: [Scene; 4] = [
         junk: (1, 2),
         from_the_same_address: true,
         lead: 30,
-        // Nobody is known to be honest there until the first has got through.
+        // Before the first success no client there is known to be honest.
         enough: 75,
     },
     Scene {
@@ -78,7 +78,7 @@ const SCENES: [Scene; 4] = [
     },
 ];
 
-/// A code on its way, and where it comes from.
+/// A posted code, and its source address.
 struct Post {
     address: Ipv4Addr,
     code: String,
@@ -93,7 +93,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// How many signed in, of how many who tried.
+    /// Returns how many signed in, and how many tried.
     fn signed_in(&self) -> (usize, usize) {
         (self.honest.get("200").copied().unwrap_or_default(), self.honest.values().sum())
     }
@@ -103,7 +103,7 @@ fn attacker(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(198, 51, 100, number)
 }
 
-/// Whether something happens in this step that happens so often in a second.
+/// Whether an event with this rate per second happens in this step.
 fn happens(per_second: usize, chance: &SeededEntropy) -> bool {
     let mut bytes = [0; 2];
     chance.fill(&mut bytes);
@@ -111,7 +111,7 @@ fn happens(per_second: usize, chance: &SeededEntropy) -> bool {
 }
 
 impl Scene {
-    /// What is posted in a step: the junk first, so that nobody is there before it.
+    /// Returns the posts of a step, forged codes first.
     fn posts(&self, step: usize, control: &Control, chance: &SeededEntropy) -> Vec<Post> {
         let (addresses, per_second) = self.junk;
         let mut posts = Vec::new();
@@ -163,7 +163,7 @@ impl Scene {
     }
 }
 
-/// What the sender hears: status and word.
+/// Sends a request, and returns its status and error word.
 async fn sent<S, R>(app: Rc<S>, request: R) -> String
 where
     S: Service<R, Response = ServiceResponse, Error = Error>,

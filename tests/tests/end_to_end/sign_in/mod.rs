@@ -1,7 +1,7 @@
-//! Signing in, as the whole program does it: over real sockets, on a SQLite file, against a real OAuth 2.0 provider that
-//! fails as it is told.
+//! Sign-in with the whole program: over real sockets, on a SQLite file, against a real OAuth 2.0 provider that fails on
+//! demand.
 //!
-//! Each test runs one service or more in this process and prints what it measured.
+//! Each test runs one or more services in this process and prints its measurements.
 
 mod canaries;
 mod faults;
@@ -32,7 +32,7 @@ use tokio::{
 
 const USER: u64 = 190_000_000_000_000_007;
 
-/// Everything that a sign-in needs.
+/// A platform and a service.
 struct Stage {
     platform: Running,
     control: Control,
@@ -45,12 +45,12 @@ impl Stage {
         Self::with(&[]).await
     }
 
-    /// A stage whose service has these variables set, too.
+    /// Creates a stage whose service has these additional variables.
     async fn with(variables: &[(&str, &str)]) -> Self {
         Self::adjusted(variables, |_, _| {}).await
     }
 
-    /// A stage whose service gives a call to the platform so long.
+    /// Creates a stage whose service has this deadline for a call to the platform.
     async fn within(call: Duration) -> Self {
         Self::adjusted(&[], |platform, adapters| {
             let deadlines = Deadlines { call, ..Deadlines::default() };
@@ -70,7 +70,7 @@ impl Stage {
         Self { control: platform.control(), platform, served, folder }
     }
 
-    /// A new code for the usual user.
+    /// Issues a code for the default user.
     fn code(&self) -> String {
         self.control.mint_code(USER)
     }
@@ -99,8 +99,8 @@ fn platform(secret: &str) -> Running {
     })
 }
 
-/// Keeps paused time from running ahead while answers are on their way over real sockets: it does so only while nothing
-/// blocks.
+/// Keeps paused time from advancing while responses are in flight over real sockets: tokio does not advance it while a
+/// blocking task runs.
 fn hold_time() -> mpsc::Sender<()> {
     let (sender, receiver) = mpsc::channel();
     spawn_blocking(move || receiver.recv());
@@ -113,18 +113,18 @@ fn account(id: u64) -> Account {
     Account { id, username, global_name: None, avatar: None, guilds: vec![guild] }
 }
 
-/// Holds back the other tests of this folder, where they share a process: each fills both cores and measures.
+/// Serializes the tests of this folder within a process: each uses both cores and measures.
 async fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
 }
 
-/// One code is good for one session, whoever else posts it at the same moment.
+/// One code is good for one session, however many clients post it concurrently.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call() {
     const CALLERS: usize = 1000;
     let _turn = alone().await;
-    // All callers share an address here, and each but one posts a code that is refused.
+    // All clients share one address here, and all but one post a code that is refused.
     let stage = Stage::with(&[("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")]).await;
     let code = Arc::new(stage.code());
     let ready = Arc::new(Barrier::new(CALLERS + 1));
@@ -156,7 +156,7 @@ async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call
     stage.stop().await;
 }
 
-/// What a sign-in may be used for is a parameter in the user's own browser. Whoever leaves some of it out harms nobody.
+/// Scopes are a parameter in the user's own browser. Omitting some must not affect other users.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_the_authorisation_alone() {
     let _turn = alone().await;
@@ -169,7 +169,7 @@ async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_th
     assert_eq!(session.status, 200);
     let calls = || [Route::User, Route::Guilds, Route::Revoke].map(|route| stage.control.calls(route));
     let before = calls();
-    // More than it takes to open the breaker, if they counted as failures.
+    // More than the breaker's threshold, if they counted as failures.
     for scope in
         ["identify", "guilds", "email", "email guilds.join", "identity guild", "guild", "identify.guilds"]
     {
@@ -187,16 +187,16 @@ async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_th
     stage.stop().await;
 }
 
-/// Codes that nobody gave out cannot be used to make us a nuisance to the platform, which would ban us for it.
+/// Forged codes must not cause many calls to the platform, which would ban our address.
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_codes_from_everywhere_cost_the_platform_three_hundred_calls_a_minute_at_most() {
     const CONNECTIONS: usize = 64;
-    /// What one node may cost the platform in a minute.
+    /// Budget of one node for calls to the platform per minute.
     const CALLS_PER_MINUTE: u64 = 300;
     const KNOWN: [(u16, &str); 3] =
         [(401, "idp_code_invalid"), (429, "rate_limited"), (503, "provider_limited")];
     let _turn = alone().await;
-    // As if every post came from another address: only the budget of the node is left to stop them.
+    // As if every post came from another address: only the node's budget limits them.
     let stage = Stage::with(&[("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000000")]).await;
     let (total, next, begun) = (amount("BAD_CODES", 1000), Arc::new(AtomicUsize::new(0)), Instant::now());
     let mut connections = JoinSet::new();
@@ -224,7 +224,7 @@ async fn bad_codes_from_everywhere_cost_the_platform_three_hundred_calls_a_minut
     }
     let (took, calls) = (begun.elapsed(), stage.control.calls(Route::Token));
     println!("{total} bad codes in {:.1} s: outbound token calls {calls}", took.as_secs_f64());
-    // A slow machine may need more than one minute for all of them, and every minute has its own budget.
+    // A slow machine may need several minutes, and every minute has its own budget.
     let minutes = took.as_secs() / 60 + 1;
     assert!((1..=CALLS_PER_MINUTE * minutes).contains(&calls), "{calls} calls in {minutes} minutes");
     stage.stop().await;

@@ -1,4 +1,4 @@
-//! What must be true of each user, and whether an answer is right, going by that.
+//! The model of each user, and the judgement of responses by it.
 
 use super::{
     Chance, HOUR, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR,
@@ -9,28 +9,27 @@ use companion_dev_identity::AccountGuild;
 use companion_domain::model::Timestamp;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-/// Uses of a session are noted by the minute and written down by the hour, so its end by idleness comes up to this much
-/// too early.
+/// Session uses are recorded by the minute and written by the hour, so the idle end may come up to this much too early.
 const COARSENESS: Duration = HOUR.saturating_add(Duration::from_secs(120));
-/// So many tokens of sessions that are over are tried again later.
+/// Tokens of ended sessions that are retried later.
 const REMEMBERED: usize = 5;
 
-/// A session that the user has, or had.
+/// A session that the user has or had.
 #[derive(Clone)]
 pub(super) struct Session {
     pub(super) token: String,
     created_at: Timestamp,
     used_at: Timestamp,
-    /// A use so near the end by idleness may be known to one node only, until it is written down.
+    /// Until then only one node may know a use close to the idle end, until it is written.
     doubtful_until: Timestamp,
 }
 
-/// Whether a session lives.
+/// Whether a session is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Life {
     Alive,
     Over,
-    /// Only a closer look than ours would tell.
+    /// Too close to the limit to decide.
     Either,
 }
 
@@ -53,19 +52,19 @@ impl Session {
     }
 }
 
-/// A user, as the model knows them.
+/// A user in the model.
 pub(super) struct Person {
     pub(super) id: u64,
     pub(super) sessions: Vec<Session>,
     /// Tokens that must never work again.
     pub(super) ended: Vec<String>,
-    /// Since when the platform no longer honours what it granted, where that is so.
+    /// Since when the platform has revoked the grant, if it has.
     pub(super) withdrawn: Option<Timestamp>,
-    /// When the newest list was fetched that the service surely has.
+    /// When the newest list was fetched that the service certainly has.
     pub(super) listed_at: Option<Timestamp>,
-    /// Until then a dead node keeps others from refreshing.
+    /// Until then the claim of a dead node prevents refreshes.
     pub(super) claimed_until: Timestamp,
-    /// Which guilds the user owned from when on, the newest last.
+    /// The guilds that the user owned, with the time of each change, newest last.
     history: Vec<(Timestamp, BTreeSet<u64>)>,
 }
 
@@ -83,7 +82,7 @@ impl Person {
         }
     }
 
-    /// The user has a new session, and with it a new grant.
+    /// Records a new session with a new grant.
     pub(super) fn signed_in(&mut self, token: String, now: Timestamp, with_list: bool) {
         self.sessions.push(Session { token, created_at: now, used_at: now, doubtful_until: now });
         self.withdrawn = None;
@@ -91,12 +90,12 @@ impl Person {
         self.listed_at = with_list.then_some(now);
     }
 
-    /// Nothing is known of this session any more.
+    /// Forgets a session whose state is unknown.
     pub(super) fn lose(&mut self, token: &str) {
         self.sessions.retain(|session| session.token != token);
     }
 
-    /// This session is over.
+    /// Ends a session.
     pub(super) fn end(&mut self, token: &str) {
         self.lose(token);
         self.ended.push(token.to_owned());
@@ -105,7 +104,7 @@ impl Person {
         }
     }
 
-    /// This session was used.
+    /// Records a use of a session.
     pub(super) fn used(&mut self, token: &str, now: Timestamp) {
         for session in self.sessions.iter_mut().filter(|session| session.token == token) {
             if session.life(now) == Life::Either {
@@ -115,7 +114,7 @@ impl Person {
         }
     }
 
-    /// The user joins one guild or leaves one.
+    /// Joins or leaves one guild.
     pub(super) fn change_guilds(&mut self, chance: &Chance, now: Timestamp) {
         let mut guilds = self.guilds_at(now).clone();
         let guild = chance.number(1..GUILDS + 1);
@@ -125,13 +124,13 @@ impl Person {
         self.history.push((now, guilds));
     }
 
-    /// The guilds that the user owned at this time. Of several changes at one moment, the last counts.
+    /// Returns the guilds that the user owned at this time. Of simultaneous changes, the last counts.
     pub(super) fn guilds_at(&self, time: Timestamp) -> &BTreeSet<u64> {
         let before = self.history.iter().rev().find(|(since, _)| *since <= time);
         &before.unwrap_or(&self.history[0]).1
     }
 
-    /// The guilds as the platform lists them.
+    /// Returns the guilds as the platform lists them.
     pub(super) fn memberships(&self) -> Vec<AccountGuild> {
         let guilds = self.history.last().unwrap().1.iter();
         let owned = |id| AccountGuild { id, name: id.to_string(), icon: None, owner: true, permissions: 0 };
@@ -139,27 +138,27 @@ impl Person {
     }
 }
 
-/// What is known at the moment of the answer.
+/// What is known when a response arrives.
 #[derive(Clone, Copy)]
 pub(super) struct Judge {
     pub(super) now: Timestamp,
-    /// Whether the platform has been well for long enough that nothing is left of its last trouble.
+    /// Whether the platform has been well for so long that its last trouble has no effect any more.
     pub(super) well: bool,
 }
 
-/// Whether an answer was good enough.
+/// The judgement of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A list as fresh as it must be.
+    /// A list as fresh as required.
     Fresh,
-    /// A list of this age, which is older than it should be, or none: asking again must help.
+    /// A list of this age, older than required, or none: retrying must help.
     Late(Option<Duration>),
-    /// An answer of which nothing more is expected.
+    /// A final response.
     Settled,
 }
 
 impl Judge {
-    /// Judges an answer, and lets the model learn from it.
+    /// Judges a response, and updates the model.
     pub(super) fn hear(
         self,
         person: &mut Person,
@@ -180,7 +179,7 @@ impl Judge {
         }
     }
 
-    /// The session was let in, whatever came of it.
+    /// Records that the session was accepted, whatever the response.
     fn admitted(self, person: &mut Person, visit: &Visit, findings: &mut Findings) {
         let session = person.sessions.iter().find(|session| session.token == visit.token);
         if visit.over || session.is_some_and(|session| session.life(self.now) == Life::Over) {
@@ -243,12 +242,12 @@ impl Judge {
             }
             Some(Life::Over) => findings.ended_rightly += 1,
             Some(Life::Either) => {
-                // Another node may know of a later use, so it may still be let in there.
+                // Another node may know of a later use, so the session may still be accepted there.
                 findings.ended_rightly += 1;
                 person.lose(&visit.token);
                 return Verdict::Settled;
             }
-            // It was over before, or another answer of the same moment has told that it is.
+            // It had ended before, or another response of the same moment has reported it.
             None => {}
         }
         person.end(&visit.token);

@@ -1,7 +1,8 @@
-//! Days of fake time: thousands of users on two nodes over one store, a platform whose tokens expire and rotate, that
-//! goes down and limits us, and nodes that die. A model knows what everyone must be shown and who must be signed in.
+//! Simulates days: thousands of users on two nodes over one store, a platform with expiring and rotating tokens,
+//! outages and rate limits, and nodes that die. A model knows what every user must see and who must be signed in.
 //!
-//! The usual run is small. `SIMULATION=full` is thousands of users over days; `USERS`, `DAYS` and `SEED` change either.
+//! The default run is small. `SIMULATION=full` simulates thousands of users over days; `USERS`, `DAYS` and `SEED`
+//! change either.
 
 mod judge;
 mod nodes;
@@ -23,21 +24,21 @@ use std::{
     time::Duration,
 };
 
-/// How old a list may get before it is fetched again.
+/// Age at which a list is refreshed.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
-/// How old a list may get when the platform gives no other. Shorter than usual, so that it matters here.
+/// Maximum age of a list while the platform is unavailable. Shorter than the default, so that it matters here.
 const STALE_FOR: Duration = HOUR.saturating_mul(12);
-/// How long a session lives unused, and how long at most. Shorter than usual, too.
+/// Idle limit and maximum lifetime of a session. Shorter than the defaults, too.
 const IDLE: Duration = HOUR.saturating_mul(30);
 const LIFETIME: Duration = HOUR.saturating_mul(40);
-/// How long the platform's access tokens work.
+/// Lifetime of the platform's access tokens.
 const ACCESS_LIFETIME: Duration = HOUR.saturating_mul(4);
-/// After this long nothing is left of the platform's troubles: every limit that it named is over, and so is every
-/// pause and every claim of ours.
+/// After this time the platform's troubles have no effect any more: every announced limit, every pause and every claim
+/// has ended.
 const SLACK: Duration = Duration::from_secs(120);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// How much is simulated.
+/// The extent of the simulation.
 #[derive(Debug, Default, Clone, Copy)]
 struct Size {
     users: usize,
@@ -52,20 +53,20 @@ impl Size {
         Self { users: amount("USERS", users), days: amount("DAYS", days), seed: amount("SEED", 1) }
     }
 }
-/// How many come at the same moment, now and then.
+/// Number of users who sometimes come at the same moment.
 const CROWD: usize = 32;
-/// So many look at lists that are too old, in every trouble.
+/// Number of users who request outdated lists in every trouble.
 const SLEEPERS: usize = 5;
-/// How long a claim keeps those from trying who know of it.
+/// How long a claim blocks nodes that know it.
 const CLAIM: Duration = Duration::from_secs(30);
-/// After so much more it keeps nobody from trying: clocks do not differ by more.
+/// Additional time after which a claim blocks no node: the maximum clock difference.
 const SKEW: Duration = Duration::from_secs(301);
-/// A list that is late must come within so many more requests.
+/// Retries within which a late list must arrive.
 const PATIENCE: usize = 2;
-/// Nobody has more sessions than this at a time.
+/// Maximum number of concurrent sessions per user.
 const SESSIONS: usize = 3;
 
-/// Chance that repeats itself.
+/// Repeatable randomness.
 struct Chance(SeededEntropy);
 
 impl Chance {
@@ -73,51 +74,51 @@ impl Chance {
         Self(SeededEntropy::new(seed))
     }
 
-    /// A number in the range.
+    /// Returns a number in the range.
     fn number(&self, range: Range<u64>) -> u64 {
         let mut bytes = [0; 8];
         self.0.fill(&mut bytes);
         range.start + u64::from_le_bytes(bytes) % (range.end - range.start)
     }
 
-    /// A place in something of this length.
+    /// Returns an index into something of this length.
     fn index(&self, length: usize) -> usize {
         usize::try_from(self.number(0..length as u64)).unwrap()
     }
 
-    /// True so many times in a hundred.
+    /// Returns true with this probability, in percent.
     fn percent(&self, hits: u64) -> bool {
         self.number(0..100) < hits
     }
 
-    /// A length of time in the range of seconds, to the microsecond.
+    /// Returns a duration in the range of seconds, to the microsecond.
     fn time(&self, seconds: Range<u64>) -> Duration {
         Duration::from_micros(self.number(seconds.start * 1_000_000..seconds.end * 1_000_000))
     }
 }
 
-/// Something that happens. Users go by their place in the list of them.
+/// An event. Users are identified by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A user comes, does this and that, and will come again.
+    /// A user is active, and will come again.
     Active(usize),
-    /// A user looks once, and that is all.
+    /// A user sends one request.
     Glance(usize),
-    /// Many come at the same moment.
+    /// Many users come at the same moment.
     Crowd,
-    /// The platform is not well from now on.
+    /// The platform starts to fail.
     TroubleBegins(Trouble),
-    /// The platform is well again.
+    /// The platform works again.
     TroubleEnds,
-    /// The first to sign in after a trouble, on this node.
+    /// The first sign-in on this node after a trouble.
     EarlyBird(usize),
-    /// A node dies just after it has claimed a refresh.
+    /// A node dies right after it has claimed a refresh.
     Death,
-    /// What the service does without being asked, now and then.
+    /// Background work of the service.
     Housekeeping,
 }
 
-/// What is still to happen, the next first.
+/// Future events, the next one first.
 #[derive(Default)]
 struct Agenda {
     heap: BinaryHeap<Reverse<(Timestamp, u64, Event)>>,
@@ -215,7 +216,7 @@ impl Run {
             Event::Active(number) => self.be_active(number).await,
             Event::Glance(number) => self.come(&[number], 1).await,
             Event::Crowd => {
-                // Not too many of too few, or nobody's list would ever get old.
+                // Not too many users at once, or no list would ever become old.
                 let size = CROWD.min(self.people.len() / 10);
                 let crowd: BTreeSet<_> = (0..size).map(|_| self.chance.index(self.people.len())).collect();
                 self.come(&crowd.into_iter().collect::<Vec<_>>(), 2).await;
@@ -248,7 +249,7 @@ impl Run {
         }
     }
 
-    /// A user does what users do.
+    /// A user performs random actions.
     async fn be_active(&mut self, number: usize) {
         let now = self.now();
         if self.chance.percent(15) {
@@ -284,7 +285,7 @@ impl Run {
         self.agenda.add(now.after(pause), Event::Active(number));
     }
 
-    /// The first sign-in on a node after a trouble: by then every pause of ours is over, and it ends the caution.
+    /// The first sign-in on a node after a trouble. By then every pause has ended, and it closes the breaker.
     async fn return_first(&mut self, node: usize) {
         self.forget_old_sessions(node);
         if self.people[node].sessions.len() >= SESSIONS {
@@ -294,7 +295,7 @@ impl Run {
         self.come(&[node], 1).await;
     }
 
-    /// Some whose list is too old to be shown look at it just when there is no other.
+    /// Makes users whose list is too old request it while no other can be fetched.
     fn wake_sleepers(&mut self, at: Timestamp) {
         let too_old = |person: &Person| person.listed_at.is_some_and(|listed| at.since(listed) >= STALE_FOR);
         let sleepers = self.people.iter().enumerate();
@@ -312,7 +313,7 @@ impl Run {
             return;
         }
         self.findings.deaths += 1;
-        // Whichever node is asked then: one that was asked before may have taken it over earlier.
+        // On any node: one that was asked before may have taken the claim over earlier.
         person.claimed_until = now.after(CLAIM + SKEW);
         for later in [CLAIM / 2, CLAIM * 2, CLAIM + SKEW] {
             self.agenda.add(now.after(later), Event::Glance(number));
@@ -347,7 +348,7 @@ impl Run {
         true
     }
 
-    /// Signs a user out of so many sessions, the oldest first.
+    /// Ends this many sessions of a user, oldest first.
     async fn sign_out(&mut self, number: usize, count: usize) {
         let now = self.now();
         let person = &mut self.people[number];
@@ -360,11 +361,11 @@ impl Run {
             }
             person.end(&token);
         }
-        // Otherwise someone could be back before a call that was made when they left.
+        // Otherwise a user could be back before a call made at sign-out has finished.
         self.nodes.settled().await;
     }
 
-    /// These users come at the same moment, each with so many requests.
+    /// These users send this many requests each at the same moment.
     async fn come(&mut self, people: &[usize], tabs: usize) {
         let before: BTreeMap<_, _> = people
             .iter()
@@ -376,7 +377,7 @@ impl Run {
             if late.is_empty() {
                 break;
             }
-            // Once for each user is enough, however many asked the first time.
+            // One retry per user is enough, however many requests were late.
             self.nodes.settled().await;
             let again: BTreeMap<_, _> = late.into_iter().map(|visit| (visit.person, visit)).collect();
             late = self.ask(again.into_values().collect()).await;
@@ -385,7 +386,7 @@ impl Run {
             let user = self.people[visit.person].id;
             self.findings.wrong(format!("user {user} gets no fresh list although the platform is well"));
         }
-        // Nodes share a list, not a refusal: in trouble each of them may ask once.
+        // Nodes share a list but not a failure: in trouble each of them may try once.
         let attempts = if self.judge().well { 1 } else { NODES as u64 };
         for (number, before) in before {
             let person = &self.people[number];
@@ -400,7 +401,7 @@ impl Run {
 
     fn visits(&self, number: usize, tabs: usize) -> Vec<Visit> {
         let person = &self.people[number];
-        // Half of the time the requests of one moment come to one node, as they do over one connection.
+        // Half of the time the requests of one moment go to one node, as over one connection.
         let one_node = self.chance.percent(50).then(|| self.chance.index(NODES));
         let visit = |token: &String, over| {
             let node = one_node.unwrap_or_else(|| self.chance.index(NODES));
@@ -418,7 +419,7 @@ impl Run {
         visits
     }
 
-    /// Makes all visits at once, and judges the answers. Returns the visits that came to late lists.
+    /// Makes all visits concurrently, and judges the responses. Returns the visits that got late lists.
     async fn ask(&mut self, visits: Vec<Visit>) -> Vec<Visit> {
         let judge = self.judge();
         let (mut late, mut fresh, mut kept_waiting) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -433,7 +434,7 @@ impl Run {
                 }
             }
         }
-        // The node that fetches a list has it for all who ask there at that moment.
+        // The node that fetches a list has it for all requests there at that moment.
         let fetched: BTreeSet<_> = fresh.difference(&kept_waiting).map(|(person, _)| *person).collect();
         for (visit, age) in &late {
             self.findings.late(*age, fetched.contains(&visit.person));

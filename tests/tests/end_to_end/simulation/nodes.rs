@@ -1,4 +1,4 @@
-//! Two nodes over one store, the platform with its troubles, and what visitors are answered.
+//! Two nodes over one store, the platform with its troubles, and the responses to visitors.
 
 use super::{ACCESS_LIFETIME, Agenda, Chance, Event, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR};
 use crate::served::{REDIRECT, application, identity, start_platform, stored_in};
@@ -32,7 +32,7 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 pub(super) const NODES: usize = 2;
 /// All guilds have the bot.
 pub(super) const GUILDS: u64 = 40;
-/// How long the platform takes for an answer, so that calls at the same time would be seen to be.
+/// Latency of the platform, so that concurrent calls are observable.
 const LATENCY: Duration = Duration::from_millis(1);
 const SECRET: &str = "sample secret";
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
@@ -89,13 +89,13 @@ impl Nodes {
         self.clock.now()
     }
 
-    /// Returns when nothing goes on in the background any more.
+    /// Waits until no background work is left.
     pub(super) async fn settled(&self) {
         self.scheduler.all.settled().await;
     }
 
-    /// Time passes, here and at the platform. Nothing is under way meanwhile: what takes milliseconds must not take the
-    /// hours that pass here in none.
+    /// Advances both clocks. No work is in flight meanwhile: an operation of milliseconds must not span the hours that
+    /// pass here.
     pub(super) async fn move_to(&self, time: Timestamp) {
         self.settled().await;
         let length = time.since(self.now());
@@ -110,12 +110,12 @@ impl Nodes {
         self.node(node).use_cases.sign_in.sign_in(&request).await
     }
 
-    /// Ends the session of a token. False where there is none.
+    /// Ends the session of a token. Returns false if there is none.
     pub(super) async fn sign_out(&self, node: usize, token: &str) -> bool {
         self.node(node).use_cases.sessions.sign_out(token).await.unwrap().is_some()
     }
 
-    /// Takes the right to refresh a user's list for a while, and does nothing with it. False where there is none to take.
+    /// Claims the refresh of a user's list for a while, and never releases it. Returns false if the claim fails.
     pub(super) async fn die_with_a_claim(&self, user: u64, length: Duration) -> bool {
         let user = UserId::new(user).unwrap();
         let Some(grant) = self.grants.find(user).await.unwrap() else { return false };
@@ -123,7 +123,7 @@ impl Nodes {
         self.grants.claim_refresh(user, grant.version, until, None).await.unwrap() == Claimed::Granted
     }
 
-    /// What the service does in the background now and then.
+    /// Runs the background work of the service.
     pub(super) async fn keep_house(&self) {
         for node in &self.all {
             while !node.use_cases.sessions.prune(BATCH).await.unwrap().is_empty() {}
@@ -133,11 +133,11 @@ impl Nodes {
 }
 
 tokio::task_local! {
-    /// How many pauses the work in the background is in, which is more than one where it waits for one of several things.
+    /// Number of pauses in which this task is. More than one if it waits for one of several things.
     static PAUSES: Arc<AtomicUsize>;
 }
 
-/// Work in the background, how much of it is in a pause, and when pauses end in a time that passes only in pauses.
+/// Background tasks, how many of them pause, and when pauses end, in a time that advances only in pauses.
 #[derive(Debug, Default)]
 struct Works {
     running: usize,
@@ -147,15 +147,15 @@ struct Works {
     pauses: u64,
 }
 
-/// A scheduler that ends the shortest pause as soon as all background tasks pause: no task waits for real time, and none times
-/// out because the machine is busy. Requests wait in real time, with timeouts ten times as long.
+/// A scheduler that ends the shortest pause as soon as all background tasks pause: no task waits for real time, and
+/// none times out because the machine is busy. Requests wait in real time, with timeouts ten times as long.
 #[derive(Default)]
 struct Hurried {
     all: TestScheduler,
     works: watch::Sender<Works>,
 }
 
-/// Counts for as long as it exists.
+/// Applies a change to the counters on drop.
 struct Counted<F: Fn(&mut Works)>(watch::Sender<Works>, F);
 
 impl<F: Fn(&mut Works)> Drop for Counted<F> {
@@ -192,7 +192,7 @@ impl Scheduler for Hurried {
         });
         let mut works = self.works.subscribe();
         let is_over = |works: &Works| works.pausing == works.running && works.ends.first() == Some(&end);
-        // Real time ends it where one work waits for another.
+        // Real time ends the pause if one task waits for another.
         if timeout(length, works.wait_for(is_over)).await.is_ok() {
             self.works.send_modify(|works| works.now = end.0);
         }
@@ -214,27 +214,27 @@ fn configuration(platform: &Running) -> Configuration {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// How long the platform says to wait when it limits us, in seconds. Whoever asks again after that is told again.
+/// `Retry-After` of the platform's limits, in seconds. A later request is limited again.
 const RETRY_AFTER: f64 = 60.0;
 const API: [Route; 4] = [Route::Token, Route::Revoke, Route::User, Route::Guilds];
 
-/// A way in which the platform is not well.
+/// A kind of trouble of the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trouble {
-    /// Nobody listens.
+    /// Connections are refused.
     Refusing,
-    /// Every answer is an error.
+    /// Every response is an error.
     Failing,
-    /// Lists are limited, for each user alone.
+    /// Guild lists are rate-limited, per user.
     LimitingLists,
-    /// Tokens are limited, for all of us.
+    /// The token route is rate-limited, for all users.
     LimitingTokens,
-    /// Everything is limited.
+    /// All routes are rate-limited.
     LimitingEverything,
 }
 
 impl Trouble {
-    /// In the order in which they come.
+    /// In the order in which they occur.
     const ALL: [Self; 5] =
         [Self::Refusing, Self::LimitingLists, Self::Failing, Self::LimitingEverything, Self::LimitingTokens];
 
@@ -246,7 +246,7 @@ impl Trouble {
         }
     }
 
-    /// A trouble every few hours, until the end.
+    /// Plans a trouble every few hours until the end.
     pub(super) fn plan(agenda: &mut Agenda, chance: &Chance, from: Timestamp, until: Timestamp) {
         let mut at = from.after(chance.time(3600..2 * 3600));
         for trouble in Self::ALL.into_iter().cycle() {
@@ -282,35 +282,35 @@ impl Trouble {
     }
 }
 
-/// A look at the guilds of a user, by their place in the list of users.
+/// A request for the guilds of a user, who is identified by index.
 #[derive(Debug, Clone)]
 pub(super) struct Visit {
     pub(super) person: usize,
     pub(super) node: usize,
     pub(super) token: String,
-    /// Whether the token's session was over already.
+    /// Whether the token's session had already ended.
     pub(super) over: bool,
 }
 
-/// What a visitor is answered. The numbers are those of the public API.
+/// The response to a visitor, by its status in the public API.
 ///
-/// They stand in the order in which they are judged: what ends sessions explains other answers of the same moment, and
-/// what is shown to one does not yet speak against another who was refused.
+/// The variants are in the order in which they are judged: ended sessions explain other responses of the same moment,
+/// and a list shown to one user does not contradict the refusal of another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
-    /// 401: the platform ended the grant, and with it the session.
+    /// 401: the platform revoked the grant, which ended the session.
     SignedOut,
-    /// 401: there is no such session.
+    /// 401: the session is unknown.
     Unknown,
     /// 503.
     Limited,
     /// 200.
     Shown { guilds: BTreeSet<u64>, age: Duration },
-    /// Something else, which is wrong whatever it is.
+    /// Any other response, which is always wrong.
     Other(String),
 }
 
-/// Makes all visits at once.
+/// Makes all visits concurrently.
 pub(super) async fn visit_all(nodes: &Nodes, visits: Vec<Visit>) -> Vec<(Visit, Answer)> {
     let mut asking = JoinSet::new();
     for visit in visits {

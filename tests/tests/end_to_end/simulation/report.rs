@@ -1,4 +1,4 @@
-//! What the simulation saw, as a table, and what must not have been seen.
+//! The results of the simulation as a table, and their assertions.
 
 use super::Size;
 use companion_dev_identity::Route;
@@ -9,15 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The platform bans an address after 10,000 refused calls in ten minutes. This is far from it.
+/// The platform bans an address after 10,000 refused calls in ten minutes. This is a small fraction.
 const REFUSED_AT_MOST: u64 = 1000;
 const TEN_MINUTES: Duration = Duration::from_secs(600);
-/// A machine under load may need longer for a refresh than a request waits for it; so many in a thousand answers at most.
+/// On a busy machine a refresh may take longer than a request waits. Maximum of such responses, per thousand.
 const LATE_AT_MOST: u64 = 10;
-/// So many wrong answers are told in full.
+/// Number of wrong responses that are printed in full.
 const TOLD: usize = 10;
 
-/// What the simulation saw.
+/// The results of the simulation.
 #[derive(Default)]
 pub(super) struct Findings {
     size: Size,
@@ -25,9 +25,9 @@ pub(super) struct Findings {
     took: Duration,
     pub(super) visits: u64,
     pub(super) limited: u64,
-    /// Answers that were not as fresh as they should have been, and were when asked again.
+    /// Responses that were older than required, but fresh on retry.
     late: u64,
-    /// The same, where at that very moment the other node was fetching the list.
+    /// Late responses while the other node was fetching the list.
     elsewhere: u64,
     pub(super) sign_ins: u64,
     pub(super) sign_ins_refused: u64,
@@ -55,17 +55,17 @@ impl Findings {
         Self { size, begun: Some(Instant::now()), ..Self::default() }
     }
 
-    /// Someone was shown a list of this age.
+    /// Records a list of this age.
     pub(super) fn shown(&mut self, age: Duration) {
         self.ages.push(age);
     }
 
-    /// The list was as fresh as it must be.
+    /// Records a list that was as fresh as required.
     pub(super) fn shown_fresh(&mut self, age: Duration) {
         self.ages_while_well.push(age);
     }
 
-    /// The list, where there was one, was not as fresh as it should have been.
+    /// Records a list that was older than required, or missing.
     pub(super) fn late(&mut self, age: Option<Duration>, fetched_elsewhere: bool) {
         let (count, ages) = if fetched_elsewhere {
             (&mut self.elsewhere, &mut self.ages_elsewhere)
@@ -76,7 +76,7 @@ impl Findings {
         ages.extend(age);
     }
 
-    /// Something was wrong.
+    /// Records a wrong response.
     pub(super) fn wrong(&mut self, what: String) {
         self.wrongs += 1;
         if self.told.len() < TOLD {
@@ -84,7 +84,7 @@ impl Findings {
         }
     }
 
-    /// What the platform has answered until now.
+    /// Records the platform's responses so far.
     pub(super) fn answered(&mut self, answers: BTreeMap<(Route, u16), u64>, now: Timestamp) {
         self.answers = answers;
         let total = self.refused_of(None);
@@ -104,7 +104,7 @@ impl Findings {
         self
     }
 
-    /// How many answers were of the kind that counts against our address.
+    /// Returns how many responses count against our address.
     fn refused_of(&self, route: Option<Route>) -> u64 {
         let of = |answered: &Route, status: &u16| {
             route.is_none_or(|route| route == *answered) && matches!(status, 401 | 403 | 429)
@@ -112,7 +112,7 @@ impl Findings {
         self.answers.iter().filter(|((route, status), _)| of(route, status)).map(|(_, times)| times).sum()
     }
 
-    /// Panics where something was seen that must not be.
+    /// Panics if a result violates the expectations.
     pub(super) fn verdict(&self) {
         assert_eq!(self.wrongs, 0, "{:#?}", self.told);
         assert_eq!(self.ended_wrongly, 0);
@@ -134,7 +134,7 @@ impl Findings {
     }
 }
 
-/// One place in sorted ages; each is so many thousandths of the way.
+/// Returns a quantile of sorted ages, in thousandths.
 fn at(ages: &[Duration], thousandths: usize) -> String {
     let last = ages.len().saturating_sub(1);
     ages.get(last * thousandths / 1000).map_or("-".to_owned(), |age| format!("{:.1} s", age.as_secs_f64()))

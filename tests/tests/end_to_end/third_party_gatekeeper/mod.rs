@@ -1,4 +1,4 @@
-//! Two ports in one embedded store, small enough for `docs/adapters.md` to show it whole.
+//! Two ports in one embedded store, small enough for `docs/adapters.md` to show it completely.
 
 #[expect(unreachable_pub, reason = "as in a crate of its own, which the guide shows")]
 mod gatekeeper;

@@ -12,13 +12,13 @@ use std::{
     sync::Arc,
 };
 
-/// A team roster in a file that people can read and edit. No file is an empty team.
+/// A team roster in a file that people can read and edit. A missing file is an empty team.
 pub(crate) struct JsonRoster {
     file: PathBuf,
 }
 
 impl JsonRoster {
-    /// The roster in this file.
+    /// Creates a roster on this file.
     pub(crate) fn at(file: PathBuf) -> Self {
         Self { file }
     }
@@ -41,12 +41,12 @@ fn read(file: &Path) -> Result<Vec<TeamMember>, StoreError> {
     };
     let entries: Vec<Entry> = serde_json::from_slice(&text).map_err(StoreError::corrupt)?;
     let members: Result<_, _> = entries.into_iter().map(TeamMember::try_from).collect();
-    // People edit the file, so it is held to the same rules as the API.
+    // People edit the file, so the rules of the API apply to it too.
     let roster = Roster::new(members.map_err(StoreError::corrupt)?);
     Ok(roster.map_err(|(_, invalid)| StoreError::corrupt(invalid))?.into_members())
 }
 
-/// A place in the team as the file spells it: the fields of the public API.
+/// A team member as the file spells it: the fields of the public API.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {

@@ -1,4 +1,4 @@
-//! An adapter as someone else would write it: the team in a JSON file. `docs/adapters.md` walks through it.
+//! A third-party adapter: the team in a JSON file. `docs/adapters.md` explains it.
 
 mod json_roster;
 
@@ -12,7 +12,7 @@ use companion_domain::{
 use companion_testkit::use_cases::{InMemory, UseCases, settings};
 use std::{fs, path::Path, sync::Arc};
 
-/// Writes the file by hand: one user with this role.
+/// Writes a file with one user who has this role.
 #[expect(clippy::unwrap_used, reason = "without a file there is nothing to test")]
 pub(crate) fn write_by_hand(file: &Path, role: &str) {
     let text = format!(

@@ -1,5 +1,4 @@
-//! An adapter of the hardest port as someone else would write it: sessions in an embedded store. `docs/adapters.md` says
-//! what to look for in it.
+//! A third-party adapter of the hardest port: sessions in an embedded store. `docs/adapters.md` discusses it.
 
 mod redb_sessions;
 
@@ -16,7 +15,7 @@ companion_testkit::session_store_conformance! {
     in_a_temporary_folder()
 }
 
-/// Two handles to one file. redb lets one process have it, so they share the open database and nothing else.
+/// Creates two handles to one file. redb lets only one process open it, so they share just the open database.
 #[expect(clippy::unwrap_used, reason = "without a file there is nothing to test")]
 fn in_a_temporary_folder() -> Fresh<dyn SessionStore> {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +45,7 @@ async fn sessions_are_there_after_the_file_was_closed_and_opened_again() {
     let nothing_over = companion_domain::session::Cutoffs { created: at(0), seen: at(0), ahead: at(1000) };
     let sessions = RedbSessions::open(&file).unwrap();
     sessions.create(&session, NonZeroU32::MIN, nothing_over).await.unwrap();
-    // The file has one owner at a time, and says so.
+    // The file has one owner at a time.
     let refused = RedbSessions::open(&file).map(|_| ()).unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Unavailable);
     drop(sessions);

@@ -1,4 +1,4 @@
-//! Sessions in redb, an embedded store: by their id, and an index of each user's in order of age.
+//! Sessions in redb, an embedded store: by id, with an index of each user's sessions by age.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -13,17 +13,17 @@ use redb::{
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 type Id = &'static [u8; 32];
-/// Whose it is, when it was made and when it was last used, in microseconds, and what its device called itself.
+/// User, creation and last use in microseconds, and the user agent.
 type Row = (u64, i64, i64, Option<String>);
 
-/// A user, the moment at which a session of theirs was made, and its id.
+/// User, creation time and id of a session.
 type Age = (u64, i64, Id);
 
 const SESSIONS: TableDefinition<'_, Id, Row> = TableDefinition::new("sessions");
-/// The order of its keys is the order in which a user's sessions are listed.
+/// Its key order is the order in which a user's sessions are listed.
 const OF_USER: TableDefinition<'_, Age, ()> = TableDefinition::new("sessions of a user");
 
-/// What went wrong, for whoever has to decide whether to try again.
+/// Maps an error of redb to one that says whether a retry may help.
 fn failed(error: impl Into<redb::Error>) -> StoreError {
     match error.into() {
         broken @ redb::Error::Corrupted(_) => StoreError::corrupt(broken),
@@ -31,7 +31,7 @@ fn failed(error: impl Into<redb::Error>) -> StoreError {
     }
 }
 
-/// A row, whether it can be read or not.
+/// A row, readable or not.
 #[derive(Clone)]
 struct Stored {
     id: TokenHash,
@@ -39,7 +39,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// The session that it is, or why it is none. The only place where rows become sessions.
+    /// Converts the row to a session. Rows become sessions only here.
     fn read(self) -> Result<Session, StoreError> {
         let (user, created, seen, user_agent) = self.row;
         Ok(Session {
@@ -51,26 +51,26 @@ impl Stored {
         })
     }
 
-    /// When it was made and last used. Times can be compared even where nothing else makes sense.
+    /// Returns the creation time and the last use, which can be compared even if the rest is unreadable.
     fn times(&self) -> (Timestamp, Timestamp) {
         (Timestamp::from_micros(self.row.1), Timestamp::from_micros(self.row.2))
     }
 }
 
-/// Those that can be read.
+/// Returns the readable ones.
 fn readable(stored: Vec<Stored>) -> Vec<Session> {
     stored.into_iter().filter_map(|one| one.read().ok()).collect()
 }
 
-/// Both tables, as of the beginning of a transaction.
+/// Both tables, as of the start of a transaction.
 struct Tables<S, U> {
     sessions: S,
     of_user: U,
 }
 
-/// As a reader has them.
+/// For reading.
 type Reading = Tables<ReadOnlyTable<Id, Row>, ReadOnlyTable<Age, ()>>;
-/// As a writer has them.
+/// For writing.
 type Writing<'t> = Tables<Table<'t, Id, Row>, Table<'t, Age, ()>>;
 
 impl Reading {
@@ -81,7 +81,7 @@ impl Reading {
 }
 
 impl<'t> Writing<'t> {
-    /// They are made where there are none yet.
+    /// Opens the tables, and creates missing ones.
     fn within(transaction: &'t WriteTransaction) -> Result<Self, StoreError> {
         let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
         Ok(Self { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
@@ -94,7 +94,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
         Ok(found.map(|row| Stored { id: *id, row: row.value() }))
     }
 
-    /// A user's sessions, the oldest first.
+    /// Returns a user's sessions, oldest first.
     fn of_user(&self, user: UserId) -> Result<Vec<Stored>, StoreError> {
         let (first, last) = ((user.get(), i64::MIN, &[0; 32]), (user.get(), i64::MAX, &[0xFF; 32]));
         let mut stored = Vec::new();
@@ -105,7 +105,8 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
         Ok(stored)
     }
 
-    /// Sessions for which this holds: `limit` that can be read, and those that cannot and come before them.
+    /// Returns the sessions that satisfy the predicate: up to `limit` readable ones, and the unreadable ones before
+    /// them.
     fn which(&self, limit: u32, holds: impl Fn(Stored) -> bool) -> Result<Vec<Stored>, StoreError> {
         let (mut stored, mut readable) = (Vec::new(), 0);
         for entry in self.sessions.iter().map_err(failed)? {
@@ -124,7 +125,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
 }
 
 impl Writing<'_> {
-    /// Adds a session, or puts it in place of the one with its id.
+    /// Adds a session, or replaces the one with its id.
     fn put(&mut self, session: &Session) -> Result<(), StoreError> {
         if let Some(earlier) = self.find(&session.id)? {
             self.remove(earlier)?;
@@ -145,7 +146,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Leaves a session without a user, for tests: as a row of another time might be.
+    /// Makes a session unreadable for tests, by removing its user.
     fn damage(&mut self, id: &TokenHash) -> Result<(), StoreError> {
         if let Some(Stored { row: (_, created, seen, agent), .. }) = self.find(id)? {
             self.sessions.insert(id.as_bytes(), (0, created, seen, agent)).map_err(failed)?;
@@ -154,24 +155,24 @@ impl Writing<'_> {
     }
 }
 
-/// Sessions in a file. Clones are handles to the same one.
+/// Sessions in a file. Clones share it.
 #[derive(Clone)]
 pub(crate) struct RedbSessions {
     database: Arc<Database>,
 }
 
 impl RedbSessions {
-    /// The sessions in this file, which is made where there is none. It blocks, so it belongs before the service starts.
+    /// Opens the file, or creates it. Blocks, so call it before the service starts.
     pub(crate) fn open(file: &Path) -> Result<Self, StoreError> {
         let database = Database::create(file).map_err(failed)?;
-        // Whoever reads finds the tables, also before the first write.
+        // Readers find the tables even before the first write.
         let transaction = database.begin_write().map_err(failed)?;
         Tables::within(&transaction)?;
         transaction.commit().map_err(failed)?;
         Ok(Self { database: Arc::new(database) })
     }
 
-    /// Work on the file blocks, so it is done where blocking is fine. It goes on to its end when nobody waits any more.
+    /// Runs blocking work on the blocking pool. It runs to completion even if the caller stops waiting.
     async fn elsewhere<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError> + Send + 'static,
@@ -180,7 +181,7 @@ impl RedbSessions {
         tokio::task::spawn_blocking(move || work(&database)).await.map_err(StoreError::unavailable)?
     }
 
-    /// Everything that one method changes is one transaction. After an error it is dropped, and with it every change.
+    /// Runs all changes of one method in one transaction, which is dropped on an error.
     async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&WriteTransaction) -> Result<T, StoreError> + Send + 'static,
@@ -194,7 +195,7 @@ impl RedbSessions {
         .await
     }
 
-    /// Ends those that `which` finds, and returns the ones that could be read.
+    /// Ends the sessions that `which` returns, and returns the readable ones.
     async fn end(
         &self,
         which: impl FnOnce(&WriteTransaction) -> Result<Vec<Stored>, StoreError> + Send + 'static,
@@ -208,18 +209,18 @@ impl RedbSessions {
         .await
     }
 
-    /// Leaves a session without a user, for tests.
+    /// Makes a session unreadable, for tests.
     pub(super) async fn damage(&self, id: TokenHash) -> Result<(), StoreError> {
         self.write(move |transaction| Tables::within(transaction)?.damage(&id)).await
     }
 
-    /// Keeps everyone else from writing, for tests.
+    /// Blocks all other writers, for tests.
     pub(super) async fn write_lock(&self) -> Result<WriteTransaction, StoreError> {
         self.elsewhere(|database| database.begin_write().map_err(failed)).await
     }
 }
 
-/// Whether a session has ended, of which perhaps only the times make sense.
+/// Whether a session has ended, judged only by its times.
 fn over(stored: &Stored, ended: Cutoffs) -> bool {
     let (created, seen) = stored.times();
     created <= ended.created || seen <= ended.seen
@@ -239,7 +240,7 @@ impl SessionStore for RedbSessions {
             if tables.find(&new.id)?.is_some() {
                 return Err(StoreError::conflict("there is a session with this id"));
             }
-            // Counted and made room for in the transaction that adds it, so that nobody comes in between.
+            // Counted and evicted in the transaction that adds the session, so that no other writer interferes.
             let gone = exceeding(readable(tables.of_user(new.user)?), cap, ended);
             for old in &gone {
                 if let Some(stored) = tables.find(&old.id)? {
@@ -304,7 +305,7 @@ impl SessionStore for RedbSessions {
         self.end(move |transaction| Tables::within(transaction)?.of_user(user)).await
     }
 
-    /// It looks at every session. That is for the background; an index by last use would have to be written by each touch.
+    /// Scans all sessions. It runs in the background; an index by last use would cost a write per touch.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         self.end(move |transaction| {
             Tables::within(transaction)?.which(limit.get(), |stored| over(&stored, ended))

@@ -1,4 +1,4 @@
-//! Where secrets are planted, and where everything that was said is kept, to be searched.
+//! Plants secrets, and records everything that the program outputs, for searching.
 
 use crate::served::Answer;
 use async_trait::async_trait;
@@ -21,14 +21,14 @@ use std::{
 struct Content {
     planted: HashMap<String, &'static str>,
     made: u64,
-    /// Answers with all their headers, without the one secret that an answer is there to hand out.
+    /// Responses with all headers, without the secret that a response is meant to contain.
     answers: String,
-    /// What errors and values say of themselves.
+    /// The `Debug` and `Display` output of errors and values.
     words: String,
     texts: usize,
 }
 
-/// All canaries, and all that was said. Clones are the same garden.
+/// All planted secrets, and all recorded output. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Garden(Arc<Mutex<Content>>);
 
@@ -37,14 +37,14 @@ impl Garden {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes a new secret: 48 characters that any header takes, and that look like nothing else.
+    /// Creates a secret of 48 characters that are valid in any header and unlike anything else.
     pub(super) fn canary(&self, kind: &'static str) -> String {
         let canary = URL_SAFE_NO_PAD.encode(self.bytes::<36>());
         self.plant(kind, &canary);
         canary
     }
 
-    /// Bytes that come but once.
+    /// Returns unique bytes.
     pub(super) fn bytes<const LENGTH: usize>(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         self.with(|content| {
@@ -57,12 +57,12 @@ impl Garden {
         bytes
     }
 
-    /// From now on this must not be seen.
+    /// Registers a secret that must not appear from now on.
     pub(super) fn plant(&self, kind: &'static str, secret: &str) {
         self.with(|content| content.planted.insert(secret.to_owned(), kind));
     }
 
-    /// Keeps an answer. What it hands out is a secret from now on.
+    /// Records a response, and registers the token it contains.
     pub(super) fn heard(&self, answer: &Answer) {
         let mut text = format!("{}{}\n", answer.head, answer.body);
         if answer.status == 200 && answer.body.contains("\"token\":") {
@@ -74,7 +74,7 @@ impl Garden {
         self.with(|content| content.texts += 1);
     }
 
-    /// Keeps what something says of itself.
+    /// Records the output of a value or error.
     pub(super) fn said(&self, words: &str) {
         self.with(|content| {
             content.words += words;
@@ -82,7 +82,7 @@ impl Garden {
         });
     }
 
-    /// How many of each kind are planted.
+    /// Returns the number of secrets of each kind.
     pub(super) fn planted(&self) -> BTreeMap<&'static str, usize> {
         self.with(|content| {
             content.planted.values().fold(BTreeMap::new(), |mut kinds, kind| {
@@ -92,12 +92,12 @@ impl Garden {
         })
     }
 
-    /// How many answers were kept.
+    /// Returns the number of recorded responses.
     pub(super) fn answers(&self) -> usize {
         self.with(|content| content.texts)
     }
 
-    /// Searches the answers, the words, and these texts. Says how much that was; panics where a canary is found.
+    /// Searches the recorded output and these texts. Returns how much was searched; panics if a secret is found.
     pub(super) fn search(&self, texts: &[(String, Vec<u8>)]) -> BTreeMap<String, usize> {
         self.with(|content| {
             let secrets: Vec<_> = content.planted.keys().collect();
@@ -118,7 +118,7 @@ impl Garden {
     }
 }
 
-/// A number that looks like any other, and is never the same for two.
+/// Mixes a number into a pseudorandom one, without collisions.
 fn mix(number: u64) -> u64 {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -126,7 +126,7 @@ fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// An identity provider around the real one that notes which tokens pass, and what values and errors say of themselves.
+/// An identity provider that wraps the real one, registers tokens, and records the output of values and errors.
 pub(super) struct Recorder {
     pub(super) real: Arc<dyn IdentityProvider>,
     pub(super) garden: Garden,
@@ -144,7 +144,7 @@ impl Recorder {
         self.noted(result)
     }
 
-    /// Notes everything that an error says to anyone who asks.
+    /// Records everything that an error prints.
     fn noted<T>(&self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
         let mut cause: Option<&dyn Error> = result.as_ref().err().map(|error| error as _);
         while let Some(error) = cause {
@@ -195,22 +195,22 @@ impl IdentityProvider for Recorder {
     }
 }
 
-/// So much of a secret gives it away: a head or a tail of this length is found.
+/// Length of a fragment that counts as a leak: a prefix or suffix of this length is found.
 const WINDOW: usize = 12;
-/// Session tokens all begin so, which is no secret.
+/// The common prefix of session tokens, which is not secret.
 const TOKEN_PREFIX: &[u8] = b"cmp_";
 
 type Window = [u8; WINDOW];
 
-/// Finds any of very many secrets in very much text, whole or cut short, as it is or in another spelling.
+/// Finds any of many secrets in large texts, complete or truncated, plain or encoded.
 struct Needles {
     windows: HashMap<Window, usize>,
-    /// Whether any window begins with these three bytes: most places in a text are passed over by a glance.
+    /// Whether any window begins with these three bytes. Filters out most positions quickly.
     begins: Vec<bool>,
 }
 
 impl Needles {
-    /// Looks for these secrets.
+    /// Creates a search for these secrets.
     fn new<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut needles = Self { windows: HashMap::new(), begins: vec![false; 1 << 24] };
         for (number, secret) in secrets.enumerate() {
@@ -233,7 +233,7 @@ impl Needles {
         }
     }
 
-    /// The number of the first secret in the text, and where it begins.
+    /// Returns the number of the first secret in the text, and its position.
     fn first_in(&self, text: &[u8]) -> Option<(usize, usize)> {
         let suspicious = text.windows(WINDOW).enumerate().filter(|(_, window)| self.begins[place(window)]);
         let mut found = suspicious.filter_map(|(at, window)| Some((*self.windows.get(window)?, at)));

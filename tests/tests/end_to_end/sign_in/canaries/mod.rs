@@ -1,8 +1,8 @@
-//! Secrets stay secret: canaries are planted in every one of them, everything is done that can be done with them, and
-//! then everything that was said, written or answered is searched.
+//! Asserts that secrets do not leak: every kind of secret is planted, all operations on them run, and then all output,
+//! files and responses are searched.
 //!
-//! The log is the program's own, at its most talkative, on standard error; so the test runs itself once more, with
-//! standard error in a file.
+//! The log is the program's own on standard error at the most verbose level. Therefore the test runs itself again with
+//! standard error redirected to a file.
 
 mod garden;
 
@@ -33,7 +33,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{runtime::Runtime, task::JoinSet};
 
-/// Says where standard error goes.
+/// The variable that names the file of standard error.
 const LOG: &str = "CANARIES_LOG";
 const USERS: u64 = 50;
 
@@ -68,7 +68,7 @@ fn run_again_with_a_log() {
     assert!(output.status.success() && said.contains("1 passed"), "{end:?}");
 }
 
-/// The garden, the platform, and what the services are made of.
+/// The planted secrets, the platform, and the settings of the services.
 struct Scene {
     garden: Garden,
     platform: Running,
@@ -111,12 +111,12 @@ impl Scene {
         self.serve_with(&database(self.folder.path()), |_| {}).await
     }
 
-    /// A service with a database of its own, so that no other learns from it to leave the platform alone.
+    /// Starts a service with its own database, so that its rate limit pauses do not affect others.
     async fn serve_apart(&self, name: &str) -> Served {
         self.serve_with(&self.folder.path().join(name), |_| {}).await
     }
 
-    /// A service that gives a call to the platform but a moment.
+    /// Starts a service with a short deadline for calls to the platform.
     async fn serve_impatiently(&self) -> Served {
         let deadlines = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
         self.serve_with(&database(self.folder.path()), |adapters| {
@@ -142,7 +142,7 @@ impl Scene {
         served
     }
 
-    /// Every file in the folder of the database.
+    /// Returns every file in the folder of the database.
     fn files(&self, when: &str) -> Vec<(String, Vec<u8>)> {
         let files = fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
         files.map(|path| (format!("{} {when}", name(&path)), fs::read(&path).unwrap())).collect()
@@ -160,7 +160,7 @@ async fn plant_and_search(log: &Path) {
     let Scene { garden, control, users, .. } = &scene;
 
     let served = scene.serve().await;
-    // A sign-in plants a code, two verifiers, an access token, a refresh token and a session token.
+    // Each sign-in plants a code, two verifiers, an access token, a refresh token and a session token.
     sign_ins(&served, garden, control, users, goal / 8).await;
     let renewing = &users[..users.len().min(goal / 40)];
     renewals(&served, garden, control, renewing, (goal / 1000).clamp(1, 8), &scene.management_key).await;
@@ -186,14 +186,14 @@ async fn plant_and_search(log: &Path) {
     println!("{:.1} s", begun.elapsed().as_secs_f64());
     assert!(total >= goal, "{total}");
     assert!(lines >= garden.answers(), "the log is not the one of all these requests");
-    // Nor are the bytes of the key there, which are not text.
+    // The raw bytes of the key must not appear either.
     let key = &scene.secret_key[..12];
     assert!(texts.iter().all(|(_, text)| text.windows(12).all(|window| window != key)));
     scene.platform.stop().await;
 }
 
-/// A user for each fault, and a sign-in that works after it, so that neither a breaker nor a budget keeps the next from
-/// being met. A platform that tells us to wait is not asked again, so such a fault has a service and a database of its own.
+/// Runs each fault with its own user, followed by a successful sign-in, so that neither breaker nor budget affects the
+/// next one. A fault that makes us wait has its own service and database.
 async fn fail_in_every_way(scene: &Scene) {
     let Scene { garden, control, users, .. } = scene;
     let mut next_user = users.iter().copied().cycle();
@@ -225,7 +225,7 @@ fn is_limiting(fault: &Fault) -> bool {
 
 const CONNECTIONS: usize = 16;
 
-/// One who asks the service, and keeps every answer.
+/// A client that records every response.
 struct Caller {
     client: Client,
     garden: Garden,
@@ -242,14 +242,14 @@ impl Caller {
         answer
     }
 
-    /// Signs in with a verifier of its own.
+    /// Signs in with a new verifier.
     async fn sign_in(&mut self, code: &str) -> Answer {
         let verifier = self.garden.canary("verifier");
         self.send("POST", "/auth", &[("Idp-Code", code), ("Idp-Code-Verifier", &verifier)]).await
     }
 }
 
-/// Does it so many times, over a few connections.
+/// Runs `work` this many times over a few connections.
 async fn spread<F, Fut>(address: SocketAddr, garden: &Garden, total: usize, work: F)
 where
     F: Fn(Caller, usize) -> Fut + Clone + Send + 'static,
@@ -273,7 +273,7 @@ where
     connections.join_all().await;
 }
 
-/// Signs users in, and posts each code a second time.
+/// Signs users in, and posts each code twice.
 async fn sign_ins(served: &Served, garden: &Garden, control: &Control, users: &[u64], total: usize) {
     let (control, users) = (control.clone(), users.to_vec());
     spread(served.public, garden, total, move |mut caller, number| {
@@ -290,8 +290,8 @@ async fn sign_ins(served: &Served, garden: &Garden, control: &Control, users: &[
     .await;
 }
 
-/// Has the lists of users' guilds fetched with tokens that were renewed, round by round; then signs the users out, one
-/// half on each listener.
+/// Refreshes guild lists with rotated tokens for several rounds, then signs the users out, half of them on each
+/// listener.
 async fn renewals(
     served: &Served,
     garden: &Garden,
@@ -336,7 +336,7 @@ async fn renewals(
     assert_eq!(management.send("GET", "/metrics", &[("Authorization", &bearer)]).await.status, 200);
 }
 
-/// Sends codes, tokens and keys that nobody gave out, in and out of place.
+/// Sends codes, tokens and keys that were never issued, in the right and the wrong places.
 async fn strangers(served: &Served, garden: &Garden, total: usize) {
     let management = served.management;
     spread(served.public, garden, total, move |mut caller, number| async move {
@@ -367,7 +367,7 @@ async fn strangers(served: &Served, garden: &Garden, total: usize) {
     .await;
 }
 
-/// Signs in at a platform that fails in this way.
+/// Signs in while the platform fails in this way.
 async fn failing(served: &Served, garden: &Garden, control: &Control, route: Route, fault: Fault, user: u64) {
     let before = control.calls(route);
     control.fail(route, fault.clone());
@@ -378,7 +378,7 @@ async fn failing(served: &Served, garden: &Garden, control: &Control, route: Rou
     assert!(control.calls(route) > before, "{fault:?} on {route:?} was not met");
 }
 
-/// Every quick way to fail, and answers that repeat secrets, as a platform that says too much would.
+/// Returns every fast fault, and responses that echo secrets, as a careless platform might.
 fn faults(garden: &Garden) -> Vec<Fault> {
     let echo = || garden.canary("echoed secret");
     let status = |status, body| Fault::Status { status, body };
