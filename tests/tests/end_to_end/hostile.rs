@@ -61,7 +61,7 @@ const VALUES: [&str; 24] = [
 ];
 
 #[test]
-fn hostile_variables_are_read_or_refused_with_words() {
+fn hostile_variables_are_parsed_or_refused_with_a_message() {
     let names: Vec<_> = KEYS.iter().map(|key| key.variable()).collect();
     let (mut name, mut value) = (Hostile::new(&names, 1), Hostile::new(&VALUES, 2));
     let inputs = count(300, 1_000_000);
@@ -87,7 +87,7 @@ fn hostile_variables_are_read_or_refused_with_words() {
 }
 
 #[test]
-fn hostile_files_are_read_or_refused_with_words() {
+fn hostile_files_are_parsed_or_refused_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("companion.toml");
     let commented = sample_configuration();
@@ -113,7 +113,7 @@ fn hostile_files_are_read_or_refused_with_words() {
     assert!(refused > 0 && refused < inputs);
 }
 
-const USUAL: u64 = 3000;
+const DEFAULT_COUNT: u64 = 3000;
 
 /// Returns a line of each kind that an export contains.
 fn lines() -> Vec<String> {
@@ -125,9 +125,9 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn hostile_lines_are_records_that_can_be_written_again_or_mistakes_with_a_place() {
+fn hostile_lines_round_trip_or_are_refused_with_a_path() {
     let mut hostile = Hostile::new(&lines(), 1);
-    let inputs = count(USUAL, 20_000_000);
+    let inputs = count(DEFAULT_COUNT, 20_000_000);
     let mut taken = 0_u64;
     for number in 0..inputs {
         let accepted = if number % 2 == 0 { Accepted::World } else { Accepted::Archive };
@@ -149,7 +149,7 @@ fn hostile_lines_are_records_that_can_be_written_again_or_mistakes_with_a_place(
 }
 
 #[test]
-fn hostile_streams_give_the_same_records_however_they_are_cut() {
+fn hostile_streams_yield_the_same_records_in_any_chunking() {
     let stream = lines()[..7].join("\n");
     let mut hostile = Hostile::new(&[stream.as_str(), &stream.replace('\n', "\r\n\n")], 2);
     let inputs = count(500, 1_000_000);
@@ -184,7 +184,7 @@ fn hostile_streams_give_the_same_records_however_they_are_cut() {
 fn bodies<R: Record>(key: &str, samples: &[Value], full: u64) -> u64 {
     let samples: Vec<_> = samples.iter().map(Value::to_string).collect();
     let (mut hostile, mut keys) = (Hostile::new(&samples, 3), Hostile::new(&[key], 4));
-    let inputs = count(USUAL / 6, full);
+    let inputs = count(DEFAULT_COUNT / 6, full);
     for _ in 0..inputs {
         let body = serde_json::from_slice(hostile.bytes());
         let key = keys.text();
@@ -201,7 +201,7 @@ fn explained<T>(read: Result<T, Vec<Mistake>>) {
 }
 
 #[test]
-fn hostile_bodies_are_taken_or_refused_with_words() {
+fn hostile_bodies_are_accepted_or_refused_with_a_message() {
     const EACH: u64 = 2_000_000;
     let mut inputs = bodies::<GuildRecord>("7", &[sample::guild()], EACH);
     inputs += bodies::<MemberRecord>("7", &[json!({"roles": ["70", "71"]})], EACH);
@@ -212,7 +212,7 @@ fn hostile_bodies_are_taken_or_refused_with_words() {
     inputs += bodies::<ClusterReport>("east", &[sample::heartbeat("0", 1.5, 512.25)], EACH);
     let team = json!([sample::team_member("5", "Support"), sample::team_member("6", "Board")]).to_string();
     let mut hostile = Hostile::new(&[team], 5);
-    for _ in 0..count(USUAL / 6, EACH) {
+    for _ in 0..count(DEFAULT_COUNT / 6, EACH) {
         explained(Team::read_body(&serde_json::from_slice(hostile.bytes())));
         inputs += 1;
     }
@@ -292,7 +292,7 @@ impl Requests {
 }
 
 /// Asserts what holds for every response, whatever the request. Returns its status.
-async fn judged<S, R>(app: &S, request: R, what: &str) -> u16
+async fn assert_response<S, R>(app: &S, request: R, what: &str) -> u16
 where
     S: ActixService<R, Response = ServiceResponse<BoxBody>, Error = Error>,
 {
@@ -329,7 +329,7 @@ where
 }
 
 #[actix_web::test]
-async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
+async fn hostile_requests_get_an_envelope_and_never_a_500() {
     let service = Service::with(|plan| {
         plan.public.sign_out = true;
         plan.public.refused_codes_per_minute = std::num::NonZeroU32::MAX;
@@ -389,9 +389,10 @@ async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
                 Some(code) => request.method(Method::POST).uri("/auth").insert_header(("idp-code", code)),
                 None => request,
             };
-            judged(&public, request.to_request(), &format!("public request {number}")).await
+            assert_response(&public, request.to_request(), &format!("public request {number}")).await
         } else {
-            judged(&management, managed.next().to_request(), &format!("management request {number}")).await
+            assert_response(&management, managed.next().to_request(), &format!("management request {number}"))
+                .await
         };
         *statuses.entry(status).or_default() += 1;
     }

@@ -25,9 +25,9 @@ const GUILD: u64 = 500;
 /// Age at which a list is refreshed.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
 /// Just before that age.
-const ALMOST: Duration = Duration::from_millis(59_999);
+const JUST_FRESH: Duration = Duration::from_millis(59_999);
 /// The remainder.
-const MOMENT: Duration = Duration::from_millis(1);
+const REMAINDER: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Maximum age of a list while the platform is unavailable.
@@ -35,7 +35,7 @@ const STALE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// After this time no claim and no open breaker prevents another attempt.
 const NEXT_TRY: Duration = Duration::from_secs(31);
 /// Changes of one node show on the other within a second; this allows for a busy machine.
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 const SECRET: &str = "sample secret";
 const MANAGEMENT_KEY: &str = "sample-management-key";
@@ -122,7 +122,7 @@ impl Node {
             if answer.status == 200 && answer.header("Age") == Some("0") {
                 return Shown::of(&answer);
             }
-            assert!(begun.elapsed() < SOON, "the list is not fetched again");
+            assert!(begun.elapsed() < TIMEOUT, "the list is not fetched again");
         }
     }
 
@@ -150,7 +150,7 @@ impl Node {
     async fn shows_memory(&self, memory: f64) {
         let begun = Instant::now();
         while (self.memory().await - memory).abs() > 0.001 {
-            assert!(begun.elapsed() < SOON, "it does not show {memory}");
+            assert!(begun.elapsed() < TIMEOUT, "it does not show {memory}");
         }
     }
 
@@ -224,7 +224,7 @@ impl Stage {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_the_platforms_and_never_a_minute_old() {
+async fn lists_come_from_the_platform_and_are_refreshed_each_minute() {
     let (stage, token) = Stage::with_owner().await;
     let calls = stage.control.all_calls();
     stage.control.set_guilds(USER, vec![owned(501)]);
@@ -233,17 +233,17 @@ async fn a_list_is_the_platforms_and_never_a_minute_old() {
     stage.reports(501).await;
     let shown = stage.node.shown(&token).await;
     assert_eq!((shown.names(), shown.age), (vec!["500"], 41));
-    stage.pass(ALMOST - Duration::from_millis(41_700));
+    stage.pass(JUST_FRESH - Duration::from_millis(41_700));
     assert_eq!(stage.node.shown(&token).await.age, 59);
     assert_eq!(stage.control.all_calls(), calls, "a list younger than a minute costs no call");
-    stage.pass(MOMENT);
+    stage.pass(REMAINDER);
     assert_eq!(stage.node.shown_afresh(&token).await.names(), ["501"]);
     assert_eq!(stage.control.calls(Route::Guilds), calls[&Route::Guilds] + 1);
     stage.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_in_any_number_of_guilds_is_shown_all_of_them() {
+async fn shows_all_guilds_of_a_user_across_pages() {
     let stage = Stage::with(&[]).await;
     let lines: String = (1..=450_u64)
         .map(|number| {
@@ -268,7 +268,7 @@ async fn a_user_in_any_number_of_guilds_is_shown_all_of_them() {
 
 /// The cached list is served with its age until it is a day old, then 503 until the platform is back.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_platform_the_last_list_is_served_for_a_day() {
+async fn serves_the_last_list_for_a_day_without_the_platform() {
     let (mut stage, token) = Stage::with_owner().await;
     stage.platform.refuse_connections().await;
     stage.control.set_guilds(USER, Vec::new());
@@ -295,7 +295,7 @@ async fn without_the_platform_the_last_list_is_served_for_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_grant_that_was_taken_back_ends_sessions() {
+async fn only_a_revoked_grant_ends_sessions() {
     let (stage, token) = Stage::with_owner().await;
     stage.control.expire_access(Some(USER));
     for fault in [
@@ -326,7 +326,7 @@ async fn only_a_grant_that_was_taken_back_ends_sessions() {
 
 /// `identity.keep_tokens = false`.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_tokens_the_list_is_as_old_as_the_sign_in() {
+async fn without_tokens_the_list_ages_from_the_sign_in() {
     let stage = Stage::with(&[("COMPANION_IDENTITY__KEEP_TOKENS", "false")]).await;
     let token = stage.arrives(USER, &[GUILD]).await;
     assert_eq!(stage.node.stored(USER).await.tokens, None);
@@ -355,11 +355,11 @@ async fn who_is_blocked_while_signed_in_is_refused_at_once_and_let_in_again_afte
 /// Asserts the effect of moved or altered grants in the database: the list is served while it is fresh, then the
 /// request fails with a server error. No session ends.
 async fn is_our_fault(stage: &Stage, users: &[(u64, &str)]) {
-    stage.pass(ALMOST);
+    stage.pass(JUST_FRESH);
     for (_, token) in users {
         assert_eq!(stage.node.shown(token).await.names(), ["500"]);
     }
-    stage.pass(MOMENT);
+    stage.pass(REMAINDER);
     let before = stage.control.all_calls();
     for (user, token) in users {
         for _ in 0..3 {
@@ -457,7 +457,7 @@ async fn two_nodes_with_clocks_apart(seconds: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_whose_clocks_differ_show_reports_and_sign_nobody_out() {
+async fn clock_differences_between_nodes_end_no_session() {
     const MINUTES: i64 = 4 * 60;
     const HOURS: i64 = 3 * 60 * 60;
     let [one, two, three, four] = [-MINUTES, MINUTES, -HOURS, HOURS].map(two_nodes_with_clocks_apart);

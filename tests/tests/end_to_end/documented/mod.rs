@@ -9,7 +9,7 @@ use companion::configuration::{Layers, load_for_serving};
 
 /// A section of the adapter guide: one port of the program is replaced.
 #[tokio::test]
-async fn the_program_shows_the_team_of_the_file_and_what_becomes_of_it() {
+async fn the_program_shows_the_team_file_and_its_changes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("team.json");
     let layers = Layers::none()

@@ -13,20 +13,20 @@ use std::{
 use tokio::task::JoinSet;
 
 /// Deadline of one call to the platform.
-const CALL: Duration = Duration::from_secs(5);
+const CALL_DEADLINE: Duration = Duration::from_secs(5);
 /// Deadline of one call for faults that only a deadline ends. `FAULTS=full` uses the default one.
-const SHORT_CALL: Duration = Duration::from_millis(600);
+const SHORT_CALL_DEADLINE: Duration = Duration::from_millis(600);
 /// Deadline of a whole sign-in.
-const WHOLE: Duration = Duration::from_secs(7);
+const SIGN_IN_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum memory growth for all faults, in KiB.
-const MEMORY: u64 = 32 * 1024;
+const MAX_MEMORY_GROWTH: u64 = 32 * 1024;
 
 const ROUTES: [Route; 3] = [Route::Token, Route::User, Route::Guilds];
 
 /// Returns the deadline of a slow call, and the next longer deadline, before which it must be over.
 fn slow_call() -> (Duration, Duration) {
     let is_full = std::env::var("FAULTS").is_ok_and(|faults| faults == "full");
-    if is_full { (CALL, WHOLE) } else { (SHORT_CALL, CALL) }
+    if is_full { (CALL_DEADLINE, SIGN_IN_DEADLINE) } else { (SHORT_CALL_DEADLINE, CALL_DEADLINE) }
 }
 
 /// More than could arrive before any deadline, so that only a size limit can end it.
@@ -43,7 +43,7 @@ enum Trouble {
 
 /// The expected response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WatchEvent {
+enum Expected {
     /// 200: the session was made.
     Session,
     /// 401 `idp_code_invalid`
@@ -56,7 +56,7 @@ enum WatchEvent {
     Timeout,
 }
 
-impl WatchEvent {
+impl Expected {
     fn status_and_word(self) -> (u16, &'static str) {
         match self {
             Self::Session => (200, ""),
@@ -73,7 +73,7 @@ struct Case {
     name: &'static str,
     trouble: Trouble,
     route: Route,
-    heard: WatchEvent,
+    expected: Expected,
     /// Whether only a deadline ends it.
     slow: bool,
 }
@@ -108,7 +108,7 @@ impl Case {
 }
 
 /// Returns every fault, and its effect on the token route.
-fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
+fn faults() -> Vec<(&'static str, Fault, Expected)> {
     let drip = |part| Fault::Drip { part, every: Duration::from_millis(20) };
     let huge = |announced| Fault::Huge { bytes: ENDLESS, announced };
     let status = |status, body| Fault::Status { status, body };
@@ -116,44 +116,44 @@ fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
     let oauth = |error: &str| Fault::OauthError { error: error.to_owned() };
     let redirect = Fault::Redirect { to: "http://127.0.0.1:9/elsewhere".to_owned() };
     vec![
-        ("silent", Fault::Silent, WatchEvent::Timeout),
-        ("dripping head", drip(DripPart::Head), WatchEvent::Timeout),
-        ("dripping body", drip(DripPart::Body), WatchEvent::Timeout),
-        ("connection closed", Fault::Closed, WatchEvent::Failed),
-        ("not HTTP", Fault::Garbage, WatchEvent::Failed),
-        ("truncated", Fault::Truncated, WatchEvent::Failed),
-        ("400", status(400, ErrorBody::Json), WatchEvent::Failed),
-        ("401", status(401, ErrorBody::Json), WatchEvent::Failed),
-        ("403", status(403, ErrorBody::Json), WatchEvent::Failed),
-        ("404 page", status(404, ErrorBody::Html), WatchEvent::Failed),
-        ("500", status(500, ErrorBody::Json), WatchEvent::Failed),
-        ("502 page", status(502, ErrorBody::Html), WatchEvent::Failed),
-        ("503 empty", status(503, ErrorBody::Empty), WatchEvent::Failed),
-        ("ban page 403", Fault::BanPage { status: 403 }, WatchEvent::Failed),
+        ("silent", Fault::Silent, Expected::Timeout),
+        ("dripping head", drip(DripPart::Head), Expected::Timeout),
+        ("dripping body", drip(DripPart::Body), Expected::Timeout),
+        ("connection closed", Fault::Closed, Expected::Failed),
+        ("not HTTP", Fault::Garbage, Expected::Failed),
+        ("truncated", Fault::Truncated, Expected::Failed),
+        ("400", status(400, ErrorBody::Json), Expected::Failed),
+        ("401", status(401, ErrorBody::Json), Expected::Failed),
+        ("403", status(403, ErrorBody::Json), Expected::Failed),
+        ("404 page", status(404, ErrorBody::Html), Expected::Failed),
+        ("500", status(500, ErrorBody::Json), Expected::Failed),
+        ("502 page", status(502, ErrorBody::Html), Expected::Failed),
+        ("503 empty", status(503, ErrorBody::Empty), Expected::Failed),
+        ("ban page 403", Fault::BanPage { status: 403 }, Expected::Failed),
         // A ban page states no duration, so a minute is assumed.
-        ("ban page 429", Fault::BanPage { status: 429 }, WatchEvent::Limited(60)),
-        ("429 local", limited(30.0, false), WatchEvent::Limited(30)),
-        ("429 global", limited(40.0, true), WatchEvent::Limited(40)),
-        ("not JSON", Fault::NotJson, WatchEvent::Failed),
-        ("wrong shape", Fault::WrongShape, WatchEvent::Failed),
-        ("huge, announced", huge(true), WatchEvent::Failed),
-        ("huge, endless", huge(false), WatchEvent::Failed),
-        ("bomb", Fault::Bomb, WatchEvent::Failed),
-        ("redirect", redirect, WatchEvent::Failed),
-        ("invalid_grant", oauth("invalid_grant"), WatchEvent::CodeInvalid),
-        ("invalid_client", oauth("invalid_client"), WatchEvent::Failed),
-        ("unknown OAuth error", oauth("unheard_of"), WatchEvent::Failed),
+        ("ban page 429", Fault::BanPage { status: 429 }, Expected::Limited(60)),
+        ("429 local", limited(30.0, false), Expected::Limited(30)),
+        ("429 global", limited(40.0, true), Expected::Limited(40)),
+        ("not JSON", Fault::NotJson, Expected::Failed),
+        ("wrong shape", Fault::WrongShape, Expected::Failed),
+        ("huge, announced", huge(true), Expected::Failed),
+        ("huge, endless", huge(false), Expected::Failed),
+        ("bomb", Fault::Bomb, Expected::Failed),
+        ("redirect", redirect, Expected::Failed),
+        ("invalid_grant", oauth("invalid_grant"), Expected::CodeInvalid),
+        ("invalid_client", oauth("invalid_client"), Expected::Failed),
+        ("unknown OAuth error", oauth("unheard_of"), Expected::Failed),
     ]
 }
 
 /// Maps the effect on the token route to that on another route.
-fn heard_on(route: Route, on_token: WatchEvent) -> WatchEvent {
+fn expected_on(route: Route, on_token: Expected) -> Expected {
     match (route, on_token) {
         // A session needs no list.
-        (Route::Guilds, _) => WatchEvent::Session,
+        (Route::Guilds, _) => Expected::Session,
         // Only the token route rejects codes.
-        (Route::User, WatchEvent::CodeInvalid) => WatchEvent::Failed,
-        (_, heard) => heard,
+        (Route::User, Expected::CodeInvalid) => Expected::Failed,
+        (_, expected) => expected,
     }
 }
 
@@ -163,17 +163,17 @@ fn cases() -> Vec<Case> {
         name: "connection refused",
         trouble: Trouble::Refused,
         route: Route::Token,
-        heard: WatchEvent::Failed,
+        expected: Expected::Failed,
         slow: false,
     };
     let mut cases = vec![refused];
     for route in [Route::Token, Route::User, Route::Guilds] {
-        cases.extend(faults().into_iter().map(|(name, fault, heard)| Case {
+        cases.extend(faults().into_iter().map(|(name, fault, expected)| Case {
             name,
             trouble: Trouble::Fault(fault),
             route,
-            heard: heard_on(route, heard),
-            slow: heard == WatchEvent::Timeout,
+            expected: expected_on(route, expected),
+            slow: expected == Expected::Timeout,
         }));
     }
     cases
@@ -200,7 +200,7 @@ impl Measurement {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn memory_that_was_held_for_a_moment_is_seen() {
+async fn measures_the_peak_of_short_allocations() {
     let _turn = alone().await;
     let measurement = Measurement::begin();
     drop(std::hint::black_box(vec![1_u8; 64 << 20]));
@@ -217,7 +217,7 @@ struct Series {
     users: u64,
 }
 
-struct Met {
+struct Observed {
     answer: Answer,
     took: Duration,
     calls: [u64; 3],
@@ -242,8 +242,8 @@ impl Series {
                 Trouble::Refused => self.stage.platform.refuse_connections().await,
                 Trouble::Fault(fault) => self.stage.control.fail(case.route, fault.clone()),
             }
-            let met = self.meet().await;
-            rows.push(self.conclude(&case, met, memory.growth()).await);
+            let observed = self.meet().await;
+            rows.push(self.conclude(&case, observed, memory.growth()).await);
         }
         rows
     }
@@ -252,7 +252,7 @@ impl Series {
         self.stage.control.mint_code(USER + self.users)
     }
 
-    async fn meet(&self) -> Met {
+    async fn meet(&self) -> Observed {
         let code = self.code();
         let before = self.calls();
         let begun = Instant::now();
@@ -260,7 +260,7 @@ impl Series {
         let took = begun.elapsed();
         let after = self.calls();
         let calls = std::array::from_fn(|route| after[route] - before[route]);
-        Met { answer, took, calls }
+        Observed { answer, took, calls }
     }
 
     fn calls(&self) -> [u64; 3] {
@@ -268,18 +268,18 @@ impl Series {
     }
 
     /// Asserts the outcome, and that sign-in works again after the fault.
-    async fn conclude(&mut self, case: &Case, met: Met, growth: Option<u64>) -> String {
-        let Met { answer, took, calls } = met;
-        let Case { name, route, heard, slow, .. } = case;
+    async fn conclude(&mut self, case: &Case, observed: Observed, growth: Option<u64>) -> String {
+        let Observed { answer, took, calls } = observed;
+        let Case { name, route, expected, slow, .. } = case;
         let what = format!("{name} on {route:?}: {took:?} {}{}", answer.head, answer.body);
         let (status, word) = (answer.status, answer.word());
-        assert_eq!((status, word.as_str()), heard.status_and_word(), "{what}");
+        assert_eq!((status, word.as_str()), expected.status_and_word(), "{what}");
         assert!(case.is_met_by(calls), "{calls:?}: {what}");
-        let (deadline, late) = if *slow { slow_call() } else { (Duration::ZERO, CALL) };
+        let (deadline, late) = if *slow { slow_call() } else { (Duration::ZERO, CALL_DEADLINE) };
         assert!((deadline..late).contains(&took), "{what}");
-        assert!(growth.is_none_or(|growth| growth < MEMORY), "{growth:?} KiB: {what}");
+        assert!(growth.is_none_or(|growth| growth < MAX_MEMORY_GROWTH), "{growth:?} KiB: {what}");
         let wait: Option<u64> = answer.header("Retry-After").map(|wait| wait.parse().unwrap());
-        let expected = if let WatchEvent::Limited(wait) = heard { Some(*wait) } else { None };
+        let expected = if let Expected::Limited(wait) = expected { Some(*wait) } else { None };
         assert_eq!(wait, expected, "{what}");
 
         self.stage.control.clear_all();

@@ -10,9 +10,9 @@ use companion_domain::model::Timestamp;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
 /// Session uses are recorded by the minute and written by the hour, so the idle end may come up to this much too early.
-const COARSENESS: Duration = HOUR.saturating_add(Duration::from_secs(120));
+const IDLE_TOLERANCE: Duration = HOUR.saturating_add(Duration::from_secs(120));
 /// Tokens of ended sessions that are retried later.
-const REMEMBERED: usize = 5;
+const RETRIED_TOKENS: usize = 5;
 
 /// A session that the user has or had.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl Session {
         let unused = now.since(self.used_at);
         if now.since(self.created_at) >= LIFETIME || unused >= IDLE {
             Life::Over
-        } else if unused + COARSENESS >= IDLE || now < self.doubtful_until {
+        } else if unused + IDLE_TOLERANCE >= IDLE || now < self.doubtful_until {
             Life::Either
         } else {
             Life::Alive
@@ -99,7 +99,7 @@ impl Person {
     pub(super) fn end(&mut self, token: &str) {
         self.lose(token);
         self.ended.push(token.to_owned());
-        if self.ended.len() > REMEMBERED {
+        if self.ended.len() > RETRIED_TOKENS {
             self.ended.remove(0);
         }
     }
@@ -108,7 +108,7 @@ impl Person {
     pub(super) fn used(&mut self, token: &str, now: Timestamp) {
         for session in self.sessions.iter_mut().filter(|session| session.token == token) {
             if session.life(now) == Life::Either {
-                session.doubtful_until = now.after(COARSENESS);
+                session.doubtful_until = now.after(IDLE_TOLERANCE);
             }
             session.used_at = now;
         }

@@ -35,7 +35,7 @@ const LIFETIME: Duration = HOUR.saturating_mul(40);
 const ACCESS_LIFETIME: Duration = HOUR.saturating_mul(4);
 /// After this time the platform's troubles have no effect any more: every announced limit, every pause and every claim
 /// has ended.
-const SLACK: Duration = Duration::from_secs(120);
+const RECOVERY: Duration = Duration::from_secs(120);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// The extent of the simulation.
@@ -54,17 +54,17 @@ impl Size {
     }
 }
 /// Number of users who sometimes come at the same moment.
-const CROWD: usize = 32;
+const CROWD_SIZE: usize = 32;
 /// Number of users who request outdated lists in every trouble.
-const SLEEPERS: usize = 5;
+const SLEEPER_COUNT: usize = 5;
 /// How long a claim blocks nodes that know it.
-const CLAIM: Duration = Duration::from_secs(30);
+const CLAIM_DURATION: Duration = Duration::from_secs(30);
 /// Additional time after which a claim blocks no node: the maximum clock difference.
-const SKEW: Duration = Duration::from_secs(301);
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(301);
 /// Retries within which a late list must arrive.
-const PATIENCE: usize = 2;
+const MAX_RETRIES: usize = 2;
 /// Maximum number of concurrent sessions per user.
-const SESSIONS: usize = 3;
+const MAX_SESSIONS: usize = 3;
 
 /// Repeatable randomness.
 struct Chance(SeededEntropy);
@@ -168,7 +168,7 @@ impl Run {
             });
             agenda.add(now.after(chance.time(0..6 * 3600)), Event::Active(number));
         }
-        Trouble::plan(&mut agenda, &chance, now, end.before(SLACK * 2));
+        Trouble::plan(&mut agenda, &chance, now, end.before(RECOVERY * 2));
         for event in [Event::Crowd, Event::Housekeeping, Event::Death] {
             agenda.add(now.after(HOUR), event);
         }
@@ -188,7 +188,7 @@ impl Run {
         self.nodes.move_to(self.end).await;
         self.nodes.keep_house().await;
         let everyone: Vec<_> = (0..self.people.len()).collect();
-        for crowd in everyone.chunks(CROWD) {
+        for crowd in everyone.chunks(CROWD_SIZE) {
             self.come(crowd, 1).await;
         }
         let Self { nodes, people, mut findings, .. } = self;
@@ -206,7 +206,7 @@ impl Run {
     }
 
     fn judge(&self) -> Judge {
-        let well = self.trouble.is_none() && self.now().since(self.well_since) >= SLACK;
+        let well = self.trouble.is_none() && self.now().since(self.well_since) >= RECOVERY;
         Judge { now: self.now(), well }
     }
 
@@ -217,7 +217,7 @@ impl Run {
             Event::Glance(number) => self.come(&[number], 1).await,
             Event::Crowd => {
                 // Not too many users at once, or no list would ever become old.
-                let size = CROWD.min(self.people.len() / 10);
+                let size = CROWD_SIZE.min(self.people.len() / 10);
                 let crowd: BTreeSet<_> = (0..size).map(|_| self.chance.index(self.people.len())).collect();
                 self.come(&crowd.into_iter().collect::<Vec<_>>(), 2).await;
                 self.agenda.add(now.after(self.chance.time(600..3600)), event);
@@ -265,11 +265,11 @@ impl Run {
         let tabs = self.chance.number(1..5);
         self.come(&[number], usize::try_from(tabs).unwrap()).await;
         match self.chance.number(0..200) {
-            0..8 if self.people[number].sessions.len() < SESSIONS => {
+            0..8 if self.people[number].sessions.len() < MAX_SESSIONS => {
                 self.sign_in(number, None).await;
             }
             8..16 => self.sign_out(number, 1).await,
-            16..20 => self.sign_out(number, SESSIONS).await,
+            16..20 => self.sign_out(number, MAX_SESSIONS).await,
             20..22 if !self.people[number].sessions.is_empty() => {
                 self.findings.withdrawals += 1;
                 self.nodes.control.end_authorisation(self.people[number].id);
@@ -288,7 +288,7 @@ impl Run {
     /// The first sign-in on a node after a trouble. By then every pause has ended, and it closes the breaker.
     async fn return_first(&mut self, node: usize) {
         self.forget_old_sessions(node);
-        if self.people[node].sessions.len() >= SESSIONS {
+        if self.people[node].sessions.len() >= MAX_SESSIONS {
             self.sign_out(node, 1).await;
         }
         self.sign_in(node, Some(node)).await;
@@ -300,7 +300,7 @@ impl Run {
         let too_old = |person: &Person| person.listed_at.is_some_and(|listed| at.since(listed) >= STALE_FOR);
         let sleepers = self.people.iter().enumerate();
         let sleepers = sleepers.filter(|(_, person)| !person.sessions.is_empty() && too_old(person));
-        for (number, _) in sleepers.take(SLEEPERS) {
+        for (number, _) in sleepers.take(SLEEPER_COUNT) {
             self.agenda.add(at, Event::Glance(number));
         }
     }
@@ -309,13 +309,13 @@ impl Run {
         let number = self.chance.index(self.people.len());
         let now = self.now();
         let person = &mut self.people[number];
-        if person.sessions.is_empty() || !self.nodes.die_with_a_claim(person.id, CLAIM).await {
+        if person.sessions.is_empty() || !self.nodes.die_with_a_claim(person.id, CLAIM_DURATION).await {
             return;
         }
         self.findings.deaths += 1;
         // On any node: one that was asked before may have taken the claim over earlier.
-        person.claimed_until = now.after(CLAIM + SKEW);
-        for later in [CLAIM / 2, CLAIM * 2, CLAIM + SKEW] {
+        person.claimed_until = now.after(CLAIM_DURATION + MAX_CLOCK_SKEW);
+        for later in [CLAIM_DURATION / 2, CLAIM_DURATION * 2, CLAIM_DURATION + MAX_CLOCK_SKEW] {
             self.agenda.add(now.after(later), Event::Glance(number));
         }
     }
@@ -373,7 +373,7 @@ impl Run {
             .collect();
         let visits = people.iter().flat_map(|number| self.visits(*number, tabs)).collect();
         let mut late = self.ask(visits).await;
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_RETRIES {
             if late.is_empty() {
                 break;
             }
@@ -444,7 +444,7 @@ impl Run {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn over_days_lists_stay_fresh_and_nobody_is_signed_out_wrongly() {
+async fn lists_stay_fresh_and_no_session_ends_wrongly_over_days() {
     let findings = Run::new(Size::from_environment()).await.play().await;
     println!("{findings}");
     findings.verdict();

@@ -10,12 +10,12 @@ use std::{
 };
 
 /// The platform bans an address after 10,000 refused calls in ten minutes. This is a small fraction.
-const REFUSED_AT_MOST: u64 = 1000;
+const MAX_REFUSED: u64 = 1000;
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 /// On a busy machine a refresh may take longer than a request waits. Maximum of such responses, per thousand.
-const LATE_AT_MOST: u64 = 10;
+const MAX_LATE: u64 = 10;
 /// Number of wrong responses that are printed in full.
-const TOLD: usize = 10;
+const MAX_PRINTED: usize = 10;
 
 /// The results of the simulation.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub(super) struct Findings {
     refused: VecDeque<(Timestamp, u64)>,
     most_refused: u64,
     wrongs: u64,
-    told: Vec<String>,
+    printed: Vec<String>,
 }
 
 impl Findings {
@@ -79,8 +79,8 @@ impl Findings {
     /// Records a wrong response.
     pub(super) fn wrong(&mut self, what: String) {
         self.wrongs += 1;
-        if self.told.len() < TOLD {
-            self.told.push(what);
+        if self.printed.len() < MAX_PRINTED {
+            self.printed.push(what);
         }
     }
 
@@ -114,11 +114,11 @@ impl Findings {
 
     /// Panics if a result violates the expectations.
     pub(super) fn verdict(&self) {
-        assert_eq!(self.wrongs, 0, "{:#?}", self.told);
+        assert_eq!(self.wrongs, 0, "{:#?}", self.printed);
         assert_eq!(self.ended_wrongly, 0);
         assert_eq!(self.most_at_once, 1, "refreshes in flight for one user");
-        assert!(self.most_refused < REFUSED_AT_MOST, "{} refused calls in ten minutes", self.most_refused);
-        assert!(self.late * 1000 <= self.visits * LATE_AT_MOST, "{} of {} were late", self.late, self.visits);
+        assert!(self.most_refused < MAX_REFUSED, "{} refused calls in ten minutes", self.most_refused);
+        assert!(self.late * 1000 <= self.visits * MAX_LATE, "{} of {} were late", self.late, self.visits);
         // A simulation in which nothing happens proves nothing.
         for (what, times) in [
             ("troubles", self.troubles),

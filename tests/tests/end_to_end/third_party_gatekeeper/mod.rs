@@ -15,7 +15,7 @@ use companion_testkit::{
 use std::sync::Arc;
 
 #[actix_web::test]
-async fn codes_are_spent_and_users_blocked_in_the_file() {
+async fn spends_codes_and_blocks_users_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let keeper = Arc::new(Gatekeeper::open(&folder.path().join("gatekeeper.redb")).unwrap());
     let service = TestService::with(|plan| {

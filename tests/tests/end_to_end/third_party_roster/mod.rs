@@ -23,7 +23,7 @@ pub(crate) fn write_by_hand(file: &Path, role: &str) {
 }
 
 #[tokio::test]
-async fn the_team_of_the_file_is_shown_at_once_and_not_fed() {
+async fn shows_the_team_of_the_file_and_refuses_to_feed_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("team.json");
     let roster = Arc::new(JsonRoster::at(file.clone()));
@@ -45,7 +45,7 @@ async fn the_team_of_the_file_is_shown_at_once_and_not_fed() {
 }
 
 #[tokio::test]
-async fn a_file_that_makes_no_sense_is_corrupt_and_says_so() {
+async fn a_malformed_file_is_a_corrupt_store() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("team.json");
     for text in ["", "{}", r#"[{"discord_id": "0"}]"#] {
@@ -56,7 +56,7 @@ async fn a_file_that_makes_no_sense_is_corrupt_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_is_unavailable() {
+async fn an_unreadable_file_is_an_unavailable_store() {
     let folder = tempfile::tempdir().unwrap();
     let error = JsonRoster::at(folder.path().to_owned()).all().await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable);

@@ -38,7 +38,7 @@ fn in_a_temporary_folder() -> Fresh<dyn SessionStore> {
 }
 
 #[tokio::test]
-async fn sessions_are_there_after_the_file_was_closed_and_opened_again() {
+async fn sessions_survive_reopening_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sessions.redb");
     let session = a_session(1, 7, at(100));

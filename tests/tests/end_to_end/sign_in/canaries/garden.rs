@@ -253,7 +253,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_secret_is_found_whole_cut_short_and_in_other_spellings() {
+fn finds_secrets_complete_truncated_and_encoded() {
     let secrets = ["cmp_0123456789abcdefghijklmnopqrstuvwxyz", "ZYXWVUTSRQPONMLKJIHGFEDCBA9876543210"];
     let needles = Needles::new(secrets.iter().map(|secret| secret.as_bytes()));
     let first_in = |text: &str| needles.first_in(format!("cmp_ some {text} words").as_bytes());

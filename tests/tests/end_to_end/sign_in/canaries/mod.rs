@@ -164,7 +164,7 @@ async fn plant_and_search(log: &Path) {
     sign_ins(&served, garden, control, users, goal / 8).await;
     let renewing = &users[..users.len().min(goal / 40)];
     renewals(&served, garden, control, renewing, (goal / 1000).clamp(1, 8), &scene.management_key).await;
-    strangers(&served, garden, goal / 5).await;
+    send_forged_secrets(&served, garden, goal / 5).await;
     let mut texts = scene.files("while it runs");
     assert!(texts.iter().any(|(name, text)| name.starts_with("companion.db-wal") && !text.is_empty()));
     served.stop().await;
@@ -337,7 +337,7 @@ async fn renewals(
 }
 
 /// Sends codes, tokens and keys that were never issued, in the right and the wrong places.
-async fn strangers(served: &Served, garden: &Garden, total: usize) {
+async fn send_forged_secrets(served: &Served, garden: &Garden, total: usize) {
     let management = served.management;
     spread(served.public, garden, total, move |mut caller, number| async move {
         let garden = caller.garden.clone();
