@@ -1,4 +1,4 @@
-//! Time that stands still until it is moved.
+//! A clock that advances only manually.
 
 use companion_domain::{model::Timestamp, port::Clock};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// A clock that a test holds in its hand.
+/// A clock controlled by the test.
 #[derive(Debug)]
 pub struct FixedClock(Mutex<Reading>);
 
@@ -17,13 +17,13 @@ struct Reading {
 }
 
 impl FixedClock {
-    /// A clock that shows this date.
+    /// Creates a clock that shows this date.
     #[must_use]
     pub const fn at(date: Timestamp) -> Self {
         Self(Mutex::new(Reading { date, passed: Duration::ZERO }))
     }
 
-    /// Lets time pass.
+    /// Advances date and monotonic time.
     pub fn advance(&self, length: Duration) {
         self.change(|reading| {
             reading.date = reading.date.after(length);
@@ -31,7 +31,7 @@ impl FixedClock {
         });
     }
 
-    /// Sets the date, back as well as forth, as someone does whose clock is wrong. No time passes.
+    /// Sets the date, backward or forward, like a clock adjustment. Monotonic time does not change.
     pub fn set(&self, date: Timestamp) {
         self.change(|reading| reading.date = date);
     }

@@ -1,30 +1,30 @@
-//! Chance that repeats itself.
+//! Repeatable randomness.
 
 use companion_domain::{port::Entropy, rules::Seed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Random bytes that are the same in every run with the same seed: the SplitMix64 generator. Their quality is good
-/// enough for statistics; anyone can predict them, so nothing real may depend on them.
+/// Random bytes that are the same in every run with the same seed: the SplitMix64 generator. Good enough for
+/// statistics, but predictable, so only for tests.
 #[derive(Debug)]
 pub struct SeededEntropy(AtomicU64);
 
-/// The step of SplitMix64: odd, and without a pattern in its bits.
+/// The increment of SplitMix64: odd, and without a pattern in its bits.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl SeededEntropy {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 
-    /// A seed for one pick; the next is another.
+    /// Returns a seed for one pick; each call returns another.
     #[must_use]
     pub fn seed(&self) -> Seed {
         Seed::new(*self.draw())
     }
 
-    /// A number below `bound`, which is not zero. With small bounds nobody notices that some come up more often.
+    /// Returns a number below `bound`, which must not be zero. The modulo bias is negligible for small bounds.
     #[must_use]
     pub fn below(&self, bound: u64) -> u64 {
         self.next().checked_rem(bound).unwrap_or_default()

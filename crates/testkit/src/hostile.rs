@@ -1,14 +1,14 @@
-//! Input that nobody should send: well-formed samples, damaged in repeatable ways.
+//! Hostile input: well-formed samples, damaged in repeatable ways.
 //!
-//! The usual tests take a few thousand of them. `HOSTILE` says how many percent of the full number to take instead.
+//! By default tests use a few thousand inputs. `HOSTILE` sets the percentage of the full number.
 
 use crate::entropy::SeededEntropy;
 
 const VARIABLE: &str = "HOSTILE";
-/// No input gets longer by more than this.
+/// Maximum growth of an input, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// What parsers stumble over: numbers at their limits, brackets, escapes, line ends, odd Unicode.
+/// What parsers often mishandle: numbers at their limits, brackets, escapes, line ends, odd Unicode.
 const TROUBLE: &[&[u8]] = &[
     b"0",
     b"-1",
@@ -58,14 +58,14 @@ const TROUBLE: &[&[u8]] = &[
     b"4294967296",
 ];
 
-/// How many inputs a test takes: `usual`, or so many percent of `full` where the environment says how many.
+/// Returns how many inputs a test takes: `usual`, or the percentage of `full` that the environment sets.
 #[must_use]
 pub fn count(usual: u64, full: u64) -> u64 {
     let percent = std::env::var(VARIABLE).ok().and_then(|text| text.parse::<u64>().ok());
     percent.map_or(usual, |percent| full * percent / 100)
 }
 
-/// Makes one damaged input after the other. The same seed makes the same ones.
+/// Generates damaged inputs, the same ones for the same seed.
 #[derive(Debug)]
 pub struct Hostile {
     samples: Vec<Vec<u8>>,
@@ -74,19 +74,19 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Damages these samples.
+    /// Creates a generator that damages these samples.
     #[must_use]
     pub fn new<S: AsRef<[u8]>>(samples: &[S], seed: u64) -> Self {
         let samples = samples.iter().map(|sample| sample.as_ref().to_vec()).collect();
         Self { samples, chance: SeededEntropy::new(seed), input: Vec::new() }
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&self, bound: usize) -> usize {
         usize::try_from(self.chance.below(bound as u64)).unwrap_or_default()
     }
 
-    /// The next input. One in eight is a sample as it is.
+    /// Returns the next input. One in eight is an undamaged sample.
     pub fn bytes(&mut self) -> &[u8] {
         let mut input = std::mem::take(&mut self.input);
         input.clear();
@@ -100,7 +100,7 @@ impl Hostile {
         &self.input
     }
 
-    /// The next input as text, with a mark in place of what is none.
+    /// Returns the next input as text, with replacement characters for invalid UTF-8.
     pub fn text(&mut self) -> String {
         String::from_utf8_lossy(self.bytes()).into_owned()
     }
@@ -141,7 +141,7 @@ impl Hostile {
                 let part = input.get(at..until).unwrap_or_default().to_vec();
                 input.splice(at..at, part);
             }
-            // Rarely, something very long: most of the time it would only be slow.
+            // Rarely, a very long input; more often would only be slow.
             _ if self.below(200) == 0 => {
                 let part = input.get(at..until).filter(|part| !part.is_empty()).unwrap_or(b"a").to_vec();
                 let times = 1 + self.below(LONGEST / part.len());

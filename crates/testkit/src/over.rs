@@ -1,8 +1,8 @@
-//! Ports over other ports: a test overrides the methods it is about, and the rest is forwarded.
+//! Ports over other ports: a test overrides some methods, and the rest is forwarded.
 //!
-//! `impl SessionStoreOver for Mine` names the port underneath and overrides any of its methods; `Over(mine)` is then a
+//! `impl SessionStoreOver for Mine` names the inner port and overrides any of its methods; `Over(mine)` is then a
 //! `SessionStore`. [`before`](SessionStoreOver::before) runs before each forwarded method, and may fail it;
-//! [`after`](SessionStoreOver::after) runs before its caller is answered.
+//! [`after`](SessionStoreOver::after) runs before the method returns.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -22,9 +22,9 @@ use companion_domain::{
 };
 use std::{num::NonZeroU32, ops::Deref, sync::Arc};
 
-/// Something that overrides methods of a port, as that port.
+/// Implements a port by a value that overrides some of its methods.
 pub struct Over<T>(
-    /// What overrides them.
+    /// The value that overrides them.
     pub T,
 );
 
@@ -45,10 +45,10 @@ macro_rules! over {
         #[doc = concat!("Overrides methods of a [`", stringify!($port), "`].")]
         #[async_trait]
         pub trait $over: Send + Sync {
-            /// The port underneath.
+            /// Returns the inner port.
             fn $inner(&self) -> &dyn $port;
 
-            /// Runs before each forwarded method. An error is the method's.
+            /// Runs before each forwarded method, which fails if this does.
             async fn before(&self) -> Result<(), StoreError> {
                 Ok(())
             }

@@ -1,11 +1,11 @@
-//! Work in the background that a test can wait for.
+//! Background tasks that a test can wait for.
 
 use async_trait::async_trait;
 use companion_domain::port::{Scheduler, Work};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Runs work on tokio. A test with `start_paused` need not wait for pauses.
+/// Runs tasks on tokio. A test with `start_paused` does not wait for pauses.
 #[derive(Debug)]
 pub struct TestScheduler {
     running: watch::Sender<usize>,
@@ -18,14 +18,14 @@ impl Default for TestScheduler {
 }
 
 impl TestScheduler {
-    /// Returns when everything that was started has ended.
+    /// Waits until all started tasks have ended.
     pub async fn settled(&self) {
-        // The sender is here, so waiting cannot fail.
+        // The sender is alive, so waiting cannot fail.
         let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
     }
 }
 
-/// Counts work as running for as long as it exists, however it ends.
+/// Counts a task as running until dropped, however it ends.
 struct Counted(watch::Sender<usize>);
 
 impl Drop for Counted {

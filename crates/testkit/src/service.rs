@@ -1,4 +1,4 @@
-//! The running service over memory adapters, any of which a test can exchange.
+//! The running service over memory adapters, any of which a test can replace.
 
 use crate::use_cases::{self, InMemory, Settings, UseCases, settings};
 use async_trait::async_trait;
@@ -10,26 +10,26 @@ use companion_http::{
 use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness, serve_management};
 use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
 
-/// The management key of a service whose plan names no other.
+/// The default management key.
 pub const MANAGEMENT_KEY: &str = "test-management-key";
 
-/// What a test may change before the service is made.
+/// What a test may change before the service is created.
 pub struct Plan {
-    /// The ports, and a hold on what is behind them. Exchange any of `memory.ports`.
+    /// The ports, with access to what is behind them. Replace any of `memory.ports`.
     pub memory: InMemory,
-    /// What use cases are told.
+    /// The settings of the use cases.
     pub rules: Settings,
-    /// What the public API is told.
+    /// The settings of the public API.
     pub public: PublicSettings,
-    /// What the management API is told.
+    /// The settings of the management API.
     pub management: ManagementSettings,
-    /// What the management API is told about readiness.
+    /// The readiness that the management API reports.
     pub readiness: Arc<dyn Readiness>,
-    /// Whether projections are loaded before the first request, as the program does it.
+    /// Whether projections are loaded before the first request, as in the program.
     pub loaded: bool,
 }
 
-/// The service, and a hold on everything behind it.
+/// The service, with access to everything behind it.
 ///
 /// ```
 /// # use companion_testkit::{service::TestService, world::a_user};
@@ -43,13 +43,13 @@ pub struct Plan {
 /// # });
 /// ```
 pub struct TestService {
-    /// The ports, and a hold on what is behind them.
+    /// The ports, with access to what is behind them.
     pub memory: InMemory,
-    /// Every use case.
+    /// All use cases.
     pub use_cases: UseCases,
     /// The public API. `public.app()` is an application for `actix_web::test`.
     pub public: PublicApi,
-    /// The management API, which always says that the service is ready. It wants the key [`MANAGEMENT_KEY`].
+    /// The management API, which always reports the service as ready. Its key is [`MANAGEMENT_KEY`].
     pub management: ManagementApi,
 }
 
@@ -63,12 +63,12 @@ impl Readiness for AlwaysReady {
 }
 
 impl TestService {
-    /// The service with nothing in it.
+    /// Creates an empty service.
     pub async fn new() -> Self {
         Self::with(|_| {}).await
     }
 
-    /// The service after a change to its plan.
+    /// Creates a service after a change to its plan.
     #[expect(clippy::unwrap_used, reason = "a test whose store cannot be read has nothing to go on with")]
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut plan = Plan {
@@ -94,12 +94,12 @@ impl TestService {
         Self { memory, use_cases, public, management }
     }
 
-    /// Serves the public API on loopback, at a port of its own. To be called within a tokio runtime.
+    /// Serves the public API on a free loopback port. Must be called within a tokio runtime.
     pub fn listen(&self) -> io::Result<Listening> {
         serve_public(self.public.clone(), a_port()?, limits())
     }
 
-    /// Serves the management API on loopback, at a port of its own. To be called within a tokio runtime.
+    /// Serves the management API on a free loopback port. Must be called within a tokio runtime.
     pub fn listen_management(&self) -> io::Result<Listening> {
         serve_management(self.management.clone(), a_port()?, limits())
     }
@@ -123,7 +123,7 @@ fn management_settings() -> ManagementSettings {
     }
 }
 
-/// A version that was never built, and the dashboard of an example.
+/// Returns settings with a fictitious version and the dashboard of an example.
 #[expect(clippy::unwrap_used, reason = "only for addresses that are written here")]
 fn public_settings() -> PublicSettings {
     PublicSettings {

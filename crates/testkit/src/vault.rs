@@ -1,4 +1,4 @@
-//! A vault whose keys everyone knows.
+//! A vault with well-known keys.
 
 use companion_domain::{
     model::{SecretKey, UserId},
@@ -13,10 +13,10 @@ use zeroize::Zeroizing;
 const NONCE: usize = 8;
 const TAG: usize = 32;
 
-/// Seals with a key that is a plain number: repeatable, and therefore no secret at all.
+/// Seals with a key that is a plain number: repeatable, and therefore not secret.
 ///
-/// It keeps the promises that use cases rely on: what is sealed does not show, opens for its user only, no longer
-/// opens when a bit of it was altered, and sealing twice gives different bytes. Never use it outside tests.
+/// It keeps the promises that use cases rely on: sealed secrets are not readable, open for their user only, do not open
+/// once altered, and sealing twice gives different bytes. Never use it outside of tests.
 #[derive(Debug)]
 pub struct TestVault {
     key: SecretKey,
@@ -25,13 +25,13 @@ pub struct TestVault {
 }
 
 impl TestVault {
-    /// The vault with this key.
+    /// Creates a vault with this key.
     #[must_use]
     pub fn new(key: u8) -> Self {
         Self { key: key_of(key), older: Vec::new(), sealed: AtomicU64::new(0) }
     }
 
-    /// The same vault, which also opens what this earlier key sealed, and asks for it to be sealed again.
+    /// Adds an older key, which also opens and requests resealing.
     #[must_use]
     pub fn with_older(mut self, key: u8) -> Self {
         self.older.push(key_of(key));
@@ -67,7 +67,7 @@ fn key_of(number: u8) -> SecretKey {
     SecretKey::new([number; 32])
 }
 
-/// Hides bytes, or shows them again, with a stream that depends on everything else.
+/// Encrypts or decrypts bytes with a stream derived from key, user and nonce.
 fn mask(key: &SecretKey, user: UserId, nonce: [u8; NONCE], bytes: &[u8]) -> Vec<u8> {
     let nonce = u64::from_le_bytes(nonce);
     let blocks = bytes.chunks(TAG).enumerate();

@@ -1,4 +1,4 @@
-//! One of everything, with values that make sense. What a test cares about, it changes:
+//! One sample of each model, with plausible values. Tests change the fields they are about:
 //!
 //! ```
 //! use companion_domain::model::Guild;
@@ -7,7 +7,7 @@
 //! let guild = Guild { setup: false, ..a_guild(7) };
 //! ```
 //!
-//! Every function panics where it is given what cannot be, such as an id of zero.
+//! Every function panics on invalid arguments, such as an id of zero.
 #![expect(clippy::unwrap_used, reason = "a test that asks for the impossible should fail at once")]
 
 use companion_domain::{
@@ -19,37 +19,37 @@ use companion_domain::{
     session::{Session, TokenHash},
 };
 
-/// A user's id.
+/// Returns a user id.
 #[must_use]
 pub fn user_id(number: u64) -> UserId {
     UserId::new(number).unwrap()
 }
 
-/// A guild's id.
+/// Returns a guild id.
 #[must_use]
 pub fn guild_id(number: u64) -> GuildId {
     GuildId::new(number).unwrap()
 }
 
-/// A name.
+/// Returns a name.
 #[must_use]
 pub fn name(text: &str) -> Name {
     text.parse().unwrap()
 }
 
-/// So many seconds after the epoch.
+/// Returns a time this many seconds after the epoch.
 #[must_use]
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_seconds(seconds).unwrap()
 }
 
-/// A set of platform roles.
+/// Returns a set of platform roles.
 #[must_use]
 pub fn roles(numbers: &[u64]) -> RoleSet {
     RoleSet::new(numbers.iter().map(|number| RoleId::new(*number).unwrap()).collect()).unwrap()
 }
 
-/// A user with a picture.
+/// Returns a user with a picture.
 #[must_use]
 pub fn a_user(id: u64) -> User {
     User {
@@ -60,7 +60,7 @@ pub fn a_user(id: u64) -> User {
     }
 }
 
-/// A guild that is set up, with an icon and without bound roles.
+/// Returns a guild that is set up, with an icon and without bound roles.
 #[must_use]
 pub fn a_guild(id: u64) -> Guild {
     Guild {
@@ -75,25 +75,25 @@ pub fn a_guild(id: u64) -> Guild {
     }
 }
 
-/// A member with these roles.
+/// Returns a member with these roles.
 #[must_use]
 pub fn a_member(guild: u64, user: u64, numbers: &[u64]) -> Member {
     Member { guild: guild_id(guild), user: user_id(user), roles: roles(numbers) }
 }
 
-/// A guild in the platform's list in which the user is nobody in particular.
+/// Returns a guild in the platform's list, without ownership and permissions.
 #[must_use]
 pub fn a_membership(guild: u64) -> Membership {
     Membership { guild: guild_id(guild), owner: false, permissions: PlatformPermissions::default() }
 }
 
-/// A guild in the platform's list that the user owns.
+/// Returns a guild in the platform's list that the user owns.
 #[must_use]
 pub fn an_ownership(guild: u64) -> Membership {
     Membership { owner: true, ..a_membership(guild) }
 }
 
-/// A subscription with a slot for each of these guilds.
+/// Returns a subscription with a slot for each of these guilds.
 #[must_use]
 pub fn a_subscription(user: u64, guilds: &[u64]) -> Subscription {
     Subscription {
@@ -103,7 +103,7 @@ pub fn a_subscription(user: u64, guilds: &[u64]) -> Subscription {
     }
 }
 
-/// Feedback of user 1 with so many stars.
+/// Returns feedback of user 1 with this many stars.
 #[must_use]
 pub fn a_feedback(id: &str, stars: i64) -> Feedback {
     Feedback {
@@ -115,7 +115,7 @@ pub fn a_feedback(id: &str, stars: i64) -> Feedback {
     }
 }
 
-/// A place in the team.
+/// Returns a team membership.
 #[must_use]
 pub fn a_team_member(user: u64, category: &str, position: i32) -> TeamMember {
     TeamMember {
@@ -127,7 +127,7 @@ pub fn a_team_member(user: u64, category: &str, position: i32) -> TeamMember {
     }
 }
 
-/// A report of a cluster with one healthy shard, which is shard 0.
+/// Returns the report of a cluster with one healthy shard, number 0.
 #[must_use]
 pub fn a_heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
     let shard = Shard {
@@ -144,7 +144,7 @@ pub fn a_heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
     }
 }
 
-/// A session that was just made.
+/// Returns a session that was just created.
 #[must_use]
 pub fn a_session(number: u8, user: u64, created_at: Timestamp) -> Session {
     Session {

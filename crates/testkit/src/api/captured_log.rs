@@ -1,4 +1,4 @@
-//! What a test logs.
+//! Captures the log output of a test.
 
 use std::{
     io,
@@ -6,12 +6,12 @@ use std::{
 };
 use tracing_subscriber::fmt::MakeWriter;
 
-/// What was logged.
+/// Captured log output.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Lines {
-    /// All of it since the last time.
+    /// Returns the output since the last call.
     #[must_use]
     pub fn take(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
@@ -36,7 +36,7 @@ impl MakeWriter<'_> for Lines {
     }
 }
 
-/// Collects what this test logs, as JSON, until the guard is dropped.
+/// Captures what this test logs as JSON, until the guard is dropped.
 #[must_use]
 pub fn listening_to_json() -> (Lines, tracing::subscriber::DefaultGuard) {
     let lines = Lines::default();
@@ -49,7 +49,7 @@ pub fn listening_to_json() -> (Lines, tracing::subscriber::DefaultGuard) {
     (lines, tracing::subscriber::set_default(subscriber))
 }
 
-/// Collects what this test logs, until the guard is dropped.
+/// Captures what this test logs, until the guard is dropped.
 #[must_use]
 pub fn listening() -> (Lines, tracing::subscriber::DefaultGuard) {
     let lines = Lines::default();

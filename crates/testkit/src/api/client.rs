@@ -1,4 +1,4 @@
-//! Serving on loopback, and a client that does exactly what it is told.
+//! Serves on loopback, and provides a raw client.
 
 use super::service::Service;
 use companion_http::{Listening, ServerLimits, serve_public};
@@ -14,7 +14,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// One connection.
+/// A raw connection.
 pub struct Client(TcpStream);
 
 impl Client {
@@ -22,7 +22,7 @@ impl Client {
         Self(TcpStream::connect(listening.addr()).await.unwrap())
     }
 
-    /// The connection itself.
+    /// Returns the underlying stream.
     pub fn into_stream(self) -> TcpStream {
         self.0
     }
@@ -35,7 +35,7 @@ impl Client {
         self.0.write_all(bytes).await.unwrap();
     }
 
-    /// Reads a head, without anything after it.
+    /// Reads a response head, and nothing after it.
     pub async fn head(&mut self) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -44,7 +44,7 @@ impl Client {
         String::from_utf8(head).unwrap().to_ascii_lowercase()
     }
 
-    /// Reads an answer with its body.
+    /// Reads a response with its body.
     pub async fn answer(&mut self) -> (u16, String, Value) {
         let head = self.head().await;
         let mut body = vec![0; length(&head)];
@@ -53,8 +53,8 @@ impl Client {
         (status, head, serde_json::from_slice(&body).unwrap_or_default())
     }
 
-    /// Sends these bytes over and over until the other side has closed the connection, or `most` were sent. Returns how many
-    /// were sent, and what came back.
+    /// Sends these bytes repeatedly until the peer closes the connection or `most` copies are sent. Returns how many
+    /// were sent, and the response.
     pub async fn flood(mut self, text: &str, most: usize) -> (usize, String) {
         let bytes = text.replace('\n', "\r\n").into_bytes();
         let (mut read, mut write) = self.0.split();
@@ -69,7 +69,7 @@ impl Client {
         let mut reading = pin!(read.read_to_end(&mut came));
         tokio::select! {
             biased;
-            // A connection that is reset has brought what it brought.
+            // A reset connection may still have delivered data.
             _ = &mut reading => {}
             true = sending => drop(reading.await),
             else => {}
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-/// The length that a head announces.
+/// Returns the `Content-Length` of a head.
 pub fn length(head: &str) -> usize {
     let line = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     line.map_or(0, |length| length.parse().unwrap())
@@ -108,13 +108,13 @@ fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// One thread, and the usual for the rest.
+/// One worker, defaults for the rest.
 #[must_use]
 pub fn limits() -> ServerLimits {
     ServerLimits { workers: 1, ..ServerLimits::default() }
 }
 
-/// Returns when the condition holds. It asks again and again, and fails the test after ten seconds of real time.
+/// Polls until the condition holds. Panics after ten seconds of real time.
 pub async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {

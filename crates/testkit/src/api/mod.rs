@@ -1,4 +1,4 @@
-//! Both APIs as their callers see them: in process or over sockets, over a store that can be told to fail.
+//! Both APIs as clients see them: in process or over sockets, over a store that can fail.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,

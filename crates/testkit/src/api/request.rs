@@ -3,17 +3,17 @@
 use actix_web::test::TestRequest;
 use serde_json::Value;
 
-/// Puts this body.
+/// Returns a PUT request with this body.
 pub fn put(path: &str, body: &Value) -> TestRequest {
     TestRequest::put().uri(path).set_payload(body.to_string())
 }
 
-/// Deletes what is there.
+/// Returns a DELETE request.
 pub fn delete(path: &str) -> TestRequest {
     TestRequest::delete().uri(path)
 }
 
-/// Syncs these lines.
+/// Returns a sync request with these lines.
 pub fn sync(query: &str, lines: &[Value]) -> TestRequest {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     TestRequest::post().uri(&format!("/bot/sync{query}")).set_payload(text)

@@ -1,9 +1,9 @@
-//! What a bot could send.
+//! Sample bodies of bot requests.
 
 use super::service::BODY_LIMIT;
 use serde_json::{Value, json};
 
-/// How many bytes are too many at a path. Some take documents that can be larger than the usual limit.
+/// Returns a body size that exceeds the limit of a path. Some paths have a higher limit than others.
 pub fn larger_than_any(path: &str) -> usize {
     if path == "/bot/team" || path.ends_with("/heartbeat") { 5_000_000 } else { BODY_LIMIT + 1 }
 }
@@ -35,7 +35,7 @@ pub fn heartbeat(shard: &str, started_at: f64, memory: f64) -> Value {
     json!({"memory": memory, "started_at": started_at, "shards": {shard: shard_record}})
 }
 
-/// Every path that is put, with a body and a different one.
+/// Returns every path that accepts PUT, with two different bodies.
 pub fn everything_put() -> Vec<(&'static str, Value, Value)> {
     let with = |mut body: Value, field: &str, value: Value| {
         body[field] = value;
@@ -54,7 +54,7 @@ pub fn everything_put() -> Vec<(&'static str, Value, Value)> {
     ]
 }
 
-/// A record as a line of a sync.
+/// Returns a record as a line of a sync.
 pub fn line(kind: &str, keys: &Value, mut body: Value) -> Value {
     let fields = body.as_object_mut().unwrap();
     fields.insert("kind".to_owned(), json!(kind));
@@ -62,7 +62,7 @@ pub fn line(kind: &str, keys: &Value, mut body: Value) -> Value {
     body
 }
 
-/// One line of each kind: a world in small.
+/// Returns one line of each kind.
 pub fn world() -> Vec<Value> {
     vec![
         line("member", &json!({"guild": "7", "user": "5"}), json!({"roles": ["70"]})),

@@ -1,4 +1,4 @@
-//! The service under test, over a store that works until it is told not to, and what a caller gets from it.
+//! The service under test, over a store that fails on demand, and its responses.
 
 use crate::{
     over::{
@@ -42,25 +42,25 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// The origin whose pages may sign users in.
+/// The origin that may sign users in.
 pub const DASHBOARD: &str = "https://dashboard.example";
-/// The largest body that is read.
+/// Body limit, in bytes.
 pub const BODY_LIMIT: usize = 1000;
-/// How many refused codes one client may send in a minute.
+/// Refused codes allowed per client and minute.
 pub const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
-/// The key of the management API.
+/// The management key with full access.
 pub const KEY: &str = "the-management-key";
-/// The key of the bot, which is for the feed alone.
+/// The key with the feed scope only.
 pub const FEED_KEY: &str = "the-feed-key";
-/// The key of the support, which is for people alone.
+/// The key with the people scope only.
 pub const PEOPLE_KEY: &str = "the-people-key";
-/// The key of the monitoring, which is for metrics alone.
+/// The key with the metrics scope only.
 pub const METRICS_KEY: &str = "the-metrics-key";
 
 type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>;
 
-/// The service, and a hold on everything behind it.
+/// The service, with access to everything behind it.
 pub struct Service {
     pub memory: InMemory,
     pub store: Arc<Faulty>,
@@ -69,7 +69,7 @@ pub struct Service {
     pub management: ManagementApi,
 }
 
-/// A service that is not ready, and says why.
+/// A readiness probe that always fails with this reason.
 pub struct Unready(pub &'static str);
 
 #[async_trait]
@@ -80,17 +80,17 @@ impl Readiness for Unready {
 }
 
 impl Service {
-    /// The service with nothing in it.
+    /// Creates an empty service.
     pub async fn new() -> Self {
         Self::with(|_| {}).await
     }
 
-    /// The service before anything was loaded into memory.
+    /// Creates a service whose projections are not loaded.
     pub async fn unloaded() -> Self {
         Self::with(|plan| plan.loaded = false).await
     }
 
-    /// The service after a change to its plan. Its store can be told to fail, and its limits are small.
+    /// Creates a service after a change to its plan. Its store can fail, and its limits are small.
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut broken = None;
         let service = TestService::with(|plan| {
@@ -127,7 +127,7 @@ impl Service {
         self.call_management(request.insert_header(("Authorization", format!("Bearer {KEY}")))).await
     }
 
-    /// The same with a body that comes in pieces.
+    /// Like [`Self::manage`], with a body in chunks.
     pub async fn manage_streaming(
         &self,
         request: TestRequest,
@@ -136,7 +136,7 @@ impl Service {
         self.manage_stream(request, stream::iter(pieces)).await
     }
 
-    /// The same with a body that comes as it likes.
+    /// Like [`Self::manage`], with a body from a stream.
     pub async fn manage_stream(
         &self,
         request: TestRequest,
@@ -148,7 +148,7 @@ impl Service {
         answer(&init_service(self.management.app()).await, request).await
     }
 
-    /// The page of metrics.
+    /// Returns the metrics page.
     pub async fn metrics(&self) -> String {
         let answer = self.manage(TestRequest::get().uri("/metrics")).await;
         assert_eq!(answer.status, 200);
@@ -162,46 +162,46 @@ impl Service {
         self.write(Mutation::Put(record)).await;
     }
 
-    /// Writes, as the bot does.
+    /// Applies a mutation, as the bot does.
     pub async fn write(&self, mutation: Mutation) {
         self.use_cases.feed.records.write(mutation).await.unwrap();
     }
 
-    /// Reads a path.
+    /// Sends a GET request to the public API.
     pub async fn get(&self, path: &str) -> Answer {
         self.call(TestRequest::get().uri(path)).await
     }
 
-    /// A code of a user who is in these guilds.
+    /// Issues a code for a user who is in these guilds.
     pub fn code_of(&self, user: User, guilds: Vec<Membership>) -> String {
         let SignInRequest { code, .. } = self.memory.arrival(user, guilds);
         code.expose().to_owned()
     }
 
-    /// Another code of a user whom the platform knows.
+    /// Issues another code for a known user.
     pub fn code_again(&self, user: UserId) -> String {
         self.memory.identity.issue_code(user)
     }
 
-    /// A token of user 1, who is in these guilds.
+    /// Signs in user 1, who is in these guilds, and returns the token.
     pub async fn signed_in(&self, guilds: Vec<Membership>) -> String {
         let code = self.code_of(a_user(1), guilds);
         let answer = self.call(post_code(&code)).await;
         answer.data()["token"].as_str().unwrap().to_owned()
     }
 
-    /// Lists guilds with a token.
+    /// Requests the guilds with a token.
     pub async fn guilds(&self, token: &str) -> Answer {
         self.call(TestRequest::get().uri("/guilds").insert_header(("Token", token))).await
     }
 }
 
-/// A key for one part of the management API.
+/// Creates a key with one scope.
 fn scoped(name: &str, key: &str, scope: Scope) -> ScopedKey {
     ScopedKey { name: name.parse().unwrap(), key: Secret::new(key.to_owned()), scopes: [scope].into() }
 }
 
-/// A sign-in.
+/// Returns a sign-in request.
 pub fn post_code(code: &str) -> TestRequest {
     TestRequest::post().uri("/auth").insert_header(("Idp-Code", code))
 }
@@ -221,7 +221,7 @@ where
     }
 }
 
-/// What a caller got.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -241,12 +241,12 @@ impl Answer {
         }
     }
 
-    /// A header, or the empty text.
+    /// Returns a header, or an empty string.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The body, which has to be an envelope whose code is the status.
+    /// Returns the body, which must be an envelope whose code is the status.
     #[track_caller]
     pub fn json(&self) -> Value {
         let json: Value = serde_json::from_slice(&self.body).unwrap();
@@ -256,7 +256,7 @@ impl Answer {
         json
     }
 
-    /// The data of a success.
+    /// Returns the data of a successful response.
     #[track_caller]
     pub fn data(&self) -> Value {
         let mut json = self.json();
@@ -264,7 +264,7 @@ impl Answer {
         json["data"].take()
     }
 
-    /// What a change did: added, changed, removed.
+    /// Returns the counts of a change: added, changed, removed.
     #[track_caller]
     pub fn counts(&self) -> [u64; 3] {
         let data = self.data();
@@ -272,7 +272,7 @@ impl Answer {
         ["added", "changed", "removed"].map(|count| data[count].as_u64().unwrap())
     }
 
-    /// Expects a refusal of input that names exactly these places, in any order.
+    /// Asserts a rejection of input that names exactly these paths, in any order.
     #[track_caller]
     pub fn assert_invalid(&self, places: &[&str]) {
         let json = self.json();
@@ -286,7 +286,7 @@ impl Answer {
         assert_eq!(named, expected, "{json}");
     }
 
-    /// Expects an error in its full form.
+    /// Asserts a complete error response.
     #[track_caller]
     pub fn assert_error(&self, status: u16, word: &str) {
         let json = self.json();
@@ -294,20 +294,20 @@ impl Answer {
         assert_eq!(json["data"]["request_id"].as_str(), Some(self.header("x-request-id")));
         assert_eq!(json["data"].as_object().map(serde_json::Map::len), Some(2));
         assert_eq!(self.header("cache-control"), "no-store");
-        // Waiting does not configure anything.
+        // Waiting does not help against missing configuration.
         let waits = matches!(status, 429 | 503) && word != "sign_in_not_configured";
         assert_eq!(self.header("retry-after").parse::<u64>().is_ok_and(|wait| wait >= 1), waits);
     }
 }
 
-/// What is wrong with the store.
+/// A fault of the store.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// It answers with an error of this kind.
+    /// Returns an error of this kind.
     Fails(StoreErrorKind),
-    /// It never answers.
+    /// Never returns.
     Hangs,
-    /// It panics.
+    /// Panics.
     Panics,
 }
 
@@ -321,12 +321,12 @@ impl Faulty {
         Self { inner, fault: Mutex::default() }
     }
 
-    /// Breaks the store in this way, or mends it.
+    /// Sets or clears the fault.
     pub fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// Puts it in the place of these ports.
+    /// Replaces these ports by the faulty store.
     pub fn put_into(self: &Arc<Self>, stores: &mut Stores) {
         let over = Arc::new(Over(Arc::clone(self)));
         stores.blocked = over.clone();
@@ -378,15 +378,15 @@ failing! {
     TeamRosterOver by team: TeamRoster;
 }
 
-/// A service whose operator has not configured sign-in.
+/// Creates a service without configured sign-in.
 pub async fn unconfigured() -> Service {
     Service::with(|plan| plan.public.redirects = Redirects::NotConfigured).await
 }
 
-/// How many sign-ins may be under way at once.
+/// Limit of concurrent sign-ins.
 const MOST: usize = 1000;
 
-/// What a service answers that has as many sign-ins under way as it takes.
+/// Returns the response of a service that is at its limit of concurrent sign-ins.
 pub async fn overloaded() -> Answer {
     let service = Service::new().await;
     let app = init_service(service.api.app()).await;
@@ -407,7 +407,7 @@ pub async fn overloaded() -> Answer {
     refused
 }
 
-/// A service at which this address has used up its refusals.
+/// Creates a service on which this address has exhausted its refused codes.
 pub async fn used_up_by(address: &str) -> Service {
     let service = Service::new().await;
     for _ in 0..REFUSED_CODES.get() {

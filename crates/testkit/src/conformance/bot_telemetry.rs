@@ -1,4 +1,4 @@
-//! What [`BotTelemetry`](companion_domain::port::BotTelemetry) promises, and reporting to it.
+//! The contract of [`BotTelemetry`](companion_domain::port::BotTelemetry), and of reports to it.
 
 use super::{
     Damage, Fresh, Stores,
@@ -14,7 +14,7 @@ use companion_domain::{
 use std::sync::Arc;
 
 suite! {
-    /// Makes one test of each behaviour of `BotTelemetry`. It needs `Records` to write with.
+    /// Generates one test per behaviour of `BotTelemetry`. It needs `Records` to write with.
     bot_telemetry_conformance($): bot_telemetry, Stores;
     nobody_reports_at_first,
     a_report_is_kept_to_the_last_digit,
@@ -216,7 +216,7 @@ async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stor
         let silent = [0, 1, 2].map(|part| (cluster_id(&name(number, part)), at(1)));
         forget_silent(store, &silent).await;
     };
-    // The reports of the first part have other times by now; each is made anew.
+    // The reports of the first part have other times by now, so each is written again.
     GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
 }
 

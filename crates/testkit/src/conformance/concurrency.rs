@@ -1,16 +1,16 @@
-//! Many callers at once, and callers that stop waiting.
+//! Concurrent callers, and cancelled ones.
 
 use super::Fresh;
 use futures_util::{StreamExt as _, stream};
 use std::{fmt::Debug, future::poll_fn, panic::resume_unwind, pin::pin, sync::Arc, task::Poll};
 use tokio::sync::Barrier;
 
-/// Enough callers that a race that can be lost is lost.
+/// Enough callers to make races likely.
 pub const CALLERS: u64 = 32;
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
-    /// Runs [`CALLERS`] tasks that start together, over both handles in turn, and returns what they gave by number. Both
-    /// handles are settled before and after it.
+    /// Runs [`CALLERS`] tasks that start together, on alternating handles, and returns their results by number. Settles
+    /// both handles before and after.
     pub(super) async fn concurrently<T, F>(&self, task: impl Fn(u64, Arc<P>) -> F) -> Vec<T>
     where
         T: Send + 'static,
@@ -40,8 +40,8 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     }
 }
 
-/// Runs these some at a time: a store that commits what is waiting at once is done soon, and none has to turn anyone
-/// away.
+/// Runs these writes with limited concurrency: a store with group commit finishes soon, and no store has to refuse
+/// writes.
 pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     stream::iter(writes).buffered(16).collect().await
 }
@@ -49,7 +49,7 @@ pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Ve
 /// More polls than any write takes.
 const MOST: u64 = 2000;
 
-/// Polls a future so often at most, and drops it where it was.
+/// Polls a future at most `times` times, then drops it.
 async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
     let (mut future, mut left) = (pin!(future), times);
     poll_fn(|context| {
@@ -66,18 +66,18 @@ async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
     .await
 }
 
-/// A write that is given up at each of its awaits, and what it must leave behind. All of it is about the things of one
-/// number, and what is looked at is the same for every number.
+/// A write that is cancelled at each of its await points, and its allowed effects. Everything concerns the entities of
+/// one number, and `look` returns comparable values for every number.
 pub(super) struct GivenUp<'a, P: ?Sized, Ready, Write, Look, Further> {
     pub(super) fresh: &'a Fresh<P>,
-    /// What the write is, for whoever reads that it failed.
+    /// The name of the write in failure messages.
     pub(super) what: &'static str,
-    /// Makes ready for the write.
+    /// Prepares the write.
     pub(super) ready: Ready,
     pub(super) write: Write,
-    /// What there is to see of it.
+    /// Returns the visible effects.
     pub(super) look: Look,
-    /// Another write, which changes nothing of that.
+    /// An unrelated write.
     pub(super) further: Further,
 }
 
@@ -90,8 +90,8 @@ where
     Further: AsyncFn(&Arc<P>) -> Other,
     Seen: PartialEq + Debug,
 {
-    /// Gives the write up after no poll, one poll, two and so on until it is done, and sees each time that there is either
-    /// what was there before or what the whole write leaves.
+    /// Cancels the write after zero polls, one poll, two and so on until it completes. Asserts each time that the
+    /// effects are either none or complete.
     pub(super) async fn leaves_all_or_nothing(&self) {
         let Self { fresh, what, ready, write, .. } = self;
         ready(&fresh.one, 0).await;
@@ -104,7 +104,7 @@ where
             ready(&fresh.one, number).await;
             let done = polled(write(&fresh.one, number), polls).await.is_some();
             let mut seen = self.seen(number).await;
-            // What was given up may still be written by someone else, but not half of it.
+            // A cancelled write may still be applied in the background, but never partially.
             for _ in 0..50 {
                 if seen == before || seen == after {
                     break;
@@ -124,8 +124,8 @@ where
         panic!("{what} does not end");
     }
 
-    /// What the other handle shows once everything that came before is done: a store that writes one thing after another
-    /// has done it when it answers a further write.
+    /// Returns what the other handle shows once all earlier writes are done: a store that serializes writes has applied
+    /// them when it acknowledges an unrelated one.
     async fn seen(&self, number: u64) -> Seen {
         (self.further)(&self.fresh.one).await;
         self.fresh.settle().await;

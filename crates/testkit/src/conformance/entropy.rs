@@ -1,12 +1,11 @@
-//! What [`Entropy`] promises, as far as it can be seen from outside. Nobody can test that bytes are unpredictable; that
-//! they are not all alike, anyone can.
+//! The contract of [`Entropy`], as far as it is observable. Unpredictability cannot be tested; variation can.
 
 use super::Fresh;
 use companion_domain::port::Entropy;
 use std::collections::HashSet;
 
 suite! {
-    /// Makes one test of each behaviour of `Entropy`.
+    /// Generates one test per behaviour of `Entropy`.
     entropy_conformance($): entropy, dyn Entropy;
     every_byte_is_filled,
     no_draw_repeats_another,

@@ -1,4 +1,4 @@
-//! The adapter under test, what its author lets a suite do, and what is stored but cannot be read.
+//! The adapter under test, the hooks of its author, and stored values that can be made unreadable.
 
 use companion_domain::{
     model::{ClusterId, FeedbackId, GuildId, UserId},
@@ -16,10 +16,10 @@ use std::{
 };
 use tokio::runtime::Builder;
 
-/// An adapter that nobody has used before, for one test.
+/// An unused adapter for one test.
 ///
-/// Both handles lead to the same store. An adapter that several processes can share gives two that know nothing of
-/// each other, such as two pools over one database; for any other they are the same handle twice.
+/// Both handles lead to the same store. An adapter that several processes can share provides two independent ones, such
+/// as two pools over one database; otherwise both are the same handle.
 pub struct Fresh<P: ?Sized> {
     /// The adapter.
     pub one: Arc<P>,
@@ -29,21 +29,21 @@ pub struct Fresh<P: ?Sized> {
     kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
-/// How long a behaviour waits for what takes microseconds, unless the author says otherwise.
+/// Default timeout of operations that take microseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What only the adapter's author can do.
+/// Operations that only the adapter's author can provide.
 #[derive(Clone, Default)]
 struct Hooks {
     patience: Option<Duration>,
     settle: Settle,
     close_gate: Option<Hook<(), Gate>>,
     damage: Option<Hook<Damage, bool>>,
-    /// What was wanted and is not there.
+    /// The hook that a behaviour needed and that is missing.
     missed: Arc<OnceLock<Needs>>,
 }
 
-/// A hook without which a behaviour has nothing to look at.
+/// A hook that a behaviour needs to observe anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// [`Fresh::gating`].
@@ -63,10 +63,10 @@ impl fmt::Display for Needs {
 
 type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
 
-/// Keeps writes from being made for as long as it exists.
+/// Blocks writes until dropped.
 pub type Gate = Box<dyn Any + Send>;
 
-/// Brings every handle up to date, where the adapter needs that.
+/// Updates every handle, if the adapter needs that.
 #[derive(Clone, Default)]
 pub(super) struct Settle(Option<Hook<(), ()>>);
 
@@ -79,7 +79,7 @@ impl Settle {
 }
 
 impl<P: ?Sized> Fresh<P> {
-    /// An adapter with a single handle.
+    /// Creates an adapter with a single handle.
     #[must_use]
     pub fn new(adapter: Arc<P>) -> Self {
         Self { other: Arc::clone(&adapter), one: adapter, hooks: Hooks::default(), kept: Vec::new() }
@@ -91,8 +91,8 @@ impl<P: ?Sized> Fresh<P> {
         Self { other, ..self }
     }
 
-    /// Says how a caching decorator is brought up to date: when this is done, each handle shows what was written through
-    /// the other, as it would a second later by itself. A store needs none of it.
+    /// Sets the hook that brings a caching decorator up to date: afterwards each handle shows what was written through
+    /// the other, as it would by itself a second later. A plain store needs no hook.
     #[must_use]
     pub fn settling<F>(mut self, settle: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
@@ -102,8 +102,8 @@ impl<P: ?Sized> Fresh<P> {
         self
     }
 
-    /// Says how writes are kept from being made, for instance by holding the database's own write lock until the
-    /// [`Gate`] is dropped. With it the suites see that a write waits elsewhere than on the thread that polls it.
+    /// Sets the hook that blocks writes, for instance by holding the database's write lock until the [`Gate`] is
+    /// dropped. With it the suites check that a write does not block the polling thread.
     #[must_use]
     pub fn gating<F>(mut self, close_gate: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
@@ -113,8 +113,8 @@ impl<P: ?Sized> Fresh<P> {
         self
     }
 
-    /// Says how something that is stored is damaged, so that it is no value of the domain any more; false where that
-    /// cannot be. With it the suites see that whatever cannot be read costs itself and nothing else.
+    /// Sets the hook that makes a stored value unreadable; it returns false if that is impossible. With it the suites
+    /// check that an unreadable value affects no other.
     #[must_use]
     pub fn damaging<F>(mut self, damage: impl Fn(Damage) -> F + Send + Sync + 'static) -> Self
     where
@@ -124,52 +124,52 @@ impl<P: ?Sized> Fresh<P> {
         self
     }
 
-    /// Says how long a behaviour waits before it takes the adapter for blocked. Who expects a failure need not wait long.
+    /// Sets how long a behaviour waits before the adapter counts as blocked. Useful if a failure is expected.
     #[must_use]
     pub fn giving_up_after(mut self, patience: Duration) -> Self {
         self.hooks.patience = Some(patience);
         self
     }
 
-    /// How long to wait before the adapter counts as blocked.
+    /// Returns how long to wait before the adapter counts as blocked.
     pub(super) fn patience(&self) -> Duration {
         self.hooks.patience.unwrap_or(PATIENCE)
     }
 
-    /// Keeps something alive until the test is over, such as the folder that the adapter writes to.
+    /// Keeps a value alive until the test is over, such as the folder that the adapter writes to.
     #[must_use]
     pub fn keeping(mut self, guard: impl Any + Send + Sync) -> Self {
         self.kept.push(Box::new(guard));
         self
     }
 
-    /// One part of the adapter, for the suite of a single port.
+    /// Selects one part of the adapter, for the suite of a single port.
     #[must_use]
     pub fn port<Q: ?Sized>(self, part: impl Fn(&P) -> &Arc<Q>) -> Fresh<Q> {
         let Self { one, other, hooks, kept } = self;
         Fresh { one: Arc::clone(part(&one)), other: Arc::clone(part(&other)), hooks, kept }
     }
 
-    /// Comes between a write through one handle and a read through another. What was written through a handle is seen
-    /// through it without this, and the outcome of a write never depends on it.
+    /// Must run between a write through one handle and a read through the other. Reads through the writing handle and
+    /// results of writes do not need it.
     pub async fn settle(&self) {
         self.hooks.settle.settle().await;
     }
 
-    /// Checks what both handles show of what was written through the first: that one at once, the other when it has
-    /// caught up.
+    /// Runs the check on both handles after a write through the first: on the first at once, on the other after
+    /// settling.
     pub(super) async fn through_both(&self, check: impl AsyncFn(&Arc<P>)) {
         check(&self.one).await;
         self.settle().await;
         check(&self.other).await;
     }
 
-    /// [`settle`](Self::settle) for a task that may outlive the borrow.
+    /// Like [`settle`](Self::settle), for a task that may outlive the borrow.
     pub(super) fn settler(&self) -> Settle {
         self.hooks.settle.clone()
     }
 
-    /// Whether the author said how.
+    /// Whether the author provides this hook.
     pub(super) fn has(&self, needs: Needs) -> bool {
         match needs {
             Needs::Gating => self.hooks.close_gate.is_some(),
@@ -177,7 +177,7 @@ impl<P: ?Sized> Fresh<P> {
         }
     }
 
-    /// What a behaviour wanted, and the author did not say how.
+    /// Returns the missing hook that a behaviour needed.
     pub(super) fn missed(&self) -> Option<Needs> {
         self.hooks.missed.get().copied()
     }
@@ -186,7 +186,7 @@ impl<P: ?Sized> Fresh<P> {
         self.hooks.missed.get_or_init(|| needs);
     }
 
-    /// Keeps writes from being made, where the author said how.
+    /// Blocks writes. Returns `None` without the hook.
     pub(super) async fn close_gate(&self) -> Option<Gate> {
         let Some(close_gate) = &self.hooks.close_gate else {
             self.miss(Needs::Gating);
@@ -195,7 +195,7 @@ impl<P: ?Sized> Fresh<P> {
         Some(close_gate(()).await)
     }
 
-    /// Damages what is stored, and says whether it is damaged now.
+    /// Makes a stored value unreadable, and returns whether it is.
     pub(super) async fn damage(&self, what: Damage) -> bool {
         let damaged = match &self.hooks.damage {
             Some(damage) => damage(what).await,
@@ -209,14 +209,14 @@ impl<P: ?Sized> Fresh<P> {
     }
 }
 
-/// What is to be damaged. It is stored when the author is asked.
+/// The stored value to make unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
     /// A session.
     Session(TokenHash),
-    /// A user's grant, of which nothing can be read.
+    /// A user's whole grant.
     Grant(UserId),
-    /// The list in a user's grant alone.
+    /// Only the list in a user's grant.
     GuildList(UserId),
     /// A guild.
     Guild(GuildId),
@@ -224,23 +224,23 @@ pub enum Damage {
     Member(GuildId, UserId),
     /// A user's subscription.
     Subscription(UserId),
-    /// What a user was granted by name.
+    /// A user's staff permissions.
     Staff(UserId),
     /// An entry of feedback.
     Feedback(FeedbackId),
-    /// A user's places in the team.
+    /// A user's team memberships.
     TeamMember(UserId),
     /// A cluster's report.
     Cluster(ClusterId),
 }
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
-    /// Begins a write while none can be made, and sees that its first poll comes back and leaves it waiting. Does nothing
-    /// where the author of the adapter has not said how to keep writes from being made.
+    /// Starts a write while writes are blocked, and asserts that its first poll returns pending. Does nothing without
+    /// the gating hook.
     pub(super) async fn waits_elsewhere<T>(&self, write: impl AsyncFnOnce(&P) -> T + Send + 'static) {
         let Some(gate) = self.close_gate().await else { return };
         let (store, (tell, told)) = (Arc::clone(&self.one), mpsc::channel());
-        // A thread of its own with a runtime of its own: if it blocks, nobody else does.
+        // On its own thread and runtime: if it blocks, it blocks no other test code.
         let polling = thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {

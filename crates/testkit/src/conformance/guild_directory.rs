@@ -1,4 +1,4 @@
-//! What a [`GuildDirectory`](companion_domain::port::GuildDirectory) promises.
+//! The contract of a [`GuildDirectory`](companion_domain::port::GuildDirectory).
 
 use super::{
     Damage, Fresh, Stores,
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 const NONE: [u64; 0] = [];
 
 suite! {
-    /// Makes one test of each behaviour of a `GuildDirectory`. It needs `Records` to write with.
+    /// Generates one test per behaviour of a `GuildDirectory`. It needs `Records` to write with.
     guild_directory_conformance($): guild_directory, Stores;
     only_known_guilds_are_seen_each_once,
     a_user_sees_their_own_roles_and_nobody_elses,
@@ -34,7 +34,7 @@ async fn put_all(stores: &Stores, records: impl IntoIterator<Item = Record>) {
     stores.records.apply(records.into_iter().map(Mutation::Put).collect()).await.unwrap();
 }
 
-/// The ids of the guilds that are seen, in order.
+/// Returns the ids of the visible guilds, in order.
 async fn seen(stores: &Stores, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let asked: Vec<_> = asked.into_iter().map(guild_id).collect();
     let seen = stores.guilds.with_roles(user_id(1), &asked).await.unwrap();
@@ -43,7 +43,7 @@ async fn seen(stores: &Stores, asked: impl IntoIterator<Item = u64>) -> Vec<u64>
     ids
 }
 
-/// A guild that says how often it was put, with more bound roles than anyone needs.
+/// Returns a guild whose member count is the number of puts, with many bound roles.
 fn counted(id: GuildId, times: u64) -> Guild {
     let bound: Vec<_> = (1..=200).collect();
     Guild {
@@ -113,7 +113,7 @@ async fn very_many_guilds_are_seen_at_once(fresh: &Fresh<Stores>) {
         .await;
 }
 
-/// The first guild is always put before the second, so nobody sees the second ahead of it.
+/// The first guild is always written before the second, so no reader may see the second ahead of it.
 async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Stores>) {
     let ids = [guild_id(1), guild_id(2)];
     for id in ids {
@@ -138,7 +138,7 @@ async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Stores>) {
             }
         })
     });
-    // Until there was enough of both, whoever is the quicker.
+    // Until both reader and writer have run often enough.
     for times in 1.. {
         for id in ids {
             put_all(&fresh.one, [Record::Guild(counted(id, times))]).await;

@@ -1,10 +1,10 @@
-//! What [`Health`] promises. What a sick store answers is for its own tests: only they can make it sick.
+//! The contract of [`Health`]. A failing store is covered by the adapter's own tests, which alone can make it fail.
 
 use super::Fresh;
 use companion_domain::port::Health;
 
 suite! {
-    /// Makes one test of each behaviour of `Health`.
+    /// Generates one test per behaviour of `Health`.
     health_conformance($): health, dyn Health;
     a_store_that_works_is_fit,
     asking_changes_nothing_about_the_answer,

@@ -1,4 +1,4 @@
-//! What an [`IdentityProvider`] promises, with a platform behind it that the test has a hold on.
+//! The contract of an [`IdentityProvider`], with a platform that the test controls.
 
 use super::{
     Fresh,
@@ -14,7 +14,7 @@ use companion_domain::{
 };
 use std::{error::Error, sync::Arc};
 
-/// A provider, and a hold on the platform that it asks.
+/// A provider, and control of its platform.
 pub struct ProviderOnPlatform {
     /// The provider.
     pub provider: Arc<dyn IdentityProvider>,
@@ -22,11 +22,11 @@ pub struct ProviderOnPlatform {
     pub platform: Arc<dyn PlatformHold>,
 }
 
-/// What a test does on the platform itself: what users do there with their browsers, and what the passing of time does.
+/// Actions on the platform itself: those of users with their browsers, and the passing of time.
 #[async_trait]
 pub trait PlatformHold: Send + Sync {
-    /// A user, who is in these guilds, is sent back to `redirect` with a code. Where the sign-in was begun with a
-    /// challenge, this is the verifier that answers it.
+    /// Redirects a user, who is in these guilds, to `redirect` with a code. If the sign-in began with a challenge,
+    /// `verifier` matches it.
     async fn arrival(
         &self,
         user: &User,
@@ -35,15 +35,15 @@ pub trait PlatformHold: Send + Sync {
         verifier: Option<&CodeVerifier>,
     ) -> IdpCode;
 
-    /// A user without guilds is sent back to `redirect` with a code that grants these scopes only.
+    /// Redirects a user without guilds to `redirect` with a code that grants only these scopes.
     async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode;
 
-    /// The user's access tokens stop working; refresh tokens still work.
+    /// Expires the user's access tokens. Refresh tokens still work.
     async fn expire_access(&self, user: UserId);
 }
 
 suite! {
-    /// Makes one test of each behaviour of an `IdentityProvider`. It needs a hold on the platform: see
+    /// Generates one test per behaviour of an `IdentityProvider`. It needs control of the platform: see
     /// `conformance::identity_provider`.
     identity_provider_conformance($): identity_provider, ProviderOnPlatform;
     a_code_becomes_tokens_of_its_user,
@@ -187,7 +187,7 @@ fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
     Membership { guild: guild_id(guild), owner, permissions: PlatformPermissions::from_bits(bits) }
 }
 
-/// More than any number of pages that someone might stop at, the last one not full.
+/// More pages than an adapter might stop at, the last one not full.
 async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
     let guilds: Vec<_> = (1..=LOTS)
         .map(|number| membership((number << 22) + number, number % 50 == 0, number << 40 | 0x28))
@@ -204,7 +204,7 @@ async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), []);
 }
 
-/// Asked for together they are the same as one by one, however many guilds there are.
+/// Fetching both together gives the same as fetching each, for any number of guilds.
 async fn a_user_comes_with_all_of_their_guilds(fresh: &Fresh<Port>) {
     let many: Vec<_> = (1..=450).map(|number| membership(number << 22, number == 7, number)).collect();
     for (id, guilds) in [(1, many.as_slice()), (2, &[])] {
@@ -256,7 +256,7 @@ async fn revoking_ends_the_whole_authorisation(fresh: &Fresh<Port>) {
     for user in [1, 2] {
         let tokens = signed_in(fresh, user, &[]).await;
         let refresh = tokens.refresh.unwrap();
-        // Either of the two tokens ends both.
+        // Revoking either of the two tokens ends both.
         let given = if user == 1 { &tokens.access } else { &refresh };
         fresh.one.provider.revoke(given).await.unwrap();
         let (refused, again) = (
@@ -276,7 +276,7 @@ async fn revoking_what_is_dead_is_fine(fresh: &Fresh<Port>) {
     fresh.one.provider.revoke(&secret("made-up")).await.unwrap();
 }
 
-/// Everything that an error says to anyone who asks.
+/// Returns everything that an error prints.
 fn words<T>(result: Result<T, IdentityError>) -> String {
     let error = result.err().unwrap();
     let mut words = format!("{error} {error:?}");

@@ -1,4 +1,4 @@
-//! What [`Listings`](companion_domain::port::Listings) promise about all that they read at once.
+//! The contract of [`Listings`](companion_domain::port::Listings).
 
 use super::{
     Damage, Fresh, Stores,
@@ -21,7 +21,7 @@ use std::sync::{
 use tokio::task::JoinHandle;
 
 suite! {
-    /// Makes one test of each behaviour of `Listings`. It needs all storage ports.
+    /// Generates one test per behaviour of `Listings`. It needs all storage ports.
     listings_conformance($): listings, Stores;
     of_someone_unknown_there_is_nothing,
     everything_that_is_stored_of_a_user_is_read,
@@ -39,7 +39,7 @@ suite! {
     a_grant_that_cannot_be_read_is_corrupt_unless_blocked needs Damaging,
 }
 
-/// A grant with a list of these guilds.
+/// Returns a grant with a list of these guilds.
 fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
     let membership = |number| Membership {
         guild: guild_id(number),
@@ -50,7 +50,7 @@ fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
     GrantContent { list: Some(GuildList { memberships, fetched_at: at(1) }), ..grant(1) }
 }
 
-/// What is read, in an order that can be compared.
+/// Reads a listing, sorted for comparison.
 async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
     Ok(in_order(stores.listings().read(user, asked).await?))
 }
@@ -126,7 +126,7 @@ async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
 
 async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
     let (user, listed) = (user_id(1), 1..=1200);
-    // The platform says some of them twice.
+    // The platform repeats some of them.
     let list = listing_guilds(listed.clone().chain(1..=50));
     fresh.one.grants.replace(user, &list).await.unwrap();
     let present = || listed.clone().filter(|number| number % 2 == 0);
@@ -196,7 +196,7 @@ async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<S
         stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
         stores.grants.replace(user_id(number), &listing_guilds([number])).await.unwrap();
     }
-    // The last three are nobody, and someone who is asked for twice.
+    // The last three are an unknown user, and one who is asked for twice.
     let asked: Vec<_> = (1..=130).rev().chain([999, 7, 7]).map(user_id).collect();
     let read_one_by_one = async {
         let mut listings = Vec::new();
@@ -211,7 +211,8 @@ async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<S
     assert_eq!(stores.listings().read_many(&[]).await.unwrap(), []);
 }
 
-/// The users whose subscriptions name one of these guilds, in order, as someone with all of them in their list reads it.
+/// Returns the users whose subscriptions name one of these guilds, in order, as read by a user with all of them in the
+/// list.
 async fn guild_subscriptions(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let reader = user_id(9999);
     stores.grants.replace(reader, &listing_guilds(guilds)).await.unwrap();
@@ -261,7 +262,7 @@ async fn a_guild_that_very_many_name_is_named_by_all(fresh: &Fresh<Stores>) {
     assert!(guild_subscriptions(&fresh.one, [7, 1001]).await.into_iter().eq(1..=LOTS));
 }
 
-/// Two worlds that differ in everything that a listing is made of.
+/// Returns one of two worlds that differ in every part of a listing.
 fn world(second: bool, user: UserId) -> Vec<Record> {
     let number = if second { 2 } else { 1 };
     let named = |id: GuildId| Guild { name: name(&format!("World {number}")), ..guild(id) };
@@ -312,7 +313,7 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
             })
         })
         .into();
-    // Until there was enough of both, whoever is the quicker.
+    // Until both readers and writer have run often enough.
     for turn in 0.. {
         become_world(turn % 2 == 0).await;
         if (turn > 20 && reads.load(Ordering::SeqCst) > 40) || readers.iter().any(JoinHandle::is_finished) {

@@ -1,4 +1,4 @@
-//! A hold on the platform in memory.
+//! Control of the in-memory platform.
 
 use super::identity_provider::PlatformHold;
 use async_trait::async_trait;

@@ -1,7 +1,7 @@
 //! Conformance suites: for each port, everything that its documentation promises, one behaviour at a time.
 //!
-//! A suite knows nothing of the adapter that it tests. It is handed a [`Fresh`] one for every behaviour, and uses
-//! the port alone. An adapter crate runs a suite with three lines, which become one test per behaviour:
+//! A suite knows nothing of the adapter under test. It gets a [`Fresh`] adapter for every behaviour, and uses only the
+//! port. An adapter crate runs a suite with three lines, which generate one test per behaviour:
 //!
 //! ```
 //! use companion_testkit::conformance::{Fresh, Stores};
@@ -13,18 +13,19 @@
 //! # fn main() {}
 //! ```
 //!
-//! | macro | asks for |
+//! | macro | needs |
 //! |---|---|
 //! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
 //! | `session_store_conformance!`, `grant_store_conformance!` … | one port, named like its module here |
-//! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and a hold on its platform |
+//! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and control of its platform
+//! |
 //!
-//! The suites of ports that write use that port alone, so an adapter of one port can run its own. What the bot feeds is
-//! written through [`records`], so the suites of ports that read it ask for all of [`Stores`].
+//! The suites of ports that write use only that port, so an adapter of one port can run its own. Data from the bot is
+//! written through [`records`], so the suites of ports that read it need all of [`Stores`].
 //!
-//! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
-//! module; `needs Gating` or `needs Damaging` behind it says that it cannot look without that hook. A function that is in
-//! no list is dead code, and the compiler says so; a hook that is asked for and not named fails the behaviour.
+//! To add a behaviour: write an async function named after it, and add the name to the list at the top of its module.
+//! Append `needs Gating` or `needs Damaging` if it cannot observe anything without that hook. A function missing from
+//! the list is dead code, which the compiler reports; a hook used without being named fails the behaviour.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,11 +1,11 @@
-//! What [`PlatformPauses`] promise.
+//! The contract of [`PlatformPauses`].
 
 use super::{Fresh, sample::at};
 use companion_domain::port::{PlatformPause, PlatformPauses};
 use std::time::Duration;
 
 suite! {
-    /// Makes one test of each behaviour of `PlatformPauses`.
+    /// Generates one test per behaviour of `PlatformPauses`.
     platform_pauses_conformance($): platform_pauses, dyn PlatformPauses;
     nothing_is_remembered_before_anything_was_said,
     what_was_said_to_one_is_known_to_all,
@@ -49,7 +49,7 @@ async fn a_pause_that_is_over_gives_way_to_any_other(fresh: &Fresh<Port>) {
 
 async fn a_pause_from_before_the_clock_was_set_back_gives_way(fresh: &Fresh<Port>) {
     fresh.one.note(pause(10_000, 3600)).await.unwrap();
-    // Another node's clock may be five minutes behind, and no more.
+    // Another node's clock may be up to five minutes behind.
     fresh.one.note(pause(10_000 - 300, 5)).await.unwrap();
     assert_eq!(fresh.one.current().await.unwrap(), Some(pause(10_000, 3600)));
     fresh.one.note(pause(10_000 - 301, 5)).await.unwrap();

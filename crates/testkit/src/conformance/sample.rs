@@ -1,4 +1,4 @@
-//! Small things to put into stores, where [`world`](crate::world) has nothing that fits.
+//! Sample values for stores, beyond those of [`world`](crate::world).
 
 pub(super) use crate::world::{guild_id, name, user_id};
 
@@ -14,28 +14,29 @@ use companion_domain::{
 };
 use std::num::NonZeroU32;
 
-/// The first id that a signed 64-bit number cannot hold.
+/// The first id above the range of a signed 64-bit number.
 pub(super) const BEYOND_SIGNED: u64 = 1 << 63;
 
-/// The usual cap of sessions.
+/// The default cap of sessions.
 pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// More than any page or batch.
 pub(super) const LOTS: u64 = 1203;
 
-/// Some of so many, among them the last: enough to find out who stops early, and sooner asked for than all.
+/// Returns some numbers up to [`LOTS`], among them the last: enough to detect a reader that stops early, and faster
+/// than all.
 pub(super) fn some_of_lots() -> impl Iterator<Item = u64> {
     (1..=LOTS).filter(|number| number.is_multiple_of(17) || number + 5 > LOTS)
 }
 
-/// No session is over by these.
+/// Cutoffs by which no session has ended.
 pub(super) const NONE_OVER: Cutoffs =
     Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
-/// Text that is damaged by anything that counts bytes, knows only the first plane, or builds statements by hand.
+/// Text that is corrupted by code that counts bytes, supports only the basic plane, or builds SQL by hand.
 pub(super) const AWKWARD: &str = "Zoë's \"café\" \\ 100 % _ 🦀👩‍👩‍👧‍👦 日本語 \u{202e}x\t;--";
 
-/// Text that is changed by anything that trims, composes, folds, cuts, strips, escapes or guesses.
+/// Text that is changed by trimming, composing, folding, truncating, stripping, escaping or guessing.
 const TEXTS: [&str; 14] = [
     AWKWARD,
     " ",
@@ -53,34 +54,34 @@ const TEXTS: [&str; 14] = [
     "\u{10ffff}\u{fffd}",
 ];
 
-/// So many characters of four bytes each, and of two characters that some take for one.
+/// Returns text of this many four-byte characters, and of combining sequences.
 fn long_texts(length: usize) -> [String; 2] {
     ["🦀".repeat(length), "e\u{301}".repeat(length / 2)]
 }
 
-/// Names that a careless adapter changes, of all lengths.
+/// Returns names that a careless adapter corrupts, of all lengths.
 pub(super) fn awkward_names() -> Vec<Name> {
     let long = long_texts(*Name::LENGTH.end());
     TEXTS.into_iter().chain(long.iter().map(String::as_str)).map(name).collect()
 }
 
-/// The same for what people write.
+/// Like [`awkward_names`], for prose.
 pub(super) fn awkward_prose() -> Vec<Prose> {
     let long = long_texts(*Prose::LENGTH.end());
     TEXTS.into_iter().chain([""]).chain(long.iter().map(String::as_str)).map(prose).collect()
 }
 
-/// The `number`th guild that shard `shard` sees, as long as there are more shards than that.
+/// Returns the `number`th guild of a shard, if there are more shards than that.
 pub(super) fn guild_id_in(shard: u64, number: u64) -> GuildId {
     guild_id((shard << 22) + number)
 }
 
-/// So many microseconds after a moment in 2023.
+/// Returns a time this many microseconds after a moment in 2023.
 pub(super) const fn at(micros: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + micros)
 }
 
-/// Neither in the order of the numbers nor alike at the start.
+/// Returns a hash that neither sorts like the numbers nor shares a prefix.
 pub(super) fn token_hash(number: u64) -> TokenHash {
     let mut bytes = [0; 32];
     let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -153,7 +154,7 @@ pub(super) fn heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
     Heartbeat { shards: shards([0, 1]), ..a_heartbeat(cluster, received_at) }
 }
 
-/// A grant whose tokens and list both tell which one it is.
+/// Returns a grant whose tokens and list both identify it.
 pub(super) fn grant(number: u64) -> GrantContent {
     let membership = Membership {
         guild: guild_id(number + 1),

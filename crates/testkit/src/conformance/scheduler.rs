@@ -1,4 +1,4 @@
-//! What a [`Scheduler`] promises.
+//! The contract of a [`Scheduler`].
 
 use super::{Fresh, sample::LOTS};
 use companion_domain::port::Scheduler;
@@ -16,7 +16,7 @@ use tokio::{
 };
 
 suite! {
-    /// Makes one test of each behaviour of a `Scheduler`.
+    /// Generates one test per behaviour of a `Scheduler`.
     scheduler_conformance($): scheduler, dyn Scheduler;
     started_work_goes_on_to_its_end,
     starting_does_not_wait_for_the_work,
@@ -27,7 +27,7 @@ suite! {
     the_end_waits_for_all_work_and_for_what_it_started,
 }
 
-/// Work that ends when it is told to, and tells when it has ended.
+/// Returns a task that ends on a signal and signals its end.
 fn gated() -> (oneshot::Sender<()>, oneshot::Receiver<()>, impl Future<Output = ()> + Send + 'static) {
     let (open, gate) = oneshot::channel();
     let (done, ended) = oneshot::channel();
@@ -87,7 +87,7 @@ async fn the_end_waits_for_what_was_started_but_not_for_ever(fresh: &Fresh<Port>
 }
 
 async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
-    // Each goes on when all have begun, so none may have to wait for its turn.
+    // Each continues once all have begun, so none may wait for its turn.
     let all = Arc::new(Barrier::new(usize::try_from(LOTS).unwrap() + 1));
     for _ in 0..LOTS {
         let all = Arc::clone(&all);
@@ -99,7 +99,7 @@ async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
 }
 
 async fn the_end_waits_for_all_work_and_for_what_it_started(fresh: &Fresh<Port>) {
-    // All wait for the first word, and what they have started for the second.
+    // All wait for the first value, and the tasks they start for the second.
     let (say, word) = watch::channel(0);
     let (passed_on, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     for _ in 0..LOTS {

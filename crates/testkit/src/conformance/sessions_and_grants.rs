@@ -1,4 +1,5 @@
-//! What a [`GrantStore`](companion_domain::port::GrantStore) knows of sessions: a grant without any is not in use.
+//! The relation of a [`GrantStore`](companion_domain::port::GrantStore) to sessions: a grant without sessions is
+//! unused.
 
 use super::{
     Fresh, Stores,
@@ -13,7 +14,7 @@ use companion_domain::{
 use std::{collections::BTreeSet, num::NonZeroU32};
 
 suite! {
-    /// Makes one test of each behaviour of grants and sessions together.
+    /// Generates one test per behaviour of grants and sessions together.
     sessions_and_grants_conformance($): sessions_and_grants, Stores;
     a_grant_without_sessions_is_unused_and_removed_once,
     a_grant_stays_while_there_is_a_session,
@@ -27,7 +28,7 @@ suite! {
     who_pages_on_from_a_grant_that_is_gone_goes_on,
 }
 
-/// What the store lists as unused, page by page.
+/// Returns the users with unused grants, read page by page.
 async fn unused(stores: &Stores) -> Vec<UserId> {
     let mut users = Vec::new();
     loop {
@@ -87,7 +88,7 @@ async fn a_session_of_someone_else_keeps_no_grant(fresh: &Fresh<Stores>) {
     assert_eq!(kept, Some(Grant { version: theirs, content: grant(2) }));
 }
 
-/// A store does not know the time, so only removal ends a session for it.
+/// A store has no clock, so a session counts until it is removed.
 async fn a_session_that_is_over_keeps_its_grant_until_it_is_removed(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
@@ -150,7 +151,7 @@ async fn unused_by_many(stores: &Stores, users: u64) {
 
 async fn a_page_of_unused_grants_is_full_while_there_are_more(fresh: &Fresh<Stores>) {
     unused_by_many(&fresh.one, LOTS).await;
-    // Those in use are between the others, and fill no page.
+    // Grants in use are between the others, and do not count towards a page.
     for user in [1, 250, 600, 601, LOTS] {
         fresh.one.sessions.create(&session(user, user_id(user), at(0)), TEN, NONE_OVER).await.unwrap();
     }

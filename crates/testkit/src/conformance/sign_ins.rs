@@ -1,4 +1,4 @@
-//! What [`SignIns`](companion_domain::port::SignIns) promise about sessions and grants.
+//! The contract of [`SignIns`](companion_domain::port::SignIns) about sessions and grants.
 
 use super::{
     Fresh, Stores,
@@ -16,7 +16,7 @@ use companion_domain::{
 use std::{collections::HashSet, num::NonZeroU32, sync::Arc};
 
 suite! {
-    /// Makes one test of each behaviour of `SignIns`. It needs all storage ports.
+    /// Generates one test per behaviour of `SignIns`. It needs all storage ports.
     sign_ins_conformance($): sign_ins, Stores;
     a_sign_in_writes_the_session_and_the_grant,
     a_sign_in_keeps_to_the_cap_as_a_session_alone_does,
@@ -34,7 +34,7 @@ suite! {
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
 
-/// Someone signs in.
+/// Signs a user in.
 async fn begin(stores: &Stores, session: &Session, grant: &GrantContent) -> Vec<Session> {
     stores.sign_ins.begin(session, TEN, NONE_OVER, grant).await.unwrap()
 }
@@ -43,7 +43,7 @@ async fn version_of(stores: &Stores, user: UserId) -> Option<GrantVersion> {
     stores.grants.find(user).await.unwrap().map(|grant| grant.version)
 }
 
-/// How many sessions the user has, and whether there is a grant.
+/// Returns how many sessions the user has, and whether there is a grant.
 async fn standing(stores: &Stores, user: UserId) -> (usize, bool) {
     (stores.sessions.of_user(user).await.unwrap().len(), version_of(stores, user).await.is_some())
 }
@@ -118,7 +118,7 @@ async fn an_id_that_exists_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores
     assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
 }
 
-/// Whom the writes are about that are given up.
+/// Returns the user of a cancelled write.
 fn nth_user(number: u64) -> UserId {
     user_id(100 + number)
 }
@@ -166,7 +166,7 @@ async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) 
     GivenUp { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
 }
 
-/// More than anyone has, but a cap can be as high.
+/// More than any user has, but a cap can be as high.
 async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> =
@@ -197,7 +197,7 @@ async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
                 let (user, number) = (user_id(1 + number / 2), number);
                 let made = session(user.get(), user, at(0));
                 if number % 2 == 0 {
-                    // Writers and readers are at different handles.
+                    // Writers and readers use different handles.
                     begin(&stores, &made, &grant(1)).await;
                     return;
                 }

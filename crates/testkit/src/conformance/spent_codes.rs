@@ -1,4 +1,4 @@
-//! What [`SpentCodes`] promise.
+//! The contract of [`SpentCodes`].
 
 use super::{
     Fresh,
@@ -8,7 +8,7 @@ use super::{
 use companion_domain::{model::CodeFingerprint, port::SpentCodes};
 
 suite! {
-    /// Makes one test of each behaviour of `SpentCodes`.
+    /// Generates one test per behaviour of `SpentCodes`.
     spent_codes_conformance($): spent_codes, dyn SpentCodes;
     a_code_is_spent_once,
     every_code_is_on_its_own,
@@ -84,7 +84,7 @@ async fn a_refused_attempt_does_not_prolong_the_mark(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(600), at(5000)).await.unwrap());
 }
 
-/// A store drops marks that ran out, and must not drop others with them.
+/// A store removes expired marks, and must not remove others with them.
 async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
     for number in 0..100 {
         let until = if number % 2 == 0 { 10 } else { 1000 };
@@ -97,14 +97,14 @@ async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
     }
 }
 
-/// Whatever a store keeps beside a mark to find those that ran out must go with it, or it drops the next mark of the code.
+/// An index of expiry times must be updated with the mark, or it removes the next mark of the code.
 async fn a_mark_made_after_another_ran_out_counts_to_its_own_end(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     assert!(fresh.one.spend(&code(1), at(600), at(1200)).await.unwrap());
     outlasts_those_that_run_out(fresh).await;
 }
 
-/// Codes are spent until long after the first mark of code 1 ran out; the second counts until 1200.
+/// Spends codes until long after the first mark of code 1 has expired; the second counts until 1200.
 async fn outlasts_those_that_run_out(fresh: &Fresh<Port>) {
     for number in 2..100 {
         assert!(fresh.one.spend(&code(number), at(700), at(1300)).await.unwrap());

@@ -1,7 +1,7 @@
 //! All storage ports over one store.
 
-/// Makes one test of every behaviour of every storage port, and of what holds between them. Takes an expression that
-/// gives a fresh `Fresh<Stores>`; it may wait.
+/// Generates one test per behaviour of every storage port, and of the relations between them. Takes an expression,
+/// which may await, that returns a `Fresh<Stores>`.
 #[macro_export]
 macro_rules! storage_conformance {
     ($fresh:expr $(,)?) => {

@@ -1,28 +1,28 @@
-//! Records that come and go.
+//! Sources and sinks of records.
 
 use async_trait::async_trait;
 use companion_domain::port::{Cause, Numbered, Record, RecordSink, RecordSource, SourceError};
 use std::collections::VecDeque;
 
-/// Gives records out in batches, and then ends or fails.
+/// Returns records in batches, then ends or fails.
 pub(super) struct Stream {
     batches: VecDeque<Vec<Numbered>>,
     failure: Option<&'static str>,
 }
 
 impl Stream {
-    /// Records on the lines from 1 on, so many at a time.
+    /// Creates a stream of records on lines from 1 on, in batches.
     pub(super) fn of(records: Vec<Record>, at_a_time: usize) -> Self {
         Self::numbered((1..).zip(records), at_a_time)
     }
 
-    /// Records on these lines.
+    /// Creates a stream of records on these lines.
     pub(super) fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, at_a_time: usize) -> Self {
         let lines: Vec<_> = lines.into_iter().map(|(line, record)| Numbered { line, record }).collect();
         Self { batches: lines.chunks(at_a_time).map(<[Numbered]>::to_vec).collect(), failure: None }
     }
 
-    /// The same records, and then this failure instead of the end.
+    /// Fails with this message instead of ending.
     pub(super) fn failing(self, failure: &'static str) -> Self {
         Self { failure: Some(failure), ..self }
     }
@@ -39,7 +39,7 @@ impl RecordSource for Stream {
     }
 }
 
-/// Collects what an export gives out.
+/// Collects the records of an export.
 #[derive(Default)]
 pub(super) struct Collected(pub(super) Vec<Record>);
 

@@ -1,4 +1,4 @@
-//! What a suite is made of, and how a list of names becomes a list of tests.
+//! The definition of a suite, and the macro that turns a list of names into tests.
 
 use super::{Fresh, fresh::Needs};
 use std::{
@@ -6,23 +6,23 @@ use std::{
     pin::Pin,
 };
 
-/// One promise of a port, as something that can be checked.
+/// One promise of a port, as an executable check.
 pub struct Behaviour<P: ?Sized> {
-    /// What is promised, in words with underscores.
+    /// The promise, as an identifier.
     pub name: &'static str,
-    /// What only the adapter's author can do, and without which there is nothing to look at.
+    /// The hook of the adapter's author that the check needs to observe anything.
     pub needs: Option<Needs>,
-    /// Checks it on a fresh adapter. It panics where the adapter does not keep the promise.
+    /// Checks it on a fresh adapter. Panics if the adapter breaks the promise.
     pub check: Check<P>,
 }
 
-/// An async function over a borrowed adapter, as a pointer.
+/// A pointer to an async function over a borrowed adapter.
 type Check<P> = for<'a> fn(&'a Fresh<P>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Checks the behaviour of this name on the adapter, with enough threads for writers to get in each other's way.
+/// Checks the named behaviour on the adapter, with enough threads for writers to interfere.
 ///
 /// # Panics
-/// Where the adapter does not behave so, or the suite has no such behaviour.
+/// If the adapter violates the behaviour, or the suite has no such behaviour.
 pub fn run<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: impl Future<Output = Fresh<P>>) {
     let behaviour = suite.iter().find(|behaviour| behaviour.name == name).unwrap();
     block_on(async {
@@ -33,7 +33,7 @@ pub fn run<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: impl Future<Out
     });
 }
 
-/// Says in one line which behaviours do not look at this adapter. `cargo test` shows it, too, without being asked to.
+/// Prints in one line which behaviours observe nothing on this adapter. `cargo test` shows it without `--nocapture`.
 pub fn tell_what_is_not_looked_at<P: ?Sized>(
     name: &str,
     suite: &[Behaviour<P>],
@@ -45,7 +45,7 @@ pub fn tell_what_is_not_looked_at<P: ?Sized>(
     }
 }
 
-/// The behaviours that pass without having looked, because the author has not said how. None where all look.
+/// Returns the behaviours that pass without observing anything, for want of a hook. `None` if there are none.
 pub fn not_looked_at<P: ?Sized>(name: &str, suite: &[Behaviour<P>], fresh: &Fresh<P>) -> Option<String> {
     let blind = suite.iter().filter_map(|behaviour| {
         let needs = behaviour.needs.filter(|needs| !fresh.has(*needs))?;
@@ -61,8 +61,9 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-/// Declares a suite: the port, its behaviours, and the macro that makes one test of each. Behaviours of a submodule are in
-/// a group behind its name. The dollar sign is handed in because a macro that writes a macro cannot spell it.
+/// Declares a suite: the port, its behaviours, and the macro that generates one test per behaviour. Behaviours of a
+/// submodule are in a group after its name. The dollar sign is a parameter, because a macro that generates a macro
+/// cannot write it.
 macro_rules! suite {
     (
         $(#[$doc:meta])*
@@ -70,10 +71,10 @@ macro_rules! suite {
         $($own:ident $(needs $own_needs:ident)?,)*
         $(@$part:ident { $($behaviour:ident $(needs $needs:ident)?,)+ })*
     ) => {
-        /// What the suite tests.
+        /// The port under test.
         pub type Port = $port;
 
-        /// The behaviours, in the order in which they are best read.
+        /// The behaviours, in reading order.
         pub static SUITE: &[$crate::conformance::Behaviour<Port>] = &[
             $($crate::conformance::Behaviour {
                 name: stringify!($own),
@@ -87,7 +88,7 @@ macro_rules! suite {
             },)+)*
         ];
 
-        /// Their names.
+        /// The names of the behaviours.
         pub const NAMES: &[&str] = &[$(stringify!($own),)* $($(stringify!($behaviour),)+)*];
 
         $(#[$doc])*
@@ -113,7 +114,7 @@ macro_rules! suite {
     };
 }
 
-/// Makes one test of each of these behaviours of a suite.
+/// Generates one test for each of these behaviours of a suite.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! behaviours {

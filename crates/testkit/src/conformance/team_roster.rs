@@ -1,4 +1,4 @@
-//! What a [`TeamRoster`](companion_domain::port::TeamRoster) promises, and replacing the team.
+//! The contract of a [`TeamRoster`](companion_domain::port::TeamRoster), and of replacing the team.
 
 use super::{
     Damage, Fresh, Stores,
@@ -13,7 +13,7 @@ use companion_domain::{
 use std::sync::Arc;
 
 suite! {
-    /// Makes one test of each behaviour of a `TeamRoster`. It needs `Records` to write with.
+    /// Generates one test per behaviour of a `TeamRoster`. It needs `Records` to write with.
     team_roster_conformance($): team_roster, Stores;
     there_is_no_team_at_first,
     a_member_is_shown_as_put,
@@ -197,7 +197,7 @@ async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
         member.category = awkward;
         member
     });
-    // Categories of one user differ to the character, too.
+    // Categories of one user may differ in one character only.
     let places = awkward_names().into_iter().map(|awkward| {
         let mut member = team_member(user_id(100), "Core", 1);
         member.category = awkward;
@@ -231,7 +231,7 @@ async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fres
         ready: async |store: &Arc<Stores>, _| replace(store, &team([1, 2, 3], 1)).await,
         write: async |store: &Arc<Stores>, _| replace(store, &team([3, 4, 5], 2)).await,
         look: async |store: &Arc<Stores>, _| shown(store).await,
-        // There is one team only, so there is nothing else to write: whoever replaces it with itself writes last.
+        // There is only one team, so no unrelated write exists: replacing it with itself serializes after the others.
         further: async |store: &Arc<Stores>| {
             let same = Roster::new(shown(store).await).unwrap();
             replace(store, &same).await;

@@ -1,4 +1,4 @@
-//! What a [`Vault`] promises. Changing keys is for an adapter's own tests: only they know its keys.
+//! The contract of a [`Vault`]. Key rotation is covered by the adapter's own tests, which alone know its keys.
 
 use super::{
     Fresh,
@@ -8,7 +8,7 @@ use companion_domain::port::{Sealed, Vault, VaultError};
 use std::collections::HashSet;
 
 suite! {
-    /// Makes one test of each behaviour of a `Vault`.
+    /// Generates one test per behaviour of a `Vault`.
     vault_conformance($): vault, dyn Vault;
     what_was_sealed_opens_as_it_was,
     what_was_just_sealed_need_not_be_sealed_again,
@@ -61,7 +61,7 @@ async fn sealing_the_same_twice_gives_different_bytes(fresh: &Fresh<Port>) {
 
 async fn a_sealed_secret_does_not_show(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
-    // Not even a piece of it, however it was cut.
+    // Not even a fragment of it.
     for piece in SECRET.windows(6) {
         assert!(!sealed.as_bytes().windows(6).any(|bytes| bytes == piece));
     }

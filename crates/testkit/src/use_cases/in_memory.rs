@@ -1,4 +1,4 @@
-//! Ports in memory, and a hold on what is behind them.
+//! In-memory ports, with access to what is behind them.
 
 use super::settings::web_url;
 use crate::{clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault};
@@ -10,33 +10,33 @@ use companion_domain::{
 use companion_storage_memory::{MemoryIdentity, MemoryStorage};
 use std::sync::Arc;
 
-/// Where the platform sends users back to, in requests made here.
+/// The redirect URI of requests created here.
 pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
 
-/// Ports in memory, and a hold on what is behind them.
+/// In-memory ports, with access to what is behind them.
 pub struct InMemory {
     /// The ports, over the storage below unless a test replaced one.
     pub ports: Ports,
-    /// Moves time.
+    /// The clock.
     pub clock: Arc<FixedClock>,
-    /// Repeats chance.
+    /// The repeatable randomness.
     pub entropy: Arc<SeededEntropy>,
-    /// Holds everything.
+    /// The storage.
     pub storage: Arc<MemoryStorage>,
-    /// Plays the platform.
+    /// The platform.
     pub identity: Arc<MemoryIdentity>,
-    /// Tells when nothing goes on in the background any more.
+    /// The background tasks.
     pub scheduler: Arc<TestScheduler>,
 }
 
 impl InMemory {
-    /// An empty world.
+    /// Creates an empty platform and storage.
     #[must_use]
     pub fn new() -> Self {
         Self::over(MemoryStorage::new())
     }
 
-    /// An empty platform over this store.
+    /// Creates an empty platform over this storage.
     #[must_use]
     pub fn over(storage: MemoryStorage) -> Self {
         let storage = Arc::new(storage);
@@ -55,7 +55,7 @@ impl InMemory {
         Self { ports, clock, entropy, storage, identity, scheduler }
     }
 
-    /// A user comes to the platform, who is in these guilds, and is handed a code.
+    /// Adds a user, who is in these guilds, to the platform and issues a code.
     #[must_use]
     pub fn arrival(&self, user: User, guilds: Vec<Membership>) -> SignInRequest {
         let id = user.id;
@@ -63,7 +63,7 @@ impl InMemory {
         self.request(id)
     }
 
-    /// A user of the platform is handed a code.
+    /// Issues a code for a user of the platform.
     #[must_use]
     pub fn request(&self, user: UserId) -> SignInRequest {
         let code = self.identity.issue_code(user);

@@ -1,4 +1,4 @@
-//! Every use case over ports that can be exchanged one by one.
+//! All use cases over ports that can be replaced one by one.
 //!
 //! ```
 //! use companion_testkit::use_cases::{InMemory, Settings, UseCases, settings};

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! Settings of the use cases.
 
 use companion_domain::{
     model::{SecretKey, Span, WebUrl},
@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 const DAY: u32 = 24 * 60 * 60;
 
-/// The defaults of the program, and a key that everyone knows.
+/// Returns the defaults of the program, with a well-known key.
 #[must_use]
 pub fn settings() -> Settings {
     Settings {

@@ -1,4 +1,4 @@
-//! How changes are listed, and what every writer tells.
+//! How changes are listed, for every kind of write.
 
 use crate::conformance::{
     Fresh, Stores,
@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-/// The changes after a revision that the history still knows.
+/// Returns the changes after a revision that the history still has.
 pub(super) async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
     match stores.changes.since(revision).await.unwrap() {
         Changes::Listed(changes) => changes,
@@ -28,7 +28,7 @@ pub(super) async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
     }
 }
 
-/// The subjects that a write records, as a reader at the other handle sees them.
+/// Returns the subjects of a write, as seen through the other handle.
 pub(super) async fn subjects_of<T>(
     fresh: &Fresh<Stores>,
     write: impl AsyncFnOnce(&Stores) -> T,
@@ -60,7 +60,7 @@ pub(super) async fn a_change_is_listed_once_its_write_was_answered(fresh: &Fresh
     }
 }
 
-/// Writes of different kinds, and their subjects in order.
+/// Makes writes of different kinds, and returns their subjects in order.
 async fn write_some(stores: &Stores) -> Vec<Subject> {
     let mut expected = Vec::new();
     for number in 1..=10 {
@@ -106,8 +106,8 @@ pub(super) async fn a_revision_that_nobody_knows_is_a_gap(fresh: &Fresh<Stores>)
     }
 }
 
-/// Revisions are given out before writes are finished, and writes finish in another order: who reads in between must
-/// not pass over one that is still to come.
+/// Revisions are assigned before writes commit, and writes commit in another order. A reader in between must not skip a
+/// revision that commits later.
 pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores>) {
     const EACH: u64 = 10;
     let done = Arc::new(AtomicBool::new(false));
@@ -116,7 +116,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
         let mut read = Vec::new();
         let mut position = Revision::default();
         loop {
-            // Asked for before the last look, so that nothing can come after it unseen.
+            // Loaded before the last read, so that no later change is missed.
             let last = stop.load(Ordering::SeqCst);
             for change in since(&stores, position).await {
                 assert!(change.revision > position, "{change:?} comes after {position:?}");

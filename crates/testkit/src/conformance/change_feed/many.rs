@@ -1,4 +1,4 @@
-//! What a sync and forgetting tell.
+//! The changes of a sync and of forgetting a user.
 
 use super::history::{since, subjects_of};
 use crate::conformance::{
@@ -22,7 +22,7 @@ pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>,
     stores.records.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
 }
 
-/// A record of every kind that a sync brings, and what it is about.
+/// Returns a record of every kind that a sync may contain, and its subject.
 pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
     let (id, user) = (guild_id(1), user_id(5));
     vec![
@@ -37,7 +37,7 @@ pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
     ]
 }
 
-/// Each of them must be told, by name or as one of many; nothing else may be.
+/// Whether exactly these subjects are listed, by name or as one of many.
 fn covers(subjects: &[Subject], expected: &[Subject]) -> bool {
     let names =
         |subject: &Subject| subjects.contains(subject) || subjects.contains(&Subject::Many(subject.kind()));
@@ -92,7 +92,7 @@ pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
     assert!(covers(&told, &expected), "{} told of {LOTS}", told.len());
 }
 
-/// Whoever keeps a copy would otherwise keep it for ever.
+/// Otherwise caches would keep the stale entry for ever.
 pub(super) async fn a_write_that_is_given_up_is_told_of_if_it_was_made(fresh: &Fresh<Stores>) {
     let user = |number: u64| user_id(number + 1);
     let blocked = GivenUp {

@@ -1,4 +1,4 @@
-//! What a [`ChangeFeed`](companion_domain::port::ChangeFeed) promises about everything that is written.
+//! The contract of a [`ChangeFeed`](companion_domain::port::ChangeFeed) about all writes.
 
 mod history;
 mod many;
@@ -7,7 +7,7 @@ mod writers;
 use super::Stores;
 
 suite! {
-    /// Makes one test of each behaviour of a `ChangeFeed`. It needs all storage ports.
+    /// Generates one test per behaviour of a `ChangeFeed`. It needs all storage ports.
     change_feed_conformance($): change_feed, Stores;
     @history {
         nothing_has_changed_at_first,

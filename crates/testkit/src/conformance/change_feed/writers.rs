@@ -1,4 +1,4 @@
-//! What writers tell, and what they do not.
+//! Which writes are listed as changes, and which are not.
 
 use super::{
     history::subjects_of,
@@ -22,7 +22,7 @@ use std::num::NonZeroU32;
 
 const ALL_OVER: Cutoffs = Cutoffs { created: at(1_000_000), seen: at(1_000_000), ..NONE_OVER };
 
-/// Whether exactly these were told, each once, in whatever order.
+/// Whether exactly these subjects are listed, each once, in any order.
 fn exactly(mut subjects: Vec<Subject>, expected: &[Subject]) -> bool {
     for subject in expected {
         match subjects.iter().position(|one| one == subject) {
@@ -51,7 +51,7 @@ pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
     fresh.one.records.put(Record::Member(member(id, user, &[1]))).await.unwrap();
     let remove = async |stores: &Stores| stores.records.remove(Key::Guild(id)).await.unwrap();
     let gone = subjects_of(fresh, remove).await;
-    // Whether its members are named too is up to the adapter: a guild that went says it all.
+    // The adapter may list the members too: the removed guild implies them.
     assert_eq!(gone.iter().filter(|subject| **subject == Subject::Guild(id)).count(), 1, "{gone:?}");
     assert!(
         gone.iter().all(|subject| [&guild_subjects[0], &member_subjects[0]].contains(&subject)),
@@ -242,7 +242,7 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
     assert_eq!(subjects_of(fresh, refused).await, []);
 }
 
-/// It happens with every request; a history full of it would be worth nothing.
+/// Uses happen with every request, and would flood the history.
 pub(super) async fn using_a_session_is_no_change(fresh: &Fresh<Stores>) {
     fresh.one.sessions.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap();
     let used = (token_hash(1), at(9));

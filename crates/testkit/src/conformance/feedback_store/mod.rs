@@ -1,4 +1,4 @@
-//! What a [`FeedbackStore`](companion_domain::port::FeedbackStore) promises.
+//! The contract of a [`FeedbackStore`](companion_domain::port::FeedbackStore).
 
 mod pages;
 mod pick;
@@ -17,7 +17,7 @@ use companion_domain::{
 use std::sync::Arc;
 
 suite! {
-    /// Makes one test of each behaviour of a `FeedbackStore`. It needs `Records` to write with.
+    /// Generates one test per behaviour of a `FeedbackStore`. It needs `Records` to write with.
     feedback_store_conformance($): feedback_store, Stores;
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
     an_entry_that_cannot_be_read_costs_no_other needs Damaging,

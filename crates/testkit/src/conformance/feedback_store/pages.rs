@@ -1,4 +1,4 @@
-//! Reading all positive entries page by page.
+//! Reads all positive entries page by page.
 
 use super::{say, take_back};
 use crate::conformance::{
@@ -17,7 +17,7 @@ async fn page(store: &Stores, after: Option<&str>, most: u32) -> Vec<String> {
     page.iter().map(|entry| entry.id.to_string()).collect()
 }
 
-/// Every id, read in pages of this length.
+/// Returns all ids, read in pages of this length.
 async fn pages(store: &Stores, most: u32) -> Vec<String> {
     let mut read: Vec<String> = Vec::new();
     loop {
@@ -69,7 +69,7 @@ pub(super) async fn what_comes_and_goes_between_pages_leaves_the_others_whole(fr
         put(store, &format!("entry-{number:02}"), 5).await;
     }
     assert_eq!(page(store, None, 5).await.last().unwrap(), "entry-04");
-    // Behind the page and before it: gone, demoted, and new ones on either side.
+    // On both sides of the page: removed, demoted and new entries.
     take_back(store, &feedback_id("entry-01")).await;
     take_back(store, &feedback_id("entry-10")).await;
     put(store, "entry-02", 1).await;

@@ -1,4 +1,4 @@
-//! Picking positive entries at random.
+//! Picks positive entries at random.
 
 use super::{say, take_back};
 use crate::{
@@ -14,7 +14,7 @@ use companion_domain::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often the statistics pick: enough to notice an entry that comes up a fifth too often, and still quick.
+/// Number of picks: enough to detect an entry that occurs a fifth too often, and still fast.
 const DRAWS: u32 = 4000;
 /// Chi-square with 19 degrees of freedom exceeds this once in a thousand fair trials.
 const CRITICAL: f64 = 43.82;
@@ -23,13 +23,13 @@ async fn put(store: &Stores, id: &str, rating: i64) {
     say(store, &feedback(id, rating, user_id(1))).await;
 }
 
-/// The ids of one pick, in its order.
+/// Returns the ids of one pick, in order.
 async fn pick(store: &Stores, count: usize, chance: &SeededEntropy) -> Vec<String> {
     let picked = store.feedback.pick_positive(count, chance.seed()).await.unwrap();
     picked.iter().map(|entry| entry.id.to_string()).collect()
 }
 
-/// The ids of all positive entries, in order.
+/// Returns the ids of all positive entries, sorted.
 async fn all(store: &Stores) -> Vec<String> {
     let mut ids = pick(store, 1000, &SeededEntropy::new(1)).await;
     ids.sort_unstable();
@@ -91,8 +91,8 @@ pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Store
     }
 }
 
-/// Two out of five in order: twenty outcomes. The five are what is left of eight after entries went, came down and
-/// came up, so that holes in whatever an adapter counts by would show.
+/// Two out of five in order: twenty outcomes. The five remain of eight after removals, demotions and promotions, so
+/// that gaps in an adapter's index would show.
 pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<Stores>) {
     let store = &fresh.one;
     for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
@@ -187,7 +187,7 @@ pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fre
             assert!(picked == expected, "{} of {LOTS}", picked.len());
         })
         .await;
-    // Five at a time, each tenth of them comes up: a fair pick misses one of the ten once in 10^20 times.
+    // Picks of five must cover each tenth of the ids: a fair pick misses one of them once in 10^20 times.
     let (mut tenths, chance) = (BTreeSet::new(), SeededEntropy::new(7));
     for _ in 0..100 {
         let picked = pick(&fresh.one, 5, &chance).await;

@@ -23,7 +23,7 @@ async fn claim(fresh: &Fresh<dyn GrantStore>, version: GrantVersion, until: i64)
     fresh.one.claim_refresh(alice(), version, at(until), None).await.unwrap()
 }
 
-/// Claims as someone who takes the holder of the claim that ends at `dead` for dead.
+/// Claims as a node that considers the holder of the claim ending at `dead` dead.
 async fn take_over(fresh: &Fresh<dyn GrantStore>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
     fresh.one.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
 }
@@ -53,7 +53,7 @@ pub(super) async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<dyn Gr
     assert_eq!(claim(fresh, version, 30).await, Gone, "what is gone cannot be claimed");
 }
 
-/// A store knows no clock: neither the past nor the future ends a claim.
+/// A store has no clock: no date ends a claim.
 pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     for (date, next) in [(0, 1_000_000_000_000), (1_000_000_000_000, -1_000_000_000_000), (-5, 10)] {
@@ -154,7 +154,7 @@ pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantS
     assert_eq!(won, [Ok(fresh.one.find(alice()).await.unwrap().unwrap())]);
 }
 
-/// Every task adds its guild to the list, and reads again where someone else was faster.
+/// Every task adds its guild to the list, and retries on a conflict.
 pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
@@ -211,7 +211,7 @@ pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn Gr
 
 type Port = dyn GrantStore;
 
-/// Tokens of any length, and a list in which the platform repeats itself.
+/// Tokens of any length, and a list with duplicates.
 pub(super) async fn a_large_grant_is_kept_whole(fresh: &Fresh<Port>) {
     let membership = |number: u64| Membership {
         guild: guild_id(number % 1000 + 1),
@@ -258,7 +258,7 @@ pub(super) async fn a_page_of_holders_is_full_while_there_are_more(fresh: &Fresh
         .await;
 }
 
-/// Whoever goes through all grants removes some on the way.
+/// A reader of all grants may remove some in between.
 pub(super) async fn who_pages_on_from_a_holder_who_is_gone_goes_on(fresh: &Fresh<Port>) {
     let (store, two) = (&fresh.one, NonZeroU32::new(2).unwrap());
     granted_to_many(&**store, 1..=7).await;
@@ -296,7 +296,7 @@ pub(super) fn alice() -> UserId {
     user_id(USER)
 }
 
-/// A version that no store has given to this grant.
+/// Returns a version that this grant never had.
 pub(super) const fn another(version: GrantVersion) -> GrantVersion {
     GrantVersion(version.0 + 1000)
 }

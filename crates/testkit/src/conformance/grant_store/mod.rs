@@ -1,4 +1,4 @@
-//! What a [`GrantStore`] promises, but for what it knows of sessions: see
+//! The contract of a [`GrantStore`], except its relation to sessions: see
 //! [`sessions_and_grants`](super::sessions_and_grants).
 
 mod claims;
@@ -15,7 +15,7 @@ use companion_domain::{
 use std::{collections::BTreeSet, num::NonZeroU32};
 
 suite! {
-    /// Makes one test of each behaviour of a `GrantStore`.
+    /// Generates one test per behaviour of a `GrantStore`.
     grant_store_conformance($): grant_store, dyn GrantStore;
     what_was_never_granted_is_not_there,
     a_grant_is_found_as_it_was_written,
@@ -116,7 +116,7 @@ async fn a_long_list_is_kept_in_its_order(fresh: &Fresh<Port>) {
 
 async fn a_replacement_wins_whatever_was_there(fresh: &Fresh<Port>) {
     fresh.one.replace(alice(), &grant(1)).await.unwrap();
-    // Nothing of the old one shines through a new one that has less.
+    // A new grant with less content retains nothing of the old one.
     let version = fresh.other.replace(alice(), &GrantContent::default()).await.unwrap();
     let expected = Grant { version, content: GrantContent::default() };
     fresh.settle().await;
@@ -127,7 +127,7 @@ async fn every_writing_has_a_higher_version(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let mut last = store.replace(alice(), &grant(0)).await.unwrap();
     for number in 1..6 {
-        // The same content again is a writing, too.
+        // Writing equal content counts as a write, too.
         let version = if number % 2 == 0 {
             store.replace(alice(), &grant(0)).await.unwrap()
         } else {

@@ -1,4 +1,4 @@
-//! Telling what there is of a user.
+//! Reads everything stored about a user.
 
 use super::common::{add, by_key, two_of_each};
 use crate::conformance::{
@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-/// Whether forgetting a user removes this.
+/// Whether forgetting a user removes this record.
 fn is_of(user: UserId, record: &Record) -> bool {
     match record {
         Record::Member(member) => member.user == user,
@@ -50,7 +50,7 @@ pub(super) async fn what_is_told_of_a_user_is_what_forgetting_removes(fresh: &Fr
 pub(super) async fn nothing_is_told_of_someone_who_is_not_known(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.records.about(user_id(1)).await.unwrap(), []);
     add(&fresh.one, two_of_each()).await;
-    // A block and a place in the team are not theirs to take away.
+    // Blocks and team memberships are not part of a user's data.
     assert_eq!(fresh.one.records.about(user_id(8)).await.unwrap(), []);
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn what_is_told_is_of_one_moment(fresh: &Fresh<Stores>) {
             tokio::task::yield_now().await;
         }
     });
-    // Until there was enough of both, whoever is the quicker.
+    // Until both reader and writer have run often enough.
     for round in 1.. {
         add(&fresh.one, as_of(round)).await;
         if (round > 20 && reads.load(Ordering::SeqCst) > 20) || reader.is_finished() {

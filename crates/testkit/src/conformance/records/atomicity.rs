@@ -1,4 +1,4 @@
-//! All of a sync or nothing of it.
+//! Atomicity of a sync.
 
 use super::common::{add, by_key, contents, replace, replaceable, replacing, try_sync, two_of_each};
 use crate::conformance::{
@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Records that would change something of every kind.
+/// Returns records that change something of every kind.
 fn upheaval() -> Vec<Record> {
     vec![
         Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(1)) }),
@@ -61,7 +61,7 @@ pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(
     add(&fresh.one, two_of_each()).await;
     let before = fresh.one.changes.latest().await.unwrap();
     let lost = |guild| Record::Member(member(guild_id(guild), user_id(1), &[1]));
-    // Lines as the caller counts them: with gaps, since a reader may skip some.
+    // Line numbers have gaps, because a reader may skip lines.
     let lines = (20..).step_by(3).zip([upheaval(), vec![lost(99), lost(98), lost(97)]].concat());
     for at_a_time in [1, 4, 100] {
         let stream = Stream::numbered(lines.clone(), at_a_time);
@@ -75,7 +75,7 @@ pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before);
 }
 
-/// Gives out one batch, then says that it was asked for more, and never answers.
+/// Returns one batch, then signals the next request and never answers it.
 struct Stalled {
     first: Option<Vec<Numbered>>,
     asked: Arc<Notify>,
@@ -104,12 +104,12 @@ pub(super) async fn a_sync_that_is_given_up_changes_nothing(fresh: &Fresh<Stores
     }
     fresh.settle().await;
     assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
-    // Whoever comes next is not held up by it.
+    // The next writer is not blocked by it.
     replace(&fresh.one, &everything, vec![]).await;
     assert_eq!(fresh.one.records.find(&Key::Guild(guild_id(1))).await.unwrap(), None);
 }
 
-/// Looks at the store between batches.
+/// Reads the store between batches.
 struct Looking {
     stream: Stream,
     stores: Arc<Stores>,
@@ -135,7 +135,7 @@ pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh
         let mut looking = Looking { stream: Stream::of(upheaval(), 2), stores: Arc::clone(stores) };
         let everything = replacing(replaceable());
         let synced = fresh.one.records.sync(&everything, &mut looking);
-        // A sync that waits for its own reader would wait for ever.
+        // A sync that waits for its own reader would never finish.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         fresh.settle().await;
         assert!(stores.blocked.is_blocked(user_id(1)).await.unwrap(), "once it is answered, it is there");
@@ -143,7 +143,7 @@ pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh
     }
 }
 
-/// Writes to the store between batches, and asks how it is.
+/// Writes to the store between batches, and checks its health.
 struct Writing {
     stream: Stream,
     stores: Arc<Stores>,
@@ -176,7 +176,7 @@ pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh:
         let mut writing = Writing { stream, stores: Arc::clone(stores), times: first };
         let replace = Replace::default();
         let synced = fresh.one.records.sync(&replace, &mut writing);
-        // A sync that holds up whoever it waits for would wait for ever.
+        // A sync that blocks the writer it waits for would never finish.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         let last = user_id(writing.times);
         fresh.settle().await;
@@ -216,7 +216,7 @@ pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>
             tokio::task::yield_now().await;
         }
     });
-    // Until there was enough of both, whoever is the quicker.
+    // Until both reader and writer have run often enough.
     for round in 1.. {
         add(&fresh.one, named(&format!("Name {round}"))).await;
         if (round > 20 && reads.load(Ordering::SeqCst) > 20) || reader.is_finished() {

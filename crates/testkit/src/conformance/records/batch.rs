@@ -1,4 +1,4 @@
-//! Several writes as one change, and what a write says of itself.
+//! Several writes as one change, and the result of a write.
 
 use super::{
     common::{add, by_key, contents, put_all, two_of_each},
@@ -76,7 +76,7 @@ pub(super) async fn a_member_may_come_with_its_guild(fresh: &Fresh<Stores>) {
     assert!(matches!(refused, Err(ApplyError::UnknownGuild(guild)) if guild == guild_id(2)), "{refused:?}");
 }
 
-/// The changes that the feed lists for a write are those that the write returned.
+/// Asserts that the feed lists exactly the changes that the write returned.
 async fn is_listed(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> Applied) {
     let before = fresh.one.changes.latest().await.unwrap();
     let applied = write(&fresh.one).await;

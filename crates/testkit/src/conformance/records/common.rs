@@ -1,4 +1,4 @@
-//! Streams of records, and what is in a store.
+//! Streams of records, and the contents of a store.
 
 use crate::conformance::{
     Stores,
@@ -14,7 +14,7 @@ use companion_domain::{
 };
 use std::collections::BTreeMap;
 
-/// What the bot can replace.
+/// Returns the kinds that a sync may replace.
 pub(super) fn replaceable() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|kind| kind.replaced().is_some())
 }
@@ -25,12 +25,12 @@ pub(super) async fn put_all(stores: &Stores, records: Vec<Record>) -> Tally {
     stores.records.apply(batch).await.unwrap().tally
 }
 
-/// Takes the records in without replacing anything.
+/// Syncs the records without replacing anything.
 pub(super) async fn add(stores: &Stores, records: Vec<Record>) -> Tally {
     replace(stores, &Replace::default(), records).await
 }
 
-/// Takes the records in, three at a time.
+/// Syncs the records in batches of three.
 pub(super) async fn replace(stores: &Stores, replace: &Replace, records: Vec<Record>) -> Tally {
     try_sync(stores, replace, Stream::of(records, 3)).await.unwrap()
 }
@@ -51,7 +51,7 @@ pub(super) fn added(count: u64) -> Tally {
     Tally { added: count, ..Tally::NOTHING }
 }
 
-/// Everything in the store by key. Two stores with equal contents are the same to everyone.
+/// Returns everything in the store by key. Stores with equal contents are indistinguishable.
 pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
     let mut collected = Collected::default();
     stores.records.export(&mut collected).await.unwrap();
@@ -62,7 +62,7 @@ pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
     records.into_iter().map(|record| (record.key(), record)).collect()
 }
 
-/// Two of every kind, with every member in guild 1, each kind in the order in which its keys sort.
+/// Returns two records of every kind, with every member in guild 1, each kind in key order.
 pub(super) fn two_of_each() -> Vec<Record> {
     let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
     vec![

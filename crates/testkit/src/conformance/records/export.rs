@@ -1,4 +1,4 @@
-//! What an export gives out.
+//! The contents of an export.
 
 use super::common::{add, by_key, contents, replaceable, replacing, two_of_each};
 use crate::conformance::{
@@ -25,7 +25,8 @@ async fn exported(stores: &Stores) -> Vec<Record> {
     collected.0
 }
 
-/// More than any adapter hands over at once, of every kind, with text and ids that are easily spoilt.
+/// Returns more records of every kind than any adapter exports in one batch, with text and ids that are easily
+/// corrupted.
 fn a_lot() -> Vec<Record> {
     let guilds = (1..=300).flat_map(|number| {
         let id = guild_id(number * 31 % 307 + BEYOND_SIGNED - 150);
@@ -59,12 +60,12 @@ fn a_lot() -> Vec<Record> {
 
 pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(exported(&fresh.one).await, []);
-    // What clusters report is true for minutes; no stream carries it.
+    // Reports are valid for minutes only, so no stream contains them.
     fresh.one.records.write(Mutation::Report(heartbeat("one", at(0)))).await.unwrap();
     assert_eq!(exported(&fresh.one).await, []);
 }
 
-/// What came in through the single ports, not through a sync.
+/// Written through the single ports, not through a sync.
 pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
     for record in two_of_each() {
         put(&fresh.one, &record).await;
@@ -78,7 +79,7 @@ pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
     for (key, record) in by_key(records) {
         let put = expected.remove(&key).unwrap();
         match (record, put) {
-            // The store gives a grant its version.
+            // The store assigns the version of a grant.
             (Record::Grant(_, one), Record::Grant(_, two)) => assert_eq!(one.content, two.content),
             (record, put) => assert_eq!(record, put),
         }
@@ -106,7 +107,7 @@ async fn put(stores: &Stores, record: &Record) {
         Record::Feedback(feedback) => {
             stores.records.put(Record::Feedback(feedback.clone())).await.unwrap();
         }
-        // The team comes in as a whole.
+        // The team is written as a whole.
         Record::Team(_) => {}
         Record::Session(session) => {
             stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
@@ -131,7 +132,7 @@ pub(super) async fn a_guild_comes_before_its_members(fresh: &Fresh<Stores>) {
     }
 }
 
-/// What this adapter gives out, the one in memory takes in, and the other way round.
+/// The in-memory adapter imports what this adapter exports, and the other way round.
 pub(super) async fn what_comes_out_makes_the_same_store_again(fresh: &Fresh<Stores>) {
     let memory = Stores::of(&Arc::new(MemoryStorage::default()));
     add(&memory, a_lot()).await;
@@ -142,7 +143,7 @@ pub(super) async fn what_comes_out_makes_the_same_store_again(fresh: &Fresh<Stor
     assert_eq!(contents(&again).await, by_key(a_lot()));
 }
 
-/// Changes something of every kind as soon as the first records come.
+/// Changes something of every kind as soon as the first records arrive.
 struct Meddling {
     taken: Collected,
     stores: Arc<Stores>,
@@ -167,13 +168,13 @@ pub(super) async fn an_export_is_of_one_moment(fresh: &Fresh<Stores>) {
     add(&fresh.one, a_lot()).await;
     let mut meddling = Meddling { taken: Collected::default(), stores: Arc::clone(&fresh.other) };
     let exported = fresh.one.records.export(&mut meddling);
-    // An export that keeps writers waiting would wait for this one for ever.
+    // An export that blocks writers would never finish here.
     tokio::time::timeout(Duration::from_secs(20), exported).await.unwrap().unwrap();
     assert_eq!(meddling.taken.0.len(), a_lot().len());
     assert_eq!(by_key(meddling.taken.0), by_key(a_lot()));
 }
 
-/// Has no room.
+/// A sink that is full.
 struct Full;
 
 #[async_trait]
@@ -205,7 +206,7 @@ pub(super) async fn what_cannot_be_read_is_left_out_and_forgotten(fresh: &Fresh<
             return;
         }
     }
-    // Of each kind but guilds and blocks, the first of the two.
+    // The first of the two of each kind, except guilds and blocks.
     let is_whole = |(place, record): &(usize, Record)| {
         place % 2 == 1 || matches!(record.kind(), Kind::Guild | Kind::Blocked)
     };
@@ -214,7 +215,7 @@ pub(super) async fn what_cannot_be_read_is_left_out_and_forgotten(fresh: &Fresh<
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     assert_eq!(fresh.one.records.about(user).await.unwrap(), []);
     let forgotten = fresh.one.records.forget(user).await.unwrap().tally;
-    // All but the place in the team. A session that cannot be read may be nobody's.
+    // All but the team membership. An unreadable session may have no known user.
     assert!((5..=6).contains(&forgotten.removed), "{forgotten:?}");
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     add(&fresh.one, two_of_each()).await;

@@ -1,4 +1,4 @@
-//! Forgetting a user.
+//! Forgets a user.
 
 use super::common::{add, by_key, contents, two_of_each};
 use crate::{
@@ -14,7 +14,7 @@ use companion_domain::{
     port::{Asked, Record},
 };
 
-/// The world of [`two_of_each`], with more of user 1 in it.
+/// Writes the records of [`two_of_each`], with more of user 1.
 async fn populate(stores: &Stores) {
     add(stores, two_of_each()).await;
     add(
@@ -32,7 +32,7 @@ async fn populate(stores: &Stores) {
 pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     let (user, stores) = (user_id(1), &fresh.other);
-    // Two sessions, a grant, two memberships, staff grants, a subscription and two entries of feedback.
+    // Two sessions, a grant, two memberships, staff permissions, a subscription and two feedback entries.
     assert_eq!(fresh.one.records.forget(user).await.unwrap().tally, Tally { removed: 9, ..Tally::NOTHING });
     fresh.settle().await;
     assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
@@ -59,7 +59,7 @@ pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
         Record::Staff(user, _) | Record::Grant(user, _) => *user == user_id(1),
         Record::Feedback(feedback) => feedback.submitter.id == user_id(1),
         Record::Session(session) => session.user == user_id(1),
-        // The guild that user 1 owns is the bot's to report.
+        // The guild that user 1 owns is the bot's data.
         Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => false,
     };
     let others =
@@ -95,7 +95,7 @@ pub(super) async fn very_many_things_of_a_user_are_forgotten(fresh: &Fresh<Store
                 Record::Session(session(number, user, at(0))),
             ]
         });
-        // Nobody says so much, and taking an entry out of the pick is work.
+        // Fewer entries of feedback, because removing one from the pick is expensive.
         let said = (first..first + SAID)
             .map(move |number| Record::Feedback(feedback(&format!("f-{number}"), 5, user)));
         roles_and_sessions.chain(said)

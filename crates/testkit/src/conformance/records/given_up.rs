@@ -1,4 +1,4 @@
-//! Writes of everything at once whose caller stops waiting, or must not be made to wait.
+//! Bulk writes whose caller is cancelled, or must not block.
 
 use super::common::{add, replacing};
 use crate::conformance::{
@@ -18,7 +18,7 @@ fn user(number: u64) -> UserId {
     user_id(number + 1)
 }
 
-/// One thing of each kind that belongs to a user.
+/// Returns one record of each kind that belongs to a user.
 fn everything_of(number: u64) -> Vec<Record> {
     let (user, id) = (user(number), guild_id(number + 1));
     vec![
@@ -31,7 +31,7 @@ fn everything_of(number: u64) -> Vec<Record> {
     ]
 }
 
-/// Which of them are there.
+/// Returns which of them exist.
 async fn left(stores: &Arc<Stores>, number: u64) -> [bool; 6] {
     let (user, id) = (user(number), guild_id(number + 1));
     let seen = stores.guilds.with_roles(user, &[id]).await.unwrap();
@@ -59,7 +59,7 @@ pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: 
     let what = "a sync";
     GivenUp { fresh, what, ready: nothing, write: sync, look: left, further }.leaves_all_or_nothing().await;
 
-    // Others than before, so that nothing is left of those.
+    // Other users than before, so that no earlier data interferes.
     const LATER: u64 = 100_000;
     let ready = async |stores: &Arc<Stores>, number| add(stores, everything_of(LATER + number)).await;
     let forget =

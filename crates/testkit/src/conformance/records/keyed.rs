@@ -1,4 +1,4 @@
-//! Putting, finding and removing one record, whatever its kind.
+//! Puts, finds and removes single records of every kind.
 
 use super::{
     common::put_all,
@@ -27,7 +27,7 @@ async fn remove(stores: &Stores, key: &Key) -> Tally {
     stores.records.remove(key.clone()).await.unwrap()
 }
 
-/// Each kind, with what it needs in the store.
+/// Runs the check for each kind, with its prerequisites in the store.
 async fn each_kind(fresh: &Fresh<Stores>, check: impl AsyncFn(&KeyedKind)) {
     for kind in &KEYED {
         put_all(&fresh.one, (kind.needs)()).await;

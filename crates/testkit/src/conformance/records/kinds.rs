@@ -1,4 +1,4 @@
-//! The table of kinds that have a key: samples of each, and what is known of them.
+//! The table of kinds with a key: samples of each, and their properties.
 
 use crate::{
     conformance::{
@@ -22,20 +22,20 @@ use companion_domain::{
 /// A kind of record that is put, found and removed by its key.
 pub(super) struct KeyedKind {
     pub(super) name: &'static str,
-    /// Records with the key of this number that differ from each other, each in one thing from the one before.
+    /// Records with the key of this number, each differing in one field from the previous one.
     pub(super) variants: fn(u64) -> Vec<Record>,
-    /// Records of different keys that a careless adapter changes or mixes up.
+    /// Records of different keys that a careless adapter corrupts or confuses.
     pub(super) awkward: fn() -> Vec<Record>,
-    /// What must be stored before such a record.
+    /// Records that must be stored before.
     pub(super) needs: fn() -> Vec<Record>,
-    /// What is found under the key of this number if nothing was put there.
+    /// What is found under the key of this number if nothing was put.
     pub(super) absent: fn(u64) -> Option<Record>,
     /// How a record is made unreadable.
     pub(super) damage: Option<fn(u64) -> Damage>,
 }
 
 impl KeyedKind {
-    /// A record with the key of this number.
+    /// Returns a record with the key of this number.
     pub(super) fn record(&self, number: u64) -> Record {
         (self.variants)(number).swap_remove(0)
     }
@@ -135,7 +135,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
 ];
 
-/// A guild that changes in one thing at a time.
+/// Returns a guild that changes in one field at a time.
 fn guilds(number: u64) -> Vec<Guild> {
     let all_bound = |key: &RoleKey| (*key, roles(&(1..=400).chain([u64::MAX]).collect::<Vec<_>>()));
     let changes: [&dyn Fn(&mut Guild); 12] = [
@@ -155,7 +155,7 @@ fn guilds(number: u64) -> Vec<Guild> {
     changed(guild(guild_id(number)), &changes)
 }
 
-/// An entry that changes in one thing at a time.
+/// Returns a feedback entry that changes in one field at a time.
 fn entries(number: u64) -> Vec<Feedback> {
     let changes: [&dyn Fn(&mut Feedback); 9] = [
         &|entry| entry.text = prose("Other words"),
@@ -189,7 +189,7 @@ fn awkward_entries() -> Vec<Feedback> {
         submitted_at: Timestamp::from_micros(1_700_000_000_123_457 + number),
         ..feedback(&format!("text-{number}"), 5, user_id(1))
     });
-    // All of one user, and each with another name.
+    // All of one user, each with another name.
     let named = (0..).zip(awkward_names()).map(|(number, awkward)| {
         let mut entry = feedback(&format!("name-{number}"), 4, user_id(1));
         entry.submitter.username = awkward.clone();

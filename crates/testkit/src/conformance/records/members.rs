@@ -18,7 +18,7 @@ async fn put(stores: &Stores, record: Record) -> Tally {
     stores.records.put(record).await.unwrap()
 }
 
-/// A user's roles in a guild that is known.
+/// Returns a user's roles in a known guild.
 async fn roles_of(stores: &Stores, guild: u64, user: u64) -> RoleSet {
     let seen = stores.guilds.with_roles(user_id(user), &[guild_id(guild)]).await.unwrap();
     assert_eq!(seen.len(), 1);
@@ -82,7 +82,7 @@ pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<
             if number == 16 {
                 return stores.records.remove(Key::Guild(guild_id(1))).await.unwrap().removed;
             }
-            // Whether it comes before or after the removal, it must not be there in the end.
+            // Whether it is written before or after the removal, it must not exist in the end.
             let member = Record::Member(member(guild_id(1), user_id(number + 1), &[1]));
             match stores.records.put(member).await {
                 Ok(_) | Err(ApplyError::UnknownGuild(_)) => {}

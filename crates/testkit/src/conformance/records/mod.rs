@@ -1,5 +1,5 @@
-//! What [`Records`](companion_domain::port::Records) promise: about one record of any kind, a batch, a stream, an export and
-//! a user. What is written is read through the other ports, too.
+//! The contract of [`Records`](companion_domain::port::Records): single records of any kind, batches, streams, exports,
+//! and the data of a user. What is written is also read through the other ports.
 
 mod about;
 mod atomicity;
@@ -17,7 +17,7 @@ mod sync;
 use super::Stores;
 
 suite! {
-    /// Makes one test of each behaviour of `Records`. It needs all storage ports.
+    /// Generates one test per behaviour of `Records`. It needs all storage ports.
     records_conformance($): records, Stores;
     @about {
         what_is_told_of_a_user_is_what_forgetting_removes,

@@ -1,4 +1,4 @@
-//! What a sync takes away.
+//! What a sync removes.
 
 use super::common::{add, by_key, contents, replace, replaceable, replacing, two_of_each};
 use crate::{
@@ -30,7 +30,7 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     for kind in replaceable() {
         add(&fresh.one, two_of_each()).await;
         let mut expected = two_of_each();
-        // Of each kind the second record is left out; it is one that no other record needs.
+        // The second record of each kind is left out; no other record depends on it.
         let left_out = expected.iter().rposition(|record| record.kind() == kind).unwrap();
         expected.remove(left_out);
         let sent = expected.iter().filter(|record| record.kind() == kind).cloned().collect();
@@ -49,7 +49,7 @@ pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
         Record::Feedback(feedback("three", 4, user_id(1))),
     ];
     let tally = replace(&fresh.one, &replacing(replaceable()), new.clone()).await;
-    // Two of seven kinds, less the two members, who go along with their guild.
+    // Two of seven kinds, less the two members, who are removed with their guild.
     let removed = tally.removed;
     assert!((12..=14).contains(&removed), "{removed} removed");
     assert_eq!((tally.added, tally.changed), (3, 0));
@@ -82,7 +82,7 @@ pub(super) async fn a_guild_that_is_left_out_takes_its_members_along(fresh: &Fre
     assert!(seen.iter().all(|seen| seen.roles.is_empty()), "members do not come back with their guild");
 }
 
-/// Guilds of three shards, beyond what a signed number can shift too: 2^63 belongs to shard 2 of 3.
+/// Returns guilds of three shards, including ids above the signed range: 2^63 belongs to shard 2 of 3.
 fn guilds_of_three_shards() -> Vec<(u32, GuildId)> {
     let mut guilds: Vec<_> =
         (0..9).map(|number| (u32::try_from(number % 3).unwrap(), guild_id_in(number, number + 1))).collect();
@@ -100,8 +100,8 @@ pub(super) async fn a_shard_replaces_what_it_sees_and_nothing_else(fresh: &Fresh
     for index in 0..3 {
         add(&fresh.one, all.iter().flat_map(|(_, id)| with_member(*id)).collect()).await;
         let mut mine = all.iter().filter(|(shard, _)| *shard == index).map(|(_, id)| *id);
-        // The shard keeps one guild without its member, one as it was, and loses the others. A guild that it does not
-        // see comes in all the same.
+        // The shard keeps one guild without its member, one unchanged, and removes the others. A guild of another shard
+        // is added all the same.
         let (emptied, kept) = (mine.next().unwrap(), mine.next().unwrap());
         let foreign = guild_id_in(u64::from(index) + 1, 77);
         let sent =
@@ -127,7 +127,7 @@ pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores
     replace(&fresh.one, &rest, sent.clone()).await;
     let kept = two_of_each().into_iter().filter(|record| {
         let kind = record.kind();
-        // Guilds 1 and 2 are shard 0's, and their members with them.
+        // Guilds 1 and 2 belong to shard 0, with their members.
         matches!(kind, Kind::Guild | Kind::Member) || kind.replaced().is_none()
     });
     assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
@@ -151,7 +151,7 @@ pub(super) async fn very_many_things_are_replaced(fresh: &Fresh<Stores>) {
     for first in [1, 10_000] {
         let mut stream = Stream::of(world(first), 700);
         let tally = fresh.one.records.sync(&replacing(replaceable()), &mut stream).await.unwrap().tally;
-        // Members go along with their guilds, counted or not.
+        // Members are removed with their guilds, counted or not.
         let expected = if first == 1 { 0..=0 } else { 5 * LOTS..=6 * LOTS };
         assert!(expected.contains(&tally.removed), "{tally:?}");
         assert_eq!((tally.added, tally.changed), (6 * LOTS, 0));

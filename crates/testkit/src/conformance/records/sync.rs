@@ -1,4 +1,4 @@
-//! What a sync takes in.
+//! What a sync adds.
 
 use super::common::{add, added, by_key, contents, replacing, try_sync, two_of_each};
 use crate::{
@@ -29,7 +29,7 @@ pub(super) async fn an_empty_sync_changes_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
 }
 
-/// Looked at through the ports themselves, as everyone else sees it.
+/// Verified through the reading ports.
 pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     assert_eq!(add(&fresh.one, two_of_each()).await, added(18));
     fresh.settle().await;
@@ -59,7 +59,7 @@ pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     assert_eq!(stores.grants.find(user).await.unwrap(), Some(granted));
 }
 
-/// Backwards, so that every member comes before its guild, in another batch and in the same one.
+/// In reverse, so that every member precedes its guild, in another batch and in the same one.
 pub(super) async fn records_come_in_any_order(fresh: &Fresh<Stores>) {
     let mut records = two_of_each();
     records.reverse();
@@ -80,7 +80,7 @@ pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores
             Record::Grant(user_id(1), Grant { version: GrantVersion(1), content: grant(9) }),
         ]
     };
-    // Far apart, within one batch, and with what is stored already.
+    // Duplicates far apart, within one batch, and of stored records.
     let twice = [other_versions(), other_versions(), two_of_each()].concat();
     assert_eq!(add(&fresh.one, twice.clone()).await, added(18), "a key counts once however often it comes");
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));

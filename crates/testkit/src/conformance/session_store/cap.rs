@@ -1,4 +1,4 @@
-//! The cap, very many sessions, and writes that are given up.
+//! The cap, very many sessions, and cancelled writes.
 
 use super::{Port, used};
 use crate::conformance::{
@@ -13,11 +13,11 @@ use companion_domain::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Each row makes sessions of a user of its own, identified by when they were made, and signs that user in once more.
+/// Each row creates sessions of its own user, identified by their creation times, and signs that user in once more.
 pub(super) async fn the_cap_evicts_what_is_over_and_then_the_oldest(fresh: &Fresh<Port>) {
     let ten = [4, 9, 1, 7, 10, 2, 8, 3, 6, 5].map(|made: i64| (made, made)).to_vec();
     let (idle, old) = (Cutoffs { seen: at(100), ..NONE_OVER }, Cutoffs { created: at(19), ..NONE_OVER });
-    // Made before a clock was set back, made since, made by a clock that differs by as much as it may, and idle.
+    // Created before a clock was set back, created since, created by a clock at the tolerance, and idle.
     let dated = vec![(5000, 5000), (8, 500), (309, 500), (9, 0)];
     let ahead = Cutoffs { seen: at(1), ahead: at(310), ..NONE_OVER };
     let mut stay = Vec::new();
@@ -27,7 +27,7 @@ pub(super) async fn the_cap_evicts_what_is_over_and_then_the_oldest(fresh: &Fres
         (ten, 3, NONE_OVER, (1..=8).collect()),
         (vec![(1, 1)], 1, NONE_OVER, vec![1]),
         (vec![(1, 1), (2, 2), (3, 3)], 4, Cutoffs { created: at(60), ..idle }, vec![]),
-        // The younger of two is over at the cutoff exactly, and a microsecond after it is not.
+        // The younger of two has ended exactly at the cutoff, and has not a microsecond after it.
         (vec![(10, 500), (20, 100)], 2, idle, vec![20]),
         (vec![(10, 500), (20, 101)], 2, idle, vec![10]),
         (vec![(20, 500), (19, 500)], 2, old, vec![19]),
@@ -54,7 +54,7 @@ pub(super) async fn the_cap_evicts_what_is_over_and_then_the_oldest(fresh: &Fres
     }
 }
 
-/// Whatever decides between equals, an id that sorts first, one that sorts last, or the order of arrival.
+/// Whatever breaks the tie: the first id, the last id, or the order of arrival.
 pub(super) async fn a_new_session_stays_among_others_of_its_moment(fresh: &Fresh<Port>) {
     for number in 1..=20 {
         let new = session(number, user_id(1), at(0));
@@ -78,7 +78,7 @@ pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.prune(NONE_OVER, MANY).await.unwrap(), []);
 }
 
-/// More than a page or a batch. Each new one makes a store count those before it, so thousands would take their time.
+/// More than a page or a batch. Each new one makes a store count the others, so thousands would take long.
 const MANY_OF_ONE: u64 = 520;
 
 pub(super) async fn a_user_with_very_many_sessions_is_served_in_full(fresh: &Fresh<Port>) {
@@ -87,7 +87,7 @@ pub(super) async fn a_user_with_very_many_sessions_is_served_in_full(fresh: &Fre
         (1..=MANY_OF_ONE).map(|number| session(number, user, at(number.cast_signed()))).collect();
     make_many(&**store, &all).await;
     fresh.lists(user, &all).await;
-    // The new one has a place as well.
+    // The new one needs a place as well.
     let (new, room) = (session(MANY_OF_ONE + 1, user, at(i64::MAX >> 16)), 250);
     let cap = NonZeroU32::new(u32::try_from(room).unwrap()).unwrap();
     let mut left = all;
@@ -124,24 +124,24 @@ pub(super) async fn a_limit_is_reached_while_there_is_enough(fresh: &Fresh<Port>
 }
 
 const THREE: NonZeroU32 = NonZeroU32::new(3).unwrap();
-/// Whom no write is about.
+/// A user that no write concerns.
 const NOBODY: u64 = 9999;
 
 fn user(number: u64) -> UserId {
     user_id(number + 1)
 }
 
-/// The `index`th session of the `number`th user, as it was made.
+/// Returns the `index`th session of the `number`th user, as created.
 fn made(number: u64, index: u64) -> Session {
     session(10 * number + index, user(number), at(index.cast_signed()))
 }
 
-/// Makes the first three of a user.
+/// Creates the first three sessions of a user.
 async fn three(store: &Arc<dyn SessionStore>, number: u64) {
     make(&**store, &[1, 2, 3].map(|index| made(number, index))).await;
 }
 
-/// What a user's sessions are and when they were used, whoever the user is.
+/// Returns creation and last use of a user's sessions, comparable between users.
 async fn left(store: &Arc<dyn SessionStore>, number: u64) -> Vec<(Timestamp, Timestamp)> {
     let sessions = store.of_user(user(number)).await.unwrap();
     let mut found = Vec::new();
@@ -157,7 +157,7 @@ async fn further(store: &Arc<dyn SessionStore>) {
     make(&**store, &[session(NOBODY, user_id(NOBODY), at(i64::MAX >> 16))]).await;
 }
 
-/// Gives a write up that is about the sessions of one user, from the user `first` on.
+/// Cancels a write about the sessions of one user, from the user `first` on.
 async fn check(
     fresh: &Fresh<Port>,
     first: u64,
@@ -198,23 +198,23 @@ pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: 
     .await;
 }
 
-/// More than any test makes for one user.
+/// More than any test creates for one user.
 pub(super) const MANY: NonZeroU32 = NonZeroU32::new(5000).unwrap();
 
-/// Makes sessions where there is room for all of them.
+/// Creates sessions below the cap.
 pub(super) async fn make(store: &dyn SessionStore, sessions: &[Session]) {
     for session in sessions {
         assert_eq!(store.create(session, MANY, NONE_OVER).await.unwrap(), []);
     }
 }
 
-/// The same for more than anyone would wait for one by one.
+/// Like [`make`], with concurrency, for large numbers.
 pub(super) async fn make_many(store: &dyn SessionStore, sessions: &[Session]) {
     let made = all_of(sessions.iter().map(|session| store.create(session, MANY, NONE_OVER))).await;
     assert!(made.into_iter().all(|gone| gone.unwrap().is_empty()), "there is room for all");
 }
 
-/// Notes uses, as many as one write takes.
+/// Records uses in batches.
 pub(super) async fn touch(store: &dyn SessionStore, used: &[(TokenHash, Timestamp)]) {
     for batch in Uses::batches(used) {
         store.touch(batch).await.unwrap();

@@ -1,4 +1,4 @@
-//! The end of sessions, and when they were used last.
+//! The end of sessions, and their last use.
 
 use super::{
     Port,
@@ -18,7 +18,7 @@ pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user, twice] = sessions.clone();
     make(&*fresh.one, &sessions).await;
-    // Found by both handles before, so that one that remembers it fails.
+    // Found through both handles before, so that a handle with a stale cache fails.
     fresh.finds(&ended, Some(&ended)).await;
     assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended.clone()));
     assert_eq!(fresh.one.revoke(&twice.id).await.unwrap(), Some(twice.clone()));
@@ -93,7 +93,7 @@ pub(super) async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &F
     let live = session(13, user_id(13), at(2000));
     make(&*fresh.one, &over).await;
     make(&*fresh.one, std::slice::from_ref(&live)).await;
-    // By age they come before the others, between them, and last.
+    // Older than the others, between them, and youngest.
     let is_damaged =
         |session: &Session| (1..=5).chain([8, 12]).any(|number| session.id == token_hash(number));
     let (damaged, readable): (Vec<_>, Vec<_>) = over.into_iter().partition(is_damaged);
@@ -116,7 +116,7 @@ pub(super) async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &F
     fresh.finds(&live, Some(&live)).await;
 }
 
-/// Five minutes, in microseconds: so much clocks may differ.
+/// Tolerated clock difference of five minutes, in microseconds.
 const SKEW: i64 = 300_000_000;
 
 pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh: &Fresh<Port>) {
@@ -195,7 +195,7 @@ pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<Port>) {
     assert_eq!(found.last_seen_at, at(i64::try_from(CALLERS).unwrap() - 1));
 }
 
-/// A store that keeps the last use beside the session has to look there, too.
+/// A store that keeps the last use beside the session must check it there, too.
 pub(super) async fn uses_count_wherever_a_session_is_judged_or_returned(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
     let all = [(10, 500), (20, 400), (30, 300), (40, 450)]
@@ -204,7 +204,7 @@ pub(super) async fn uses_count_wherever_a_session_is_judged_or_returned(fresh: &
     make(&**store, &all.clone().map(|used| Session { last_seen_at: used.created_at, ..used })).await;
     touch(&**store, &all.clone().map(|used| (used.id, used.last_seen_at))).await;
     fresh.lists(user, &all).await;
-    // Over as they were made, and not as they were used.
+    // Ended by their creation, but not by their last use.
     let as_made = Cutoffs { seen: at(100), ..NONE_OVER };
     for store in [&fresh.one, &fresh.other] {
         assert_eq!(store.expire(&first.id, as_made).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! What a [`SessionStore`] promises.
+//! The contract of a [`SessionStore`].
 
 mod cap;
 mod ends;
@@ -16,7 +16,7 @@ use companion_domain::{
 use std::num::NonZeroU32;
 
 suite! {
-    /// Makes one test of each behaviour of a `SessionStore`.
+    /// Generates one test per behaviour of a `SessionStore`.
     session_store_conformance($): session_store, dyn SessionStore;
     what_was_never_made_is_not_there,
     a_session_is_found_as_it_was_made,
@@ -53,12 +53,12 @@ suite! {
 }
 
 impl Fresh<Port> {
-    /// Checks that both handles list exactly these sessions of a user.
+    /// Asserts that both handles list exactly these sessions of a user.
     async fn lists(&self, user: UserId, expected: &[Session]) {
         self.through_both(async |store| assert_eq!(store.of_user(user).await.unwrap(), expected)).await;
     }
 
-    /// Checks what both handles find under the id of a session.
+    /// Asserts what both handles find under the id of a session.
     async fn finds(&self, session: &Session, expected: Option<&Session>) {
         self.through_both(async |store| {
             assert_eq!(store.find(&session.id).await.unwrap().as_ref(), expected);
@@ -67,7 +67,7 @@ impl Fresh<Port> {
     }
 }
 
-/// A session of a user that was made and last used so many microseconds after the start.
+/// Returns a session with these times of creation and last use, in microseconds.
 fn used(number: u64, user: UserId, (made, seen): (i64, i64)) -> Session {
     Session { last_seen_at: at(seen), ..session(number, user, at(made)) }
 }
@@ -98,7 +98,7 @@ async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
     let check = async || {
         fresh
             .through_both(async |store| {
-                // Before and after it was looked for.
+                // Before and after it was read.
                 let before = store.cached(&made.id);
                 let found = store.find(&made.id).await.unwrap();
                 for cached in [before, store.cached(&made.id)] {
@@ -124,7 +124,7 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
         }
         TokenHash::from_bytes(bytes)
     };
-    // The last one has the plain id: 32 bytes have no place 32.
+    // The last one has the unchanged id, because there is no byte 32.
     let sessions: Vec<_> = (0_u8..33)
         .map(|place| Session { id: id(place.into()), ..session(1, user_id(1), at(place.into())) })
         .collect();
@@ -132,7 +132,7 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
     for session in &sessions {
         assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(session.clone()));
     }
-    // Whatever is done to one of them is done to none of the others.
+    // An operation on one of them affects no other.
     let (over, used) = (Cutoffs { created: at(100), ..NONE_OVER }, at(50));
     let [expired, revoked, touched] = [id(7), id(31), id(32)];
     assert_eq!(fresh.one.expire(&expired, over).await.unwrap().map(|session| session.id), Some(expired));
