@@ -1,4 +1,4 @@
-//! What the kit is for: the suites catch wrong adapters, and the use cases hold over adapters in memory.
+//! The suites detect wrong adapters, and the use cases hold over in-memory adapters.
 
 mod conformance;
 mod use_cases;

@@ -1,4 +1,4 @@
-//! Wrong stores of what the bot feeds: single records, batches, and guilds with their members.
+//! Wrong stores of the bot's data: single records, batches, and guilds with their members.
 
 use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, stores, with};
 use async_trait::async_trait;
@@ -98,7 +98,7 @@ struct Wrong {
     stores: Stores,
     fault: Fault,
     found: Mutex<HashMap<Key, Record>>,
-    /// Every record that was ever put, the newest last.
+    /// Every record ever put, newest last.
     put: Mutex<Vec<Record>>,
     under_way: AtomicUsize,
 }
@@ -128,7 +128,7 @@ impl Wrong {
         self.inner().find(key).await
     }
 
-    /// Members that were put into this guild, whatever has become of them.
+    /// Returns the members ever put into this guild, removed or not.
     fn members_of(&self, guild: GuildId) -> Vec<Member> {
         let all = locked(&self.put);
         let members = all.iter().filter_map(|record| match record {
@@ -138,7 +138,7 @@ impl Wrong {
         members.collect()
     }
 
-    /// The record as it is kept.
+    /// Returns the record as it is stored.
     async fn spoilt(&self, record: Record) -> Result<Record, StoreError> {
         let earlier = self.earlier(&self.key(record.key())).await?;
         Ok(match (self.fault, record, earlier) {
@@ -185,7 +185,7 @@ impl Wrong {
         })
     }
 
-    /// A put in two steps.
+    /// Puts a record in two steps.
     async fn put_in_steps(&self, record: Record) -> Result<Applied, ApplyError> {
         match self.earlier(&record.key()).await? {
             Some(earlier) if earlier != record => {
@@ -198,7 +198,7 @@ impl Wrong {
         }
     }
 
-    /// One mutation after the other.
+    /// Applies one mutation after the other.
     async fn one_by_one(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         let mut all = Applied::default();
         for mutation in batch {
@@ -212,7 +212,7 @@ impl Wrong {
         Ok(all)
     }
 
-    /// What is done beside a mutation.
+    /// The side effect of a mutation.
     async fn beside(&self, mutation: &Mutation) -> Result<(), ApplyError> {
         match (self.fault, mutation) {
             (Fault::MembersGoWithEveryPut, Mutation::Put(Record::Guild(guild))) => {
@@ -234,7 +234,7 @@ impl Wrong {
         Ok(())
     }
 
-    /// Members that should have gone with their guild, or never have been there.
+    /// Restores members that should have been removed with their guild.
     async fn bring_back(&self, guild: GuildId) -> Result<(), ApplyError> {
         let members = self.members_of(guild);
         let gone = if self.fault == Fault::HundredMembersGo { members.len().min(100) } else { 0 };
@@ -405,7 +405,7 @@ impl GuildDirectoryOver for Wrong {
                     let members =
                         |seen: &[GuildWithRoles]| seen.iter().map(|seen| seen.guild.members.get()).max();
                     let first = read().await?;
-                    // Two writes later, if there are any, the next guild is newer than this one.
+                    // After two further writes, the next guild is newer than this one.
                     for _ in 0..1000 {
                         if members(&read().await?) > members(&first).map(|members| members + 1) {
                             break;

@@ -93,7 +93,7 @@ impl Wrong {
         *locked(&self.claimed_until)
     }
 
-    /// What is kept of a content.
+    /// Returns what is stored of a content.
     fn kept(&self, content: &GrantContent) -> GrantContent {
         let mut content = content.clone();
         if let (Fault::TokensCut, Some(tokens)) = (self.fault, &content.tokens) {
@@ -113,7 +113,7 @@ impl Wrong {
         content
     }
 
-    /// Where a page begins.
+    /// Returns where a page begins.
     async fn begin(&self, after: Option<UserId>) -> Result<Option<UserId>, StoreError> {
         Ok(match (self.fault, after) {
             (Fault::StartsOverAfterTheGone, Some(user)) if self.inner.find(user).await?.is_none() => None,

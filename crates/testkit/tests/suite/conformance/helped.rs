@@ -1,4 +1,4 @@
-//! Adapters whose author lets the suites close a gate before their writes, or damage what they hold.
+//! Adapters with hooks that block writes or make values unreadable.
 
 use crate::conformance::proof::{faults, locked, memory, with};
 use async_trait::async_trait;
@@ -40,7 +40,7 @@ faults! {
     }
 }
 
-/// Whether writes are kept from being made, and who waits for that to end.
+/// Whether writes are blocked, and the condition to wait for.
 #[derive(Default)]
 struct Lock {
     closed: Mutex<bool>,
@@ -48,14 +48,14 @@ struct Lock {
 }
 
 impl Lock {
-    /// Blocks until writes can be made.
+    /// Blocks until writes are allowed.
     fn pass(&self) {
         let closed = self.opened.wait_while(locked(&self.closed), |closed| *closed);
         drop(closed.unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// Opens the lock when it goes.
+/// Opens the lock on drop.
 struct Closed(Arc<Lock>);
 
 impl Drop for Closed {
@@ -101,7 +101,7 @@ impl RecordsOver for Gated {
     }
 }
 
-/// All ports over memory with a team that can be damaged.
+/// Returns all ports over memory, with a team that can be made unreadable.
 fn teams_of(damaged: Arc<Damaged>) -> Arc<Stores> {
     let mut stores = Stores::of(&damaged.inner);
     let over = Arc::new(Over(damaged));
@@ -124,7 +124,7 @@ fn damaged<P: ?Sized>(fault: Option<Fault>, port: impl Fn(Arc<Damaged>) -> Arc<P
     })
 }
 
-/// Memory of which some cannot be read.
+/// Memory with unreadable values.
 struct Damaged {
     inner: Arc<MemoryStorage>,
     fault: Option<Fault>,
@@ -137,7 +137,7 @@ impl Damaged {
         locked(&self.sessions).contains(&session.id)
     }
 
-    /// Those that can be read; all are gone.
+    /// Returns the readable ones; all have ended.
     fn readable(&self, mut ended: Vec<Session>) -> Vec<Session> {
         ended.retain(|session| !locked(&self.sessions).remove(&session.id));
         ended

@@ -1,7 +1,6 @@
-//! The laziest reader that the ports allow: a caching decorator around every storage port. A handle shows a copy of the
-//! store, which it makes anew after a write of its own and when it is told to settle, and never otherwise. It must pass
-//! every suite, so no behaviour may expect to read through one handle what was written through another without settling
-//! in between.
+//! The most stale reader that the ports allow: a caching decorator around every storage port. A handle serves a copy of
+//! the store, which it renews only after its own write and on settling. It must pass every suite, so no behaviour may
+//! read through one handle what was written through another without settling in between.
 
 use crate::conformance::proof::{Proof, Workshop};
 use async_trait::async_trait;
@@ -101,7 +100,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
     proofs
 }
 
-/// Two handles to one store. With a fault, they are worse than allowed.
+/// Returns two handles to one store. With a fault, they are more stale than allowed.
 fn handles(fault: Option<Fault>) -> Fresh<Stores> {
     let store = MemoryStorage::new();
     let [one, other] = [(); 2].map(|()| Arc::new(Lagging::behind(&store, fault)));
@@ -122,7 +121,7 @@ struct Lagging {
     copy: Mutex<MemoryStorage>,
 }
 
-/// Copies of records on their way from one store to the other.
+/// Copies of records in transit from one store to the other.
 #[derive(Default)]
 struct Carried(Vec<Record>);
 
@@ -162,7 +161,7 @@ impl Lagging {
         }
     }
 
-    /// What this handle shows.
+    /// Returns the store that this handle reads from.
     async fn shown(&self) -> Result<MemoryStorage, StoreError> {
         let mut copy = self.copy.lock().await;
         if self.outdated.swap(false, Ordering::SeqCst) {
@@ -171,7 +170,7 @@ impl Lagging {
         Ok(copy.clone())
     }
 
-    /// The outcome of a write, after which the copy is not worth keeping.
+    /// Returns the result of a write, and drops the copy.
     fn written<T>(&self, outcome: T) -> T {
         if self.fault != Some(Fault::OwnWritesLate) {
             self.outdated.store(true, Ordering::SeqCst);
@@ -180,7 +179,7 @@ impl Lagging {
     }
 }
 
-/// Ports of which some methods write and the others read.
+/// Implements ports of which some methods write and the others read.
 macro_rules! lagging {
     ($($port:ident {
         $(write $write:ident($($given:ident: $of:ty),*) -> $outcome:ty;)*
@@ -200,7 +199,7 @@ macro_rules! lagging {
 }
 
 lagging! {
-    // The feed is what copies are kept up to date by, so it is never a copy itself.
+    // Caches are kept up to date by the feed, so it is never cached itself.
     ChangeFeed {
         write latest() -> Result<Revision, StoreError>;
         write since(revision: Revision) -> Result<Changes, StoreError>;

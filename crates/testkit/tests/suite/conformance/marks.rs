@@ -1,4 +1,4 @@
-//! Wrong memories of spent codes and of the pauses of the platform.
+//! Wrong stores of spent codes and of platform pauses.
 
 use crate::conformance::proof::{a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
@@ -52,7 +52,7 @@ struct WrongCodes {
     marks: Mutex<HashMap<CodeFingerprint, Timestamp>>,
     /// Codes in the order in which they were spent.
     order: Mutex<VecDeque<CodeFingerprint>>,
-    /// Codes by the end of their marks.
+    /// Codes by the expiry of their marks.
     ends: Mutex<Vec<(Timestamp, CodeFingerprint)>>,
 }
 
@@ -62,14 +62,14 @@ impl WrongCodes {
         marks.get(code).is_some_and(|until| *until > now)
     }
 
-    /// The code that is too many, once this one has been spent.
+    /// Returns the code that is evicted when this one is spent.
     fn pushed_out(&self, code: &CodeFingerprint) -> Option<CodeFingerprint> {
         let mut order = locked(&self.order);
         order.push_back(*code);
         if order.len() > 1000 { order.pop_front() } else { None }
     }
 
-    /// Drops the marks that the index says are over.
+    /// Removes the marks that the index lists as expired.
     async fn tidy(&self, now: Timestamp) -> Result<(), StoreError> {
         let over: Vec<_> = self.ends().extract_if(.., |(end, _)| *end <= now).collect();
         for (_, code) in over {
@@ -147,7 +147,7 @@ impl SpentCodes for WrongCodes {
             CodeFault::ReplacedStaysInTheIndex => {
                 let first = self.inner.spend(code, now, until).await?;
                 self.ends().extend(first.then_some((until, *code)));
-                // Tidying up now and then is enough; by then the code may have another mark.
+                // Cleaning up occasionally is enough; by then the code may have another mark.
                 if self.ends().len() > 2 {
                     self.tidy(now).await?;
                 }
@@ -204,16 +204,16 @@ struct WrongPauses {
     looked: Arc<Mutex<Looked>>,
 }
 
-/// Callers who have looked, and replace what they found only when all have.
+/// Callers that have read, and write only when all have read.
 #[derive(Default)]
 struct Looked {
     callers: u64,
-    /// Those who have replaced nothing yet.
+    /// Callers that have not written yet.
     waiting: BTreeSet<Duration>,
 }
 
 impl Looked {
-    /// Whether it is this one's turn: the longer a pause is, the sooner it is overwritten.
+    /// Whether it is this caller's turn: longer pauses are written first, and so overwritten.
     fn is_next(&self, wait: Duration) -> bool {
         self.callers == CALLERS && self.waiting.last() == Some(&wait)
     }

@@ -1,4 +1,4 @@
-//! A fault, and the behaviour that catches it; and what careless adapters do to text.
+//! A fault and the behaviour that detects it, and common corruptions of text.
 
 use companion_domain::model::{Name, Prose};
 use companion_storage_memory::MemoryStorage;
@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
-/// Declares faults by what catches them, and a function with the proofs of all. A suite is followed by how its sound adapter is made,
-/// and its wrong one. A behaviour is followed by its faults, each with words: a name that becomes a variant of the enum,
-/// or in brackets a value whose variant the enum was given, because it has several.
+/// Declares faults by the behaviours that detect them, and a function that returns all proofs. A suite is followed by
+/// the constructors of its sound and its wrong adapter. A behaviour is followed by its faults, each with a description:
+/// a name that becomes a variant of the enum, or in brackets a value of a given variant.
 macro_rules! faults {
     (
         fn $proofs:ident, enum $fault:ident { $($given:tt)* }
@@ -37,13 +37,13 @@ macro_rules! faults {
 }
 pub(crate) use faults;
 
-/// A wrong adapter that blocks is not waited for any longer.
+/// Timeout for wrong adapters that block.
 const SOON: Duration = Duration::from_millis(500);
 
-/// What came of a check: nothing to say, or what the behaviour complained about.
+/// The result of a check: `Err` with the failure message of the behaviour.
 type Outcome = Result<(), String>;
 
-/// A wrong adapter and the behaviour that must catch it.
+/// A wrong adapter and the behaviour that must detect it.
 pub(crate) struct Proof {
     pub(crate) suite: &'static str,
     pub(crate) fault: &'static str,
@@ -68,7 +68,7 @@ impl fmt::Display for Proof {
     }
 }
 
-/// How the adapters of one suite are made.
+/// The constructors of one suite's adapters.
 pub(crate) struct Workshop<P: ?Sized + 'static, F: 'static> {
     /// The name of the suite.
     pub(crate) suite: &'static str,
@@ -78,7 +78,7 @@ pub(crate) struct Workshop<P: ?Sized + 'static, F: 'static> {
 }
 
 impl<P: ?Sized, F: Copy + Send + Sync> Workshop<P, F> {
-    /// One proof for each fault: what it is, in words, and the behaviour that catches it.
+    /// Returns one proof per fault: its description, and the behaviour that detects it.
     pub(crate) fn proofs(self, faults: &[(F, &'static str, &'static str)]) -> Vec<Proof> {
         let Self { suite, behaviours, sound, wrong } = self;
         let proof = |(fault, words, behaviour): &(F, &'static str, &'static str)| {
@@ -109,36 +109,36 @@ fn outcome<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: Fresh<P>) -> Ou
     })
 }
 
-/// The adapter that all wrong ones are made of.
+/// Returns the adapter that all wrong ones wrap.
 pub(crate) fn memory() -> Arc<MemoryStorage> {
     Arc::new(MemoryStorage::new())
 }
 
-/// All its ports.
+/// Returns all its ports.
 pub(crate) fn stores() -> Stores {
     Stores::of(&memory())
 }
 
-/// All ports, one of them exchanged for another.
+/// Returns all ports, with one of them replaced.
 pub(crate) fn with(exchange: impl FnOnce(&mut Stores)) -> Fresh<Stores> {
     let mut stores = stores();
     exchange(&mut stores);
     Fresh::new(Arc::new(stores))
 }
 
-/// Lets others have their turn, once: whoever gives a write up can do it here.
+/// Yields once, which gives a caller the chance to cancel the write here.
 pub(crate) async fn a_turn() {
     tokio::task::yield_now().await;
 }
 
-/// Long enough for someone else to look.
+/// Yields long enough for another task to read.
 pub(crate) async fn a_while() {
     for _ in 0..50 {
         a_turn().await;
     }
 }
 
-/// Two handles, each made anew.
+/// Returns two handles, each created separately.
 pub(crate) fn handles<P: ?Sized>(make: impl Fn() -> Arc<P>) -> Fresh<P> {
     Fresh::new(make()).with_other(make())
 }
@@ -147,18 +147,18 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How text is changed on its way in.
+/// A corruption of stored text.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Spoilt {
-    /// Blanks at both ends go.
+    /// Leading and trailing blanks are removed.
     Trimmed,
-    /// A letter and its accent become one character.
+    /// Combining sequences are composed.
     Composed,
-    /// Control characters go.
+    /// Control characters are removed.
     Stripped,
-    /// 255 bytes stay.
+    /// Truncated to 255 bytes.
     Cut,
-    /// Every run of blanks becomes one.
+    /// Runs of blanks are collapsed.
     Collapsed,
 }
 
@@ -202,7 +202,7 @@ impl Spoilt {
     }
 }
 
-/// Whether a database that takes an underscore for any character would find this text.
+/// Whether a LIKE pattern matches this text, with an underscore for any character.
 pub(crate) fn matches_pattern(text: &str, pattern: &str) -> bool {
     text.len() == pattern.len()
         && text.chars().zip(pattern.chars()).all(|(one, any)| one == any || any == '_')

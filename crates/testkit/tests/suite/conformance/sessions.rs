@@ -1,5 +1,4 @@
-//! Wrong session stores, and some that are right as long as there are few sessions, nobody leaves early, and nothing was
-//! used since.
+//! Wrong session stores. Some are wrong only with many sessions, cancelled callers, or later uses.
 
 use crate::conformance::proof::{a_turn, a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
@@ -95,16 +94,16 @@ struct Wrong {
     inner: Arc<MemoryStorage>,
     fault: Fault,
     shared: Arc<Shared>,
-    /// What was found through this handle.
+    /// Sessions found through this handle.
     found: Mutex<HashMap<TokenHash, Session>>,
 }
 
-/// What both handles know.
+/// State shared by both handles.
 #[derive(Default)]
 struct Shared {
-    /// Every session that ever was, as it was made.
+    /// Every session ever created, as created.
     made: Mutex<Vec<Session>>,
-    /// Those that were revoked one by one.
+    /// Sessions revoked individually.
     ended: Mutex<HashMap<TokenHash, Session>>,
     turn: tokio::sync::Mutex<()>,
 }
@@ -124,7 +123,7 @@ fn moved(ended: Cutoffs, by: fn(Timestamp) -> Timestamp) -> Cutoffs {
 }
 
 impl Wrong {
-    /// One writes at a time, so that only those who stop waiting find out.
+    /// Serializes writers, so that only cancelled callers observe the fault.
     async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         match self.fault {
             Fault::CapNotAtomic => None,
@@ -150,12 +149,12 @@ impl Wrong {
         locked(&self.shared.ended).get(id).cloned()
     }
 
-    /// All ids that begin like this one.
+    /// Returns all ids with the same first half.
     fn alike(&self, id: &TokenHash) -> Vec<TokenHash> {
         self.made().iter().map(|made| made.id).filter(|made| half(made) == half(id)).collect()
     }
 
-    /// Those that are there and over, the newest first. The judge sees each as it was made, and as it is.
+    /// Returns the ended sessions that still exist, newest first. The predicate sees each as created, and as stored.
     async fn over(&self, judge: impl Fn(&Session, &Session) -> bool) -> Result<Vec<Session>, StoreError> {
         let mut over = Vec::new();
         for made in self.made().into_iter().rev() {

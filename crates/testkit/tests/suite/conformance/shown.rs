@@ -1,4 +1,4 @@
-//! Wrong keepers of what everyone may see: feedback, the team, and what clusters report.
+//! Wrong stores of public data: feedback, the team, and reports of clusters.
 
 use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, matches_pattern, stores, with};
 use async_trait::async_trait;
@@ -72,7 +72,7 @@ struct WrongFeedback {
     chance: SeededEntropy,
     three_stars: Mutex<Vec<Arc<Feedback>>>,
     hidden: Mutex<HashSet<FeedbackId>>,
-    /// Every id that was ever put, in order.
+    /// Every id ever put, in order.
     all: Mutex<Vec<FeedbackId>>,
     read: Mutex<usize>,
 }
@@ -104,7 +104,7 @@ impl FeedbackStoreOver for WrongFeedback {
             _ => self.inner.feedback.pick_positive(count, seed).await?,
         };
         match self.fault {
-            // One in three of the picks that lack the favourite is drawn again, so it comes up a fifth too often.
+            // A third of the picks without the favourite is drawn again, so it occurs a fifth too often.
             FeedbackFault::Biased if !picked.iter().any(|entry| entry.id.as_str() == "e") => {
                 let mut die = [0];
                 self.chance.fill(&mut die);
@@ -146,7 +146,7 @@ impl FeedbackStoreOver for WrongFeedback {
                 all.into_iter().filter(from).take(most).collect()
             }
             FeedbackFault::PagesByNumber => {
-                // What was read before counts, whatever has become of it since.
+                // Counts by what was read before, whatever has changed since.
                 let mut read = locked(&self.read);
                 let page: Vec<_> = all.into_iter().skip(after.map_or(0, |_| *read)).take(most).collect();
                 *read = after.map_or(0, |_| *read) + page.len();
@@ -264,7 +264,7 @@ impl WrongTeam {
             TeamFault::NotAtomic => {
                 let removed = self.put(vec![]).await?.removed;
                 a_while().await;
-                // Whatever others put meanwhile stays: each is written for itself.
+                // Concurrent puts stay, because each member is written separately.
                 let others = self.inner.team.all().await?;
                 let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
                 members.extend(others.iter().filter(|other| !keys.contains(&other.user.id)).cloned());

@@ -1,5 +1,5 @@
-//! Wrong change feeds and writers that tell too much, wrong readers of listings, and wrong keepers of sessions and grants that
-//! belong together.
+//! Wrong change feeds, writers that list too much, wrong readers of listings, and wrong stores of sessions with their
+//! grants.
 
 use crate::conformance::proof::{a_turn, a_while, faults, locked, stores, with};
 use async_trait::async_trait;
@@ -62,12 +62,12 @@ fn wrong_feed(fault: FeedFault) -> Fresh<Stores> {
 struct WrongFeed {
     inner: Arc<dyn ChangeFeed>,
     fault: FeedFault,
-    /// Revisions that were asked for once.
+    /// Revisions that were read once.
     finished: Mutex<HashSet<Revision>>,
 }
 
 impl WrongFeed {
-    /// Every tenth write is slow: who asks for it first does not see it yet.
+    /// Every tenth write is slow: its first reader does not see it yet.
     fn is_finished(&self, revision: Revision) -> bool {
         let mut finished = locked(&self.finished);
         !finished.insert(revision) || !revision.0.is_multiple_of(10)
@@ -114,7 +114,7 @@ impl ChangeFeedOver for WrongFeed {
     }
 }
 
-/// Writes what it was asked to write, whether that makes a difference or not.
+/// Writes whatever it is asked to, changed or not.
 struct Chatty(Arc<dyn Records>);
 
 #[async_trait]
@@ -131,10 +131,10 @@ impl RecordsOver for Chatty {
     }
 }
 
-/// Users whose change is not told of yet.
+/// Users whose change is not listed yet.
 type Unaudited = Arc<Mutex<HashSet<UserId>>>;
 
-/// Blocks first, and tells of it later.
+/// Blocks first, and lists the change later.
 struct Late(Arc<dyn Records>, Unaudited);
 
 impl Late {
@@ -162,7 +162,7 @@ impl RecordsOver for Late {
     }
 }
 
-/// Lists nothing that was not told of, nor what comes after it.
+/// Hides changes that are not listed yet, and those after them.
 struct OnlyTold(Arc<dyn ChangeFeed>, Unaudited);
 
 #[async_trait]
@@ -222,7 +222,7 @@ struct WrongListings {
 }
 
 impl WrongListings {
-    /// Waits until someone else has written, where anyone does.
+    /// Waits until another writer has written, if there is one.
     async fn wait_for_a_write(&self) -> Result<(), StoreError> {
         let before = self.parts.changes.latest().await?;
         for _ in 0..10_000 {
@@ -440,7 +440,7 @@ impl SignIns for WrongSignIns {
     }
 }
 
-/// Tells of no session.
+/// Lists no session.
 struct Silent(Arc<dyn ChangeFeed>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Wrong stores of all that the bot feeds: streams, exports, and what there is of a user.
+//! Wrong stores of bulk data: streams, exports, and the data of a user.
 
 use crate::conformance::proof::{Spoilt, a_turn, faults, stores, with};
 use async_trait::async_trait;
@@ -93,7 +93,7 @@ fn wrong(fault: Fault) -> Fresh<Stores> {
 struct Wrong {
     stores: Stores,
     fault: Fault,
-    /// How many have begun.
+    /// Number of syncs that have begun.
     syncs: Arc<AtomicUsize>,
 }
 
@@ -124,7 +124,7 @@ impl Wrong {
         Ok(collected.0)
     }
 
-    /// What there is of a user of one kind, but for the first few.
+    /// Returns what is stored about a user, without the first few of one kind.
     async fn of_user(&self, user: UserId, kind: Kind, but: usize) -> Result<Vec<Numbered>, StoreError> {
         let all = self.collect().await.map_err(StoreError::unavailable)?;
         let theirs = |record: &Record| {
@@ -292,7 +292,7 @@ impl RecordsOver for Wrong {
             }
             Fault::TellsTenMemberships => keep(&mut told, Kind::Member, 10),
             Fault::TellsInTwoMoments => {
-                // Until something has changed in between, as it would sooner or later.
+                // Waits until something has changed in between.
                 let before = self.stores.changes.latest().await?;
                 while self.stores.changes.latest().await? == before {
                     a_turn().await;
@@ -334,7 +334,7 @@ impl RecordsOver for Wrong {
     }
 }
 
-/// Keeps the first so many of a kind, and all others.
+/// Keeps the first `most` of a kind, and all others.
 fn keep(records: &mut Vec<Record>, kind: Kind, most: usize) {
     let mut seen = 0;
     records.retain(|record| {

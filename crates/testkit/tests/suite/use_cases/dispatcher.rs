@@ -1,4 +1,4 @@
-//! Those who keep copies see every change, and whoever wants to hears of it once it is shown.
+//! Subscribers receive every change, and watchers see it once all subscribers show it.
 
 use crate::use_cases::{SECOND, Stage};
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ use std::{
 };
 use tokio::sync::{Notify, Semaphore};
 
-/// Writes down what it is told, and cannot keep up while it is told not to.
+/// Records what it receives, and fails on demand.
 #[derive(Default)]
 pub(crate) struct Recorder {
     heard: Mutex<Vec<ChangeBatch>>,
@@ -178,7 +178,7 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
     recorder.fail(false);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     recorder.fail(true);
-    // The change is made, so its writer is told so.
+    // The change is committed, so its writer succeeds.
     let written = stage.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     assert_eq!(written, Tally { added: 1, ..Tally::default() });
     assert!(stage.use_cases.dispatcher.catch_up().await.is_err());
@@ -229,7 +229,7 @@ async fn all_who_wait_at_the_same_time_share_the_next_pass() {
     assert_eq!(feed.passes.load(Ordering::SeqCst), 2, "the one that was under way, and one for all fifty");
 }
 
-/// A feed that answers only when it is told to, and counts how often it is asked.
+/// A feed that answers on demand, and counts reads.
 struct CountedFeed {
     asked: Notify,
     answers: Semaphore,
@@ -298,7 +298,7 @@ async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
     assert_eq!(age_of("other"), Some(Duration::ZERO));
 }
 
-/// The users whose block was heard of.
+/// Returns the subjects of changes.
 fn users(changes: &[Change]) -> Vec<Subject> {
     changes.iter().map(|change| change.subject.clone()).collect()
 }
@@ -307,12 +307,12 @@ fn blocked(users: impl IntoIterator<Item = u64>) -> Vec<Subject> {
     users.into_iter().map(|user| Subject::Blocked(user_id(user))).collect()
 }
 
-/// What comes next, where it is there already.
+/// Returns the next event, if it is already available.
 fn now(watch: &mut Watch) -> Option<WatchEvent> {
     watch.next().now_or_never().map(Result::unwrap)
 }
 
-/// The changes that come next, where they are there already.
+/// Returns the next changes, if they are already available.
 fn changes_now(watch: &mut Watch) -> Vec<Change> {
     match now(watch) {
         Some(WatchEvent::Changes(changes)) => changes,
@@ -451,7 +451,7 @@ async fn very_many_come_in_parts() {
     assert!(heard == blocked(2..=1001) || heard.contains(&many), "{}", heard.len());
 }
 
-/// A feed that counts how often it is asked.
+/// A feed that counts reads.
 struct AskedFeed {
     inner: Arc<dyn ChangeFeed>,
     asked: AtomicU64,

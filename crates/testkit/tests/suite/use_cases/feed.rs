@@ -1,4 +1,4 @@
-//! What the bot reports is shown before its answer is sent, and what is kept elsewhere is read there and not fed.
+//! The bot's data is visible before its request is answered; data kept in other stores is read there and cannot be fed.
 
 use crate::use_cases::{GUILD, Stage, USER};
 use async_trait::async_trait;
@@ -139,7 +139,7 @@ async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
     };
     let full = Roster::MAX as u64 + 1;
     stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
-    // Who is there already takes no second place.
+    // Members that exist already take no additional place.
     stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
     let more = places(full - 1..full + 1);
     let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(more))).await;
@@ -151,7 +151,7 @@ async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
 }
 
-/// Keeps the team, blocks and guilds of its own.
+/// An external store of the team, blocks and guilds.
 #[derive(Default)]
 struct Elsewhere {
     blocked: AtomicBool,

@@ -1,4 +1,4 @@
-//! A user sees the guilds that they run and that have the bot. A grant that cannot be read stands in the way of nobody else.
+//! A user sees the guilds that the user manages and that have the bot. An unreadable grant affects no other user.
 
 use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
@@ -148,7 +148,7 @@ async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_wa
         }
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
     }
-    // In an outage it is too old to be shown, and where none can be fetched it is from long ago.
+    // In an outage it is too old to be shown, and without tokens it stays as old as the sign-in.
     for keep_tokens in [true, false] {
         let stage = Stage::with(Settings { keep_tokens, ..settings() });
         stage.signed_in().await;
@@ -199,7 +199,7 @@ async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
     assert!(stage.list().await.is_ok());
 }
 
-/// Cannot read the usual user's grant.
+/// Fails to read the default user's grant.
 struct Unreadable(Stores);
 
 #[async_trait]
@@ -232,7 +232,7 @@ impl ListingsOver for Unreadable {
 }
 
 impl Stage {
-    /// A stage whose store cannot read the usual user's grant.
+    /// Creates a stage whose store cannot read the default user's grant.
     fn with_unreadable_grant() -> Self {
         let mut memory = InMemory::new();
         let unreadable = Arc::new(Over(Unreadable(memory.ports.stores.clone())));

@@ -1,4 +1,4 @@
-//! What the use cases do, over adapters in memory.
+//! The use cases over in-memory adapters.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
 mod dispatcher;
@@ -28,12 +28,12 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const INSTANT: Duration = Duration::from_micros(1);
 
-/// The user that most tests are about.
+/// The default user.
 const USER: u64 = 100;
-/// The guild that user owns.
+/// The guild that this user owns.
 const GUILD: u64 = 500;
 
-/// Use cases, and a hold on what is behind them.
+/// Use cases, with access to what is behind them.
 struct Stage {
     memory: InMemory,
     use_cases: UseCases,
@@ -53,7 +53,7 @@ impl Stage {
         Self { memory, use_cases }
     }
 
-    /// The same ports, as another node would use them.
+    /// Returns use cases over the same ports, like another node.
     fn another_node(&self) -> UseCases {
         UseCases::new(&self.memory.ports, settings())
     }
@@ -63,22 +63,22 @@ impl Stage {
         self.use_cases.feed.records.put(record).await.unwrap();
     }
 
-    /// What [`USER`] is shown.
+    /// Returns the listing of [`USER`].
     async fn list(&self) -> Result<GuildListing, ListGuildsError> {
         self.use_cases.list_guilds.list(user_id(USER)).await
     }
 
-    /// What is stored of [`USER`]'s grant.
+    /// Returns the stored grant of [`USER`].
     async fn grant(&self) -> Option<Grant> {
         GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
     }
 
-    /// What is stored of [`USER`]'s sessions.
+    /// Returns the stored sessions of [`USER`].
     async fn sessions(&self) -> Vec<Session> {
         SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap()
     }
 
-    /// A stage on which [`USER`] has signed in so long ago.
+    /// Creates a stage on which [`USER`] signed in this long ago.
     async fn signed_in_since(passed: Duration) -> Self {
         let stage = Self::new();
         stage.signed_in().await;
@@ -86,7 +86,7 @@ impl Stage {
         stage
     }
 
-    /// [`USER`] signs in as the owner of [`GUILD`], which has the bot.
+    /// Signs [`USER`] in as the owner of [`GUILD`], which has the bot.
     async fn signed_in(&self) -> SignedIn {
         self.use_cases.feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
         self.signs_in(USER, vec![an_ownership(GUILD)]).await

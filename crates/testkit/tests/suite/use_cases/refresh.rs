@@ -1,4 +1,4 @@
-//! The list and the tokens behind it are renewed, by one caller at a time, also over a store that stumbles.
+//! Lists and tokens are refreshed by one caller at a time, also over a failing store.
 
 use crate::use_cases::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
@@ -36,7 +36,7 @@ impl Stage {
         tokio::spawn(async move { list_guilds.list(user_id(USER)).await })
     }
 
-    /// A stage where a request refreshes a list that is a minute old, and the platform makes it wait.
+    /// Creates a stage where a request refreshes a list that is a minute old, and the platform delays it.
     async fn held_in_a_refresh() -> (Self, Refreshing, Held) {
         let stage = Self::new();
         stage.signed_in().await;
@@ -47,7 +47,7 @@ impl Stage {
         (stage, refreshing, held)
     }
 
-    /// What is left of a node that died in the middle of a refresh.
+    /// Leaves the claim of a node that died during a refresh.
     async fn dies_with_a_claim_until(&self, until: Timestamp) {
         let version = self.grant().await.unwrap().version;
         let claimed = self.memory.storage.claim_refresh(user_id(USER), version, until, None).await;
@@ -204,7 +204,7 @@ async fn nodes_whose_clocks_differ_by_minutes_never_refresh_at_once() {
     }
 }
 
-/// Asks every second for a while, and says how often the platform was asked for a list and for tokens.
+/// Requests every second for a while, and returns how often the platform was asked for a list and for tokens.
 async fn polled(stage: &Stage, seconds: u32) -> [u64; 2] {
     let calls =
         || [IdentityCall::Guilds, IdentityCall::Refresh].map(|call| stage.memory.identity.calls(call));
@@ -219,7 +219,7 @@ async fn polled(stage: &Stage, seconds: u32) -> [u64; 2] {
 
 #[tokio::test]
 async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
-    // An access token that is known to have expired is renewed before anything is refused.
+    // An access token that is known to have expired is renewed before it is rejected.
     let expired = Stage::signed_in_since(7 * DAY).await;
     expired.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
     assert_eq!(polled(&expired, 30).await, [2, 1]);
@@ -235,7 +235,7 @@ async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
     assert_eq!(polled(&stage, 30).await, [0, 0]);
     assert_eq!(stage.sessions().await.len(), 1, "nobody is signed out by it");
 
-    // A new sign-in brings a new grant, and another chance.
+    // A new sign-in brings a new grant, and another attempt.
     stage.memory.identity.fail_with(IdentityCall::Guilds, None);
     stage.signed_in().await;
     stage.memory.clock.advance(MINUTE);
@@ -287,7 +287,7 @@ async fn rotated_tokens_are_stored_before_they_are_used() {
     assert!(during.version > before.version);
     assert_ne!(during.content.tokens, before.content.tokens);
     assert_eq!(during.content.list, before.content.list);
-    // The list does not come; the tokens are not lost with it.
+    // The list request fails, but the tokens are not lost.
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     drop(held);
     assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::NoList { .. })));
@@ -447,7 +447,7 @@ async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks(
     assert_eq!(stage.use_cases.list_guilds.drain_unaudited_ends(), []);
 }
 
-/// Fails to update a grant as often as it is told.
+/// Fails to update grants this many times.
 struct Stumbling {
     inner: Arc<dyn GrantStore>,
     failures: AtomicU32,
@@ -476,7 +476,7 @@ impl GrantStoreOver for Stumbling {
 }
 
 impl Stage {
-    /// A stage whose store fails to update grants this often.
+    /// Creates a stage whose store fails to update grants this often.
     fn stumbling(failures: u32) -> Self {
         let mut memory = InMemory::new();
         let inner = memory.ports.stores.grants.clone();

@@ -1,4 +1,4 @@
-//! The platform gets its grant back, a user is forgotten, and grants are sealed with the newest key.
+//! Unused grants are revoked, users are forgotten, and grants are resealed with the newest key.
 
 use crate::use_cases::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
@@ -25,7 +25,7 @@ impl Stage {
         GrantStore::find(&*self.memory.storage, user_id(user)).await.unwrap().is_some()
     }
 
-    /// A user has signed out while the platform took nothing back.
+    /// Signs a user in and out while revocation fails.
     async fn signed_out_in_vain(&self, user: u64) {
         self.signs_in(user, vec![]).await;
         self.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Unreachable));
@@ -33,7 +33,7 @@ impl Stage {
         self.memory.scheduler.settled().await;
     }
 
-    /// The platform is well again.
+    /// Makes revocation work again.
     fn recovers(&self) {
         self.memory.identity.fail_with(IdentityCall::Revoke, None);
     }
@@ -62,7 +62,7 @@ async fn what_the_platform_does_not_take_back_is_tried_again_in_later_rounds() {
     stage.signed_out_in_vain(USER).await;
     assert!(stage.is_stored(USER).await);
     stage.recovers();
-    // Any node can go on with it.
+    // Any node can continue.
     let another = stage.another_node().revoke_unused;
     assert_eq!(another.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!(stage.revocations(), 2);
@@ -176,7 +176,7 @@ async fn a_refused_sign_in_gives_back_what_is_not_in_use() {
     }
 }
 
-/// Nobody can say who is blocked.
+/// A block list that fails.
 struct Speechless;
 
 #[async_trait]
@@ -218,7 +218,7 @@ async fn nothing_is_given_back_of_someone_who_is_not_known() {
 }
 
 impl Stage {
-    /// Makes everything known that can be known of a user.
+    /// Stores every kind of data about a user.
     async fn knows(&self, user: u64) {
         let _feed = &self.use_cases.feed;
         self.put(Record::Guild(a_guild(GUILD))).await;
@@ -242,7 +242,7 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
     stage.knows(USER + 1).await;
     stage.signs_in(USER, vec![]).await;
     let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
-    // Two sessions, and one each of grant, roles, staff grants, subscription and feedback.
+    // Two sessions, and one each of grant, roles, staff permissions, subscription and feedback.
     assert_eq!(tally, Tally { removed: 7, ..Tally::NOTHING });
     stage.memory.scheduler.settled().await;
     for (user, left) in [(USER, false), (USER + 1, true)] {
@@ -282,7 +282,7 @@ async fn forgetting_is_told_to_those_who_keep_copies_before_it_is_answered() {
 }
 
 impl Stage {
-    /// The same ports, with these keys.
+    /// Returns use cases over the same ports, with these keys.
     fn with_keys(&self, vault: TestVault) -> UseCases {
         let mut ports = self.memory.ports.clone();
         ports.vault = Arc::new(vault);

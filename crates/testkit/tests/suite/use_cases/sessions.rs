@@ -1,5 +1,5 @@
-//! A token opens its session as long as that lives. Sessions are listed and ended, and the platform gets its grant back with
-//! the last one.
+//! A token opens its session while that lives. Sessions are listed and ended; the last one to end triggers the
+//! revocation of the grant.
 
 use crate::use_cases::{DAY, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
@@ -28,7 +28,7 @@ use std::{
 const ALL: NonZeroU32 = NonZeroU32::MAX;
 
 impl Stage {
-    /// How often a grant was given back, and whether the platform still honours one of [`USER`].
+    /// Returns how often a grant was revoked, and whether the platform still honours one of [`USER`].
     async fn given_back(&self) -> (u64, bool) {
         self.memory.scheduler.settled().await;
         let identity = &self.memory.identity;
@@ -313,7 +313,7 @@ async fn a_session_dated_ahead_ages_from_when_the_clock_is_believed() {
     assert!(!opens(&stage.use_cases.authenticate, &used).await, "thirty days are over");
 }
 
-/// A store whose connection can be cut: whoever asks then gets an error.
+/// A store whose connection can be cut: operations then fail.
 pub(crate) struct Line {
     store: Arc<MemoryStorage>,
     cut: AtomicBool,
@@ -333,22 +333,22 @@ impl Line {
         })
     }
 
-    /// Nothing goes through, or everything again.
+    /// Cuts or restores the connection.
     pub(crate) fn cut(&self, cut: bool) {
         self.cut.store(cut, SeqCst);
     }
 
-    /// Nothing can be written, or everything again.
+    /// Makes the store read-only or writable.
     pub(crate) fn read_only(&self, read_only: bool) {
         self.read_only.store(read_only, SeqCst);
     }
 
-    /// The first look-up finds an old copy.
+    /// Makes the first look-up return a stale copy.
     pub(crate) fn finds_first(&self, copy: Session) {
         *self.copy.lock().unwrap() = Some(copy);
     }
 
-    /// How many sessions each touch was about, since this was last asked.
+    /// Returns the number of sessions in each touch since the last call.
     pub(crate) fn touched(&self) -> Vec<usize> {
         mem::take(&mut self.touched.lock().unwrap())
     }
@@ -391,7 +391,7 @@ impl SessionStoreOver for Line {
 }
 
 impl Stage {
-    /// A node whose connection to the sessions can be cut.
+    /// Returns a node whose connection to the sessions can be cut.
     pub(crate) fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Line>) {
         let line = Line::to(&self.memory.storage);
         let mut ports = self.memory.ports.clone();

@@ -1,4 +1,4 @@
-//! What everyone may see, which clusters count, and what an operator is told of what a user is shown.
+//! Public data, silent clusters, and the explanation of a user's listing for operators.
 
 use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
@@ -97,7 +97,7 @@ fn what_was_reported_before_anyone_looked_goes_by_its_date() {
     clock.set(clock.now().before(HOUR));
     clock.advance(SECOND);
     assert_eq!(silence(&clusters, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
-    // After a gap the same reports are no newer than they were, whatever the clock says now.
+    // After a gap the same reports are no newer than before, whatever the clock shows.
     let again = Clusters::after(Some(&clusters), reports, &ChangeBatch::Everything, &clock);
     assert_eq!(silence(&again, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
 }
@@ -161,7 +161,7 @@ impl Stage {
         self.use_cases.explain.explain(user_id(USER), guild_id(GUILD)).await.unwrap()
     }
 
-    /// [`GUILD`] has the bot, which binds role 9 to `MOD`.
+    /// Puts [`GUILD`], where the bot binds role 9 to `MOD`.
     async fn has_bot(&self) {
         let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
         self.put(Record::Guild(Guild { bindings, ..a_guild(GUILD) })).await;

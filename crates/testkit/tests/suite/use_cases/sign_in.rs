@@ -1,4 +1,4 @@
-//! A code becomes a session.
+//! A code is exchanged for a session.
 
 use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
@@ -150,7 +150,7 @@ async fn a_code_can_be_tried_again_unless_it_may_have_been_sent() {
     }
 }
 
-/// Counts what it is told to write.
+/// Counts writes.
 struct CountedCodes {
     real: Arc<dyn SpentCodes>,
     writes: AtomicU64,
