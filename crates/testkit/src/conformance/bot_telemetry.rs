@@ -16,20 +16,20 @@ use std::sync::Arc;
 suite! {
     /// Generates one test per behaviour of `BotTelemetry`. It needs `Records` to write with.
     bot_telemetry_conformance($): bot_telemetry, Stores;
-    nobody_reports_at_first,
-    a_report_is_kept_to_the_last_digit,
-    a_report_takes_the_place_of_the_earlier_one,
-    a_report_counts_what_it_did,
-    the_last_report_to_arrive_stays_whatever_its_date,
-    clusters_are_kept_apart,
-    a_cluster_is_forgotten_unless_it_has_reported_since,
-    a_forgotten_cluster_can_come_back,
-    of_reports_at_once_one_whole_report_stays,
-    very_many_clusters_are_listed_and_forgotten,
-    a_cluster_is_forgotten_by_its_whole_name,
-    a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_new_store_has_no_reports,
+    reports_are_stored_exactly,
+    a_report_replaces_the_earlier_one,
+    a_report_returns_its_tally,
+    the_last_report_to_arrive_wins_whatever_its_date,
+    clusters_are_separate,
+    removes_a_silent_cluster_unless_it_has_reported_since,
+    a_removed_cluster_can_report_again,
+    concurrent_reports_leave_one_complete_report,
+    lists_and_removes_very_many_clusters,
+    removes_a_cluster_by_its_full_name,
+    a_cancelled_write_is_complete_or_absent,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
-    a_report_that_cannot_be_read_costs_no_other needs Damaging,
+    an_unreadable_report_affects_no_other needs Damaging,
 }
 
 async fn record(stores: &Stores, report: &Heartbeat) -> Tally {
@@ -47,13 +47,13 @@ async fn clusters(stores: &Stores) -> Vec<Heartbeat> {
     clusters
 }
 
-async fn nobody_reports_at_first(fresh: &Fresh<Stores>) {
+async fn a_new_store_has_no_reports(fresh: &Fresh<Stores>) {
     assert_eq!(clusters(&fresh.one).await, []);
     assert_eq!(forget_silent(&fresh.one, &[(cluster_id("one"), at(0))]).await, Tally::NOTHING);
     assert_eq!(forget_silent(&fresh.one, &[]).await, Tally::NOTHING);
 }
 
-async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Stores>) {
+async fn reports_are_stored_exactly(fresh: &Fresh<Stores>) {
     let numbers = [
         Number::Integer(0),
         Number::Integer(i64::MAX),
@@ -84,7 +84,7 @@ async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Stores>) {
     assert_eq!(clusters(&fresh.other).await, [report, without_shards, large]);
 }
 
-async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Stores>) {
+async fn a_report_replaces_the_earlier_one(fresh: &Fresh<Stores>) {
     record(&fresh.one, &heartbeat("one", at(0))).await;
     fresh.settle().await;
     assert_eq!(clusters(&fresh.other).await, [heartbeat("one", at(0))]);
@@ -101,7 +101,7 @@ async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Stores>) {
         .await;
 }
 
-async fn a_report_counts_what_it_did(fresh: &Fresh<Stores>) {
+async fn a_report_returns_its_tally(fresh: &Fresh<Stores>) {
     let first = heartbeat("one", at(0));
     assert_eq!(record(&fresh.one, &first).await, Tally::ADDED);
     assert_eq!(record(&fresh.one, &first).await, Tally::NOTHING, "the same report again");
@@ -111,7 +111,7 @@ async fn a_report_counts_what_it_did(fresh: &Fresh<Stores>) {
     assert_eq!(clusters(&fresh.one).await, [same_moment]);
 }
 
-async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Stores>) {
+async fn the_last_report_to_arrive_wins_whatever_its_date(fresh: &Fresh<Stores>) {
     record(&fresh.one, &heartbeat("one", at(1000))).await;
     for (shard, time) in [(7, 999), (8, 0), (9, -1_000_000_000), (10, 5)] {
         let last = Heartbeat { shards: shards([shard]), ..heartbeat("one", at(time)) };
@@ -121,7 +121,7 @@ async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Stores>
     }
 }
 
-async fn clusters_are_kept_apart(fresh: &Fresh<Stores>) {
+async fn clusters_are_separate(fresh: &Fresh<Stores>) {
     let names = ["A", "B", "a", "a-", "a_", "b"];
     let reports = names.map(|name| heartbeat(name, at(0)));
     for report in &reports {
@@ -130,7 +130,7 @@ async fn clusters_are_kept_apart(fresh: &Fresh<Stores>) {
     assert_eq!(clusters(&fresh.one).await, reports);
 }
 
-async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Stores>) {
+async fn removes_a_silent_cluster_unless_it_has_reported_since(fresh: &Fresh<Stores>) {
     for (name, time) in [("one", 99), ("two", 100), ("three", 101), ("four", 100), ("zero", -5)] {
         record(&fresh.one, &heartbeat(name, at(time))).await;
     }
@@ -144,14 +144,14 @@ async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Store
     assert_eq!(clusters(&fresh.other).await, left);
 }
 
-async fn a_forgotten_cluster_can_come_back(fresh: &Fresh<Stores>) {
+async fn a_removed_cluster_can_report_again(fresh: &Fresh<Stores>) {
     record(&fresh.one, &heartbeat("one", at(100))).await;
     forget_silent(&fresh.one, &[(cluster_id("one"), at(100))]).await;
     assert_eq!(record(&fresh.one, &heartbeat("one", at(50))).await, Tally::ADDED);
     assert_eq!(clusters(&fresh.one).await, [heartbeat("one", at(50))]);
 }
 
-async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Stores>) {
+async fn concurrent_reports_leave_one_complete_report(fresh: &Fresh<Stores>) {
     let report = |number: u64| Heartbeat {
         shards: shards([u32::try_from(number).unwrap()]),
         ..heartbeat("one", at(i64::try_from(number * 7 % CALLERS).unwrap()))
@@ -168,7 +168,7 @@ async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Stores>) {
     assert!((0..CALLERS).any(|number| report(number) == shared), "{shared:?}");
 }
 
-async fn very_many_clusters_are_listed_and_forgotten(fresh: &Fresh<Stores>) {
+async fn lists_and_removes_very_many_clusters(fresh: &Fresh<Stores>) {
     let all: Vec<_> = (0..LOTS).map(|number| heartbeat(&format!("cluster-{number:04}"), at(9))).collect();
     let reports = all.iter().cloned().map(Mutation::Report).collect();
     assert_eq!(fresh.one.records.apply(reports).await.unwrap().tally.added, LOTS);
@@ -179,7 +179,7 @@ async fn very_many_clusters_are_listed_and_forgotten(fresh: &Fresh<Stores>) {
     fresh.through_both(async |store| assert!(clusters(store).await.iter().eq(all.first()))).await;
 }
 
-async fn a_cluster_is_forgotten_by_its_whole_name(fresh: &Fresh<Stores>) {
+async fn removes_a_cluster_by_its_full_name(fresh: &Fresh<Stores>) {
     let reports = ["A_", "a", "a-", "a_", "a_b", "ab"].map(|name| heartbeat(name, at(0)));
     for report in &reports {
         record(&fresh.one, report).await;
@@ -189,7 +189,7 @@ async fn a_cluster_is_forgotten_by_its_whole_name(fresh: &Fresh<Stores>) {
     fresh.through_both(async |store| assert_eq!(clusters(store).await, left)).await;
 }
 
-async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let name = |number: u64, part: u64| format!("{number}-{part}");
     let ready = async |store: &Arc<Stores>, number| {
         for part in 0..3 {
@@ -224,7 +224,7 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) 
     fresh.waits_elsewhere(async |store| record(store, &heartbeat("one", at(1))).await).await;
 }
 
-async fn a_report_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+async fn an_unreadable_report_affects_no_other(fresh: &Fresh<Stores>) {
     let [damaged, sound] = ["one", "two"].map(|name| heartbeat(name, at(1)));
     for report in [&damaged, &sound] {
         record(&fresh.one, report).await;

@@ -8,11 +8,11 @@ suite! {
     /// Generates one test per behaviour of `Entropy`.
     entropy_conformance($): entropy, dyn Entropy;
     every_byte_is_filled,
-    no_draw_repeats_another,
+    draws_never_repeat,
     all_values_are_equally_likely,
-    callers_at_once_draw_different_bytes,
+    concurrent_callers_draw_different_bytes,
     handles_draw_different_bytes,
-    what_is_drawn_for_a_key_is_filled_in_the_same_way,
+    keys_are_drawn_from_the_same_source,
 }
 
 /// Chi-square with 255 degrees of freedom exceeds this once in a hundred thousand fair trials.
@@ -32,7 +32,7 @@ async fn every_byte_is_filled(fresh: &Fresh<Port>) {
     }
 }
 
-async fn no_draw_repeats_another(fresh: &Fresh<Port>) {
+async fn draws_never_repeat(fresh: &Fresh<Port>) {
     let mut seen = HashSet::new();
     for _ in 0..2000 {
         let mut bytes = [0; 16];
@@ -50,7 +50,7 @@ async fn all_values_are_equally_likely(fresh: &Fresh<Port>) {
     assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}");
 }
 
-async fn callers_at_once_draw_different_bytes(fresh: &Fresh<Port>) {
+async fn concurrent_callers_draw_different_bytes(fresh: &Fresh<Port>) {
     let drawn = fresh
         .concurrently(|_, entropy| async move {
             let mut bytes = [0; 16];
@@ -72,7 +72,7 @@ async fn handles_draw_different_bytes(fresh: &Fresh<Port>) {
     }
 }
 
-async fn what_is_drawn_for_a_key_is_filled_in_the_same_way(fresh: &Fresh<Port>) {
+async fn keys_are_drawn_from_the_same_source(fresh: &Fresh<Port>) {
     let drawn: Vec<_> = (0..100).map(|_| fresh.one.draw()).collect();
     assert_eq!(drawn.iter().map(|drawn| **drawn).collect::<HashSet<_>>().len(), drawn.len());
     let ever = drawn.iter().fold([0; 32], |mut ever, drawn| {

@@ -22,12 +22,12 @@ const NONE: [u64; 0] = [];
 suite! {
     /// Generates one test per behaviour of a `GuildDirectory`. It needs `Records` to write with.
     guild_directory_conformance($): guild_directory, Stores;
-    only_known_guilds_are_seen_each_once,
-    a_user_sees_their_own_roles_and_nobody_elses,
-    many_guilds_can_be_asked_for_at_once,
-    very_many_guilds_are_seen_at_once,
-    guilds_are_seen_as_of_one_moment,
-    a_guild_or_member_that_cannot_be_read_costs_no_other needs Damaging,
+    returns_known_guilds_once,
+    returns_only_the_roles_of_the_user,
+    accepts_a_long_list_of_guilds,
+    returns_very_many_guilds,
+    guilds_are_read_from_one_snapshot,
+    an_unreadable_guild_or_member_affects_no_other needs Damaging,
 }
 
 async fn put_all(stores: &Stores, records: impl IntoIterator<Item = Record>) {
@@ -53,7 +53,7 @@ fn counted(id: GuildId, times: u64) -> Guild {
     }
 }
 
-async fn only_known_guilds_are_seen_each_once(fresh: &Fresh<Stores>) {
+async fn returns_known_guilds_once(fresh: &Fresh<Stores>) {
     assert_eq!(seen(&fresh.one, [1, 2]).await, NONE);
     put_all(&fresh.one, [1, 2, 3].map(|id| Record::Guild(guild(guild_id(id))))).await;
     fresh
@@ -67,7 +67,7 @@ async fn only_known_guilds_are_seen_each_once(fresh: &Fresh<Stores>) {
     fresh.through_both(async |stores| assert_eq!(seen(stores, [1, 2, 3]).await, [1, 3])).await;
 }
 
-async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<Stores>) {
+async fn returns_only_the_roles_of_the_user(fresh: &Fresh<Stores>) {
     let ids = [5, BEYOND_SIGNED, BEYOND_SIGNED + 5, u64::MAX];
     for id in ids {
         let members = ids.map(|user| Record::Member(member(guild_id(id), user_id(user), &[id, user])));
@@ -90,13 +90,13 @@ async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<Stores>) {
         .await;
 }
 
-async fn many_guilds_can_be_asked_for_at_once(fresh: &Fresh<Stores>) {
+async fn accepts_a_long_list_of_guilds(fresh: &Fresh<Stores>) {
     let there: Vec<_> = (1..=40).map(|id| id * 50).collect();
     put_all(&fresh.one, there.iter().map(|id| Record::Guild(guild(guild_id(*id))))).await;
     assert_eq!(seen(&fresh.one, 1..=2000).await, there);
 }
 
-async fn very_many_guilds_are_seen_at_once(fresh: &Fresh<Stores>) {
+async fn returns_very_many_guilds(fresh: &Fresh<Stores>) {
     let (ids, user): (Vec<_>, _) = ((1..=LOTS).map(guild_id).collect(), user_id(5));
     let records =
         ids.iter().flat_map(|id| [Record::Guild(guild(*id)), Record::Member(member(*id, user, &[id.get()]))]);
@@ -114,7 +114,7 @@ async fn very_many_guilds_are_seen_at_once(fresh: &Fresh<Stores>) {
 }
 
 /// The first guild is always written before the second, so no reader may see the second ahead of it.
-async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Stores>) {
+async fn guilds_are_read_from_one_snapshot(fresh: &Fresh<Stores>) {
     let ids = [guild_id(1), guild_id(2)];
     for id in ids {
         put_all(&fresh.one, [Record::Guild(counted(id, 0))]).await;
@@ -154,7 +154,7 @@ async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn a_guild_or_member_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+async fn an_unreadable_guild_or_member_affects_no_other(fresh: &Fresh<Stores>) {
     let ids = [1, 2, 3, 4].map(guild_id);
     let user = user_id(5);
     for id in ids {

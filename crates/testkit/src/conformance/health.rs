@@ -6,22 +6,22 @@ use companion_domain::port::Health;
 suite! {
     /// Generates one test per behaviour of `Health`.
     health_conformance($): health, dyn Health;
-    a_store_that_works_is_fit,
-    asking_changes_nothing_about_the_answer,
-    callers_at_once_all_get_an_answer,
+    a_working_store_is_healthy,
+    repeated_checks_return_the_same_result,
+    concurrent_checks_all_return,
 }
 
-async fn a_store_that_works_is_fit(fresh: &Fresh<Port>) {
+async fn a_working_store_is_healthy(fresh: &Fresh<Port>) {
     fresh.one.check().await.unwrap();
     fresh.other.check().await.unwrap();
 }
 
-async fn asking_changes_nothing_about_the_answer(fresh: &Fresh<Port>) {
+async fn repeated_checks_return_the_same_result(fresh: &Fresh<Port>) {
     for _ in 0..20 {
         fresh.one.check().await.unwrap();
     }
 }
 
-async fn callers_at_once_all_get_an_answer(fresh: &Fresh<Port>) {
+async fn concurrent_checks_all_return(fresh: &Fresh<Port>) {
     fresh.concurrently(|_, health| async move { health.check().await.unwrap() }).await;
 }

@@ -46,27 +46,27 @@ suite! {
     /// Generates one test per behaviour of an `IdentityProvider`. It needs control of the platform: see
     /// `conformance::identity_provider`.
     identity_provider_conformance($): identity_provider, ProviderOnPlatform;
-    a_code_becomes_tokens_of_its_user,
+    exchanges_a_code_for_tokens_of_its_user,
     a_code_works_once,
-    asking_whether_a_code_may_be_sent_uses_nothing_up,
-    a_made_up_code_is_a_bad_grant,
+    ready_to_exchange_consumes_nothing,
+    a_forged_code_is_a_bad_grant,
     a_code_for_another_redirect_is_a_bad_grant,
-    a_code_that_was_begun_with_a_challenge_needs_its_verifier,
-    a_code_that_grants_too_little_is_told_apart_and_spent,
-    a_code_that_grants_too_little_leaves_the_authorisation_alone,
-    scopes_count_in_any_order_and_more_of_them_do_no_harm,
-    users_are_kept_apart,
-    every_guild_comes_once_as_the_platform_has_it,
+    a_code_with_a_challenge_needs_its_verifier,
+    a_code_with_missing_scopes_is_reported_and_spent,
+    a_code_with_missing_scopes_keeps_the_authorisation,
+    accepts_scopes_in_any_order_and_additional_ones,
+    users_are_separate,
+    lists_every_guild_once_as_the_platform_reports_it,
     a_user_without_guilds_has_an_empty_list,
-    a_user_comes_with_all_of_their_guilds,
-    an_access_token_that_is_not_accepted_is_refused,
-    a_refresh_brings_tokens_that_work,
-    a_made_up_refresh_token_is_a_bad_grant,
+    returns_a_user_with_all_guilds,
+    reports_a_rejected_access_token,
+    refreshed_tokens_work,
+    a_forged_refresh_token_is_a_bad_grant,
     revoking_ends_the_whole_authorisation,
-    revoking_what_is_dead_is_fine,
-    errors_never_show_a_code_or_a_token,
-    names_are_kept_to_the_character,
-    nothing_is_remembered_of_a_token_or_a_user,
+    revoking_a_dead_token_succeeds,
+    errors_never_contain_codes_or_tokens,
+    names_are_returned_exactly,
+    nothing_is_cached_about_tokens_or_users,
 }
 
 const CLIENT: ClientMark = ClientMark(1);
@@ -100,7 +100,7 @@ async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> Pla
     exchange(fresh, &code).await.unwrap()
 }
 
-async fn a_code_becomes_tokens_of_its_user(fresh: &Fresh<Port>) {
+async fn exchanges_a_code_for_tokens_of_its_user(fresh: &Fresh<Port>) {
     for id in [1, BEYOND_SIGNED + 1, u64::MAX] {
         let tokens = signed_in(fresh, id, &[]).await;
         let user = fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_code_works_once(fresh: &Fresh<Port>) {
     assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant));
 }
 
-async fn asking_whether_a_code_may_be_sent_uses_nothing_up(fresh: &Fresh<Port>) {
+async fn ready_to_exchange_consumes_nothing(fresh: &Fresh<Port>) {
     let code = arrive(fresh, 1, &[]).await;
     for _ in 0..1000 {
         for standing in [Standing::Good, Standing::Doubtful] {
@@ -128,7 +128,7 @@ async fn asking_whether_a_code_may_be_sent_uses_nothing_up(fresh: &Fresh<Port>) 
     assert!(exchange(fresh, &code).await.is_ok());
 }
 
-async fn a_made_up_code_is_a_bad_grant(fresh: &Fresh<Port>) {
+async fn a_forged_code_is_a_bad_grant(fresh: &Fresh<Port>) {
     let code = "made-up".parse().unwrap();
     assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant));
 }
@@ -140,7 +140,7 @@ async fn a_code_for_another_redirect_is_a_bad_grant(fresh: &Fresh<Port>) {
     assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
 }
 
-async fn a_code_that_was_begun_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
+async fn a_code_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
     let (right, wrong) = (verifier("v"), verifier("w"));
     for (sent, accepted) in [(Some(right.clone()), true), (Some(wrong), false), (None, false)] {
         let code = fresh.one.platform.arrival(&a_user(1), &[], &redirect(), Some(&right)).await;
@@ -150,7 +150,7 @@ async fn a_code_that_was_begun_with_a_challenge_needs_its_verifier(fresh: &Fresh
     }
 }
 
-async fn a_code_that_grants_too_little_is_told_apart_and_spent(fresh: &Fresh<Port>) {
+async fn a_code_with_missing_scopes_is_reported_and_spent(fresh: &Fresh<Port>) {
     for scope in ["identify", "guilds", "email"] {
         let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
         assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::ScopeMissing), "{scope}");
@@ -158,14 +158,14 @@ async fn a_code_that_grants_too_little_is_told_apart_and_spent(fresh: &Fresh<Por
     }
 }
 
-async fn a_code_that_grants_too_little_leaves_the_authorisation_alone(fresh: &Fresh<Port>) {
+async fn a_code_with_missing_scopes_keeps_the_authorisation(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), "identify").await;
     assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::ScopeMissing));
     assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
 }
 
-async fn scopes_count_in_any_order_and_more_of_them_do_no_harm(fresh: &Fresh<Port>) {
+async fn accepts_scopes_in_any_order_and_additional_ones(fresh: &Fresh<Port>) {
     for scope in ["guilds identify", "email guilds connections identify"] {
         let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
         let tokens = exchange(fresh, &code).await.unwrap();
@@ -173,7 +173,7 @@ async fn scopes_count_in_any_order_and_more_of_them_do_no_harm(fresh: &Fresh<Por
     }
 }
 
-async fn users_are_kept_apart(fresh: &Fresh<Port>) {
+async fn users_are_separate(fresh: &Fresh<Port>) {
     let mine = [membership(1, true, 8)];
     let (one, two) = (signed_in(fresh, 1, &mine).await, signed_in(fresh, 2, &[]).await);
     assert_eq!(fresh.one.provider.user(CLIENT, &one.access).await.unwrap().id, user_id(1));
@@ -188,7 +188,7 @@ fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
 }
 
 /// More pages than an adapter might stop at, the last one not full.
-async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
+async fn lists_every_guild_once_as_the_platform_reports_it(fresh: &Fresh<Port>) {
     let guilds: Vec<_> = (1..=LOTS)
         .map(|number| membership((number << 22) + number, number % 50 == 0, number << 40 | 0x28))
         .chain([membership(u64::MAX, false, (1 << 52) | 8)])
@@ -205,7 +205,7 @@ async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
 }
 
 /// Fetching both together gives the same as fetching each, for any number of guilds.
-async fn a_user_comes_with_all_of_their_guilds(fresh: &Fresh<Port>) {
+async fn returns_a_user_with_all_guilds(fresh: &Fresh<Port>) {
     let many: Vec<_> = (1..=450).map(|number| membership(number << 22, number == 7, number)).collect();
     for (id, guilds) in [(1, many.as_slice()), (2, &[])] {
         let tokens = signed_in(fresh, id, guilds).await;
@@ -219,7 +219,7 @@ async fn a_user_comes_with_all_of_their_guilds(fresh: &Fresh<Port>) {
     assert_eq!(kind(refused), Some(IdentityErrorKind::TokenRefused));
 }
 
-async fn an_access_token_that_is_not_accepted_is_refused(fresh: &Fresh<Port>) {
+async fn reports_a_rejected_access_token(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     fresh.one.platform.expire_access(user_id(1)).await;
     for access in [&secret("made-up"), &tokens.access] {
@@ -234,7 +234,7 @@ async fn an_access_token_that_is_not_accepted_is_refused(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_refresh_brings_tokens_that_work(fresh: &Fresh<Port>) {
+async fn refreshed_tokens_work(fresh: &Fresh<Port>) {
     let mut tokens = signed_in(fresh, 1, &[membership(5, false, 8)]).await;
     for _ in 0..3 {
         fresh.one.platform.expire_access(user_id(1)).await;
@@ -247,7 +247,7 @@ async fn a_refresh_brings_tokens_that_work(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_made_up_refresh_token_is_a_bad_grant(fresh: &Fresh<Port>) {
+async fn a_forged_refresh_token_is_a_bad_grant(fresh: &Fresh<Port>) {
     let refused = fresh.one.provider.refresh(user_id(1), &secret("made-up")).await;
     assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
 }
@@ -268,7 +268,7 @@ async fn revoking_ends_the_whole_authorisation(fresh: &Fresh<Port>) {
     }
 }
 
-async fn revoking_what_is_dead_is_fine(fresh: &Fresh<Port>) {
+async fn revoking_a_dead_token_succeeds(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     for _ in 0..2 {
         fresh.one.provider.revoke(&tokens.access).await.unwrap();
@@ -288,7 +288,7 @@ fn words<T>(result: Result<T, IdentityError>) -> String {
     words
 }
 
-async fn errors_never_show_a_code_or_a_token(fresh: &Fresh<Port>) {
+async fn errors_never_contain_codes_or_tokens(fresh: &Fresh<Port>) {
     const TELLTALE: &str = "telltale-0123456789";
     let (code, token) = (TELLTALE.parse().unwrap(), secret(TELLTALE));
     for words in [
@@ -301,7 +301,7 @@ async fn errors_never_show_a_code_or_a_token(fresh: &Fresh<Port>) {
     }
 }
 
-async fn names_are_kept_to_the_character(fresh: &Fresh<Port>) {
+async fn names_are_returned_exactly(fresh: &Fresh<Port>) {
     for (number, name) in (1..).zip(awkward_names()) {
         let named = User { name, ..a_user(number) };
         let code = fresh.one.platform.arrival(&named, &[], &redirect(), None).await;
@@ -311,7 +311,7 @@ async fn names_are_kept_to_the_character(fresh: &Fresh<Port>) {
     }
 }
 
-async fn nothing_is_remembered_of_a_token_or_a_user(fresh: &Fresh<Port>) {
+async fn nothing_is_cached_about_tokens_or_users(fresh: &Fresh<Port>) {
     let [first, second] = [vec![membership(5, false, 8)], vec![membership(6, true, 0)]];
     let tokens = signed_in(fresh, 1, &first).await;
     assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));

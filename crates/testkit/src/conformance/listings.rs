@@ -23,20 +23,20 @@ use tokio::task::JoinHandle;
 suite! {
     /// Generates one test per behaviour of `Listings`. It needs all storage ports.
     listings_conformance($): listings, Stores;
-    of_someone_unknown_there_is_nothing,
-    everything_that_is_stored_of_a_user_is_read,
-    what_concerns_others_is_left_out,
-    a_long_list_is_read_whole_and_each_guild_once,
-    one_guild_is_read_whether_or_not_the_list_has_it,
-    without_a_list_no_guild_is_read,
-    several_users_are_read_in_the_order_they_were_asked_for,
-    all_that_name_a_guild_are_found_each_once,
-    a_guild_that_is_no_longer_named_is_not_found,
-    a_guild_that_very_many_name_is_named_by_all,
-    no_write_is_seen_in_part,
-    every_part_of_a_listing_is_read_anew,
-    what_cannot_be_read_is_left_out needs Damaging,
-    a_grant_that_cannot_be_read_is_corrupt_unless_blocked needs Damaging,
+    the_listing_of_an_unknown_user_is_empty,
+    reads_everything_stored_about_a_user,
+    leaves_out_data_of_other_users,
+    reads_a_long_list_completely_and_each_guild_once,
+    reads_one_guild_whether_listed_or_not,
+    reads_no_guild_without_a_list,
+    returns_several_users_in_the_requested_order,
+    finds_each_subscription_of_a_guild_once,
+    a_removed_guild_subscription_is_not_found,
+    finds_very_many_subscriptions_of_a_guild,
+    writes_are_never_partially_visible,
+    every_part_of_a_listing_is_fresh,
+    leaves_out_unreadable_values needs Damaging,
+    an_unreadable_grant_is_corrupt_unless_blocked needs Damaging,
 }
 
 /// Returns a grant with a list of these guilds.
@@ -62,13 +62,13 @@ fn in_order(listing: Arc<Listing>) -> Listing {
     listing
 }
 
-async fn of_someone_unknown_there_is_nothing(fresh: &Fresh<Stores>) {
+async fn the_listing_of_an_unknown_user_is_empty(fresh: &Fresh<Stores>) {
     for asked in [Asked::List, Asked::Guild(guild_id(1))] {
         assert_eq!(read(&fresh.one, user_id(1), asked).await.unwrap(), Listing::default());
     }
 }
 
-async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
+async fn reads_everything_stored_about_a_user(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     stores.records.put(Record::Blocked(user)).await.unwrap();
     stores.grants.replace(user, &listing_guilds([3, 1, 2, 9])).await.unwrap();
@@ -103,7 +103,7 @@ async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
         .await;
 }
 
-async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
+async fn leaves_out_data_of_other_users(fresh: &Fresh<Stores>) {
     let (stores, other) = (&fresh.one, user_id(2));
     stores.records.put(Record::Blocked(other)).await.unwrap();
     stores.grants.replace(other, &listing_guilds([1])).await.unwrap();
@@ -124,7 +124,7 @@ async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
 }
 
-async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
+async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>) {
     let (user, listed) = (user_id(1), 1..=1200);
     // The platform repeats some of them.
     let list = listing_guilds(listed.clone().chain(1..=50));
@@ -153,7 +153,7 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
     assert_eq!(subscribers, present().map(|number| user_id(5000 + number)).collect::<Vec<_>>());
 }
 
-async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>) {
+async fn reads_one_guild_whether_listed_or_not(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     for number in 1..=3 {
         stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
@@ -180,7 +180,7 @@ async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>)
     }
 }
 
-async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
+async fn reads_no_guild_without_a_list(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     stores.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
     stores.records.put(Record::Member(member(guild_id(1), user, &[5]))).await.unwrap();
@@ -190,7 +190,7 @@ async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
 }
 
-async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<Stores>) {
+async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     for number in 1..=130 {
         stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
@@ -227,7 +227,7 @@ async fn subscribe(stores: &Stores, subscriptions: impl IntoIterator<Item = (u64
     stores.records.apply(put.collect()).await.unwrap();
 }
 
-async fn all_that_name_a_guild_are_found_each_once(fresh: &Fresh<Stores>) {
+async fn finds_each_subscription_of_a_guild_once(fresh: &Fresh<Stores>) {
     subscribe(&fresh.one, [(1, vec![10, 11, 12]), (2, vec![11]), (3, vec![13]), (4, vec![])]).await;
     for (asked, expected) in [
         (vec![11], vec![1, 2]),
@@ -246,7 +246,7 @@ async fn all_that_name_a_guild_are_found_each_once(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn a_guild_that_is_no_longer_named_is_not_found(fresh: &Fresh<Stores>) {
+async fn a_removed_guild_subscription_is_not_found(fresh: &Fresh<Stores>) {
     subscribe(&fresh.one, [(1, vec![1, 2])]).await;
     assert_eq!(guild_subscriptions(&fresh.one, [1]).await, [1]);
     subscribe(&fresh.one, [(1, vec![2, 3])]).await;
@@ -257,7 +257,7 @@ async fn a_guild_that_is_no_longer_named_is_not_found(fresh: &Fresh<Stores>) {
     assert_eq!(guild_subscriptions(&fresh.one, [2, 3]).await, [0; 0]);
 }
 
-async fn a_guild_that_very_many_name_is_named_by_all(fresh: &Fresh<Stores>) {
+async fn finds_very_many_subscriptions_of_a_guild(fresh: &Fresh<Stores>) {
     subscribe(&fresh.one, (1..=LOTS).map(|user| (user, vec![7, 1000 + user]))).await;
     assert!(guild_subscriptions(&fresh.one, [7, 1001]).await.into_iter().eq(1..=LOTS));
 }
@@ -281,7 +281,7 @@ fn world(second: bool, user: UserId) -> Vec<Record> {
     records
 }
 
-async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
+async fn writes_are_never_partially_visible(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     fresh.one.grants.replace(user, &listing_guilds([1, 11, 12])).await.unwrap();
     let everything = Replace {
@@ -327,7 +327,7 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
+async fn every_part_of_a_listing_is_fresh(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     let mut expected = Listing::default();
     let check = async |expected: &Listing| {
@@ -370,7 +370,7 @@ async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
     check(&Listing { blocked: true, ..Listing::default() }).await;
 }
 
-async fn what_cannot_be_read_is_left_out(fresh: &Fresh<Stores>) {
+async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
     let (stores, user, other) = (&fresh.one, user_id(1), user_id(2));
     stores.grants.replace(user, &listing_guilds([1, 2, 3])).await.unwrap();
     let guilds = [1, 2, 3].map(|number| Record::Guild(guild(guild_id(number))));
@@ -410,7 +410,7 @@ async fn what_cannot_be_read_is_left_out(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn a_grant_that_cannot_be_read_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
+async fn an_unreadable_grant_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     stores.grants.replace(user, &listing_guilds([1])).await.unwrap();
     if !fresh.damage(Damage::Grant(user)).await {

@@ -7,12 +7,12 @@ use std::time::Duration;
 suite! {
     /// Generates one test per behaviour of `PlatformPauses`.
     platform_pauses_conformance($): platform_pauses, dyn PlatformPauses;
-    nothing_is_remembered_before_anything_was_said,
-    what_was_said_to_one_is_known_to_all,
-    of_two_pauses_the_one_stays_of_which_more_is_left,
-    a_pause_that_is_over_gives_way_to_any_other,
-    a_pause_from_before_the_clock_was_set_back_gives_way,
-    of_callers_at_once_the_longest_pause_stays,
+    a_new_store_has_no_pause,
+    a_pause_is_visible_to_all_handles,
+    the_pause_with_more_time_left_wins,
+    an_expired_pause_is_replaced_by_any_other,
+    a_pause_from_before_a_clock_reset_is_replaced,
+    concurrent_callers_leave_the_longest_pause,
 }
 
 const SECOND: i64 = 1_000_000;
@@ -21,11 +21,11 @@ fn pause(second: i64, seconds: u64) -> PlatformPause {
     PlatformPause { said_at: at(second * SECOND), wait: Duration::from_secs(seconds) }
 }
 
-async fn nothing_is_remembered_before_anything_was_said(fresh: &Fresh<Port>) {
+async fn a_new_store_has_no_pause(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.current().await.unwrap(), None);
 }
 
-async fn what_was_said_to_one_is_known_to_all(fresh: &Fresh<Port>) {
+async fn a_pause_is_visible_to_all_handles(fresh: &Fresh<Port>) {
     let odd = PlatformPause { said_at: at(1_234_567), wait: Duration::from_micros(1_500_001) };
     fresh.one.note(odd).await.unwrap();
     for handle in [&fresh.one, &fresh.other] {
@@ -33,7 +33,7 @@ async fn what_was_said_to_one_is_known_to_all(fresh: &Fresh<Port>) {
     }
 }
 
-async fn of_two_pauses_the_one_stays_of_which_more_is_left(fresh: &Fresh<Port>) {
+async fn the_pause_with_more_time_left_wins(fresh: &Fresh<Port>) {
     fresh.one.note(pause(100, 60)).await.unwrap();
     fresh.other.note(pause(110, 49)).await.unwrap();
     assert_eq!(fresh.one.current().await.unwrap(), Some(pause(100, 60)));
@@ -41,13 +41,13 @@ async fn of_two_pauses_the_one_stays_of_which_more_is_left(fresh: &Fresh<Port>) 
     assert_eq!(fresh.one.current().await.unwrap(), Some(pause(110, 51)));
 }
 
-async fn a_pause_that_is_over_gives_way_to_any_other(fresh: &Fresh<Port>) {
+async fn an_expired_pause_is_replaced_by_any_other(fresh: &Fresh<Port>) {
     fresh.one.note(pause(100, 60)).await.unwrap();
     fresh.one.note(pause(160, 1)).await.unwrap();
     assert_eq!(fresh.one.current().await.unwrap(), Some(pause(160, 1)));
 }
 
-async fn a_pause_from_before_the_clock_was_set_back_gives_way(fresh: &Fresh<Port>) {
+async fn a_pause_from_before_a_clock_reset_is_replaced(fresh: &Fresh<Port>) {
     fresh.one.note(pause(10_000, 3600)).await.unwrap();
     // Another node's clock may be up to five minutes behind.
     fresh.one.note(pause(10_000 - 300, 5)).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_pause_from_before_the_clock_was_set_back_gives_way(fresh: &Fresh<Port
     assert_eq!(fresh.one.current().await.unwrap(), Some(pause(10_000 - 301, 5)));
 }
 
-async fn of_callers_at_once_the_longest_pause_stays(fresh: &Fresh<Port>) {
+async fn concurrent_callers_leave_the_longest_pause(fresh: &Fresh<Port>) {
     let noted = fresh
         .concurrently(|number, pauses| async move {
             let noted = pause(100, 10 + number);

@@ -18,13 +18,13 @@ use tokio::{
 suite! {
     /// Generates one test per behaviour of a `Scheduler`.
     scheduler_conformance($): scheduler, dyn Scheduler;
-    started_work_goes_on_to_its_end,
-    starting_does_not_wait_for_the_work,
-    work_outlives_whoever_started_it,
-    a_pause_lasts_as_long_as_it_should,
-    the_end_waits_for_what_was_started_but_not_for_ever,
-    work_waits_for_no_other_work,
-    the_end_waits_for_all_work_and_for_what_it_started,
+    started_tasks_run_to_completion,
+    start_does_not_wait_for_the_task,
+    tasks_outlive_their_starter,
+    a_pause_lasts_its_length,
+    finish_waits_for_tasks_up_to_its_timeout,
+    tasks_run_concurrently,
+    finish_waits_for_tasks_started_by_tasks,
 }
 
 /// Returns a task that ends on a signal and signals its end.
@@ -38,7 +38,7 @@ fn gated() -> (oneshot::Sender<()>, oneshot::Receiver<()>, impl Future<Output = 
     (open, ended, work)
 }
 
-async fn started_work_goes_on_to_its_end(fresh: &Fresh<Port>) {
+async fn started_tasks_run_to_completion(fresh: &Fresh<Port>) {
     let (done, ended) = oneshot::channel();
     fresh.one.start(Box::pin(async move {
         tokio::task::yield_now().await;
@@ -47,14 +47,14 @@ async fn started_work_goes_on_to_its_end(fresh: &Fresh<Port>) {
     assert_eq!(ended.await.unwrap(), 7);
 }
 
-async fn starting_does_not_wait_for_the_work(fresh: &Fresh<Port>) {
+async fn start_does_not_wait_for_the_task(fresh: &Fresh<Port>) {
     let (open, ended, work) = gated();
     fresh.one.start(Box::pin(work));
     open.send(()).unwrap();
     ended.await.unwrap();
 }
 
-async fn work_outlives_whoever_started_it(fresh: &Fresh<Port>) {
+async fn tasks_outlive_their_starter(fresh: &Fresh<Port>) {
     let (open, ended, work) = gated();
     let scheduler = Arc::clone(&fresh.one);
     let (tell, started) = oneshot::channel();
@@ -70,13 +70,13 @@ async fn work_outlives_whoever_started_it(fresh: &Fresh<Port>) {
     ended.await.unwrap();
 }
 
-async fn a_pause_lasts_as_long_as_it_should(fresh: &Fresh<Port>) {
+async fn a_pause_lasts_its_length(fresh: &Fresh<Port>) {
     let (began, length) = (Instant::now(), Duration::from_millis(20));
     fresh.one.pause(length).await;
     assert!(began.elapsed() >= length);
 }
 
-async fn the_end_waits_for_what_was_started_but_not_for_ever(fresh: &Fresh<Port>) {
+async fn finish_waits_for_tasks_up_to_its_timeout(fresh: &Fresh<Port>) {
     let (open, mut ended, work) = gated();
     fresh.one.start(Box::pin(work));
     fresh.one.finish(Duration::from_millis(10)).await;
@@ -86,7 +86,7 @@ async fn the_end_waits_for_what_was_started_but_not_for_ever(fresh: &Fresh<Port>
     assert_eq!(ended.try_recv(), Ok(()));
 }
 
-async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
+async fn tasks_run_concurrently(fresh: &Fresh<Port>) {
     // Each continues once all have begun, so none may wait for its turn.
     let all = Arc::new(Barrier::new(usize::try_from(LOTS).unwrap() + 1));
     for _ in 0..LOTS {
@@ -98,7 +98,7 @@ async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
     tokio::time::timeout(fresh.patience(), all.wait()).await.unwrap();
 }
 
-async fn the_end_waits_for_all_work_and_for_what_it_started(fresh: &Fresh<Port>) {
+async fn finish_waits_for_tasks_started_by_tasks(fresh: &Fresh<Port>) {
     // All wait for the first value, and the tasks they start for the second.
     let (say, word) = watch::channel(0);
     let (passed_on, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

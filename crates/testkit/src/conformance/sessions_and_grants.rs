@@ -16,16 +16,16 @@ use std::{collections::BTreeSet, num::NonZeroU32};
 suite! {
     /// Generates one test per behaviour of grants and sessions together.
     sessions_and_grants_conformance($): sessions_and_grants, Stores;
-    a_grant_without_sessions_is_unused_and_removed_once,
-    a_grant_stays_while_there_is_a_session,
-    a_session_of_someone_else_keeps_no_grant,
-    a_session_that_is_over_keeps_its_grant_until_it_is_removed,
+    an_unused_grant_is_removed_once,
+    a_grant_with_sessions_is_kept,
+    a_session_of_another_user_keeps_no_grant,
+    an_ended_session_keeps_its_grant_until_removed,
     only_the_current_version_is_removed_as_unused,
-    of_callers_at_once_exactly_one_removes_the_unused_grant,
-    an_unused_grant_that_was_removed_cannot_be_written_anew,
-    unused_grants_come_in_pages_each_once,
-    a_page_of_unused_grants_is_full_while_there_are_more,
-    who_pages_on_from_a_grant_that_is_gone_goes_on,
+    exactly_one_concurrent_caller_removes_the_unused_grant,
+    a_removed_unused_grant_cannot_be_updated,
+    pages_list_each_unused_grant_once,
+    a_page_of_unused_grants_is_full_unless_it_is_the_last,
+    paging_continues_after_a_removed_grant,
 }
 
 /// Returns the users with unused grants, read page by page.
@@ -44,7 +44,7 @@ async fn unused(stores: &Stores) -> Vec<UserId> {
     }
 }
 
-async fn a_grant_without_sessions_is_unused_and_removed_once(fresh: &Fresh<Stores>) {
+async fn an_unused_grant_is_removed_once(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     assert_eq!(unused(stores).await, []);
     assert!(!stores.grants.remove_unused(user, GrantVersion(1)).await.unwrap());
@@ -58,7 +58,7 @@ async fn a_grant_without_sessions_is_unused_and_removed_once(fresh: &Fresh<Store
     assert_eq!(unused(stores).await, []);
 }
 
-async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
+async fn a_grant_with_sessions_is_kept(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     let sessions = [1, 2].map(|number| session(number, user, at(0)));
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
     assert!(fresh.other.grants.remove_unused(user, version).await.unwrap());
 }
 
-async fn a_session_of_someone_else_keeps_no_grant(fresh: &Fresh<Stores>) {
+async fn a_session_of_another_user_keeps_no_grant(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     stores.sessions.create(&session(1, user_id(2), at(0)), TEN, NONE_OVER).await.unwrap();
     let theirs = stores.grants.replace(user_id(2), &grant(2)).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_session_of_someone_else_keeps_no_grant(fresh: &Fresh<Stores>) {
 }
 
 /// A store has no clock, so a session counts until it is removed.
-async fn a_session_that_is_over_keeps_its_grant_until_it_is_removed(fresh: &Fresh<Stores>) {
+async fn an_ended_session_keeps_its_grant_until_removed(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
     stores.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
@@ -108,7 +108,7 @@ async fn only_the_current_version_is_removed_as_unused(fresh: &Fresh<Stores>) {
     assert_eq!(grants.find(user).await.unwrap(), Some(Grant { version, content: grant(2) }));
 }
 
-async fn of_callers_at_once_exactly_one_removes_the_unused_grant(fresh: &Fresh<Stores>) {
+async fn exactly_one_concurrent_caller_removes_the_unused_grant(fresh: &Fresh<Stores>) {
     let version = fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap();
     let removed = fresh
         .concurrently(move |_, stores| async move {
@@ -118,7 +118,7 @@ async fn of_callers_at_once_exactly_one_removes_the_unused_grant(fresh: &Fresh<S
     assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
 }
 
-async fn an_unused_grant_that_was_removed_cannot_be_written_anew(fresh: &Fresh<Stores>) {
+async fn a_removed_unused_grant_cannot_be_updated(fresh: &Fresh<Stores>) {
     let (grants, user) = (&fresh.one.grants, user_id(1));
     let version = grants.replace(user, &grant(1)).await.unwrap();
     assert_eq!(grants.claim_refresh(user, version, at(10), None).await.unwrap(), Claimed::Granted);
@@ -127,7 +127,7 @@ async fn an_unused_grant_that_was_removed_cannot_be_written_anew(fresh: &Fresh<S
     assert_eq!(grants.find(user).await.unwrap(), None);
 }
 
-async fn unused_grants_come_in_pages_each_once(fresh: &Fresh<Stores>) {
+async fn pages_list_each_unused_grant_once(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     let users = [1, 2, 3, BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX].map(user_id);
     for user in users {
@@ -149,7 +149,7 @@ async fn unused_by_many(stores: &Stores, users: u64) {
     assert!(written.into_iter().all(|version| version.is_ok()));
 }
 
-async fn a_page_of_unused_grants_is_full_while_there_are_more(fresh: &Fresh<Stores>) {
+async fn a_page_of_unused_grants_is_full_unless_it_is_the_last(fresh: &Fresh<Stores>) {
     unused_by_many(&fresh.one, LOTS).await;
     // Grants in use are between the others, and do not count towards a page.
     for user in [1, 250, 600, 601, LOTS] {
@@ -169,7 +169,7 @@ async fn a_page_of_unused_grants_is_full_while_there_are_more(fresh: &Fresh<Stor
         .await;
 }
 
-async fn who_pages_on_from_a_grant_that_is_gone_goes_on(fresh: &Fresh<Stores>) {
+async fn paging_continues_after_a_removed_grant(fresh: &Fresh<Stores>) {
     let (grants, two) = (&fresh.one.grants, NonZeroU32::new(2).unwrap());
     unused_by_many(&fresh.one, 7).await;
     let mut listed: Vec<UserId> = Vec::new();

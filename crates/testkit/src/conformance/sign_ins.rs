@@ -19,17 +19,17 @@ suite! {
     /// Generates one test per behaviour of `SignIns`. It needs all storage ports.
     sign_ins_conformance($): sign_ins, Stores;
     a_sign_in_writes_the_session_and_the_grant,
-    a_sign_in_keeps_to_the_cap_as_a_session_alone_does,
+    a_sign_in_honours_the_cap_of_sessions,
     a_sign_in_replaces_the_grant_and_ends_its_claim,
-    an_id_that_exists_is_a_conflict_and_writes_neither,
-    a_write_that_is_given_up_leaves_both_or_neither,
-    no_reader_sees_one_without_the_other,
-    the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else,
-    only_the_current_version_of_a_grant_is_ended,
-    sessions_without_a_grant_are_ended_and_others_stay,
-    of_ends_at_once_each_session_is_told_to_one,
-    sign_ins_and_ends_at_once_leave_both_or_neither,
-    whatever_began_and_ended_is_told_of,
+    an_existing_id_is_a_conflict_and_writes_neither,
+    a_cancelled_write_leaves_both_or_neither,
+    readers_never_see_a_session_without_its_grant,
+    ending_a_grant_ends_only_the_sessions_of_its_user,
+    ends_only_the_current_version_of_a_grant,
+    ends_only_sessions_without_a_grant,
+    concurrent_ends_return_each_session_once,
+    concurrent_sign_ins_and_ends_leave_both_or_neither,
+    lists_every_begin_and_end,
     very_many_sessions_end_with_their_grant,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
@@ -64,7 +64,7 @@ async fn a_sign_in_writes_the_session_and_the_grant(fresh: &Fresh<Stores>) {
     assert_eq!(standing(&fresh.one, user_id(2)).await, (0, false));
 }
 
-async fn a_sign_in_keeps_to_the_cap_as_a_session_alone_does(fresh: &Fresh<Stores>) {
+async fn a_sign_in_honours_the_cap_of_sessions(fresh: &Fresh<Stores>) {
     let sessions: Vec<_> = (1..=4)
         .map(|number| session(number, user_id(1), at(i64::try_from(number).unwrap())))
         .map(|session| Session { last_seen_at: at(100), ..session })
@@ -104,7 +104,7 @@ async fn a_sign_in_replaces_the_grant_and_ends_its_claim(fresh: &Fresh<Stores>) 
     assert_eq!(claim(version).await, Claimed::Granted);
 }
 
-async fn an_id_that_exists_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) {
+async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) {
     let (mine, other) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
     begin(&fresh.one, &mine, &grant(1)).await;
     begin(&fresh.one, &other, &grant(2)).await;
@@ -129,7 +129,7 @@ async fn further(stores: &Arc<Stores>) {
     begin(stores, &session(1, user, at(0)), &grant(1)).await;
 }
 
-async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) {
+async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
     let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
     let ready = async |_: &Arc<Stores>, _| {};
     let write = async |stores: &Arc<Stores>, number| {
@@ -189,7 +189,7 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
+async fn readers_never_see_a_session_without_its_grant(fresh: &Fresh<Stores>) {
     fresh
         .concurrently(|number, stores| {
             let caches = fresh.settler();
@@ -222,7 +222,7 @@ async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
         .await;
 }
 
-async fn the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else(fresh: &Fresh<Stores>) {
+async fn ending_a_grant_ends_only_the_sessions_of_its_user(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user, at(time)));
     for session in &mine {
@@ -239,7 +239,7 @@ async fn the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else(fre
     assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), None);
 }
 
-async fn only_the_current_version_of_a_grant_is_ended(fresh: &Fresh<Stores>) {
+async fn ends_only_the_current_version_of_a_grant(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     begin(&fresh.one, &session(1, user, at(1)), &grant(1)).await;
     let stale = version_of(&fresh.one, user).await.unwrap();
@@ -255,7 +255,7 @@ async fn only_the_current_version_of_a_grant_is_ended(fresh: &Fresh<Stores>) {
     assert_eq!(standing(&fresh.one, user).await, (0, false));
 }
 
-async fn sessions_without_a_grant_are_ended_and_others_stay(fresh: &Fresh<Stores>) {
+async fn ends_only_sessions_without_a_grant(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     let (user, other) = (user_id(1), user_id(2));
     let sessions = [session(1, user, at(2)), session(2, user, at(1))];
@@ -272,7 +272,7 @@ async fn sessions_without_a_grant_are_ended_and_others_stay(fresh: &Fresh<Stores
     assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![]));
 }
 
-async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
+async fn concurrent_ends_return_each_session_once(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let sessions: HashSet<_> = (1..=5)
         .map(|number| session(number, user, at(0)))
@@ -302,7 +302,7 @@ async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn sign_ins_and_ends_at_once_leave_both_or_neither(fresh: &Fresh<Stores>) {
+async fn concurrent_sign_ins_and_ends_leave_both_or_neither(fresh: &Fresh<Stores>) {
     for round in 0..10 {
         let user = user_id(1 + round);
         fresh
@@ -323,7 +323,7 @@ async fn sign_ins_and_ends_at_once_leave_both_or_neither(fresh: &Fresh<Stores>) 
     }
 }
 
-async fn whatever_began_and_ended_is_told_of(fresh: &Fresh<Stores>) {
+async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let [first, second, third] = [1, 2, 3].map(|number| session(number, user, at(0)));
     let mut reached = fresh.other.changes.latest().await.unwrap();

@@ -11,20 +11,20 @@ suite! {
     /// Generates one test per behaviour of `SpentCodes`.
     spent_codes_conformance($): spent_codes, dyn SpentCodes;
     a_code_is_spent_once,
-    every_code_is_on_its_own,
-    a_mark_counts_to_its_last_microsecond_and_not_longer,
-    a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back,
-    a_refused_attempt_does_not_prolong_the_mark,
-    a_mark_that_ran_out_makes_room_for_a_new_one,
-    a_mark_made_after_another_ran_out_counts_to_its_own_end,
+    codes_are_independent,
+    a_mark_expires_exactly_at_its_end,
+    a_mark_tolerates_clock_skew_but_not_a_clock_reset,
+    a_refused_attempt_does_not_extend_the_mark,
+    an_expired_mark_allows_a_new_one,
+    a_mark_after_an_expired_one_lasts_to_its_own_end,
     a_restored_code_can_be_spent_again,
-    a_mark_made_after_a_restore_counts_to_its_own_end,
-    restoring_what_was_not_spent_does_nothing,
+    a_mark_after_a_restore_lasts_to_its_own_end,
+    restoring_an_unspent_code_does_nothing,
     of_callers_at_once_exactly_one_is_first,
-    of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out,
+    exactly_one_concurrent_caller_spends_an_expired_code,
     every_byte_of_a_code_counts,
-    very_many_codes_are_remembered,
-    a_code_is_restored_through_any_handle,
+    remembers_very_many_codes,
+    restores_a_code_through_any_handle,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
 
@@ -42,7 +42,7 @@ async fn a_code_is_spent_once(fresh: &Fresh<Port>) {
     assert!(!fresh.other.spend(&code(1), at(1), at(601)).await.unwrap());
 }
 
-async fn every_code_is_on_its_own(fresh: &Fresh<Port>) {
+async fn codes_are_independent(fresh: &Fresh<Port>) {
     for number in 0..=255 {
         assert!(fresh.one.spend(&code(number), at(0), at(600)).await.unwrap(), "code {number}");
     }
@@ -56,7 +56,7 @@ async fn every_code_is_on_its_own(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_mark_counts_to_its_last_microsecond_and_not_longer(fresh: &Fresh<Port>) {
+async fn a_mark_expires_exactly_at_its_end(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     assert!(!fresh.one.spend(&code(1), at(599), at(900)).await.unwrap());
     assert!(fresh.one.spend(&code(1), at(600), at(900)).await.unwrap());
@@ -67,7 +67,7 @@ async fn a_mark_counts_to_its_last_microsecond_and_not_longer(fresh: &Fresh<Port
     assert!(fresh.one.spend(&code(1), at(900), at(1000)).await.unwrap());
 }
 
-async fn a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back(fresh: &Fresh<Port>) {
+async fn a_mark_tolerates_clock_skew_but_not_a_clock_reset(fresh: &Fresh<Port>) {
     const MINUTE: i64 = 60_000_000;
     let spend = async |now: i64| fresh.one.spend(&code(1), at(now), at(now + 10 * MINUTE)).await.unwrap();
     assert!(spend(0).await);
@@ -78,14 +78,14 @@ async fn a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_bac
     assert!(!spend(-5 * MINUTE - 1).await, "the new mark counts");
 }
 
-async fn a_refused_attempt_does_not_prolong_the_mark(fresh: &Fresh<Port>) {
+async fn a_refused_attempt_does_not_extend_the_mark(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     assert!(!fresh.one.spend(&code(1), at(599), at(5000)).await.unwrap());
     assert!(fresh.one.spend(&code(1), at(600), at(5000)).await.unwrap());
 }
 
 /// A store removes expired marks, and must not remove others with them.
-async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
+async fn an_expired_mark_allows_a_new_one(fresh: &Fresh<Port>) {
     for number in 0..100 {
         let until = if number % 2 == 0 { 10 } else { 1000 };
         assert!(fresh.one.spend(&code(number), at(0), at(until)).await.unwrap());
@@ -98,7 +98,7 @@ async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
 }
 
 /// An index of expiry times must be updated with the mark, or it removes the next mark of the code.
-async fn a_mark_made_after_another_ran_out_counts_to_its_own_end(fresh: &Fresh<Port>) {
+async fn a_mark_after_an_expired_one_lasts_to_its_own_end(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     assert!(fresh.one.spend(&code(1), at(600), at(1200)).await.unwrap());
     outlasts_those_that_run_out(fresh).await;
@@ -120,14 +120,14 @@ async fn a_restored_code_can_be_spent_again(fresh: &Fresh<Port>) {
     assert!(!fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
 }
 
-async fn a_mark_made_after_a_restore_counts_to_its_own_end(fresh: &Fresh<Port>) {
+async fn a_mark_after_a_restore_lasts_to_its_own_end(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     fresh.one.restore(&code(1)).await.unwrap();
     assert!(fresh.one.spend(&code(1), at(100), at(1200)).await.unwrap());
     outlasts_those_that_run_out(fresh).await;
 }
 
-async fn restoring_what_was_not_spent_does_nothing(fresh: &Fresh<Port>) {
+async fn restoring_an_unspent_code_does_nothing(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(2), at(0), at(600)).await.unwrap());
     for _ in 0..2 {
         fresh.one.restore(&code(1)).await.unwrap();
@@ -147,7 +147,7 @@ async fn of_callers_at_once_exactly_one_is_first(fresh: &Fresh<Port>) {
     }
 }
 
-async fn of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out(fresh: &Fresh<Port>) {
+async fn exactly_one_concurrent_caller_spends_an_expired_code(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     let first = fresh
         .concurrently(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() })
@@ -165,7 +165,7 @@ async fn every_byte_of_a_code_counts(fresh: &Fresh<Port>) {
     }
 }
 
-async fn very_many_codes_are_remembered(fresh: &Fresh<Port>) {
+async fn remembers_very_many_codes(fresh: &Fresh<Port>) {
     let code = |number: u64| {
         let mut bytes = [0; 32];
         bytes.iter_mut().zip(number.to_be_bytes()).for_each(|(target, byte)| *target = byte);
@@ -178,7 +178,7 @@ async fn very_many_codes_are_remembered(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_code_is_restored_through_any_handle(fresh: &Fresh<Port>) {
+async fn restores_a_code_through_any_handle(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     fresh.other.restore(&code(1)).await.unwrap();
     assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());

@@ -15,21 +15,21 @@ use std::sync::Arc;
 suite! {
     /// Generates one test per behaviour of a `TeamRoster`. It needs `Records` to write with.
     team_roster_conformance($): team_roster, Stores;
-    there_is_no_team_at_first,
-    a_member_is_shown_as_put,
-    a_replacement_replaces_the_whole_team,
-    a_place_is_known_by_user_and_category,
-    every_change_of_a_place_counts_once,
-    a_replacement_counts_what_it_did,
-    another_order_is_the_same_team,
+    a_new_store_has_no_team,
+    a_member_is_returned_as_put,
+    a_replacement_replaces_the_team,
+    a_membership_is_identified_by_user_and_category,
+    every_changed_membership_is_counted_once,
+    a_replacement_returns_its_tally,
+    order_does_not_matter,
     an_empty_roster_empties_the_team,
-    ids_beyond_63_bits_are_kept_apart,
-    a_large_team_is_kept_whole,
-    every_reader_sees_a_team_that_was_answered_for,
-    of_replacements_at_once_one_whole_team_stays,
-    text_is_kept_to_the_character,
-    each_place_keeps_its_user_as_it_was_put,
-    a_replacement_that_is_given_up_is_made_whole_or_not_at_all,
+    ids_beyond_63_bits_are_separate,
+    stores_a_large_team_completely,
+    readers_see_only_acknowledged_teams,
+    concurrent_replacements_leave_one_complete_team,
+    text_is_stored_exactly,
+    each_membership_keeps_its_user_as_put,
+    a_cancelled_replacement_is_complete_or_absent,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
     a_place_that_cannot_be_read_costs_no_other needs Damaging,
 }
@@ -51,12 +51,12 @@ async fn replace(stores: &Stores, roster: &Roster) -> Tally {
     stores.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap()
 }
 
-async fn there_is_no_team_at_first(fresh: &Fresh<Stores>) {
+async fn a_new_store_has_no_team(fresh: &Fresh<Stores>) {
     assert_eq!(shown(&fresh.one).await, []);
     assert_eq!(replace(&fresh.one, &Roster::default()).await, Tally::NOTHING);
 }
 
-async fn a_member_is_shown_as_put(fresh: &Fresh<Stores>) {
+async fn a_member_is_returned_as_put(fresh: &Fresh<Stores>) {
     let plain = team_member(user_id(1), "Core", 0);
     let mut awkward = team_member(user_id(2), AWKWARD, i32::MIN);
     awkward.role = name(AWKWARD);
@@ -70,14 +70,14 @@ async fn a_member_is_shown_as_put(fresh: &Fresh<Stores>) {
     assert_eq!(shown(&fresh.one).await, sorted(team));
 }
 
-async fn a_replacement_replaces_the_whole_team(fresh: &Fresh<Stores>) {
+async fn a_replacement_replaces_the_team(fresh: &Fresh<Stores>) {
     let members = |users: [u64; 3]| users.map(|user| team_member(user_id(user), "Core", 1)).to_vec();
     replace(&fresh.one, &roster(members([1, 2, 3]))).await;
     replace(&fresh.one, &roster(members([3, 4, 5]))).await;
     assert_eq!(shown(&fresh.one).await, members([3, 4, 5]));
 }
 
-async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Stores>) {
+async fn a_membership_is_identified_by_user_and_category(fresh: &Fresh<Stores>) {
     let team = vec![
         team_member(user_id(1), "Core", 1),
         team_member(user_id(1), "core", 2),
@@ -95,7 +95,7 @@ async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Stores>) {
     assert_eq!(replace(&fresh.one, &roster(moved)).await, tally, "another category is another place");
 }
 
-async fn every_change_of_a_place_counts_once(fresh: &Fresh<Stores>) {
+async fn every_changed_membership_is_counted_once(fresh: &Fresh<Stores>) {
     let mut member = team_member(user_id(1), "Core", 1);
     replace(&fresh.one, &roster(vec![member.clone()])).await;
     let changes: [fn(&mut TeamMember); 6] = [
@@ -115,7 +115,7 @@ async fn every_change_of_a_place_counts_once(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn a_replacement_counts_what_it_did(fresh: &Fresh<Stores>) {
+async fn a_replacement_returns_its_tally(fresh: &Fresh<Stores>) {
     let first = [1, 2, 3, 4].map(|user| team_member(user_id(user), "Core", 1));
     assert_eq!(replace(&fresh.one, &roster(first.to_vec())).await, Tally { added: 4, ..Tally::NOTHING });
     let second = vec![
@@ -129,7 +129,7 @@ async fn a_replacement_counts_what_it_did(fresh: &Fresh<Stores>) {
     assert_eq!(tally, Tally { added: 3, changed: 1, removed: 2 });
 }
 
-async fn another_order_is_the_same_team(fresh: &Fresh<Stores>) {
+async fn order_does_not_matter(fresh: &Fresh<Stores>) {
     let mut team: Vec<_> = (1..=9).map(|user| team_member(user_id(user), "Core", 1)).collect();
     replace(&fresh.one, &roster(team.clone())).await;
     team.reverse();
@@ -148,7 +148,7 @@ async fn an_empty_roster_empties_the_team(fresh: &Fresh<Stores>) {
     assert_eq!(replace(&fresh.one, &team).await, Tally { added: 2, ..Tally::NOTHING });
 }
 
-async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Stores>) {
+async fn ids_beyond_63_bits_are_separate(fresh: &Fresh<Stores>) {
     let ids = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
     let team = ids.map(|id| team_member(user_id(id), "Core", 1)).to_vec();
     replace(&fresh.one, &roster(team.clone())).await;
@@ -156,14 +156,14 @@ async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Stores>) {
     assert_eq!(replace(&fresh.one, &roster(team)).await, Tally::NOTHING);
 }
 
-async fn a_large_team_is_kept_whole(fresh: &Fresh<Stores>) {
+async fn stores_a_large_team_completely(fresh: &Fresh<Stores>) {
     let team: Vec<_> = (1..=Roster::MAX as u64).map(|user| team_member(user_id(user), "Core", 1)).collect();
     let tally = replace(&fresh.one, &roster(team.clone())).await;
     assert_eq!(tally, Tally { added: Roster::MAX as u64, ..Tally::NOTHING });
     assert_eq!(shown(&fresh.one).await, team);
 }
 
-async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Stores>) {
+async fn readers_see_only_acknowledged_teams(fresh: &Fresh<Stores>) {
     for user in 1..=5 {
         let team = vec![team_member(user_id(user), "Core", 1)];
         replace(&fresh.one, &roster(team.clone())).await;
@@ -173,7 +173,7 @@ async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Stores>) {
     }
 }
 
-async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Stores>) {
+async fn concurrent_replacements_leave_one_complete_team(fresh: &Fresh<Stores>) {
     let team = |number: u64| -> Vec<_> {
         let position = i32::try_from(number).unwrap();
         (1..=20).map(|user| team_member(user_id(number % 4 * 100 + user), "Core", position)).collect()
@@ -188,7 +188,7 @@ async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Stores>) {
     assert_eq!(added - removed, 20, "what the answers say adds up to what is there");
 }
 
-async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
+async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
     let team = (1..).zip(awkward_names()).map(|(user, awkward)| {
         let mut member = team_member(user_id(user), "Core", 1);
         member.user.username = awkward.clone();
@@ -210,7 +210,7 @@ async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
     fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
 }
 
-async fn each_place_keeps_its_user_as_it_was_put(fresh: &Fresh<Stores>) {
+async fn each_membership_keeps_its_user_as_put(fresh: &Fresh<Stores>) {
     let named = |category, text| {
         let mut member = team_member(user_id(1), category, 1);
         member.user.name = name(text);
@@ -221,7 +221,7 @@ async fn each_place_keeps_its_user_as_it_was_put(fresh: &Fresh<Stores>) {
     fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
 }
 
-async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+async fn a_cancelled_replacement_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let team = |users: [u64; 3], position| {
         roster(users.map(|user| team_member(user_id(user), "Core", position)).to_vec())
     };

@@ -10,20 +10,20 @@ use std::collections::HashSet;
 suite! {
     /// Generates one test per behaviour of a `Vault`.
     vault_conformance($): vault, dyn Vault;
-    what_was_sealed_opens_as_it_was,
-    what_was_just_sealed_need_not_be_sealed_again,
-    a_secret_opens_for_its_user_and_nobody_else,
-    sealing_the_same_twice_gives_different_bytes,
-    a_sealed_secret_does_not_show,
-    whatever_was_altered_does_not_open,
-    whatever_was_shortened_or_lengthened_does_not_open,
-    nonsense_does_not_open,
-    callers_at_once_do_not_get_in_each_others_way,
+    a_sealed_secret_opens_unchanged,
+    a_fresh_seal_needs_no_resealing,
+    a_secret_opens_only_for_its_user,
+    sealing_twice_yields_different_bytes,
+    sealed_bytes_do_not_contain_the_secret,
+    altered_bytes_do_not_open,
+    bytes_of_another_length_do_not_open,
+    random_bytes_do_not_open,
+    concurrent_callers_do_not_interfere,
 }
 
 const SECRET: &[u8] = b"a secret that is long enough to be recognised";
 
-async fn what_was_sealed_opens_as_it_was(fresh: &Fresh<Port>) {
+async fn a_sealed_secret_opens_unchanged(fresh: &Fresh<Port>) {
     let long: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     for secret in [&[][..], &[0], SECRET, &long] {
         let sealed = fresh.one.seal(user_id(1), secret);
@@ -33,12 +33,12 @@ async fn what_was_sealed_opens_as_it_was(fresh: &Fresh<Port>) {
     }
 }
 
-async fn what_was_just_sealed_need_not_be_sealed_again(fresh: &Fresh<Port>) {
+async fn a_fresh_seal_needs_no_resealing(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
     assert!(!fresh.one.open(user_id(1), &sealed).unwrap().reseal);
 }
 
-async fn a_secret_opens_for_its_user_and_nobody_else(fresh: &Fresh<Port>) {
+async fn a_secret_opens_only_for_its_user(fresh: &Fresh<Port>) {
     let users = [1, 2, 256, 1 << 32, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
     for owner in users {
         let sealed = fresh.one.seal(owner, SECRET);
@@ -53,13 +53,13 @@ async fn a_secret_opens_for_its_user_and_nobody_else(fresh: &Fresh<Port>) {
     }
 }
 
-async fn sealing_the_same_twice_gives_different_bytes(fresh: &Fresh<Port>) {
+async fn sealing_twice_yields_different_bytes(fresh: &Fresh<Port>) {
     let sealed: HashSet<_> =
         (0..2000).map(|_| fresh.one.seal(user_id(1), SECRET).as_bytes().to_vec()).collect();
     assert_eq!(sealed.len(), 2000);
 }
 
-async fn a_sealed_secret_does_not_show(fresh: &Fresh<Port>) {
+async fn sealed_bytes_do_not_contain_the_secret(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
     // Not even a fragment of it.
     for piece in SECRET.windows(6) {
@@ -67,7 +67,7 @@ async fn a_sealed_secret_does_not_show(fresh: &Fresh<Port>) {
     }
 }
 
-async fn whatever_was_altered_does_not_open(fresh: &Fresh<Port>) {
+async fn altered_bytes_do_not_open(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
     for index in 0..sealed.as_bytes().len() {
         for bit in 0..8 {
@@ -81,7 +81,7 @@ async fn whatever_was_altered_does_not_open(fresh: &Fresh<Port>) {
     }
 }
 
-async fn whatever_was_shortened_or_lengthened_does_not_open(fresh: &Fresh<Port>) {
+async fn bytes_of_another_length_do_not_open(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
     for length in 0..sealed.as_bytes().len() {
         for bytes in [sealed.as_bytes().get(..length), sealed.as_bytes().get(length + 1..)] {
@@ -93,7 +93,7 @@ async fn whatever_was_shortened_or_lengthened_does_not_open(fresh: &Fresh<Port>)
     assert_eq!(fresh.one.open(user_id(1), &longer), Err(VaultError));
 }
 
-async fn nonsense_does_not_open(fresh: &Fresh<Port>) {
+async fn random_bytes_do_not_open(fresh: &Fresh<Port>) {
     for length in 0..200 {
         for byte in [0, 1, 255] {
             let nonsense = Sealed::from_bytes(vec![byte; length]);
@@ -102,7 +102,7 @@ async fn nonsense_does_not_open(fresh: &Fresh<Port>) {
     }
 }
 
-async fn callers_at_once_do_not_get_in_each_others_way(fresh: &Fresh<Port>) {
+async fn concurrent_callers_do_not_interfere(fresh: &Fresh<Port>) {
     let sealed = fresh
         .concurrently(|number, vault| async move { vault.seal(user_id(number + 1), &number.to_be_bytes()) })
         .await;

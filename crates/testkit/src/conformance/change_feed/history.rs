@@ -42,13 +42,13 @@ pub(super) async fn subjects_of<T>(
     changes.into_iter().map(|change| change.subject).collect()
 }
 
-pub(super) async fn nothing_has_changed_at_first(fresh: &Fresh<Stores>) {
+pub(super) async fn a_new_store_has_no_changes(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.changes.latest().await.unwrap(), Revision::default());
     let changes = fresh.one.changes.since(Revision::default()).await.unwrap();
     assert_eq!(changes, Changes::Listed(vec![]));
 }
 
-pub(super) async fn a_change_is_listed_once_its_write_was_answered(fresh: &Fresh<Stores>) {
+pub(super) async fn a_change_is_listed_when_its_write_returns(fresh: &Fresh<Stores>) {
     for number in 1..=20 {
         let before = fresh.other.changes.latest().await.unwrap();
         fresh.one.records.put(Record::Blocked(user_id(number))).await.unwrap();
@@ -75,7 +75,7 @@ async fn write_some(stores: &Stores) -> Vec<Subject> {
     expected
 }
 
-pub(super) async fn changes_come_in_order_each_once(fresh: &Fresh<Stores>) {
+pub(super) async fn changes_are_listed_once_and_in_order(fresh: &Fresh<Stores>) {
     let expected = write_some(&fresh.one).await;
     let changes = since(&fresh.other, Revision::default()).await;
     assert!(changes.windows(2).all(|pair| matches!(pair, [one, two] if one.revision < two.revision)));
@@ -95,7 +95,7 @@ pub(super) async fn a_reader_can_start_anywhere(fresh: &Fresh<Stores>) {
     assert_eq!(since(&fresh.one, latest).await, [], "who has read everything is told nothing");
 }
 
-pub(super) async fn a_revision_that_nobody_knows_is_a_gap(fresh: &Fresh<Stores>) {
+pub(super) async fn an_unknown_revision_is_a_gap(fresh: &Fresh<Stores>) {
     for _ in 0..2 {
         let latest = fresh.one.changes.latest().await.unwrap();
         for ahead in [Revision(latest.0 + 1), Revision(latest.0 + 100_000), Revision(u64::MAX)] {
@@ -108,7 +108,7 @@ pub(super) async fn a_revision_that_nobody_knows_is_a_gap(fresh: &Fresh<Stores>)
 
 /// Revisions are assigned before writes commit, and writes commit in another order. A reader in between must not skip a
 /// revision that commits later.
-pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores>) {
+pub(super) async fn a_follower_of_many_writers_misses_no_change(fresh: &Fresh<Stores>) {
     const EACH: u64 = 10;
     let done = Arc::new(AtomicBool::new(false));
     let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
@@ -143,7 +143,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     assert_eq!(read.into_iter().collect::<HashSet<_>>(), expected);
 }
 
-pub(super) async fn very_many_changes_are_listed_at_once(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_very_many_changes(fresh: &Fresh<Stores>) {
     let blocked = all_of((1..=LOTS).map(|user| fresh.one.records.put(Record::Blocked(user_id(user))))).await;
     assert!(blocked.into_iter().all(|tally| tally.is_ok()));
     let changes = since(&fresh.other, Revision::default()).await;

@@ -47,7 +47,7 @@ fn covers(subjects: &[Subject], expected: &[Subject]) -> bool {
     })
 }
 
-pub(super) async fn a_sync_tells_of_every_kind_it_changed(fresh: &Fresh<Stores>) {
+pub(super) async fn a_sync_lists_every_kind_it_changed(fresh: &Fresh<Stores>) {
     let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
     let bring = async |stores: &Stores| sync(stores, [], records.clone()).await;
     let news = subjects_of(fresh, bring).await;
@@ -69,7 +69,7 @@ pub(super) async fn a_sync_tells_of_every_kind_it_changed(fresh: &Fresh<Stores>)
     assert!(covers(&news, &gone), "{news:?}");
 }
 
-pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Stores>) {
+pub(super) async fn forgetting_lists_everything_it_removed(fresh: &Fresh<Stores>) {
     let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
     sync(&fresh.one, [], records).await;
     fresh.one.grants.replace(user_id(5), &grant(1)).await.unwrap();
@@ -81,7 +81,7 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
     assert!(covers(&news, &gone), "{news:?}");
 }
 
-pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
+pub(super) async fn a_bulk_write_lists_all_changes(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
     let imported = all.iter().cloned().map(Record::Session).collect();
@@ -93,7 +93,7 @@ pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
 }
 
 /// Otherwise caches would keep the stale entry for ever.
-pub(super) async fn a_write_that_is_given_up_is_told_of_if_it_was_made(fresh: &Fresh<Stores>) {
+pub(super) async fn a_cancelled_write_is_listed_if_it_was_applied(fresh: &Fresh<Stores>) {
     let user = |number: u64| user_id(number + 1);
     let blocked = GivenUp {
         fresh,

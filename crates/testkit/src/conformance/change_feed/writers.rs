@@ -35,7 +35,7 @@ fn exactly(mut subjects: Vec<Subject>, expected: &[Subject]) -> bool {
     subjects.is_empty()
 }
 
-pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_changes_of_guilds_and_members(fresh: &Fresh<Stores>) {
     let (id, user) = (guild_id(1), user_id(5));
     let (guild_subjects, member_subjects) = ([Subject::Guild(id)], [Subject::Member(id, user)]);
     let put = async |stores: &Stores| stores.records.put(Record::Guild(guild(id))).await.unwrap();
@@ -59,7 +59,7 @@ pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
     );
 }
 
-pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_changes_of_subscriptions_staff_and_blocks(fresh: &Fresh<Stores>) {
     let user = user_id(5);
     for guilds in [vec![1], vec![2]] {
         let put = async |stores: &Stores| {
@@ -82,7 +82,7 @@ pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Sto
     assert_eq!(subjects_of(fresh, unblock).await, [Subject::Blocked(user)]);
 }
 
-pub(super) async fn feedback_team_and_clusters_are_told_of(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_changes_of_feedback_team_and_clusters(fresh: &Fresh<Stores>) {
     let subjects = [Subject::Feedback(feedback_id("one"))];
     for stars in [5, 2] {
         let put = async |stores: &Stores| {
@@ -118,7 +118,7 @@ pub(super) async fn feedback_team_and_clusters_are_told_of(fresh: &Fresh<Stores>
     assert_eq!(subjects_of(fresh, forget).await, cluster);
 }
 
-pub(super) async fn sessions_that_begin_and_end_are_told_of(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_created_and_ended_sessions(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let about = |number| Subject::Session(token_hash(number));
     for number in 1..=3 {
@@ -153,7 +153,7 @@ pub(super) async fn sessions_that_begin_and_end_are_told_of(fresh: &Fresh<Stores
     assert_eq!(subjects_of(fresh, rewind).await, [about(8)], "copies of it are dated wrongly");
 }
 
-pub(super) async fn grants_are_told_of(fresh: &Fresh<Stores>) {
+pub(super) async fn lists_changes_of_grants(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let granted = [Subject::Grant(user)];
     let replace = async |stores: &Stores| stores.grants.replace(user, &grant(1)).await.unwrap();

@@ -19,24 +19,24 @@ use std::sync::Arc;
 suite! {
     /// Generates one test per behaviour of a `FeedbackStore`. It needs `Records` to write with.
     feedback_store_conformance($): feedback_store, Stores;
-    a_put_that_is_given_up_is_made_whole_or_not_at_all,
-    an_entry_that_cannot_be_read_costs_no_other needs Damaging,
+    a_cancelled_put_is_complete_or_absent,
+    an_unreadable_entry_affects_no_other needs Damaging,
     @pages {
-        pages_have_every_positive_entry_once_by_id,
-        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there,
-        what_comes_and_goes_between_pages_leaves_the_others_whole,
+        pages_contain_every_positive_entry_once_by_id,
+        a_page_starts_after_an_id_that_need_not_exist,
+        changes_between_pages_affect_no_other_entry,
     }
     @pick {
-        nothing_is_picked_where_nothing_is_positive,
-        only_four_and_five_stars_are_picked,
-        a_pick_has_as_many_distinct_entries_as_asked_for,
-        a_pick_gives_all_where_there_are_fewer,
-        a_pick_depends_on_the_given_chance_alone,
-        every_choice_and_every_order_is_equally_likely,
-        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick,
+        picks_none_without_positive_entries,
+        picks_only_four_and_five_stars,
+        a_pick_has_the_requested_number_of_distinct_entries,
+        a_pick_returns_all_if_there_are_fewer,
+        a_pick_depends_only_on_the_seed,
+        every_choice_and_order_is_equally_likely,
+        a_rating_change_moves_an_entry_in_and_out_of_picks,
         a_removed_entry_is_never_picked_again,
-        what_is_picked_stays_right_whoever_writes_at_once,
-        a_pick_is_from_very_many_entries_and_has_as_many,
+        picks_are_right_during_concurrent_writes,
+        picks_from_very_many_entries,
     }
 }
 
@@ -52,7 +52,7 @@ async fn found(store: &Stores, id: &str) -> Option<Feedback> {
     store.feedback.find(&feedback_id(id)).await.unwrap().map(|found| (*found).clone())
 }
 
-async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let entry = |number: u64, stars, text| Feedback {
         text: prose(text),
         ..feedback(&format!("entry-{number}"), stars, user_id(1))
@@ -74,7 +74,7 @@ async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores
     given_up.leaves_all_or_nothing().await;
 }
 
-async fn an_entry_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+async fn an_unreadable_entry_affects_no_other(fresh: &Fresh<Stores>) {
     let ids = ["one", "two", "three"];
     for id in ids {
         say(&fresh.one, &feedback(id, 5, user_id(1))).await;

@@ -31,7 +31,7 @@ async fn pages(store: &Stores, most: u32) -> Vec<String> {
     }
 }
 
-pub(super) async fn pages_have_every_positive_entry_once_by_id(fresh: &Fresh<Stores>) {
+pub(super) async fn pages_contain_every_positive_entry_once_by_id(fresh: &Fresh<Stores>) {
     assert_eq!(pages(&fresh.one, 3).await, [""; 0]);
     let ids = ["b", "a", "B", "a-", "a_", "aa", "0", "-", "_", "z9"];
     for (number, id) in (0_i64..).zip(ids) {
@@ -50,9 +50,7 @@ pub(super) async fn pages_have_every_positive_entry_once_by_id(fresh: &Fresh<Sto
     }
 }
 
-pub(super) async fn a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there(
-    fresh: &Fresh<Stores>,
-) {
+pub(super) async fn a_page_starts_after_an_id_that_need_not_exist(fresh: &Fresh<Stores>) {
     for id in ["a", "c", "e"] {
         put(&fresh.one, id, 5).await;
     }
@@ -63,7 +61,7 @@ pub(super) async fn a_page_has_whole_entries_from_the_first_after_an_id_that_nee
     assert_eq!(whole.iter().map(|entry| &**entry).collect::<Vec<_>>(), [&feedback("a", 5, user_id(1))]);
 }
 
-pub(super) async fn what_comes_and_goes_between_pages_leaves_the_others_whole(fresh: &Fresh<Stores>) {
+pub(super) async fn changes_between_pages_affect_no_other_entry(fresh: &Fresh<Stores>) {
     let store = &fresh.one;
     for number in 0..20 {
         put(store, &format!("entry-{number:02}"), 5).await;

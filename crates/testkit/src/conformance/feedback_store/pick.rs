@@ -36,7 +36,7 @@ async fn all(store: &Stores) -> Vec<String> {
     ids
 }
 
-pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<Stores>) {
+pub(super) async fn picks_none_without_positive_entries(fresh: &Fresh<Stores>) {
     assert_eq!(all(&fresh.one).await, [""; 0]);
     for (id, rating) in [("one", 1), ("two", 2), ("three", 3)] {
         put(&fresh.one, id, rating).await;
@@ -44,7 +44,7 @@ pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<St
     assert_eq!(all(&fresh.one).await, [""; 0]);
 }
 
-pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Stores>) {
+pub(super) async fn picks_only_four_and_five_stars(fresh: &Fresh<Stores>) {
     for rating in 1..=5 {
         put(&fresh.one, &format!("{rating}-a"), rating).await;
         put(&fresh.one, &format!("{rating}-b"), rating).await;
@@ -57,7 +57,7 @@ pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Stores>) {
     }
 }
 
-pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<Stores>) {
+pub(super) async fn a_pick_has_the_requested_number_of_distinct_entries(fresh: &Fresh<Stores>) {
     for number in 0..12 {
         put(&fresh.one, &format!("entry-{number}"), 4 + number % 2).await;
     }
@@ -71,7 +71,7 @@ pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fre
     }
 }
 
-pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Stores>) {
+pub(super) async fn a_pick_returns_all_if_there_are_fewer(fresh: &Fresh<Stores>) {
     for (number, id) in ["a", "b", "c"].iter().enumerate() {
         put(&fresh.one, id, 5).await;
         for count in [5, 1000, usize::MAX] {
@@ -81,7 +81,7 @@ pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Stores>
     assert_eq!(pick(&fresh.one, 0, &SeededEntropy::new(3)).await, [""; 0]);
 }
 
-pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Stores>) {
+pub(super) async fn a_pick_depends_only_on_the_seed(fresh: &Fresh<Stores>) {
     for number in 0..20 {
         put(&fresh.one, &format!("entry-{number}"), 5).await;
     }
@@ -93,7 +93,7 @@ pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Store
 
 /// Two out of five in order: twenty outcomes. The five remain of eight after removals, demotions and promotions, so
 /// that gaps in an adapter's index would show.
-pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<Stores>) {
+pub(super) async fn every_choice_and_order_is_equally_likely(fresh: &Fresh<Stores>) {
     let store = &fresh.one;
     for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
         put(store, id, rating).await;
@@ -115,7 +115,7 @@ pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh
     assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}: {outcomes:?}");
 }
 
-pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(fresh: &Fresh<Stores>) {
+pub(super) async fn a_rating_change_moves_an_entry_in_and_out_of_picks(fresh: &Fresh<Stores>) {
     let (store, other) = (&fresh.one, &fresh.other);
     for (rating, expected) in
         [(3, vec![]), (4, vec!["one"]), (5, vec!["one"]), (1, vec![]), (5, vec!["one"]), (3, vec![])]
@@ -152,7 +152,7 @@ pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Stores>)
     assert_eq!(all(store).await, ["entry-3"], "an entry that comes back comes back once");
 }
 
-pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<Stores>) {
+pub(super) async fn picks_are_right_during_concurrent_writes(fresh: &Fresh<Stores>) {
     fresh
         .concurrently(|number, store| async move {
             let id = format!("entry-{number:02}");
@@ -174,7 +174,7 @@ pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fr
     }
 }
 
-pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fresh<Stores>) {
+pub(super) async fn picks_from_very_many_entries(fresh: &Fresh<Stores>) {
     let entries: Vec<_> =
         (0..LOTS).map(|number| feedback(&format!("entry-{number:04}"), 5, user_id(1))).collect();
     let put = entries.iter().cloned().map(Record::Feedback).map(Mutation::Put);

@@ -28,7 +28,7 @@ async fn take_over(fresh: &Fresh<dyn GrantStore>, version: GrantVersion, until: 
     fresh.one.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
 }
 
-pub(super) async fn only_one_holds_the_claim(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn only_one_caller_holds_the_claim(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(claim(fresh, version, 10).await, Granted);
     assert_eq!(claim(fresh, version, 10).await, Held(at(10)));
@@ -54,7 +54,7 @@ pub(super) async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<dyn Gr
 }
 
 /// A store has no clock: no date ends a claim.
-pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn a_claim_never_expires_by_itself(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     for (date, next) in [(0, 1_000_000_000_000), (1_000_000_000_000, -1_000_000_000_000), (-5, 10)] {
         assert_eq!(claim(fresh, version, date).await, Granted, "{date}");
@@ -63,7 +63,7 @@ pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<dyn GrantStor
     }
 }
 
-pub(super) async fn a_claim_of_the_dead_is_taken_over_by_who_names_it(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn a_dead_claim_is_taken_over_by_naming_it(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(take_over(fresh, version, 100, 5).await, Granted, "there was none to take over");
     assert_eq!(take_over(fresh, version, 200, 99).await, Held(at(100)), "this is another claim");
@@ -72,7 +72,7 @@ pub(super) async fn a_claim_of_the_dead_is_taken_over_by_who_names_it(fresh: &Fr
     assert_eq!(claim(fresh, version, 300).await, Held(at(200)));
 }
 
-pub(super) async fn a_refused_claim_does_not_prolong_the_one_held(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn a_refused_claim_does_not_extend_the_held_one(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(claim(fresh, version, 100).await, Granted);
     assert_eq!(claim(fresh, version, 5000).await, Held(at(100)));
@@ -87,7 +87,7 @@ pub(super) async fn a_released_claim_is_free_at_once(fresh: &Fresh<dyn GrantStor
     assert_eq!(claim(fresh, version, 100).await, Held(at(100)));
 }
 
-pub(super) async fn releasing_what_is_not_held_does_nothing(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn releasing_an_unheld_claim_does_nothing(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     fresh.one.release_claim(alice(), version).await.unwrap();
     assert_eq!(claim(fresh, version, 100).await, Granted);
@@ -111,7 +111,7 @@ pub(super) async fn a_new_grant_has_no_claim(fresh: &Fresh<dyn GrantStore>) {
     assert_eq!(claim(fresh, newest, 100).await, Granted);
 }
 
-pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn an_update_keeps_or_ends_the_claim_as_requested(fresh: &Fresh<dyn GrantStore>) {
     let first = granted(fresh).await;
     assert_eq!(claim(fresh, first, 100).await, Granted);
     let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();
@@ -125,7 +125,7 @@ pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh
     assert_eq!(claim(fresh, fourth, 200).await, Granted);
 }
 
-pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn exactly_one_concurrent_claim_succeeds(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
     // The second round takes over the claim of the first.
     for (until, dead) in [(100, None), (200, Some(at(100)))] {
@@ -141,7 +141,7 @@ pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn G
     }
 }
 
-pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
     let attempts = fresh
         .concurrently(move |number, store| async move {
@@ -155,7 +155,7 @@ pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantS
 }
 
 /// Every task adds its guild to the list, and retries on a conflict.
-pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn retried_updates_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
     fresh
@@ -185,7 +185,7 @@ pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dy
     assert_eq!(guilds, (1..=CALLERS).collect::<Vec<_>>());
 }
 
-pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn concurrent_replacements_leave_the_highest_version(fresh: &Fresh<dyn GrantStore>) {
     let mut written = fresh
         .concurrently(|number, store| async move {
             (store.replace(alice(), &grant(number)).await.unwrap(), number)
@@ -200,7 +200,7 @@ pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fr
     assert_eq!(fresh.one.find(alice()).await.unwrap(), last);
 }
 
-pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn GrantStore>) {
+pub(super) async fn exactly_one_concurrent_removal_succeeds(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
     let removed = fresh
         .concurrently(move |_, store| async move { store.remove(alice(), version).await.unwrap() })
@@ -212,7 +212,7 @@ pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn Gr
 type Port = dyn GrantStore;
 
 /// Tokens of any length, and a list with duplicates.
-pub(super) async fn a_large_grant_is_kept_whole(fresh: &Fresh<Port>) {
+pub(super) async fn stores_a_large_grant_completely(fresh: &Fresh<Port>) {
     let membership = |number: u64| Membership {
         guild: guild_id(number % 1000 + 1),
         owner: number.is_multiple_of(7),
@@ -240,7 +240,7 @@ async fn granted_to_many(store: &Port, users: impl IntoIterator<Item = u64>) {
     assert!(written.into_iter().all(|version| version.is_ok()));
 }
 
-pub(super) async fn a_page_of_holders_is_full_while_there_are_more(fresh: &Fresh<Port>) {
+pub(super) async fn a_page_of_holders_is_full_unless_it_is_the_last(fresh: &Fresh<Port>) {
     granted_to_many(&*fresh.one, 1..=LOTS).await;
     fresh
         .through_both(async |store| {
@@ -259,7 +259,7 @@ pub(super) async fn a_page_of_holders_is_full_while_there_are_more(fresh: &Fresh
 }
 
 /// A reader of all grants may remove some in between.
-pub(super) async fn who_pages_on_from_a_holder_who_is_gone_goes_on(fresh: &Fresh<Port>) {
+pub(super) async fn paging_continues_after_a_removed_holder(fresh: &Fresh<Port>) {
     let (store, two) = (&fresh.one, NonZeroU32::new(2).unwrap());
     granted_to_many(&**store, 1..=7).await;
     let mut listed: Vec<UserId> = Vec::new();
@@ -275,7 +275,7 @@ pub(super) async fn who_pages_on_from_a_holder_who_is_gone_goes_on(fresh: &Fresh
     assert_eq!(listed, (1..=7).map(user_id).collect::<Vec<_>>(), "each once");
 }
 
-pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
     let user = |number: u64| user_id(number + 1);
     let ready = async |store: &Arc<Port>, number| store.replace(user(number), &grant(1)).await.unwrap();
     let look =

@@ -17,42 +17,42 @@ use std::{collections::BTreeSet, num::NonZeroU32};
 suite! {
     /// Generates one test per behaviour of a `GrantStore`.
     grant_store_conformance($): grant_store, dyn GrantStore;
-    what_was_never_granted_is_not_there,
+    an_unknown_grant_is_not_found,
     a_grant_is_found_as_it_was_written,
-    nothing_and_empty_are_not_the_same,
-    a_long_list_is_kept_in_its_order,
-    a_replacement_wins_whatever_was_there,
-    every_writing_has_a_higher_version,
+    absent_and_empty_lists_differ,
+    a_long_list_keeps_its_order,
+    a_replacement_overwrites_any_earlier_grant,
+    every_write_has_a_higher_version,
     an_update_of_the_current_version_is_written,
-    an_update_of_a_stale_version_is_a_conflict_and_changes_nothing,
+    an_update_of_a_stale_version_is_a_conflict,
     only_the_current_version_can_be_removed,
-    users_are_kept_apart,
-    holders_come_in_pages_each_once,
+    users_are_separate,
+    pages_list_each_holder_once,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
-    a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced needs Damaging,
+    an_unreadable_grant_is_corrupt_and_can_be_replaced needs Damaging,
     @claims {
-        only_one_holds_the_claim,
+        only_one_caller_holds_the_claim,
         a_claim_is_for_one_version_of_one_grant,
-        a_claim_stands_whatever_its_date,
-        a_claim_of_the_dead_is_taken_over_by_who_names_it,
-        a_refused_claim_does_not_prolong_the_one_held,
+        a_claim_never_expires_by_itself,
+        a_dead_claim_is_taken_over_by_naming_it,
+        a_refused_claim_does_not_extend_the_held_one,
         a_released_claim_is_free_at_once,
-        releasing_what_is_not_held_does_nothing,
+        releasing_an_unheld_claim_does_nothing,
         a_new_grant_has_no_claim,
-        a_claim_goes_on_or_ends_with_an_update_as_told,
-        of_claims_at_once_exactly_one_is_granted,
-        of_updates_at_once_exactly_one_wins,
-        updates_that_are_tried_again_are_never_lost,
-        of_replacements_at_once_the_highest_version_stays,
-        of_removals_at_once_exactly_one_removes,
-        a_large_grant_is_kept_whole,
-        a_page_of_holders_is_full_while_there_are_more,
-        who_pages_on_from_a_holder_who_is_gone_goes_on,
-        a_write_that_is_given_up_is_made_whole_or_not_at_all,
+        an_update_keeps_or_ends_the_claim_as_requested,
+        exactly_one_concurrent_claim_succeeds,
+        exactly_one_concurrent_update_succeeds,
+        retried_updates_are_never_lost,
+        concurrent_replacements_leave_the_highest_version,
+        exactly_one_concurrent_removal_succeeds,
+        stores_a_large_grant_completely,
+        a_page_of_holders_is_full_unless_it_is_the_last,
+        paging_continues_after_a_removed_holder,
+        a_cancelled_write_is_complete_or_absent,
     }
 }
 
-async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
+async fn an_unknown_grant_is_not_found(fresh: &Fresh<Port>) {
     let (store, version) = (&fresh.one, GrantVersion(1));
     assert_eq!(store.find(alice()).await.unwrap(), None);
     assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Gone);
@@ -86,7 +86,7 @@ async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
         .await;
 }
 
-async fn nothing_and_empty_are_not_the_same(fresh: &Fresh<Port>) {
+async fn absent_and_empty_lists_differ(fresh: &Fresh<Port>) {
     let no_guilds = GuildList { memberships: [].into(), fetched_at: at(1) };
     for tokens in [None, Some(Sealed::from_bytes(Vec::new()))] {
         for list in [None, Some(no_guilds.clone())] {
@@ -102,7 +102,7 @@ async fn nothing_and_empty_are_not_the_same(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_long_list_is_kept_in_its_order(fresh: &Fresh<Port>) {
+async fn a_long_list_keeps_its_order(fresh: &Fresh<Port>) {
     let memberships = (1..=1000).map(|number: u64| Membership {
         guild: guild_id(number * 7_919 % 1009),
         owner: number.is_multiple_of(3),
@@ -114,7 +114,7 @@ async fn a_long_list_is_kept_in_its_order(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.find(alice()).await.unwrap().map(|grant| grant.content), Some(content));
 }
 
-async fn a_replacement_wins_whatever_was_there(fresh: &Fresh<Port>) {
+async fn a_replacement_overwrites_any_earlier_grant(fresh: &Fresh<Port>) {
     fresh.one.replace(alice(), &grant(1)).await.unwrap();
     // A new grant with less content retains nothing of the old one.
     let version = fresh.other.replace(alice(), &GrantContent::default()).await.unwrap();
@@ -123,7 +123,7 @@ async fn a_replacement_wins_whatever_was_there(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.find(alice()).await.unwrap(), Some(expected));
 }
 
-async fn every_writing_has_a_higher_version(fresh: &Fresh<Port>) {
+async fn every_write_has_a_higher_version(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let mut last = store.replace(alice(), &grant(0)).await.unwrap();
     for number in 1..6 {
@@ -147,7 +147,7 @@ async fn an_update_of_the_current_version_is_written(fresh: &Fresh<Port>) {
     assert_eq!(fresh.other.find(alice()).await.unwrap(), Some(expected));
 }
 
-async fn an_update_of_a_stale_version_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
+async fn an_update_of_a_stale_version_is_a_conflict(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let stale = store.replace(alice(), &grant(1)).await.unwrap();
     let version = store.replace(alice(), &grant(2)).await.unwrap();
@@ -179,7 +179,7 @@ async fn only_the_current_version_can_be_removed(fresh: &Fresh<Port>) {
     assert!(!store.remove(alice(), version).await.unwrap());
 }
 
-async fn users_are_kept_apart(fresh: &Fresh<Port>) {
+async fn users_are_separate(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let users = [USER, 2, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
     let mut written = Vec::new();
@@ -199,7 +199,7 @@ async fn users_are_kept_apart(fresh: &Fresh<Port>) {
     }
 }
 
-async fn holders_come_in_pages_each_once(fresh: &Fresh<Port>) {
+async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), []);
     let users = [USER, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX].map(user_id);
@@ -220,7 +220,7 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
     fresh.waits_elsewhere(async |store| store.replace(user_id(1), &grant(1)).await.unwrap()).await;
 }
 
-async fn a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>) {
+async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>) {
     for user in [1, 2, 3] {
         fresh.one.replace(user_id(user), &grant(user)).await.unwrap();
     }

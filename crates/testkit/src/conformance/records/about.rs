@@ -23,7 +23,7 @@ fn is_of(user: UserId, record: &Record) -> bool {
     }
 }
 
-pub(super) async fn what_is_told_of_a_user_is_what_forgetting_removes(fresh: &Fresh<Stores>) {
+pub(super) async fn about_returns_what_forget_removes(fresh: &Fresh<Stores>) {
     let world = || {
         let more = [
             Record::Member(member(guild_id(2), user_id(1), &[])),
@@ -47,14 +47,14 @@ pub(super) async fn what_is_told_of_a_user_is_what_forgetting_removes(fresh: &Fr
     assert_eq!(fresh.other.records.about(user_id(1)).await.unwrap(), []);
 }
 
-pub(super) async fn nothing_is_told_of_someone_who_is_not_known(fresh: &Fresh<Stores>) {
+pub(super) async fn about_an_unknown_user_is_empty(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.records.about(user_id(1)).await.unwrap(), []);
     add(&fresh.one, two_of_each()).await;
     // Blocks and team memberships are not part of a user's data.
     assert_eq!(fresh.one.records.about(user_id(8)).await.unwrap(), []);
 }
 
-pub(super) async fn very_many_things_of_a_user_are_told(fresh: &Fresh<Stores>) {
+pub(super) async fn about_returns_very_many_records(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let theirs = || {
         (1..=LOTS).flat_map(|number| {
@@ -73,7 +73,7 @@ pub(super) async fn very_many_things_of_a_user_are_told(fresh: &Fresh<Stores>) {
     assert!(told == expected, "{} of {} things were told", told.len(), expected.len());
 }
 
-pub(super) async fn what_is_told_is_of_one_moment(fresh: &Fresh<Stores>) {
+pub(super) async fn about_reads_one_snapshot(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let as_of = |round: u64| {
         let text = format!("round {round}");

@@ -37,7 +37,7 @@ fn upheaval() -> Vec<Record> {
     ]
 }
 
-pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
+pub(super) async fn a_failed_stream_changes_nothing(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let before = fresh.one.changes.latest().await.unwrap();
     for kinds in [replacing([]), replacing(replaceable())] {
@@ -57,7 +57,7 @@ pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
 }
 
-pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(fresh: &Fresh<Stores>) {
+pub(super) async fn an_unknown_guild_is_reported_with_its_line(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let before = fresh.one.changes.latest().await.unwrap();
     let lost = |guild| Record::Member(member(guild_id(guild), user_id(1), &[1]));
@@ -92,7 +92,7 @@ impl RecordSource for Stalled {
     }
 }
 
-pub(super) async fn a_sync_that_is_given_up_changes_nothing(fresh: &Fresh<Stores>) {
+pub(super) async fn a_cancelled_sync_changes_nothing(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let records = (1..).zip(upheaval()).map(|(line, record)| Numbered { line, record });
     let asked = Arc::new(Notify::new());
@@ -128,7 +128,7 @@ impl RecordSource for Looking {
     }
 }
 
-pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh: &Fresh<Stores>) {
+pub(super) async fn readers_see_the_previous_state_during_a_sync(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     for stores in [&fresh.one, &fresh.other] {
         fresh.settle().await;
@@ -166,7 +166,7 @@ impl RecordSource for Writing {
     }
 }
 
-pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh: &Fresh<Stores>) {
+pub(super) async fn a_store_accepts_writes_during_a_sync(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let before = fresh.one.changes.latest().await.unwrap();
     fresh.one.health.check().await.unwrap();
@@ -189,7 +189,7 @@ pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh:
     }
 }
 
-pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+pub(super) async fn readers_never_see_a_partial_sync(fresh: &Fresh<Stores>) {
     let named = |text: &str| -> Vec<_> {
         let guild = |id| Record::Guild(Guild { name: name(text), ..guild(guild_id(id)) });
         (1..=20).map(guild).collect()
@@ -228,7 +228,7 @@ pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>
     reader.await.unwrap();
 }
 
-pub(super) async fn syncs_at_once_are_never_lost(fresh: &Fresh<Stores>) {
+pub(super) async fn concurrent_syncs_are_never_lost(fresh: &Fresh<Stores>) {
     let records = |number: u64| {
         vec![
             Record::Member(member(guild_id(number + 1), user_id(1), &[1])),
@@ -243,7 +243,7 @@ pub(super) async fn syncs_at_once_are_never_lost(fresh: &Fresh<Stores>) {
     assert_eq!(contents(&fresh.one).await, by_key((0..CALLERS).flat_map(records).collect()));
 }
 
-pub(super) async fn replacing_syncs_at_once_leave_one_of_them_whole(fresh: &Fresh<Stores>) {
+pub(super) async fn concurrent_replacing_syncs_leave_one_complete(fresh: &Fresh<Stores>) {
     let records = |number: u64| -> Vec<_> {
         let guilds = (1..=5).map(move |place| Record::Guild(guild(guild_id(number % 3 * 10 + place))));
         let team = (1..=3).map(move |place| {

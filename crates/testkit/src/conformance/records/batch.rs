@@ -17,7 +17,7 @@ use companion_domain::{
 };
 use std::sync::Arc;
 
-pub(super) async fn a_batch_is_applied_in_its_order(fresh: &Fresh<Stores>) {
+pub(super) async fn a_batch_is_applied_in_order(fresh: &Fresh<Stores>) {
     let named = |text| Record::Guild(Guild { name: name(text), ..guild(guild_id(1)) });
     let batch = vec![
         Mutation::Put(named("First")),
@@ -62,7 +62,7 @@ pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
 }
 
-pub(super) async fn a_member_may_come_with_its_guild(fresh: &Fresh<Stores>) {
+pub(super) async fn a_batch_may_contain_a_guild_and_its_member(fresh: &Fresh<Stores>) {
     let batch = vec![
         Mutation::Put(Record::Guild(guild(guild_id(1)))),
         Mutation::Put(Record::Member(member(guild_id(1), user_id(1), &[1]))),
@@ -85,7 +85,7 @@ async fn is_listed(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> Ap
     assert_eq!(applied.changes.is_empty(), applied.tally == Tally::NOTHING, "{applied:?}");
 }
 
-pub(super) async fn a_write_returns_the_changes_that_it_made(fresh: &Fresh<Stores>) {
+pub(super) async fn a_write_returns_its_changes(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
         put_all(&fresh.one, (kind.needs)()).await;
         for record in (kind.variants)(1).into_iter().take(3).chain([kind.record(1), kind.record(1)]) {
@@ -118,7 +118,7 @@ pub(super) async fn a_write_returns_the_changes_that_it_made(fresh: &Fresh<Store
     }
 }
 
-pub(super) async fn a_batch_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+pub(super) async fn a_cancelled_batch_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let records = |number: u64| {
         vec![
             Record::Guild(guild(guild_id(number))),

@@ -58,7 +58,7 @@ fn a_lot() -> Vec<Record> {
     many.chain(ids).chain(texts).chain(names).collect()
 }
 
-pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {
+pub(super) async fn an_empty_store_exports_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(exported(&fresh.one).await, []);
     // Reports are valid for minutes only, so no stream contains them.
     fresh.one.records.write(Mutation::Report(heartbeat("one", at(0)))).await.unwrap();
@@ -66,7 +66,7 @@ pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {
 }
 
 /// Written through the single ports, not through a sync.
-pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
+pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     for record in two_of_each() {
         put(&fresh.one, &record).await;
     }
@@ -118,7 +118,7 @@ async fn put(stores: &Stores, record: &Record) {
     }
 }
 
-pub(super) async fn a_guild_comes_before_its_members(fresh: &Fresh<Stores>) {
+pub(super) async fn exports_a_guild_before_its_members(fresh: &Fresh<Stores>) {
     add(&fresh.one, a_lot()).await;
     let mut guilds: HashSet<GuildId> = HashSet::new();
     for record in exported(&fresh.one).await {
@@ -133,7 +133,7 @@ pub(super) async fn a_guild_comes_before_its_members(fresh: &Fresh<Stores>) {
 }
 
 /// The in-memory adapter imports what this adapter exports, and the other way round.
-pub(super) async fn what_comes_out_makes_the_same_store_again(fresh: &Fresh<Stores>) {
+pub(super) async fn an_export_recreates_the_store(fresh: &Fresh<Stores>) {
     let memory = Stores::of(&Arc::new(MemoryStorage::default()));
     add(&memory, a_lot()).await;
     add(&fresh.one, exported(&memory).await).await;
@@ -164,7 +164,7 @@ impl RecordSink for Meddling {
     }
 }
 
-pub(super) async fn an_export_is_of_one_moment(fresh: &Fresh<Stores>) {
+pub(super) async fn an_export_reads_one_snapshot(fresh: &Fresh<Stores>) {
     add(&fresh.one, a_lot()).await;
     let mut meddling = Meddling { taken: Collected::default(), stores: Arc::clone(&fresh.other) };
     let exported = fresh.one.records.export(&mut meddling);
@@ -184,13 +184,13 @@ impl RecordSink for Full {
     }
 }
 
-pub(super) async fn who_cannot_take_an_export_hears_of_it(fresh: &Fresh<Stores>) {
+pub(super) async fn a_failing_sink_fails_the_export(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     assert!(fresh.one.records.export(&mut Full).await.is_err());
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()), "and the store is none the worse for it");
 }
 
-pub(super) async fn what_cannot_be_read_is_left_out_and_forgotten(fresh: &Fresh<Stores>) {
+pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     add(&fresh.one, two_of_each()).await;
     for damage in [

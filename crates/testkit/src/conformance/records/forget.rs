@@ -29,7 +29,7 @@ async fn populate(stores: &Stores) {
     .await;
 }
 
-pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>) {
+pub(super) async fn forget_removes_everything_of_a_user(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     let (user, stores) = (user_id(1), &fresh.other);
     // Two sessions, a grant, two memberships, staff permissions, a subscription and two feedback entries.
@@ -50,7 +50,7 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
     assert_eq!(stores.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap(), []);
 }
 
-pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
+pub(super) async fn forget_keeps_the_data_of_others(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     fresh.one.records.forget(user_id(1)).await.unwrap();
     let of_user_1 = |record: &Record| match record {
@@ -67,7 +67,7 @@ pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
     assert_eq!(contents(&fresh.one).await, by_key(others.collect()));
 }
 
-pub(super) async fn a_block_and_a_place_in_the_team_outlast_forgetting(fresh: &Fresh<Stores>) {
+pub(super) async fn forget_keeps_blocks_and_team_memberships(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     fresh.one.records.forget(user_id(1)).await.unwrap();
     fresh.settle().await;
@@ -75,7 +75,7 @@ pub(super) async fn a_block_and_a_place_in_the_team_outlast_forgetting(fresh: &F
     assert!(fresh.other.team.all().await.unwrap().iter().any(|member| member.user.id == user_id(1)));
 }
 
-pub(super) async fn forgetting_can_be_repeated(fresh: &Fresh<Stores>) {
+pub(super) async fn forget_is_idempotent(fresh: &Fresh<Stores>) {
     assert_eq!(fresh.one.records.forget(user_id(1)).await.unwrap().tally, Tally::NOTHING);
     populate(&fresh.one).await;
     fresh.one.records.forget(user_id(1)).await.unwrap();
@@ -84,7 +84,7 @@ pub(super) async fn forgetting_can_be_repeated(fresh: &Fresh<Stores>) {
     assert_eq!(contents(&fresh.one).await, left);
 }
 
-pub(super) async fn very_many_things_of_a_user_are_forgotten(fresh: &Fresh<Stores>) {
+pub(super) async fn forget_removes_very_many_records(fresh: &Fresh<Stores>) {
     const SAID: u64 = 120;
     let (user, other) = (user_id(1), user_id(2));
     let of = |user: UserId, first: u64| {

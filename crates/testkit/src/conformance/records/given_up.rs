@@ -50,7 +50,7 @@ async fn further(stores: &Arc<Stores>) {
     stores.records.forget(user_id(u64::MAX)).await.unwrap();
 }
 
-pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let nothing = async |_: &Arc<Stores>, _| {};
     let sync = async |stores: &Arc<Stores>, number| {
         let mut stream = Stream::of(everything_of(number), 2);

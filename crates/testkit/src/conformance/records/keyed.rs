@@ -35,7 +35,7 @@ async fn each_kind(fresh: &Fresh<Stores>, check: impl AsyncFn(&KeyedKind)) {
     }
 }
 
-pub(super) async fn what_was_never_put_is_not_found(fresh: &Fresh<Stores>) {
+pub(super) async fn an_unknown_key_is_not_found(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         assert_eq!(find(&fresh.one, &kind.key(1)).await, (kind.absent)(1), "{}", kind.name);
         assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
@@ -43,7 +43,7 @@ pub(super) async fn what_was_never_put_is_not_found(fresh: &Fresh<Stores>) {
     .await;
 }
 
-pub(super) async fn a_put_replaces_all_and_counts_what_it_did(fresh: &Fresh<Stores>) {
+pub(super) async fn a_put_replaces_the_record_and_returns_its_tally(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let mut expected = Tally::ADDED;
         for record in (kind.variants)(1) {
@@ -60,7 +60,7 @@ pub(super) async fn a_put_replaces_all_and_counts_what_it_did(fresh: &Fresh<Stor
     .await;
 }
 
-pub(super) async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Stores>) {
+pub(super) async fn removal_is_idempotent_and_counted_once(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let (gone, stays) = (kind.record(1), kind.record(2));
         put_all(&fresh.one, vec![gone.clone(), stays.clone()]).await;
@@ -79,7 +79,7 @@ pub(super) async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Store
     .await;
 }
 
-pub(super) async fn keys_are_kept_apart(fresh: &Fresh<Stores>) {
+pub(super) async fn keys_are_separate(fresh: &Fresh<Stores>) {
     let numbers = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
     each_kind(fresh, async |kind| {
         let variant = |place: usize, number| {
@@ -107,7 +107,7 @@ pub(super) async fn keys_are_kept_apart(fresh: &Fresh<Stores>) {
     .await;
 }
 
-pub(super) async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
+pub(super) async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let all = (kind.awkward)();
         for record in &all {
@@ -131,7 +131,7 @@ pub(super) async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
     .await;
 }
 
-pub(super) async fn of_callers_at_once_one_adds_and_one_removes(fresh: &Fresh<Stores>) {
+pub(super) async fn one_concurrent_caller_adds_and_one_removes(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let record = kind.record(1);
         let putting = |_, stores: Arc<Stores>| {
@@ -152,7 +152,7 @@ pub(super) async fn of_callers_at_once_one_adds_and_one_removes(fresh: &Fresh<St
     .await;
 }
 
-pub(super) async fn puts_at_once_are_never_lost(fresh: &Fresh<Stores>) {
+pub(super) async fn concurrent_puts_are_never_lost(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let putting = |number, stores: Arc<Stores>| {
             let record = kind.record(number + 1);
@@ -167,7 +167,7 @@ pub(super) async fn puts_at_once_are_never_lost(fresh: &Fresh<Stores>) {
     .await;
 }
 
-pub(super) async fn very_many_records_are_kept(fresh: &Fresh<Stores>) {
+pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let all: Vec<_> = (1..=LOTS).map(|number| Mutation::Put(kind.record(number))).collect();
         let applied = fresh.one.records.apply(all).await.unwrap();
@@ -184,7 +184,7 @@ pub(super) async fn very_many_records_are_kept(fresh: &Fresh<Stores>) {
     .await;
 }
 
-pub(super) async fn a_put_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let [before, .., after] = &(kind.variants)(1)[..] else { return };
         let keyed = |record: &Record, number| {
@@ -207,7 +207,7 @@ pub(super) async fn a_put_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Sto
     .await;
 }
 
-pub(super) async fn a_put_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+pub(super) async fn a_put_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
         put_all(&fresh.one, (kind.needs)()).await;
         let record = kind.record(1);
@@ -215,7 +215,7 @@ pub(super) async fn a_put_does_not_block_the_thread_that_polls_it(fresh: &Fresh<
     }
 }
 
-pub(super) async fn what_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+pub(super) async fn an_unreadable_record_affects_no_other(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
         let Some(damage) = kind.damage else { continue };
         put_all(&fresh.one, [1, 2, 3].map(|number| kind.record(number)).to_vec()).await;

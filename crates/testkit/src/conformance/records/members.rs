@@ -29,7 +29,7 @@ async fn put_guilds(fresh: &Fresh<Stores>, ids: impl IntoIterator<Item = u64>) {
     put_all(&fresh.one, ids.into_iter().map(|id| Record::Guild(guild(guild_id(id)))).collect()).await;
 }
 
-pub(super) async fn a_member_of_an_unknown_guild_is_not_kept(fresh: &Fresh<Stores>) {
+pub(super) async fn a_member_of_an_unknown_guild_is_refused(fresh: &Fresh<Stores>) {
     let records = &fresh.one.records;
     let refused = [
         records.put(Record::Member(member(guild_id(1), user_id(5), &[1]))).await,
@@ -46,14 +46,14 @@ pub(super) async fn a_member_of_an_unknown_guild_is_not_kept(fresh: &Fresh<Store
     assert_eq!(roles_of(&fresh.one, 1, 5).await, roles(&[]), "a guild that comes later brings no members");
 }
 
-pub(super) async fn a_guild_that_changes_keeps_its_members(fresh: &Fresh<Stores>) {
+pub(super) async fn a_changed_guild_keeps_its_members(fresh: &Fresh<Stores>) {
     put_guilds(fresh, [1]).await;
     put(&fresh.one, Record::Member(member(guild_id(1), user_id(5), &[1, 2]))).await;
     put(&fresh.one, Record::Guild(Guild { name: name("Renamed"), ..guild(guild_id(1)) })).await;
     assert_eq!(roles_of(&fresh.one, 1, 5).await, roles(&[1, 2]));
 }
 
-pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<Stores>) {
+pub(super) async fn removing_a_guild_removes_its_members(fresh: &Fresh<Stores>) {
     put_guilds(fresh, [1, 2]).await;
     for guild in [1, 2] {
         for user in [5, 6] {
@@ -75,7 +75,7 @@ pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<Store
     assert_eq!(put(&fresh.one, again).await, Tally::ADDED);
 }
 
-pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<Stores>) {
+pub(super) async fn members_put_during_a_guild_removal_are_removed(fresh: &Fresh<Stores>) {
     put_guilds(fresh, [1]).await;
     let removed = fresh
         .concurrently(|number, stores| async move {
@@ -98,7 +98,7 @@ pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<
     }
 }
 
-pub(super) async fn very_many_members_go_with_their_guild(fresh: &Fresh<Stores>) {
+pub(super) async fn removes_very_many_members_with_their_guild(fresh: &Fresh<Stores>) {
     let id = guild_id(1);
     let members = (1..=LOTS).map(|user| Record::Member(member(id, user_id(user), &[7])));
     put_all(&fresh.one, [Record::Guild(guild(id))].into_iter().chain(members).collect()).await;

@@ -18,7 +18,7 @@ use companion_domain::{
 };
 use std::collections::BTreeSet;
 
-pub(super) async fn what_is_left_out_stays_unless_its_kind_is_replaced(fresh: &Fresh<Stores>) {
+pub(super) async fn omitted_records_stay_unless_their_kind_is_replaced(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     for record in two_of_each() {
         assert_eq!(add(&fresh.one, vec![record]).await, Tally::NOTHING);
@@ -41,7 +41,7 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     assert_eq!(picked.len(), 1);
 }
 
-pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
+pub(super) async fn all_kinds_can_be_replaced_together(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let new = vec![
         Record::Guild(guild(guild_id(3))),
@@ -63,7 +63,7 @@ pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
     assert_eq!(picked.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["three"]);
 }
 
-pub(super) async fn a_guild_that_is_left_out_takes_its_members_along(fresh: &Fresh<Stores>) {
+pub(super) async fn an_omitted_guild_is_removed_with_its_members(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let sent = vec![Record::Guild(guild(guild_id(2)))];
     assert_eq!(
@@ -95,7 +95,7 @@ fn with_member(id: GuildId) -> [Record; 2] {
     [Record::Guild(guild(id)), Record::Member(member(id, user_id(1), &[1]))]
 }
 
-pub(super) async fn a_shard_replaces_what_it_sees_and_nothing_else(fresh: &Fresh<Stores>) {
+pub(super) async fn a_shard_replaces_only_its_own_guilds(fresh: &Fresh<Stores>) {
     let all = guilds_of_three_shards();
     for index in 0..3 {
         add(&fresh.one, all.iter().flat_map(|(_, id)| with_member(*id)).collect()).await;
@@ -116,7 +116,7 @@ pub(super) async fn a_shard_replaces_what_it_sees_and_nothing_else(fresh: &Fresh
     }
 }
 
-pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores>) {
+pub(super) async fn a_shard_limits_only_guilds_and_members(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let sent = vec![
         Record::Subscription(subscription(user_id(1), [1, 2], 3)),
@@ -133,7 +133,7 @@ pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores
     assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
 }
 
-pub(super) async fn very_many_things_are_replaced(fresh: &Fresh<Stores>) {
+pub(super) async fn replaces_very_many_records(fresh: &Fresh<Stores>) {
     let world = |first: u64| -> Vec<_> {
         let records = (first..first + LOTS).flat_map(|number| {
             let (id, user) = (guild_id(number), user_id(number));

@@ -30,7 +30,7 @@ pub(super) async fn an_empty_sync_changes_nothing(fresh: &Fresh<Stores>) {
 }
 
 /// Verified through the reading ports.
-pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
+pub(super) async fn a_sync_adds_every_kind(fresh: &Fresh<Stores>) {
     assert_eq!(add(&fresh.one, two_of_each()).await, added(18));
     fresh.settle().await;
     let stores = &fresh.other;
@@ -60,14 +60,14 @@ pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
 }
 
 /// In reverse, so that every member precedes its guild, in another batch and in the same one.
-pub(super) async fn records_come_in_any_order(fresh: &Fresh<Stores>) {
+pub(super) async fn records_may_arrive_in_any_order(fresh: &Fresh<Stores>) {
     let mut records = two_of_each();
     records.reverse();
     assert_eq!(add(&fresh.one, records).await, added(18));
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
 }
 
-pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores>) {
+pub(super) async fn the_last_record_of_a_key_wins(fresh: &Fresh<Stores>) {
     let other_versions = || {
         vec![
             Record::Guild(Guild { name: name("Old"), ..guild(guild_id(1)) }),
@@ -89,7 +89,7 @@ pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
 }
 
-pub(super) async fn the_tally_counts_exactly_what_is_different(fresh: &Fresh<Stores>) {
+pub(super) async fn the_tally_counts_exactly_the_differences(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     assert_eq!(add(&fresh.one, two_of_each()).await, Tally::NOTHING);
     let everything = replacing(super::common::replaceable());
@@ -115,7 +115,7 @@ pub(super) async fn the_tally_counts_exactly_what_is_different(fresh: &Fresh<Sto
     assert_eq!(tally, Tally { added: 4, changed: 3, removed: 3 });
 }
 
-pub(super) async fn a_long_stream_comes_in_whole(fresh: &Fresh<Stores>) {
+pub(super) async fn a_long_stream_is_stored_completely(fresh: &Fresh<Stores>) {
     let records = (1..=400).flat_map(|number| {
         [
             Record::Member(member(guild_id(number), user_id(1), &[number])),
@@ -133,7 +133,7 @@ pub(super) async fn a_long_stream_comes_in_whole(fresh: &Fresh<Stores>) {
     assert_eq!(picked.len(), 400);
 }
 
-pub(super) async fn an_imported_grant_goes_on_where_it_was(fresh: &Fresh<Stores>) {
+pub(super) async fn an_imported_grant_keeps_its_version(fresh: &Fresh<Stores>) {
     let (grants, user) = (&fresh.one.grants, user_id(1));
     let imported = Grant { version: GrantVersion(41), content: grant(1) };
     add(&fresh.one, vec![Record::Grant(user, imported.clone())]).await;

@@ -14,7 +14,7 @@ use companion_domain::{
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Each row creates sessions of its own user, identified by their creation times, and signs that user in once more.
-pub(super) async fn the_cap_evicts_what_is_over_and_then_the_oldest(fresh: &Fresh<Port>) {
+pub(super) async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Port>) {
     let ten = [4, 9, 1, 7, 10, 2, 8, 3, 6, 5].map(|made: i64| (made, made)).to_vec();
     let (idle, old) = (Cutoffs { seen: at(100), ..NONE_OVER }, Cutoffs { created: at(19), ..NONE_OVER });
     // Created before a clock was set back, created since, created by a clock at the tolerance, and idle.
@@ -55,7 +55,7 @@ pub(super) async fn the_cap_evicts_what_is_over_and_then_the_oldest(fresh: &Fres
 }
 
 /// Whatever breaks the tie: the first id, the last id, or the order of arrival.
-pub(super) async fn a_new_session_stays_among_others_of_its_moment(fresh: &Fresh<Port>) {
+pub(super) async fn a_new_session_is_not_evicted_by_equal_ones(fresh: &Fresh<Port>) {
     for number in 1..=20 {
         let new = session(number, user_id(1), at(0));
         fresh.one.create(&new, NonZeroU32::new(2).unwrap(), NONE_OVER).await.unwrap();
@@ -64,7 +64,7 @@ pub(super) async fn a_new_session_stays_among_others_of_its_moment(fresh: &Fresh
     }
 }
 
-pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<Port>) {
+pub(super) async fn concurrent_callers_never_exceed_the_cap(fresh: &Fresh<Port>) {
     let made = |number: u64| session(number, user_id(1), at(number.cast_signed()));
     let gone = fresh
         .concurrently(move |number, store| async move {
@@ -81,7 +81,7 @@ pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<Port>) {
 /// More than a page or a batch. Each new one makes a store count the others, so thousands would take long.
 const MANY_OF_ONE: u64 = 520;
 
-pub(super) async fn a_user_with_very_many_sessions_is_served_in_full(fresh: &Fresh<Port>) {
+pub(super) async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
     let all: Vec<_> =
         (1..=MANY_OF_ONE).map(|number| session(number, user, at(number.cast_signed()))).collect();
@@ -103,7 +103,7 @@ pub(super) async fn a_user_with_very_many_sessions_is_served_in_full(fresh: &Fre
     }
 }
 
-pub(super) async fn a_limit_is_reached_while_there_is_enough(fresh: &Fresh<Port>) {
+pub(super) async fn prune_fills_its_limit_while_sessions_remain(fresh: &Fresh<Port>) {
     const HOUR: i64 = 3_600_000_000;
     let (store, limit) = (&fresh.one, NonZeroU32::new(500).unwrap());
     let all: Vec<_> = (1..=700).map(|number| session(number, user_id(number), at(HOUR))).collect();
@@ -175,7 +175,7 @@ async fn check(
     given_up.leaves_all_or_nothing().await;
 }
 
-pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
     check(fresh, 10_000, "a session in the place of another", async |store, number| {
         store.create(&made(number, 4), THREE, NONE_OVER).await.unwrap();
     })

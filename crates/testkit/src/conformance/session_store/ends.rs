@@ -13,7 +13,7 @@ use crate::conformance::{
 use companion_domain::session::{Cutoffs, Session, Uses};
 use std::num::NonZeroU32;
 
-pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<Port>) {
+pub(super) async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Port>) {
     let sessions =
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user, twice] = sessions.clone();
@@ -29,7 +29,7 @@ pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<
     fresh.lists(user_id(2), &[other_user]).await;
 }
 
-pub(super) async fn of_callers_at_once_exactly_one_ends_a_session(fresh: &Fresh<Port>) {
+pub(super) async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Port>) {
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     for expires in [false, true] {
         let made = session(1, user_id(1), at(0));
@@ -46,7 +46,7 @@ pub(super) async fn of_callers_at_once_exactly_one_ends_a_session(fresh: &Fresh<
     }
 }
 
-pub(super) async fn what_is_over_ends_to_the_microsecond_and_nothing_else(fresh: &Fresh<Port>) {
+pub(super) async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Port>) {
     let over = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
     let rows = [(99, 300), (100, 300), (101, 300), (150, 199), (150, 200), (150, 201), (50, 60)];
     let is_over = |(made, seen)| made <= 100 || seen <= 200;
@@ -76,7 +76,7 @@ pub(super) async fn what_is_over_ends_to_the_microsecond_and_nothing_else(fresh:
     }
 }
 
-pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<Port>) {
+pub(super) async fn concurrent_prunes_return_each_session_once(fresh: &Fresh<Port>) {
     let over: Vec<_> = (1..=100).map(|number| session(number, user_id(number), at(0))).collect();
     make(&*fresh.one, &over).await;
     let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
@@ -119,7 +119,7 @@ pub(super) async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &F
 /// Tolerated clock difference of five minutes, in microseconds.
 const SKEW: i64 = 300_000_000;
 
-pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh: &Fresh<Port>) {
+pub(super) async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port>) {
     let now = 1000;
     let (near, far, year) = (now + SKEW, now + SKEW + 1, now + 31_536_000_000_000);
     let cases = [
@@ -146,7 +146,7 @@ pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh:
         .await;
 }
 
-pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<Port>) {
+pub(super) async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Port>) {
     let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
     make(&*fresh.one, &[touched.clone(), untouched.clone()]).await;
     for (time, expected) in [(1, 1), (500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
@@ -158,7 +158,7 @@ pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &
     }
 }
 
-pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<Port>) {
+pub(super) async fn a_touch_never_revives_a_session(fresh: &Fresh<Port>) {
     let (ended, live) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(0)));
     make(&*fresh.one, &[ended.clone(), live.clone()]).await;
     fresh.one.revoke(&ended.id).await.unwrap();
@@ -169,7 +169,7 @@ pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<Port>) {
 }
 
 /// Each session twice, the later use first: the latest counts, not the last.
-pub(super) async fn one_touch_serves_as_many_as_it_may_name(fresh: &Fresh<Port>) {
+pub(super) async fn one_touch_accepts_the_maximum_number_of_uses(fresh: &Fresh<Port>) {
     let half = Uses::MOST as u64 / 2;
     let all: Vec<_> =
         (1..=half).map(|number| session(number, user_id(1), at(number.cast_signed()))).collect();
@@ -182,7 +182,7 @@ pub(super) async fn one_touch_serves_as_many_as_it_may_name(fresh: &Fresh<Port>)
     fresh.lists(user_id(1), &expected).await;
 }
 
-pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<Port>) {
+pub(super) async fn the_latest_of_concurrent_touches_wins(fresh: &Fresh<Port>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, std::slice::from_ref(&made)).await;
     fresh
@@ -196,7 +196,7 @@ pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<Port>) {
 }
 
 /// A store that keeps the last use beside the session must check it there, too.
-pub(super) async fn uses_count_wherever_a_session_is_judged_or_returned(fresh: &Fresh<Port>) {
+pub(super) async fn every_operation_honours_recorded_uses(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
     let all = [(10, 500), (20, 400), (30, 300), (40, 450)]
         .map(|times: (i64, i64)| used(times.0.unsigned_abs(), user, times));

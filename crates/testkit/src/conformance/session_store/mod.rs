@@ -18,36 +18,36 @@ use std::num::NonZeroU32;
 suite! {
     /// Generates one test per behaviour of a `SessionStore`.
     session_store_conformance($): session_store, dyn SessionStore;
-    what_was_never_made_is_not_there,
-    a_session_is_found_as_it_was_made,
-    what_is_at_hand_is_what_would_be_found,
+    an_unknown_session_is_not_found,
+    a_session_is_found_as_created,
+    a_cached_session_equals_the_stored_one,
     every_byte_of_an_id_counts,
-    an_id_that_exists_is_a_conflict_and_changes_nothing,
-    of_callers_at_once_exactly_one_makes_an_id,
-    sessions_of_a_user_come_oldest_first_over_or_not,
-    sessions_are_counted_where_they_can_be,
-    users_beyond_63_bits_are_kept_apart,
+    an_existing_id_is_a_conflict_and_changes_nothing,
+    exactly_one_concurrent_caller_creates_an_id,
+    lists_sessions_oldest_first_ended_or_not,
+    counts_sessions_if_supported,
+    user_ids_beyond_63_bits_are_separate,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
-    an_unreadable_session_lets_nobody_in_and_can_be_ended needs Damaging,
+    an_unreadable_session_is_corrupt_and_can_be_ended needs Damaging,
     @cap {
-        the_cap_evicts_what_is_over_and_then_the_oldest,
-        a_new_session_stays_among_others_of_its_moment,
-        callers_at_once_never_exceed_the_cap,
-        a_user_with_very_many_sessions_is_served_in_full,
-        a_limit_is_reached_while_there_is_enough,
-        a_write_that_is_given_up_is_made_whole_or_not_at_all,
+        the_cap_evicts_ended_sessions_then_the_oldest,
+        a_new_session_is_not_evicted_by_equal_ones,
+        concurrent_callers_never_exceed_the_cap,
+        handles_very_many_sessions_of_a_user,
+        prune_fills_its_limit_while_sessions_remain,
+        a_cancelled_write_is_complete_or_absent,
     }
     @ends {
-        a_touch_moves_the_last_use_forward_and_nothing_else,
-        a_touch_never_brings_a_session_back,
-        one_touch_serves_as_many_as_it_may_name,
-        of_touches_at_once_the_latest_counts,
-        revoking_ends_one_session_and_can_be_repeated,
-        what_is_over_ends_to_the_microsecond_and_nothing_else,
-        of_callers_at_once_exactly_one_ends_a_session,
-        prune_takes_each_session_once_whoever_asks,
-        times_beyond_the_horizon_are_set_to_now_and_no_others,
-        uses_count_wherever_a_session_is_judged_or_returned,
+        a_touch_only_advances_the_last_use,
+        a_touch_never_revives_a_session,
+        one_touch_accepts_the_maximum_number_of_uses,
+        the_latest_of_concurrent_touches_wins,
+        revoke_ends_one_session_and_is_idempotent,
+        expiry_is_exact_to_the_microsecond,
+        exactly_one_concurrent_caller_ends_a_session,
+        concurrent_prunes_return_each_session_once,
+        rewind_sets_only_times_beyond_the_horizon,
+        every_operation_honours_recorded_uses,
         prune_removes_unreadable_sessions_beyond_its_limit needs Damaging,
     }
 }
@@ -72,7 +72,7 @@ fn used(number: u64, user: UserId, (made, seen): (i64, i64)) -> Session {
     Session { last_seen_at: at(seen), ..session(number, user, at(made)) }
 }
 
-async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
+async fn an_unknown_session_is_not_found(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
     let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
     assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
@@ -86,14 +86,14 @@ async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
     assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
 }
 
-async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
+async fn a_session_is_found_as_created(fresh: &Fresh<Port>) {
     let made = used(1, user_id(1), (123_457, 987_654_321));
     make(&*fresh.one, &[made.clone(), session(2, user_id(2), at(5))]).await;
     fresh.finds(&made, Some(&made)).await;
     fresh.lists(made.user, std::slice::from_ref(&made)).await;
 }
 
-async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
+async fn a_cached_session_equals_the_stored_one(fresh: &Fresh<Port>) {
     let made = session(1, user_id(1), at(5));
     let check = async || {
         fresh
@@ -144,7 +144,7 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
     fresh.lists(user_id(1), &left).await;
 }
 
-async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
+async fn an_existing_id_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
     let (first, second) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
     make(&*fresh.one, &[first.clone(), second.clone()]).await;
     for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first.clone()] {
@@ -155,7 +155,7 @@ async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>
     fresh.lists(user_id(9), &[]).await;
 }
 
-async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
+async fn exactly_one_concurrent_caller_creates_an_id(fresh: &Fresh<Port>) {
     let attempts = fresh
         .concurrently(|number, store| async move {
             let session = session(1, user_id(number + 1), at(0));
@@ -168,7 +168,7 @@ async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.find(&token_hash(1)).await.unwrap().map(Ok), made.first().cloned());
 }
 
-async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
+async fn lists_sessions_oldest_first_ended_or_not(fresh: &Fresh<Port>) {
     let ages = [(1, 500), (2, 100), (3, 900), (4, -9_000_000_000), (5, 300)];
     let mine = ages.map(|(number, micros)| session(number, user_id(1), at(micros)));
     make(&*fresh.one, &mine).await;
@@ -176,7 +176,7 @@ async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
     fresh.lists(user_id(1), &by_age(mine.to_vec())).await;
 }
 
-async fn sessions_are_counted_where_they_can_be(fresh: &Fresh<Port>) {
+async fn counts_sessions_if_supported(fresh: &Fresh<Port>) {
     let Some(none) = fresh.one.count().await.unwrap() else { return };
     assert_eq!(none, 0);
     let sessions = [(1, 1), (2, 1), (3, 2)].map(|(number, user)| session(number, user_id(user), at(0)));
@@ -188,7 +188,7 @@ async fn sessions_are_counted_where_they_can_be(fresh: &Fresh<Port>) {
     assert_eq!(fresh.other.count().await.unwrap(), Some(2));
 }
 
-async fn users_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
+async fn user_ids_beyond_63_bits_are_separate(fresh: &Fresh<Port>) {
     let users = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
     let sessions: Vec<_> = (1..).zip(users).map(|(number, user)| session(number, user, at(0))).collect();
     make(&*fresh.one, &sessions).await;
@@ -206,7 +206,7 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
         .await;
 }
 
-async fn an_unreadable_session_lets_nobody_in_and_can_be_ended(fresh: &Fresh<Port>) {
+async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
     let [revoked, pruned, ended, sound] = all.clone();

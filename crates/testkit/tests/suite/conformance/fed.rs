@@ -25,7 +25,7 @@ use std::{
 faults! {
     fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
     records(Fresh::new(Arc::new(stores())), wrong) {
-        a_put_replaces_all_and_counts_what_it_did:
+        a_put_replaces_the_record_and_returns_its_tally:
             FoundIsRemembered "a record that was found is remembered (a stale read)",
             UnchangedCounts "a put that changes nothing counts as a change",
             EmptyTextIsLost "a rating without words is not found",
@@ -35,12 +35,12 @@ faults! {
             GuildsAreSorted "the guilds of a subscription lose their order",
             StaffIsAddedTo "grants are added to the earlier ones",
             NoStaffGrantIsNone "a user who is granted nothing is not there";
-        removing_can_be_repeated_and_counts_once:
+        removal_is_idempotent_and_counted_once:
             RemoveOnAbsentFails "removing what is gone is an error",
             [Fault::RemovedStays(Kind::Staff)] "grants cannot be taken back",
             [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
-        keys_are_kept_apart: IdsAreSigned "ids lose their highest bit";
-        text_is_kept_to_the_character:
+        keys_are_separate: IdsAreSigned "ids lose their highest bit";
+        text_is_stored_exactly:
             IdsIgnoreCase "ids that differ in letters are the same",
             RemovesByPattern "an underscore stands for any character",
             [Fault::Text(Spoilt::Trimmed)] "text is trimmed",
@@ -50,33 +50,33 @@ faults! {
             [Fault::Text(Spoilt::Cut)] "text is cut at 255 bytes",
             TimeInSeconds "times are kept in seconds",
             SubmitterShared "a user's entries share the newest name";
-        very_many_records_are_kept:
+        stores_very_many_records:
             [Fault::KeepsHundredOf(Kind::Staff)] "the first hundred of a batch are granted something",
             [Fault::KeepsHundredOf(Kind::Blocked)] "the first hundred of a batch are blocked";
-        of_callers_at_once_one_adds_and_one_removes: AddsUnseen "whether a record is there is asked before it is put";
-        puts_at_once_are_never_lost: LosesTheSecond "a put beside another one is lost";
-        a_put_given_up_is_made_whole_or_not_at_all:
+        one_concurrent_caller_adds_and_one_removes: AddsUnseen "whether a record is there is asked before it is put";
+        concurrent_puts_are_never_lost: LosesTheSecond "a put beside another one is lost";
+        a_cancelled_put_is_whole_or_absent:
             [Fault::PutsInSteps(Kind::Guild)] "a put that is given up has taken the old guild away",
             [Fault::PutsInSteps(Kind::Staff)] "a put that is given up has taken the old grants back",
             [Fault::PutsInSteps(Kind::Subscription)] "a put that is given up has ended the subscription",
             [Fault::PutsInSteps(Kind::Feedback)] "a put that is given up has taken the old entry away";
         a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the mutation that is refused";
-        a_batch_given_up_is_made_whole_or_not_at_all: BatchInSteps "a batch that is given up is half applied";
-        a_batch_is_applied_in_its_order:
+        a_cancelled_batch_is_complete_or_absent: BatchInSteps "a batch that is given up is half applied";
+        a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
             CountsTheLast "a batch counts its last mutation only";
-        a_write_returns_the_changes_that_it_made: TellsNoChange "a write does not return what it changed";
-        a_member_may_come_with_its_guild: GuildMustBeStored "a guild of the same batch is not known";
-        a_guild_takes_its_members_along_for_good: MembersSurvive "members survive their guild";
-        a_member_of_an_unknown_guild_is_not_kept: MembersWait "a member waits for a guild to come";
-        a_guild_that_changes_keeps_its_members: MembersGoWithEveryPut "a guild that changes loses its members";
-        very_many_members_go_with_their_guild: HundredMembersGo "a hundred members at most go with their guild";
+        a_write_returns_its_changes: TellsNoChange "a write does not return what it changed";
+        a_batch_may_contain_a_guild_and_its_member: GuildMustBeStored "a guild of the same batch is not known";
+        removing_a_guild_removes_its_members: MembersSurvive "members survive their guild";
+        a_member_of_an_unknown_guild_is_refused: MembersWait "a member waits for a guild to come";
+        a_changed_guild_keeps_its_members: MembersGoWithEveryPut "a guild that changes loses its members";
+        removes_very_many_members_with_their_guild: HundredMembersGo "a hundred members at most go with their guild";
     }
     guild_directory(Fresh::new(Arc::new(stores())), wrong) {
-        a_user_sees_their_own_roles_and_nobody_elses: RolesLeak "a user has another's roles";
-        only_known_guilds_are_seen_each_once: SeenTwice "a guild that is asked for twice is seen twice";
-        very_many_guilds_are_seen_at_once: SeenHundred "a hundred guilds are seen at most";
-        guilds_are_seen_as_of_one_moment: SeenInSteps "guilds are read one after the other";
+        returns_only_the_roles_of_the_user: RolesLeak "a user has another's roles";
+        returns_known_guilds_once: SeenTwice "a guild that is asked for twice is seen twice";
+        returns_very_many_guilds: SeenHundred "a hundred guilds are seen at most";
+        guilds_are_read_from_one_snapshot: SeenInSteps "guilds are read one after the other";
     }
 }
 

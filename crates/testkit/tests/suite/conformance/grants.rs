@@ -19,47 +19,47 @@ use std::{
 faults! {
     fn proofs, enum Fault { StartsOverAfterTheGone }
     grant_store(Fresh::new(memory()), |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault)))) {
-        an_update_of_a_stale_version_is_a_conflict_and_changes_nothing:
+        an_update_of_a_stale_version_is_a_conflict:
             UpdateIgnoresVersion "an update of a stale version is written (a lost update)";
-        of_updates_at_once_exactly_one_wins: UpdateNotAtomic "comparing the version and writing are two steps";
-        nothing_and_empty_are_not_the_same: UpdateKeepsTokens "an update cannot take tokens away";
+        exactly_one_concurrent_update_succeeds: UpdateNotAtomic "comparing the version and writing are two steps";
+        absent_and_empty_lists_differ: UpdateKeepsTokens "an update cannot take tokens away";
         only_the_current_version_can_be_removed: RemoveIgnoresVersion "a stale version can be removed";
-        a_claim_of_the_dead_is_taken_over_by_who_names_it:
+        a_dead_claim_is_taken_over_by_naming_it:
             ClaimNeverTakenOver "a claim of the dead stays for ever",
             ClaimTakenOverByAnyone "a claim is taken over by who names another";
-        a_claim_stands_whatever_its_date: ClaimRunsOut "a store ends claims by their date";
-        only_one_holds_the_claim: ClaimedTwice "a claim is granted twice";
+        a_claim_never_expires_by_itself: ClaimRunsOut "a store ends claims by their date";
+        only_one_caller_holds_the_claim: ClaimedTwice "a claim is granted twice";
         a_claim_is_for_one_version_of_one_grant: ClaimIgnoresVersion "a claim on any version is granted";
         a_new_grant_has_no_claim: ClaimOutlastsReplacement "a claim outlasts a new sign-in";
-        a_claim_goes_on_or_ends_with_an_update_as_told:
+        an_update_keeps_or_ends_the_claim_as_requested:
             KeptClaimEnds "a claim that should go on ends",
             ReleasedClaimGoesOn "a claim that should end goes on",
             KeptClaimIsNobodys "a claim that went on with an update cannot be taken over";
-        users_are_kept_apart: FindIsAnotherUsers "a user is given another's grant";
-        holders_come_in_pages_each_once: PagesOverlap "a page begins with the last of the one before";
-        a_large_grant_is_kept_whole:
+        users_are_separate: FindIsAnotherUsers "a user is given another's grant";
+        pages_list_each_holder_once: PagesOverlap "a page begins with the last of the one before";
+        stores_a_large_grant_completely:
             TokensCut "sealed tokens are cut at a thousand bytes",
             ListCut "a list has a thousand guilds at most",
             ListsEachGuildOnce "a guild that is listed twice is kept once";
-        a_page_of_holders_is_full_while_there_are_more:
+        a_page_of_holders_is_full_unless_it_is_the_last:
             HoldersByTheHundred "a page of holders has a hundred at most, whatever its limit";
-        who_pages_on_from_a_holder_who_is_gone_goes_on:
+        paging_continues_after_a_removed_holder:
             [Fault::StartsOverAfterTheGone] "who pages on from a user who is gone starts over";
-        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+        a_cancelled_write_is_complete_or_absent:
             ReplacesInSteps "a replacement that is given up has tokens and no list",
             UpdatesInSteps "an update that is given up has tokens and no list";
     }
     sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault)))) {
-        a_grant_stays_while_there_is_a_session:
+        a_grant_with_sessions_is_kept:
             RemovesWhileInUse "a grant is removed from a user with a session",
             ListsThoseInUse "a grant that is in use is listed as unused";
         only_the_current_version_is_removed_as_unused:
             RemovesAnyVersion "an unused grant is removed whatever its version";
-        of_callers_at_once_exactly_one_removes_the_unused_grant: RemovedTwice "two callers remove the same grant";
-        unused_grants_come_in_pages_each_once: PagesEndEarly "the last unused grant is never listed";
-        a_page_of_unused_grants_is_full_while_there_are_more:
+        exactly_one_concurrent_caller_removes_the_unused_grant: RemovedTwice "two callers remove the same grant";
+        pages_list_each_unused_grant_once: PagesEndEarly "the last unused grant is never listed";
+        a_page_of_unused_grants_is_full_unless_it_is_the_last:
             UnusedByTheHundred "a page of unused grants has a hundred at most, whatever its limit";
-        who_pages_on_from_a_grant_that_is_gone_goes_on:
+        paging_continues_after_a_removed_grant:
             [Fault::StartsOverAfterTheGone] "who pages on from a user who is gone starts over";
     }
 }

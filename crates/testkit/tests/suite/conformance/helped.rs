@@ -22,7 +22,7 @@ use std::{
 faults! {
     fn proofs, enum Fault {}
     records(gated(None), |fault| gated(Some(fault))) {
-        a_put_does_not_block_the_thread_that_polls_it:
+        a_put_does_not_block_the_polling_thread:
             WritesWherePolled "a write waits for the store on the thread that polls it",
             AnswersBeforeTheGate "a write is answered before it is made";
     }
@@ -30,7 +30,7 @@ faults! {
         a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
-        an_unreadable_session_lets_nobody_in_and_can_be_ended:
+        an_unreadable_session_is_corrupt_and_can_be_ended:
             NobodyInstead "a session that cannot be read is none",
             NoListAtAll "a session that cannot be read costs its user's list",
             DamagedStays "a session that cannot be read cannot be ended";

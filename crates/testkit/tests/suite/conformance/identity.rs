@@ -27,29 +27,29 @@ use std::{
 faults! {
     fn proofs, enum Fault {}
     identity_provider(on_platform(|identity| identity), wrong) {
-        every_guild_comes_once_as_the_platform_has_it:
+        lists_every_guild_once_as_the_platform_reports_it:
             OnePageOnly "only the first page of guilds is read",
             LastOfPageTwice "a guild between two pages comes twice",
             FivePages "five pages of guilds are read at most";
-        errors_never_show_a_code_or_a_token: ErrorShowsTheCode "an error shows the code";
-        revoking_what_is_dead_is_fine: RevokeOnDeadFails "revoking a dead token is an error";
-        a_code_that_was_begun_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
-        an_access_token_that_is_not_accepted_is_refused:
+        errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error shows the code";
+        revoking_a_dead_token_succeeds: RevokeOnDeadFails "revoking a dead token is an error";
+        a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
+        reports_a_rejected_access_token:
             RefusedIsABadGrant "a refused access token looks like a bad grant";
-        asking_whether_a_code_may_be_sent_uses_nothing_up:
+        ready_to_exchange_consumes_nothing:
             AskingUsesUpRoom "asking whether a code may be sent takes a place";
         revoking_ends_the_whole_authorisation: RevokeDoesNothing "revoking leaves the tokens alive";
-        a_code_that_grants_too_little_is_told_apart_and_spent:
+        a_code_with_missing_scopes_is_reported_and_spent:
             ScopeMissingIsABadGrant "a code that grants too little looks like a bad one";
-        a_code_that_grants_too_little_leaves_the_authorisation_alone:
+        a_code_with_missing_scopes_keeps_the_authorisation:
             ScopeMissingIsRevoked "tokens that grant too little are revoked";
-        names_are_kept_to_the_character:
+        names_are_returned_exactly:
             NamesTrimmed "names are trimmed",
             NamesComposed "accents are put together with their letters";
-        nothing_is_remembered_of_a_token_or_a_user:
+        nothing_is_cached_about_tokens_or_users:
             UserIsRemembered "the user of a token is remembered",
             GuildsAreRemembered "the guilds of a user are remembered";
-        a_user_comes_with_all_of_their_guilds: FirstPageWithTheUser "only the first page of guilds comes with the user";
+        returns_a_user_with_all_guilds: FirstPageWithTheUser "only the first page of guilds comes with the user";
     }
 }
 

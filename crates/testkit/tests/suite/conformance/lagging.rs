@@ -57,45 +57,45 @@ pub(crate) fn proofs() -> Vec<Proof> {
     }
     caught! {
         bot_telemetry:
-            "a_report_is_kept_to_the_last_digit",
-            "a_report_counts_what_it_did",
-            "a_report_takes_the_place_of_the_earlier_one";
+            "reports_are_stored_exactly",
+            "a_report_returns_its_tally",
+            "a_report_replaces_the_earlier_one";
         feedback_store:
-            "pages_have_every_positive_entry_once_by_id",
-            "only_four_and_five_stars_are_picked",
-            "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick";
+            "pages_contain_every_positive_entry_once_by_id",
+            "picks_only_four_and_five_stars",
+            "a_rating_change_moves_an_entry_in_and_out_of_picks";
         grant_store.grants:
             "a_grant_is_found_as_it_was_written",
-            "nothing_and_empty_are_not_the_same",
-            "a_large_grant_is_kept_whole";
+            "absent_and_empty_lists_differ",
+            "stores_a_large_grant_completely";
         guild_directory:
-            "very_many_guilds_are_seen_at_once",
-            "many_guilds_can_be_asked_for_at_once",
-            "only_known_guilds_are_seen_each_once";
+            "returns_very_many_guilds",
+            "accepts_a_long_list_of_guilds",
+            "returns_known_guilds_once";
         listings:
-            "everything_that_is_stored_of_a_user_is_read",
-            "what_concerns_others_is_left_out",
-            "every_part_of_a_listing_is_read_anew";
+            "reads_everything_stored_about_a_user",
+            "leaves_out_data_of_other_users",
+            "every_part_of_a_listing_is_fresh";
         session_store.sessions:
-            "a_session_is_found_as_it_was_made",
-            "the_cap_evicts_what_is_over_and_then_the_oldest",
-            "what_is_over_ends_to_the_microsecond_and_nothing_else";
+            "a_session_is_found_as_created",
+            "the_cap_evicts_ended_sessions_then_the_oldest",
+            "expiry_is_exact_to_the_microsecond";
         sessions_and_grants:
-            "a_grant_without_sessions_is_unused_and_removed_once",
-            "a_session_of_someone_else_keeps_no_grant",
-            "a_grant_without_sessions_is_unused_and_removed_once";
+            "an_unused_grant_is_removed_once",
+            "a_session_of_another_user_keeps_no_grant",
+            "an_unused_grant_is_removed_once";
         sign_ins:
             "a_sign_in_writes_the_session_and_the_grant",
-            "only_the_current_version_of_a_grant_is_ended",
-            "a_write_that_is_given_up_leaves_both_or_neither";
+            "ends_only_the_current_version_of_a_grant",
+            "a_cancelled_write_leaves_both_or_neither";
         team_roster:
-            "every_reader_sees_a_team_that_was_answered_for",
-            "a_replacement_replaces_the_whole_team",
-            "every_reader_sees_a_team_that_was_answered_for";
+            "readers_see_only_acknowledged_teams",
+            "a_replacement_replaces_the_team",
+            "readers_see_only_acknowledged_teams";
         records:
-            "a_sync_brings_every_kind",
-            "a_put_replaces_all_and_counts_what_it_did",
-            "removing_can_be_repeated_and_counts_once";
+            "a_sync_adds_every_kind",
+            "a_put_replaces_the_record_and_returns_its_tally",
+            "removal_is_idempotent_and_counted_once";
     }
     proofs
 }

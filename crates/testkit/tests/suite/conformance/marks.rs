@@ -18,22 +18,22 @@ faults! {
     fn code_proofs, enum CodeFault {}
     spent_codes(Fresh::new(memory()), wrong_code) {
         of_callers_at_once_exactly_one_is_first: TwoAreFirst "two callers spend the same code";
-        a_mark_counts_to_its_last_microsecond_and_not_longer:
+        a_mark_expires_exactly_at_its_end:
             NeverRunsOut "a mark never runs out",
             RunsOutLate "a mark counts a microsecond too long",
             RunsOutEarly "a mark runs out a microsecond early";
-        a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back:
+        a_mark_tolerates_clock_skew_but_not_a_clock_reset:
             FarAheadCounts "a mark counts though a clock was set back by hours",
             AnyAheadRunsOut "a mark of a clock that is ahead by minutes is dropped";
-        a_refused_attempt_does_not_prolong_the_mark: RefusalProlongs "a refused attempt prolongs the mark";
+        a_refused_attempt_does_not_extend_the_mark: RefusalProlongs "a refused attempt prolongs the mark";
         a_restored_code_can_be_spent_again: RestoreDoesNothing "a code is never given back";
         every_byte_of_a_code_counts: ByTail "codes are known by the second half of their fingerprint";
-        very_many_codes_are_remembered: RemembersThousand "only the last thousand codes are remembered";
-        a_code_is_restored_through_any_handle: RestoredBySpender "a code is given back only where it was spent";
+        remembers_very_many_codes: RemembersThousand "only the last thousand codes are remembered";
+        restores_a_code_through_any_handle: RestoredBySpender "a code is given back only where it was spent";
         a_code_is_spent_once: MarksOfTheHandle "each handle has marks of its own";
-        a_mark_made_after_a_restore_counts_to_its_own_end:
+        a_mark_after_a_restore_lasts_to_its_own_end:
             RestoredStaysInTheIndex "a restored code stays in the index of ends, and its next mark is dropped by it";
-        a_mark_made_after_another_ran_out_counts_to_its_own_end:
+        a_mark_after_an_expired_one_lasts_to_its_own_end:
             ReplacedStaysInTheIndex "a mark that was replaced stays in the index of ends, and the new one is dropped by it";
     }
 }
@@ -179,14 +179,14 @@ fn tail(code: &CodeFingerprint) -> CodeFingerprint {
 faults! {
     fn pause_proofs, enum PauseFault {}
     platform_pauses(Fresh::new(memory()), wrong_pause) {
-        of_two_pauses_the_one_stays_of_which_more_is_left: TheLastCounts "a shorter pause replaces a longer one";
-        a_pause_that_is_over_gives_way_to_any_other: TheFirstCounts "a pause that is over is kept";
-        a_pause_from_before_the_clock_was_set_back_gives_way:
+        the_pause_with_more_time_left_wins: TheLastCounts "a shorter pause replaces a longer one";
+        an_expired_pause_is_replaced_by_any_other: TheFirstCounts "a pause that is over is kept";
+        a_pause_from_before_a_clock_reset_is_replaced:
             FarAheadCounts "a pause counts though a clock was set back by hours";
-        what_was_said_to_one_is_known_to_all:
+        a_pause_is_visible_to_all_handles:
             OfTheHandle "only the node that was told knows of a pause",
             InSeconds "pauses are kept in whole seconds";
-        of_callers_at_once_the_longest_pause_stays: NotAtomic "looking and replacing are two steps";
+        concurrent_callers_leave_the_longest_pause: NotAtomic "looking and replacing are two steps";
     }
 }
 

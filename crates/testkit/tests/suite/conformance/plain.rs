@@ -22,30 +22,30 @@ use zeroize::Zeroizing;
 faults! {
     fn proofs, enum Fault {}
     health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
-        asking_changes_nothing_about_the_answer: HealthyOnce "only the first check answers";
+        repeated_checks_return_the_same_result: HealthyOnce "only the first check answers";
     }
     vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
-        a_secret_opens_for_its_user_and_nobody_else: VaultForAnyone "the vault takes no notice of the user";
-        sealing_the_same_twice_gives_different_bytes:
+        a_secret_opens_only_for_its_user: VaultForAnyone "the vault takes no notice of the user";
+        sealing_twice_yields_different_bytes:
             VaultWithoutChance "sealing is repeatable",
             NonceOfOneByte "what makes sealed bytes differ runs out";
-        a_sealed_secret_does_not_show: VaultOfGlass "the secret shows";
-        whatever_was_altered_does_not_open: VaultUnsealed "altered bytes open";
-        what_was_just_sealed_need_not_be_sealed_again: AlwaysReseal "everything should be sealed again";
+        sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret shows";
+        altered_bytes_do_not_open: VaultUnsealed "altered bytes open";
+        a_fresh_seal_needs_no_resealing: AlwaysReseal "everything should be sealed again";
     }
     entropy(Fresh::new(Arc::new(SeededEntropy::default())), entropy) {
         every_byte_is_filled: TailLeftOver "the last bytes are not filled";
-        no_draw_repeats_another: SameAgain "a draw repeats the one before";
+        draws_never_repeat: SameAgain "a draw repeats the one before";
         all_values_are_equally_likely: SevenBits "some values never come";
-        what_is_drawn_for_a_key_is_filled_in_the_same_way: DrawsNothing "a key is drawn from nothing";
+        keys_are_drawn_from_the_same_source: DrawsNothing "a key is drawn from nothing";
         handles_draw_different_bytes: HandlesAlike "two handles draw the same";
     }
     scheduler(Fresh::new(Arc::new(TestScheduler::default())), |fault| Fresh::new(wrong(fault))) {
-        started_work_goes_on_to_its_end: WorkIsForgotten "work is never done";
-        a_pause_lasts_as_long_as_it_should: PauseIsShort "a pause ends early";
-        the_end_waits_for_what_was_started_but_not_for_ever: EndDoesNotWait "the end waits for nothing";
-        work_waits_for_no_other_work: OneAtATime "work waits for the work before it";
-        the_end_waits_for_all_work_and_for_what_it_started:
+        started_tasks_run_to_completion: WorkIsForgotten "work is never done";
+        a_pause_lasts_its_length: PauseIsShort "a pause ends early";
+        finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "the end waits for nothing";
+        tasks_run_concurrently: OneAtATime "work waits for the work before it";
+        finish_waits_for_tasks_started_by_tasks:
             EndWaitsForTheFirst "the end waits for the first work alone",
             EndIgnoresOffspring "the end does not wait for what work has started";
     }

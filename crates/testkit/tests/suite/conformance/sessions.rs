@@ -20,51 +20,51 @@ use tokio::sync::MutexGuard;
 faults! {
     fn proofs, enum Fault {}
     session_store(Fresh::new(memory()), wrong) {
-        what_is_over_ends_to_the_microsecond_and_nothing_else:
+        expiry_is_exact_to_the_microsecond:
             PruneLate "a session outlives its end by a microsecond",
             PruneEarly "a session ends a microsecond early",
             ExpiresTheLiving "a session that lives is expired",
             ExpiresLate "a session expires a microsecond late";
-        the_cap_evicts_what_is_over_and_then_the_oldest:
+        the_cap_evicts_ended_sessions_then_the_oldest:
             CapOfEleven "a cap of eleven for ten",
             NewestGoes "the newest session goes instead of the oldest",
             OverIgnored "a live session goes before one that is over",
             CapOverAllUsers "one user's sessions push out another's",
             DateAheadStays "a session dated ahead stays, and a newer one goes";
-        callers_at_once_never_exceed_the_cap: CapNotAtomic "adding and making room are two steps";
-        an_id_that_exists_is_a_conflict_and_changes_nothing: ConflictOverwrites "an id that exists is overwritten";
-        a_touch_moves_the_last_use_forward_and_nothing_else: TouchMovesBack "a touch moves the last use back";
-        a_touch_never_brings_a_session_back:
+        concurrent_callers_never_exceed_the_cap: CapNotAtomic "adding and making room are two steps";
+        an_existing_id_is_a_conflict_and_changes_nothing: ConflictOverwrites "an id that exists is overwritten";
+        a_touch_only_advances_the_last_use: TouchMovesBack "a touch moves the last use back";
+        a_touch_never_revives_a_session:
             TouchRevives "a touch brings a session back",
             FindLeaks "an unknown id finds someone else's session";
-        a_session_is_found_as_it_was_made: ForgetsTheDevice "what the device called itself is not kept";
-        revoking_ends_one_session_and_can_be_repeated:
+        a_session_is_found_as_created: ForgetsTheDevice "what the device called itself is not kept";
+        revoke_ends_one_session_and_is_idempotent:
             FindIsStale "find remembers sessions that have ended",
             RevokeOnAbsentFails "revoking what is gone is an error",
             RemembersTheRevoked "a second handle still finds a revoked session";
-        what_is_at_hand_is_what_would_be_found: AtHandIsStale "a session that has ended is still at hand";
-        sessions_of_a_user_come_oldest_first_over_or_not:
+        a_cached_session_equals_the_stored_one: AtHandIsStale "a session that has ended is still at hand";
+        lists_sessions_oldest_first_ended_or_not:
             ListLeaks "the list of a user shows another's session",
             NewestFirst "sessions are listed newest first";
-        one_touch_serves_as_many_as_it_may_name:
+        one_touch_accepts_the_maximum_number_of_uses:
             TouchesHundred "a touch serves the first hundred",
             TouchTakesTheLast "of several uses the last counts, not the latest";
-        of_callers_at_once_exactly_one_ends_a_session: ExpiredTwice "two callers expire the same session";
-        times_beyond_the_horizon_are_set_to_now_and_no_others:
+        exactly_one_concurrent_caller_ends_a_session: ExpiredTwice "two callers expire the same session";
+        rewind_sets_only_times_beyond_the_horizon:
             RewindsEarly "a time that another clock may have is taken back",
             RewindsNothing "a time that lies ahead stays";
-        sessions_are_counted_where_they_can_be: CountsTheEnded "sessions that have ended are counted";
-        a_user_with_very_many_sessions_is_served_in_full:
+        counts_sessions_if_supported: CountsTheEnded "sessions that have ended are counted";
+        handles_very_many_sessions_of_a_user:
             EvictsTen "a sign-in takes ten sessions away at most",
             RevokeUserKeepsOne "one session survives revoking all",
             RevokesTen "revoking a user ends ten sessions at most",
             ListsTwenty "a user's list has twenty sessions at most";
-        a_limit_is_reached_while_there_is_enough:
+        prune_fills_its_limit_while_sessions_remain:
             PruneWithoutLimit "prune takes no notice of its limit",
             RewindWithoutLimit "rewind takes no notice of its limit",
             PrunesHundred "prune stops at a hundred, whatever its limit",
             RewindsHundred "rewind stops at a hundred, whatever its limit";
-        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+        a_cancelled_write_is_complete_or_absent:
             MakesInSteps "a sign-in that is given up has made room and not come",
             TouchesInSteps "a touch that is given up has served some",
             RevokesInSteps "a revocation that is given up has ended some",
@@ -73,7 +73,7 @@ faults! {
         every_byte_of_an_id_counts:
             EndsByPrefix "sessions are ended by the first half of their id",
             TouchesByPrefix "sessions are touched by the first half of their id";
-        uses_count_wherever_a_session_is_judged_or_returned:
+        every_operation_honours_recorded_uses:
             RevokedAsMade "an ended session is returned as it was made",
             ListedByUse "sessions are listed by their last use",
             PrunesAsMade "prune takes no notice of uses",

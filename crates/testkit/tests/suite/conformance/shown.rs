@@ -27,25 +27,25 @@ use std::{
 faults! {
     fn feedback_proofs, enum FeedbackFault {}
     feedback_store(Fresh::new(Arc::new(stores())), wrong_feedback) {
-        every_choice_and_every_order_is_equally_likely:
+        every_choice_and_order_is_equally_likely:
             Biased "one entry is picked a fifth too often (a biased pick)",
             Sorted "a pick comes in a fixed order";
-        a_pick_has_as_many_distinct_entries_as_asked_for: Repeats "an entry is picked twice";
-        only_four_and_five_stars_are_picked: ThreeStars "three stars are picked";
-        a_pick_depends_on_the_given_chance_alone: OwnChance "the adapter rolls its own dice";
-        what_is_picked_stays_right_whoever_writes_at_once: Holes "removed entries leave holes";
-        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick: RatingStays "a changed rating is not kept";
-        a_pick_is_from_very_many_entries_and_has_as_many:
+        a_pick_has_the_requested_number_of_distinct_entries: Repeats "an entry is picked twice";
+        picks_only_four_and_five_stars: ThreeStars "three stars are picked";
+        a_pick_depends_only_on_the_seed: OwnChance "the adapter rolls its own dice";
+        picks_are_right_during_concurrent_writes: Holes "removed entries leave holes";
+        a_rating_change_moves_an_entry_in_and_out_of_picks: RatingStays "a changed rating is not kept";
+        picks_from_very_many_entries:
             PicksOfHundred "only the first hundred entries are picked from",
             PicksHundred "a pick has a hundred entries at most";
-        a_put_that_is_given_up_is_made_whole_or_not_at_all:
+        a_cancelled_put_is_complete_or_absent:
             PutsInSteps "a put that is given up has taken the old entry away";
-        pages_have_every_positive_entry_once_by_id:
+        pages_contain_every_positive_entry_once_by_id:
             PagesHaveThreeStars "pages have three stars",
             PagesGoByTheAlphabet "ids are compared without their case";
-        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there:
+        a_page_starts_after_an_id_that_need_not_exist:
             PagesRepeatTheirEdge "a page begins with the last entry of the one before";
-        what_comes_and_goes_between_pages_leaves_the_others_whole:
+        changes_between_pages_affect_no_other_entry:
             PagesByNumber "pages go on by number, and entries move into the gaps";
     }
 }
@@ -200,20 +200,20 @@ impl RecordsOver for WrongFeedback {
 faults! {
     fn team_proofs, enum TeamFault { Text(Spoilt) }
     team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
-        a_replacement_replaces_the_whole_team: AddsOnly "whoever is left out stays";
-        another_order_is_the_same_team: CountsEverything "a team that stays the same counts as changed";
-        a_place_is_known_by_user_and_category: OneCategoryEach "a user has one place only";
-        every_reader_sees_a_team_that_was_answered_for: ReadsOnce "the team is read once and for all";
-        of_replacements_at_once_one_whole_team_stays: NotAtomic "the old team goes before the new one comes";
-        a_member_is_shown_as_put: ColoursInCapitals "colours change their letters";
-        text_is_kept_to_the_character:
+        a_replacement_replaces_the_team: AddsOnly "whoever is left out stays";
+        order_does_not_matter: CountsEverything "a team that stays the same counts as changed";
+        a_membership_is_identified_by_user_and_category: OneCategoryEach "a user has one place only";
+        readers_see_only_acknowledged_teams: ReadsOnce "the team is read once and for all";
+        concurrent_replacements_leave_one_complete_team: NotAtomic "the old team goes before the new one comes";
+        a_member_is_returned_as_put: ColoursInCapitals "colours change their letters";
+        text_is_stored_exactly:
             [TeamFault::Text(Spoilt::Trimmed)] "names are trimmed",
             [TeamFault::Text(Spoilt::Composed)] "accents are put together with their letters",
             [TeamFault::Text(Spoilt::Stripped)] "control characters are dropped",
             [TeamFault::Text(Spoilt::Collapsed)] "two blanks become one",
             [TeamFault::Text(Spoilt::Cut)] "names are cut at 255 bytes";
-        each_place_keeps_its_user_as_it_was_put: UserShared "a user's places share one name";
-        a_replacement_that_is_given_up_is_made_whole_or_not_at_all:
+        each_membership_keeps_its_user_as_put: UserShared "a user's places share one name";
+        a_cancelled_replacement_is_complete_or_absent:
             ReplacesInSteps "a replacement that is given up has emptied the team";
     }
 }
@@ -358,20 +358,20 @@ fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
 faults! {
     fn telemetry_proofs, enum TelemetryFault {}
     bot_telemetry(Fresh::new(Arc::new(stores())), wrong_telemetry) {
-        the_last_report_to_arrive_stays_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
-        a_cluster_is_forgotten_unless_it_has_reported_since:
+        the_last_report_to_arrive_wins_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
+        removes_a_silent_cluster_unless_it_has_reported_since:
             ForgetsTheLiving "a cluster that has reported since is forgotten";
-        a_report_is_kept_to_the_last_digit:
+        reports_are_stored_exactly:
             FractionsOnly "whole numbers become fractions",
             ShardsHundred "a report has a hundred shards at most";
-        a_report_takes_the_place_of_the_earlier_one: ShardsStay "a shard that is no longer reported stays";
-        very_many_clusters_are_listed_and_forgotten:
+        a_report_replaces_the_earlier_one: ShardsStay "a shard that is no longer reported stays";
+        lists_and_removes_very_many_clusters:
             ClustersHundred "a hundred clusters are listed at most",
             ForgetsHundred "a hundred clusters are forgotten at most";
-        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+        a_cancelled_write_is_complete_or_absent:
             RecordsInSteps "a report that is given up has lost its shards",
             ForgetsInSteps "forgetting that is given up has forgotten some";
-        a_cluster_is_forgotten_by_its_whole_name: ForgetsByPattern "an underscore stands for any character";
+        removes_a_cluster_by_its_full_name: ForgetsByPattern "an underscore stands for any character";
     }
 }
 

@@ -26,21 +26,21 @@ use std::{
 faults! {
     fn feed_proofs, enum FeedFault {}
     change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
-        feedback_team_and_clusters_are_told_of: TeamMissed "a change of the team is not told (a missed change)";
-        grants_are_told_of: TakenGrantsMissed "grants change in silence";
-        changes_come_in_order_each_once:
+        lists_changes_of_feedback_team_and_clusters: TeamMissed "a change of the team is not told (a missed change)";
+        lists_changes_of_grants: TakenGrantsMissed "grants change in silence";
+        changes_are_listed_once_and_in_order:
             ToldTwice "a change is told twice",
             NewestFirst "changes come newest first";
-        a_revision_that_nobody_knows_is_a_gap:
+        an_unknown_revision_is_a_gap:
             NeverAGap "an unknown revision is no gap",
             GapAtZero "a gap leads to the wrong revision";
-        a_change_is_listed_once_its_write_was_answered: OneBehind "the newest change is held back";
-        who_follows_many_writers_misses_nothing: SkipsUnfinished "a reader is led past changes to come";
+        a_change_is_listed_when_its_write_returns: OneBehind "the newest change is held back";
+        a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is led past changes to come";
         a_reader_can_start_anywhere: StartsOverAtThePlace "a reader is told again what it knows";
         a_write_that_changes_nothing_is_no_change: NoChangeIsTold "a write that changes nothing is told";
-        very_many_changes_are_listed_at_once: HundredAtATime "a hundred changes are listed at most";
-        a_write_of_very_many_tells_of_all: HundredOfAWrite "a hundred sessions are told of at most";
-        a_write_that_is_given_up_is_told_of_if_it_was_made: ToldAfterwards "a change is told of in a second step";
+        lists_very_many_changes: HundredAtATime "a hundred changes are listed at most";
+        a_bulk_write_lists_all_changes: HundredOfAWrite "a hundred sessions are told of at most";
+        a_cancelled_write_is_listed_if_it_was_applied: ToldAfterwards "a change is told of in a second step";
     }
 }
 
@@ -186,22 +186,22 @@ impl ChangeFeedOver for OnlyTold {
 faults! {
     fn listing_proofs, enum ListingFault {}
     listings(Fresh::new(Arc::new(stores())), wrong_listing) {
-        no_write_is_seen_in_part: InSteps "it reads one after the other";
-        a_long_list_is_read_whole_and_each_guild_once:
+        writes_are_never_partially_visible: InSteps "it reads one after the other";
+        reads_a_long_list_completely_and_each_guild_once:
             FirstPage "it reads a page of a long list",
             Twice "a guild that is listed twice is read twice",
             ListCut "the list of a grant is cut at a thousand";
-        what_concerns_others_is_left_out: RolesOfAnyone "roles of another user are shown";
-        everything_that_is_stored_of_a_user_is_read:
+        leaves_out_data_of_other_users: RolesOfAnyone "roles of another user are shown";
+        reads_everything_stored_about_a_user:
             OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
             NoBlock "a block is not seen",
             NoStaff "what was granted by name is not seen";
-        one_guild_is_read_whether_or_not_the_list_has_it:
+        reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
             NamingWithBotOnly "of a guild without the bot nobody is a sponsor";
-        without_a_list_no_guild_is_read: EveryGuild "without a list every guild is read";
-        several_users_are_read_in_the_order_they_were_asked_for: Sorted "several users are read in an order of its own";
-        every_part_of_a_listing_is_read_anew:
+        reads_no_guild_without_a_list: EveryGuild "without a list every guild is read";
+        returns_several_users_in_the_requested_order: Sorted "several users are read in an order of its own";
+        every_part_of_a_listing_is_fresh:
             Remembered "a listing is read once and remembered",
             AtHandRemembered "the first listing stays at hand";
     }
@@ -303,23 +303,23 @@ faults! {
     fn sign_in_proofs, enum SignInFault { SessionFirst }
     sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
         a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is forgotten";
-        a_write_that_is_given_up_leaves_both_or_neither:
+        a_cancelled_write_leaves_both_or_neither:
             [SignInFault::SessionFirst] "a sign-in can be cut between the session and the grant",
             EndsInSteps "an end that is given up leaves sessions without a grant",
             EndsOneByOne "sessions without a grant end one by one";
-        no_reader_sees_one_without_the_other:
+        readers_never_see_a_session_without_its_grant:
             [SignInFault::SessionFirst] "the session is seen before its grant",
             GrantFirst "the grant is seen before its session";
         a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant stays";
-        a_sign_in_keeps_to_the_cap_as_a_session_alone_does: NoCap "the cap is forgotten";
-        an_id_that_exists_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
-        only_the_current_version_of_a_grant_is_ended: EndsAnyVersion "a newer sign-in is ended with the old grant";
-        the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else:
+        a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is forgotten";
+        an_existing_id_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
+        ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in is ended with the old grant";
+        ending_a_grant_ends_only_the_sessions_of_its_user:
             EndKeepsSessions "sessions outlive their grant";
-        sessions_without_a_grant_are_ended_and_others_stay: EndsTheGranted "sessions that have a grant are ended";
-        of_ends_at_once_each_session_is_told_to_one: EndedTwice "two callers are told of the same end";
+        ends_only_sessions_without_a_grant: EndsTheGranted "sessions that have a grant are ended";
+        concurrent_ends_return_each_session_once: EndedTwice "two callers are told of the same end";
         very_many_sessions_end_with_their_grant: EndsTen "ten sessions at most end with their grant";
-        whatever_began_and_ended_is_told_of: Unaudited "a new session is not told of";
+        lists_every_begin_and_end: Unaudited "a new session is not told of";
     }
 }
 

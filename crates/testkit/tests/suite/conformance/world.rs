@@ -25,19 +25,19 @@ use std::{
 faults! {
     fn proofs, enum Fault { BatchByBatch, TellsOthers, ExportsHundredOf(Kind), Text(Spoilt) }
     records(Fresh::new(Arc::new(stores())), wrong) {
-        a_stream_that_fails_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (half-applied)";
-        readers_never_wait_for_a_sync_and_see_the_state_before: [Fault::BatchByBatch] "a sync shows before it is whole";
-        a_sync_that_is_given_up_changes_nothing: [Fault::BatchByBatch] "a sync that is given up leaves a half";
-        a_shard_replaces_what_it_sees_and_nothing_else: ShardForgotten "a shard replaces what others see";
-        of_records_with_one_key_the_last_counts: FirstWins "the first record of a key counts";
-        records_come_in_any_order: GuildsFirst "a member must come after its guild";
-        an_unknown_guild_is_named_with_its_line_and_changes_nothing:
+        a_failed_stream_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (half-applied)";
+        readers_see_the_previous_state_during_a_sync: [Fault::BatchByBatch] "a sync shows before it is whole";
+        a_cancelled_sync_changes_nothing: [Fault::BatchByBatch] "a sync that is given up leaves a half";
+        a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces what others see";
+        the_last_record_of_a_key_wins: FirstWins "the first record of a key counts";
+        records_may_arrive_in_any_order: GuildsFirst "a member must come after its guild";
+        an_unknown_guild_is_reported_with_its_line:
             LinesRecounted "lines are counted by the store",
             UnknownGuildSkipped "a member of an unknown guild is passed over";
         each_kind_is_replaced_alone:
             NothingTakenAway "replacing takes nothing away",
             TooMuchReplaced "what was not to be replaced goes too";
-        what_comes_out_makes_the_same_store_again:
+        an_export_recreates_the_store:
             ExportLosesTheLastBatch "an export loses its last batch",
             [Fault::ExportsHundredOf(Kind::Session)] "an export has a hundred sessions at most",
             [Fault::ExportsHundredOf(Kind::Grant)] "an export has a hundred grants at most",
@@ -49,34 +49,34 @@ faults! {
             [Fault::Text(Spoilt::Stripped)] "a sync drops control characters",
             [Fault::Text(Spoilt::Cut)] "a sync cuts text at 255 bytes",
             IdsIgnoreCase "a sync takes ids that differ in letters for the same";
-        an_export_is_of_one_moment: ExportInTwoMoments "an export is read in two moments";
-        a_guild_comes_before_its_members: ExportBackwards "members come before their guilds";
-        everything_comes_out_once: ExportTwice "an export repeats itself";
-        who_cannot_take_an_export_hears_of_it: ExportHidesFailure "a failing export claims to be whole";
-        everything_of_a_forgotten_user_is_gone:
+        an_export_reads_one_snapshot: ExportInTwoMoments "an export is read in two moments";
+        exports_a_guild_before_its_members: ExportBackwards "members come before their guilds";
+        exports_everything_once: ExportTwice "an export repeats itself";
+        a_failing_sink_fails_the_export: ExportHidesFailure "a failing export claims to be whole";
+        forget_removes_everything_of_a_user:
             ForgetLeavesFeedback "forgetting leaves feedback",
             ForgetLeavesSessions "forgetting leaves sessions";
-        a_block_and_a_place_in_the_team_outlast_forgetting: ForgetUnblocks "forgetting lifts a block";
-        a_store_is_fit_and_takes_writes_while_a_sync_comes_in:
+        forget_keeps_blocks_and_team_memberships: ForgetUnblocks "forgetting lifts a block";
+        a_store_accepts_writes_during_a_sync:
             UnfitWhileBusy "a store that is busy is unfit",
             AskingIsAChange "asking how the store is counts as a change";
-        nothing_of_others_is_forgotten: ForgetTakesOthers "forgetting takes someone else's things";
-        what_is_told_of_a_user_is_what_forgetting_removes:
+        forget_keeps_the_data_of_others: ForgetTakesOthers "forgetting takes someone else's things";
+        about_returns_what_forget_removes:
             TellsNoFeedback "what a user said is not told",
             TellsABlock "a block is told as the user's own",
             [Fault::TellsOthers] "everyone's things are told";
-        nothing_is_told_of_someone_who_is_not_known:
+        about_an_unknown_user_is_empty:
             [Fault::TellsOthers] "of someone who is not known there is something to tell";
-        very_many_things_of_a_user_are_told: TellsTenMemberships "ten memberships are told at most";
-        what_is_told_is_of_one_moment: TellsInTwoMoments "one kind is told after the other";
-        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+        about_returns_very_many_records: TellsTenMemberships "ten memberships are told at most";
+        about_reads_one_snapshot: TellsInTwoMoments "one kind is told after the other";
+        a_cancelled_write_is_complete_or_absent:
             KindByKind "a sync puts one kind in place after the other",
             ForgetsInSteps "forgetting that is given up has forgotten some";
-        very_many_things_of_a_user_are_forgotten:
+        forget_removes_very_many_records:
             ForgetsTenSessions "ten sessions are forgotten at most",
             ForgetsTenEntries "ten entries of feedback are forgotten at most",
             ForgetsTenMemberships "ten memberships are forgotten at most";
-        very_many_things_are_replaced: TakesAwayHundred "a replacement takes a hundred away at most";
+        replaces_very_many_records: TakesAwayHundred "a replacement takes a hundred away at most";
     }
 }
 
