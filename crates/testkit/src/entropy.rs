@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    fn the_same_seed_yields_the_same_bytes() {
         let bytes = |seed| {
             let mut bytes = [0; 21];
             SeededEntropy::new(seed).fill(&mut bytes);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_published_generator() {
+    fn matches_the_published_splitmix64_values() {
         let entropy = SeededEntropy::new(1_234_567);
         let drawn = [entropy.next(), entropy.next()];
         assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_makes_the_same_inputs_and_most_of_them_are_damaged() {
+    fn the_same_seed_yields_the_same_mostly_damaged_inputs() {
         let inputs = |seed| {
             let mut hostile = Hostile::new(&["{\"id\": \"7\"}", "[1, 2]"], seed);
             (0..500).map(|_| hostile.bytes().to_vec()).collect::<Vec<_>>()

@@ -94,7 +94,7 @@ mod tests {
     use crate::world::user_id;
 
     #[test]
-    fn an_older_key_opens_and_asks_for_the_secret_to_be_sealed_again() {
+    fn an_older_key_opens_and_requests_resealing() {
         let sealed = TestVault::new(1).seal(user_id(5), b"secret");
         let opened = TestVault::new(2).with_older(1).open(user_id(5), &sealed).unwrap();
         assert_eq!((opened.secret.as_slice(), opened.reseal), (b"secret".as_slice(), true));

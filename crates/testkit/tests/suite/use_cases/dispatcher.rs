@@ -72,7 +72,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
+async fn a_subscriber_loads_everything_then_receives_changes() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let dispatcher = &stage.use_cases.dispatcher;
     stage.block([1]).await;
@@ -89,7 +89,7 @@ async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_change_is_told_exactly_once_whoever_is_writing() {
+async fn every_change_is_delivered_exactly_once() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     let writers: Vec<_> = (1..=64)
@@ -113,7 +113,7 @@ async fn every_change_is_told_exactly_once_whoever_is_writing() {
 }
 
 #[tokio::test]
-async fn a_write_is_delivered_without_asking_the_feed() {
+async fn a_write_is_delivered_without_reading_the_feed() {
     let feed = Arc::new(CountedFeed::default());
     let mut memory = InMemory::new();
     memory.ports.stores.changes = feed.clone();
@@ -131,7 +131,7 @@ async fn a_write_is_delivered_without_asking_the_feed() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_before_a_write_is_delivered_first() {
+async fn earlier_changes_of_others_are_delivered_before_a_write() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.block([1]).await;
@@ -143,7 +143,7 @@ async fn what_others_wrote_before_a_write_is_delivered_first() {
 }
 
 #[tokio::test]
-async fn changes_come_in_the_order_in_which_they_were_made() {
+async fn changes_are_delivered_in_order() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     for user in [3, 1, 2] {
@@ -154,7 +154,7 @@ async fn changes_come_in_the_order_in_which_they_were_made() {
 }
 
 #[tokio::test]
-async fn after_a_gap_everything_is_loaded_again() {
+async fn a_gap_reloads_everything() {
     let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     for user in 1..=4 {
@@ -170,7 +170,7 @@ async fn after_a_gap_everything_is_loaded_again() {
 }
 
 #[tokio::test]
-async fn a_follower_that_could_not_keep_up_is_told_again() {
+async fn a_failed_delivery_is_retried() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     recorder.fail(true);
     assert!(stage.use_cases.dispatcher.catch_up().await.is_err());
@@ -189,7 +189,7 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
 }
 
 #[tokio::test]
-async fn a_follower_that_fails_holds_up_no_other() {
+async fn a_failing_subscriber_blocks_no_other() {
     let (stage, failing) = Stage::followed(MemoryStorage::new());
     let (dispatcher, other) = (&stage.use_cases.dispatcher, Arc::new(Recorder::default()));
     dispatcher.add(other.clone());
@@ -205,7 +205,7 @@ async fn a_follower_that_fails_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn all_who_wait_at_the_same_time_share_the_next_pass() {
+async fn concurrent_waiters_share_the_next_pass() {
     let feed = Arc::new(CountedFeed::default());
     let mut memory = InMemory::new();
     memory.ports.stores.changes = feed.clone();
@@ -264,7 +264,7 @@ impl ChangeFeed for CountedFeed {
 }
 
 #[tokio::test]
-async fn a_change_wakes_whoever_waits_for_news() {
+async fn a_change_wakes_wait_for_change() {
     let (stage, _) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     let dispatcher = Arc::clone(&stage.use_cases.dispatcher);
@@ -280,7 +280,7 @@ async fn a_change_wakes_whoever_waits_for_news() {
 }
 
 #[tokio::test]
-async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
+async fn reports_the_lag_of_each_subscriber() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let (dispatcher, clock) = (&stage.use_cases.dispatcher, &stage.memory.clock);
     let age_of = |name| dispatcher.ages().into_iter().find(|(part, _)| *part == name).unwrap().1;
@@ -348,7 +348,7 @@ async fn stage() -> Stage {
 }
 
 #[tokio::test]
-async fn it_begins_now_and_tells_each_change_once_in_order() {
+async fn a_watch_starts_now_and_yields_each_change_once_in_order() {
     let stage = stage().await;
     let mut watch = stage.watch(None);
     assert_eq!(now(&mut watch), Some(WatchEvent::Beginning(stage.latest().await)));
@@ -365,7 +365,7 @@ async fn it_begins_now_and_tells_each_change_once_in_order() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_woken() {
+async fn a_change_wakes_a_waiting_watch() {
     let stage = stage().await;
     let mut watch = stage.watch(None);
     watch.next().await.unwrap();
@@ -377,7 +377,7 @@ async fn whoever_waits_is_woken() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_before_every_copy_shows_it() {
+async fn a_watch_yields_a_change_only_after_all_subscribers_have_it() {
     let (stage, slow): (_, Arc<Recorder>) = Stage::followed(MemoryStorage::new());
     stage.show().await;
     let mut watch = stage.watch(None);
@@ -396,7 +396,7 @@ async fn nothing_is_told_before_every_copy_shows_it() {
 }
 
 #[tokio::test]
-async fn whoever_goes_on_misses_nothing_and_hears_nothing_twice() {
+async fn a_resumed_watch_misses_and_repeats_no_change() {
     let stage = stage().await;
     let position = stage.latest().await;
     stage.block([2, 3]).await;
@@ -412,7 +412,7 @@ async fn whoever_goes_on_misses_nothing_and_hears_nothing_twice() {
 }
 
 #[tokio::test]
-async fn whoever_was_further_on_another_node_waits_for_this_one() {
+async fn a_watch_ahead_of_this_node_waits_for_it() {
     let stage = stage().await;
     stage.block([2]).await;
     let ahead = stage.latest().await;
@@ -424,7 +424,7 @@ async fn whoever_was_further_on_another_node_waits_for_this_one() {
 }
 
 #[tokio::test]
-async fn where_the_history_does_not_reach_everything_begins_anew() {
+async fn a_watch_beyond_the_history_is_reset() {
     let stage = stage().await;
     stage.block([7]).await;
     stage.show().await;
@@ -436,7 +436,7 @@ async fn where_the_history_does_not_reach_everything_begins_anew() {
 }
 
 #[tokio::test]
-async fn very_many_come_in_parts() {
+async fn a_watch_yields_very_many_changes_in_parts() {
     let stage = stage().await;
     let mut watch = stage.watch(None);
     watch.next().await.unwrap();
@@ -470,7 +470,7 @@ impl ChangeFeedOver for AskedFeed {
 }
 
 #[tokio::test]
-async fn a_thousand_who_listen_cost_one_look_at_the_feed() {
+async fn a_thousand_watches_cost_one_feed_read() {
     let mut memory = InMemory::new();
     let inner = memory.ports.stores.changes.clone();
     let feed = Arc::new(Over(AskedFeed { inner, asked: AtomicU64::new(0) }));

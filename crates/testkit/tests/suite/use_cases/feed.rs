@@ -36,7 +36,7 @@ impl RecordSource for Batch {
 }
 
 #[tokio::test]
-async fn delivers_every_write_before_it_is_answered() {
+async fn delivers_every_write_before_it_returns() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let feed = &stage.use_cases.feed;
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -78,7 +78,7 @@ async fn delivers_every_write_before_it_is_answered() {
 }
 
 #[tokio::test]
-async fn finds_what_was_fed() {
+async fn finds_fed_records() {
     let stage = Stage::new();
     let (feed, key) = (&stage.use_cases.feed, Key::Guild(guild_id(7)));
     assert_eq!(feed.find(&key).await.unwrap(), None);
@@ -87,7 +87,7 @@ async fn finds_what_was_fed() {
 }
 
 #[tokio::test]
-async fn a_large_sync_is_told_as_one_change_of_its_kind() {
+async fn a_large_sync_is_one_change_per_kind() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     let guilds = (1..=101).map(|id| Record::Guild(a_guild(id)));
@@ -98,7 +98,7 @@ async fn a_large_sync_is_told_as_one_change_of_its_kind() {
 }
 
 #[tokio::test]
-async fn a_sync_that_names_an_unknown_guild_changes_nothing() {
+async fn a_sync_with_an_unknown_guild_changes_nothing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     let stream = vec![
@@ -114,7 +114,7 @@ async fn a_sync_that_names_an_unknown_guild_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
+async fn a_sync_removes_omitted_records_of_replaced_kinds() {
     let stage = Stage::new();
     let (kept, gone) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER + 1, vec![]).await);
     stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", at(1_000)))).await.unwrap();
@@ -132,7 +132,7 @@ async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
 }
 
 #[tokio::test]
-async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
+async fn a_sync_cannot_exceed_the_team_limit() {
     let stage = Stage::new();
     let places = |users: std::ops::Range<u64>| -> Vec<_> {
         users.map(|user| Record::Team(a_team_member(user, "Board", 1))).collect()
@@ -191,7 +191,7 @@ fn beside_others() -> (Stage, Arc<Elsewhere>) {
 }
 
 #[tokio::test]
-async fn reads_anew_what_is_kept_elsewhere() {
+async fn rereads_data_of_external_stores() {
     let (stage, elsewhere) = beside_others();
     assert_eq!(stage.use_cases.show_team.show().await.unwrap(), []);
     elsewhere.team.lock().unwrap().push(a_team_member(USER, "Board", 1));
@@ -208,7 +208,7 @@ async fn reads_anew_what_is_kept_elsewhere() {
 }
 
 #[tokio::test]
-async fn refuses_to_feed_what_is_kept_elsewhere() {
+async fn refuses_to_feed_data_of_external_stores() {
     let (stage, _) = beside_others();
     let feed = &stage.use_cases.feed;
     let refused = [

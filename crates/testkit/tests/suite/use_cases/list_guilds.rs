@@ -26,7 +26,7 @@ use companion_testkit::{
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 #[tokio::test]
-async fn what_platform_and_bot_say_is_put_together() {
+async fn combines_data_of_platform_and_bot() {
     let stage = Stage::new();
     let _feed = &stage.use_cases.feed;
     let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
@@ -69,7 +69,7 @@ async fn what_the_bot_feeds_shows_at_once() {
 }
 
 #[tokio::test]
-async fn a_list_is_fetched_again_once_it_is_a_minute_old() {
+async fn refreshes_a_list_once_it_is_a_minute_old() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.put_user(a_user(USER), vec![]);
@@ -87,7 +87,7 @@ async fn a_list_is_fetched_again_once_it_is_a_minute_old() {
 }
 
 #[tokio::test]
-async fn the_last_list_is_served_while_the_platform_fails_until_it_is_a_day_old() {
+async fn serves_the_last_list_up_to_a_day_while_the_platform_fails() {
     for kind in [
         IdentityErrorKind::Unreachable,
         IdentityErrorKind::TimedOut,
@@ -113,7 +113,7 @@ async fn the_last_list_is_served_while_the_platform_fails_until_it_is_a_day_old(
 }
 
 #[tokio::test]
-async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
+async fn without_kept_tokens_the_list_ages_from_the_sign_in() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.advance(48 * HOUR);
@@ -123,7 +123,7 @@ async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
 }
 
 #[tokio::test]
-async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
+async fn a_blocked_user_is_refused_without_platform_calls() {
     let stage = Stage::signed_in_since(MINUTE).await;
     stage.put(Record::Blocked(user_id(USER))).await;
     let refused = stage.list().await;
@@ -132,7 +132,7 @@ async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
 }
 
 #[tokio::test]
-async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_was_set_back_is_not() {
+async fn a_list_tolerates_clock_skew_but_not_a_clock_reset() {
     for (ahead, calls, age) in [
         (4 * MINUTE, 1, Duration::ZERO),
         (5 * MINUTE, 1, Duration::ZERO),
@@ -162,7 +162,7 @@ async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_wa
 }
 
 #[tokio::test]
-async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
+async fn the_first_request_ends_sessions_without_a_grant() {
     let stage = Stage::new();
     let (one, other) = (stage.signed_in().await, stage.signed_in().await);
     let bystander = stage.signs_in(USER + 1, vec![]).await;
@@ -185,7 +185,7 @@ async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
 }
 
 #[tokio::test]
-async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
+async fn a_grant_without_tokens_and_list_ends_with_its_sessions() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signed_in().await;
     stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
@@ -243,7 +243,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn its_user_is_shown_nothing_and_keeps_the_session() {
+async fn an_unreadable_grant_fails_the_listing_but_keeps_the_session() {
     let stage = Stage::with_unreadable_grant();
     let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let refused = stage.list().await;
@@ -252,7 +252,7 @@ async fn its_user_is_shown_nothing_and_keeps_the_session() {
 }
 
 #[tokio::test]
-async fn its_user_is_told_of_a_block_all_the_same() {
+async fn a_block_is_reported_despite_an_unreadable_grant() {
     let stage = Stage::with_unreadable_grant();
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     stage.memory.ports.stores.records.put(Record::Blocked(user_id(USER))).await.unwrap();
@@ -261,7 +261,7 @@ async fn its_user_is_told_of_a_block_all_the_same() {
 }
 
 #[tokio::test]
-async fn its_user_can_be_forgotten() {
+async fn a_user_with_an_unreadable_grant_can_be_forgotten() {
     let stage = Stage::with_unreadable_grant();
     stage.signs_in(USER, vec![]).await;
     let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
@@ -270,7 +270,7 @@ async fn its_user_can_be_forgotten() {
 }
 
 #[tokio::test]
-async fn the_others_are_sealed_again() {
+async fn resealing_skips_an_unreadable_grant() {
     let stage = Stage::with_unreadable_grant();
     for user in [USER, USER + 1] {
         stage.signs_in(user, vec![]).await;
@@ -280,7 +280,7 @@ async fn the_others_are_sealed_again() {
 }
 
 #[tokio::test]
-async fn the_others_are_given_back() {
+async fn revocation_skips_an_unreadable_grant() {
     let stage = Stage::with_unreadable_grant();
     for user in [USER, USER + 1] {
         stage.signs_in(user, vec![]).await;

@@ -56,7 +56,7 @@ impl Stage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
+async fn a_request_waits_one_second_for_a_refresh_that_continues() {
     let stage = Stage::signed_in_since(MINUTE).await;
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let began = Instant::now();
@@ -69,7 +69,7 @@ async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_of_one_node_wait_for_the_same_refresh() {
+async fn concurrent_requests_share_one_refresh() {
     let stage = Stage::signed_in_since(MINUTE).await;
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
@@ -82,7 +82,7 @@ async fn requests_of_one_node_wait_for_the_same_refresh() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
+async fn waits_for_the_refresh_of_another_node() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     let began = Instant::now();
     let elsewhere = stage.another_node().list_guilds;
@@ -96,7 +96,7 @@ async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_any_list_there_is_an_error_until_one_has_come() {
+async fn fails_without_a_list_until_one_arrives() {
     let stage = Stage::new();
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.signed_in().await;
@@ -112,7 +112,7 @@ async fn without_any_list_there_is_an_error_until_one_has_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_failed_does_not_make_the_others_wait() {
+async fn a_failed_refresh_does_not_delay_other_nodes() {
     let stage = Stage::signed_in_since(MINUTE).await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
     let began = Instant::now();
@@ -127,7 +127,7 @@ async fn a_node_that_failed_does_not_make_the_others_wait() {
 }
 
 #[tokio::test]
-async fn a_failing_platform_is_asked_again_after_a_pause() {
+async fn retries_a_failing_platform_after_a_pause() {
     for (kind, pause) in
         [(IdentityErrorKind::TimedOut, 5 * SECOND), (IdentityErrorKind::Limited(20 * SECOND), 20 * SECOND)]
     {
@@ -144,7 +144,7 @@ async fn a_failing_platform_is_asked_again_after_a_pause() {
 }
 
 #[tokio::test]
-async fn a_refresh_outlives_the_request_that_began_it() {
+async fn a_refresh_outlives_its_request() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     refreshing.abort();
     assert!(refreshing.await.is_err());
@@ -155,7 +155,7 @@ async fn a_refresh_outlives_the_request_that_began_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
+async fn a_dead_node_delays_only_the_next_refresh() {
     let stage = Stage::signed_in_since(MINUTE).await;
     stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(30 * SECOND)).await;
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
@@ -166,7 +166,7 @@ async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_dated_further_away_than_clocks_differ_holds_nobody_up() {
+async fn a_claim_beyond_the_clock_skew_blocks_no_refresh() {
     let (claim, skew) = (30 * SECOND, 5 * MINUTE);
     for (ahead, ago, calls) in [
         (claim + skew, Duration::ZERO, 1),
@@ -186,7 +186,7 @@ async fn a_claim_dated_further_away_than_clocks_differ_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nodes_whose_clocks_differ_by_minutes_never_refresh_at_once() {
+async fn nodes_with_clock_skew_never_refresh_concurrently() {
     for other_is_ahead in [true, false] {
         let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
         let now = stage.memory.ports.clock.now();
@@ -218,7 +218,7 @@ async fn polled(stage: &Stage, seconds: u32) -> [u64; 2] {
 }
 
 #[tokio::test]
-async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
+async fn a_grant_rejected_twice_is_not_retried_until_it_changes() {
     // An access token that is known to have expired is renewed before it is rejected.
     let expired = Stage::signed_in_since(7 * DAY).await;
     expired.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
@@ -243,7 +243,7 @@ async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
 }
 
 #[tokio::test]
-async fn a_token_that_was_refused_is_not_sent_again_while_it_cannot_be_renewed() {
+async fn a_rejected_token_is_not_resent_while_renewal_fails() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.expire_access(user_id(USER));
@@ -255,7 +255,7 @@ async fn a_token_that_was_refused_is_not_sent_again_while_it_cannot_be_renewed()
 }
 
 #[tokio::test]
-async fn a_refusal_that_a_renewal_mended_is_forgotten() {
+async fn a_successful_renewal_clears_the_rejection() {
     let stage = Stage::new();
     stage.signed_in().await;
     for _ in 0..5 {
@@ -269,7 +269,7 @@ async fn a_refusal_that_a_renewal_mended_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_known_to_have_expired_is_not_tried() {
+async fn an_expired_token_is_not_sent() {
     let stage = Stage::signed_in_since(7 * DAY).await;
     assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
     let calls = [IdentityCall::Refresh, IdentityCall::Guilds].map(|call| stage.memory.identity.calls(call));
@@ -277,7 +277,7 @@ async fn a_token_that_is_known_to_have_expired_is_not_tried() {
 }
 
 #[tokio::test]
-async fn rotated_tokens_are_stored_before_they_are_used() {
+async fn stores_rotated_tokens_before_using_them() {
     let stage = Stage::signed_in_since(7 * DAY).await;
     let before = stage.grant().await.unwrap();
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
@@ -298,7 +298,7 @@ async fn rotated_tokens_are_stored_before_they_are_used() {
 }
 
 #[tokio::test]
-async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
+async fn a_revoked_grant_ends_all_sessions_of_the_user() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.signed_in().await;
@@ -311,7 +311,7 @@ async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
 }
 
 #[tokio::test]
-async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
+async fn a_grant_replaced_meanwhile_ends_no_session() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.end_authorisation(user_id(USER));
@@ -327,7 +327,7 @@ async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
+async fn a_late_list_does_not_overwrite_a_new_sign_in() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     // What a sign-in on another node writes.
     let fetched_at = stage.memory.ports.clock.now();
@@ -340,7 +340,7 @@ async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
 }
 
 #[tokio::test]
-async fn a_failure_to_renew_keeps_the_user_signed_in() {
+async fn a_failed_renewal_ends_no_session() {
     for kind in [IdentityErrorKind::Unreachable, IdentityErrorKind::TimedOut, IdentityErrorKind::Failed] {
         let stage = Stage::new();
         stage.signed_in().await;
@@ -356,7 +356,7 @@ async fn a_failure_to_renew_keeps_the_user_signed_in() {
 }
 
 #[tokio::test]
-async fn tokens_under_an_older_key_are_sealed_again_with_the_newest() {
+async fn reseals_tokens_of_an_older_key_with_the_newest() {
     let stage = Stage::new();
     stage.signed_in().await;
     let mut ports = stage.memory.ports.clone();
@@ -370,7 +370,7 @@ async fn tokens_under_an_older_key_are_sealed_again_with_the_newest() {
 }
 
 #[tokio::test]
-async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
+async fn unopenable_tokens_are_reported_and_end_no_session() {
     let stage = Stage::new();
     stage.signed_in().await;
     let mut ports = stage.memory.ports.clone();
@@ -382,7 +382,7 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
+async fn one_waiter_receives_the_sessions_ended_with_the_grant() {
     let stage = Stage::new();
     let signed_in = stage.signed_in().await;
     stage.memory.identity.end_authorisation(user_id(USER));
@@ -402,7 +402,7 @@ async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_are_counted_once_each_by_how_they_ended() {
+async fn counts_each_attempt_once_by_outcome() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     let waiting = stage.list_in_background();
     drop(held);
@@ -420,7 +420,7 @@ async fn attempts_are_counted_once_each_by_how_they_ended() {
 }
 
 #[tokio::test]
-async fn an_attempt_is_made_in_the_name_of_the_request_that_began_it() {
+async fn an_attempt_runs_under_the_id_of_its_request() {
     let stage = Stage::new();
     let attempts = SingleFlight::<u8, Option<String>>::default();
     let in_the_name_of = async || RequestContext::current().map(|request| request.id().to_owned());
@@ -432,7 +432,7 @@ async fn an_attempt_is_made_in_the_name_of_the_request_that_began_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks() {
+async fn keeps_ended_sessions_without_waiter_for_the_audit_log() {
     let stage = Stage::new();
     let signed_in = stage.signed_in().await;
     stage.memory.identity.end_authorisation(user_id(USER));
@@ -486,7 +486,7 @@ impl Stage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rotated_tokens_survive_a_store_that_stumbles() {
+async fn rotated_tokens_survive_transient_store_failures() {
     let stage = Stage::stumbling(3);
     stage.signed_in().await;
     stage.memory.identity.expire_access(user_id(USER));
@@ -498,7 +498,7 @@ async fn rotated_tokens_survive_a_store_that_stumbles() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_no_more() {
+async fn a_crash_before_storing_tokens_costs_that_user_one_sign_in() {
     let stage = Stage::stumbling(4);
     stage.signed_in().await;
     let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;

@@ -44,7 +44,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn signing_out_does_not_wait_for_the_platform() {
+async fn sign_out_does_not_wait_for_the_platform() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let held = stage.memory.identity.hold(IdentityCall::Revoke);
@@ -57,7 +57,7 @@ async fn signing_out_does_not_wait_for_the_platform() {
 }
 
 #[tokio::test]
-async fn what_the_platform_does_not_take_back_is_tried_again_in_later_rounds() {
+async fn retries_failed_revocations_in_later_rounds() {
     let stage = Stage::new();
     stage.signed_out_in_vain(USER).await;
     assert!(stage.is_stored(USER).await);
@@ -72,7 +72,7 @@ async fn what_the_platform_does_not_take_back_is_tried_again_in_later_rounds() {
 }
 
 #[tokio::test]
-async fn a_round_stops_where_the_platform_fails_and_the_next_goes_on_behind_that() {
+async fn a_round_stops_at_a_failure_and_the_next_continues_after_it() {
     let stage = Stage::new();
     for user in [USER, USER + 1, USER + 2] {
         stage.signed_out_in_vain(user).await;
@@ -95,7 +95,7 @@ async fn a_round_stops_where_the_platform_fails_and_the_next_goes_on_behind_that
 }
 
 #[tokio::test]
-async fn nodes_do_not_give_the_same_grant_back_at_once() {
+async fn nodes_never_revoke_the_same_grant_concurrently() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let held = stage.memory.identity.hold(IdentityCall::Revoke);
@@ -108,7 +108,7 @@ async fn nodes_do_not_give_the_same_grant_back_at_once() {
 }
 
 #[tokio::test]
-async fn a_user_who_signs_in_again_keeps_what_was_to_be_given_back() {
+async fn a_new_sign_in_keeps_the_grant_from_revocation() {
     let stage = Stage::new();
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
@@ -119,7 +119,7 @@ async fn a_user_who_signs_in_again_keeps_what_was_to_be_given_back() {
 }
 
 #[tokio::test]
-async fn tokens_that_cannot_be_opened_do_not_stay_for_ever() {
+async fn unopenable_tokens_are_removed() {
     let stage = Stage::new();
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
@@ -131,7 +131,7 @@ async fn tokens_that_cannot_be_opened_do_not_stay_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forgotten_user_is_gone_at_once_and_the_platform_hears_of_it_later() {
+async fn forgets_a_user_at_once_and_revokes_later() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Unreachable));
@@ -147,7 +147,7 @@ async fn a_forgotten_user_is_gone_at_once_and_the_platform_hears_of_it_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forgotten_user_who_signs_in_again_is_left_alone() {
+async fn a_forgotten_user_who_signs_in_again_is_kept() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Unreachable));
@@ -160,7 +160,7 @@ async fn a_forgotten_user_who_signs_in_again_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_refused_sign_in_gives_back_what_is_not_in_use() {
+async fn a_refused_sign_in_revokes_an_unused_grant() {
     for earlier in [false, true] {
         let stage = Stage::new();
         if earlier {
@@ -187,7 +187,7 @@ impl BlockList for Speechless {
 }
 
 #[tokio::test]
-async fn what_was_granted_is_given_back_where_nobody_can_say_whether_the_user_is_blocked() {
+async fn revokes_the_grant_if_the_block_list_fails() {
     for earlier in [false, true] {
         let stage = Stage::new();
         if earlier {
@@ -208,7 +208,7 @@ async fn what_was_granted_is_given_back_where_nobody_can_say_whether_the_user_is
 }
 
 #[tokio::test]
-async fn nothing_is_given_back_of_someone_who_is_not_known() {
+async fn revokes_nothing_if_the_user_is_unknown() {
     let stage = Stage::new();
     stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::TimedOut));
     let request = stage.memory.arrival(a_user(USER), vec![]);
@@ -236,7 +236,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
+async fn forgetting_removes_one_user_and_keeps_the_others() {
     let stage = Stage::new();
     stage.knows(USER).await;
     stage.knows(USER + 1).await;
@@ -253,7 +253,7 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
 }
 
 #[tokio::test]
-async fn forgetting_someone_unknown_changes_nothing() {
+async fn forgetting_an_unknown_user_changes_nothing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally, Tally::NOTHING);
@@ -261,7 +261,7 @@ async fn forgetting_someone_unknown_changes_nothing() {
 }
 
 #[tokio::test]
-async fn forgetting_is_told_to_those_who_keep_copies_before_it_is_answered() {
+async fn forgetting_reaches_subscribers_before_it_returns() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.knows(USER).await;
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -291,7 +291,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn after_resealing_the_older_key_is_not_needed_any_more() {
+async fn the_older_key_is_not_needed_after_resealing() {
     let stage = Stage::new();
     for user in USER..USER + 450 {
         stage.signs_in(user, vec![an_ownership(GUILD)]).await;
@@ -309,7 +309,7 @@ async fn after_resealing_the_older_key_is_not_needed_any_more() {
 }
 
 #[tokio::test]
-async fn what_a_refresh_holds_or_no_key_opens_is_left_as_it_is() {
+async fn resealing_skips_claimed_and_unopenable_grants() {
     let stage = Stage::new();
     for user in [USER, USER + 1] {
         stage.signs_in(user, vec![]).await;
@@ -328,7 +328,7 @@ async fn what_a_refresh_holds_or_no_key_opens_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn grants_without_tokens_have_nothing_to_seal() {
+async fn resealing_ignores_grants_without_tokens() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signs_in(USER, vec![]).await;
     let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();

@@ -37,7 +37,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn the_grant_is_given_back_with_the_last_session_and_not_before() {
+async fn revokes_the_grant_with_the_last_session() {
     let stage = Stage::new();
     let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     let ended = stage.use_cases.sessions.revoke(&one.session.id).await.unwrap();
@@ -49,7 +49,7 @@ async fn the_grant_is_given_back_with_the_last_session_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_token_signs_its_own_session_out() {
+async fn a_token_ends_its_own_session() {
     let stage = Stage::new();
     let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     let sessions = &stage.use_cases.sessions;
@@ -60,7 +60,7 @@ async fn a_token_signs_its_own_session_out() {
 }
 
 #[tokio::test]
-async fn all_sessions_of_a_user_end_together_and_nobody_elses() {
+async fn ends_all_sessions_of_one_user_only() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![]).await;
     stage.signs_in(USER, vec![]).await;
@@ -72,7 +72,7 @@ async fn all_sessions_of_a_user_end_together_and_nobody_elses() {
 }
 
 #[tokio::test]
-async fn without_kept_tokens_there_is_nothing_to_give_back() {
+async fn revokes_nothing_without_kept_tokens() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signs_in(USER, vec![]).await;
     stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap();
@@ -81,7 +81,7 @@ async fn without_kept_tokens_there_is_nothing_to_give_back() {
 }
 
 #[tokio::test]
-async fn only_live_sessions_are_listed_the_oldest_first() {
+async fn lists_live_sessions_oldest_first() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![]).await;
     stage.memory.clock.advance(6 * DAY);
@@ -96,7 +96,7 @@ async fn only_live_sessions_are_listed_the_oldest_first() {
 }
 
 #[tokio::test]
-async fn sessions_that_are_over_are_removed_and_their_grants_given_back_in_the_next_round() {
+async fn prunes_ended_sessions_and_revokes_their_grants_next_round() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![]).await;
     stage.memory.clock.advance(SECOND);
@@ -112,7 +112,7 @@ async fn sessions_that_are_over_are_removed_and_their_grants_given_back_in_the_n
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_told_to_those_who_keep_copies_before_it_is_answered() {
+async fn an_ended_session_reaches_subscribers_before_it_returns() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -148,7 +148,7 @@ async fn a_token_that_was_never_given_out_is_refused_without_a_look_up() {
 }
 
 #[tokio::test]
-async fn a_session_lives_to_the_last_instant_of_its_lifetime_however_much_it_is_used() {
+async fn a_session_ends_at_its_lifetime_despite_uses() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     for _ in 0..5 {
@@ -173,7 +173,7 @@ async fn a_session_ends_when_it_was_not_used_for_the_idle_limit() {
 }
 
 #[tokio::test]
-async fn uses_are_recorded_an_hour_apart() {
+async fn records_uses_an_hour_apart() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (authenticate, line) = stage.node_over_a_line();
@@ -188,7 +188,7 @@ async fn uses_are_recorded_an_hour_apart() {
 }
 
 #[tokio::test]
-async fn use_that_could_not_be_recorded_is_recorded_with_the_next_one() {
+async fn an_unrecorded_use_is_recorded_with_the_next_one() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (authenticate, line) = stage.node_over_a_line();
@@ -212,7 +212,7 @@ async fn a_revoked_session_opens_nothing_from_then_on() {
 }
 
 #[tokio::test]
-async fn tokens_signed_with_an_older_key_still_open_their_session() {
+async fn accepts_tokens_signed_with_an_older_key() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (old, new) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
@@ -223,7 +223,7 @@ async fn tokens_signed_with_an_older_key_still_open_their_session() {
 }
 
 #[tokio::test]
-async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
+async fn a_use_after_a_long_time_is_known_to_all_nodes_at_once() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let another = stage.another_node().authenticate;
@@ -253,7 +253,7 @@ async fn a_session_refused_as_over_is_removed_and_stays_ended_when_the_clock_is_
 }
 
 #[tokio::test]
-async fn a_session_that_another_node_has_seen_used_meanwhile_lives() {
+async fn a_session_used_on_another_node_stays_alive() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     stage.memory.clock.advance(6 * DAY);
@@ -265,7 +265,7 @@ async fn a_session_that_another_node_has_seen_used_meanwhile_lives() {
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_removed_is_not_told_to_be_over() {
+async fn a_session_that_cannot_be_removed_is_not_reported_as_ended() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (authenticate, line) = stage.node_over_a_line();
@@ -278,7 +278,7 @@ async fn a_session_that_cannot_be_removed_is_not_told_to_be_over() {
 }
 
 #[tokio::test]
-async fn no_clock_that_is_set_back_signs_anyone_out_nor_when_it_is_put_right() {
+async fn clock_resets_and_corrections_end_no_session() {
     for wrong_by in [MINUTE, HOUR, 3 * HOUR, 365 * DAY] {
         let stage = Stage::new();
         let signed_in = stage.signs_in(USER, vec![]).await;
@@ -296,7 +296,7 @@ async fn no_clock_that_is_set_back_signs_anyone_out_nor_when_it_is_put_right() {
 }
 
 #[tokio::test]
-async fn a_session_dated_ahead_ages_from_when_the_clock_is_believed() {
+async fn a_session_dated_ahead_ages_once_the_clock_is_proven() {
     let stage = Stage::new();
     let now = stage.memory.clock.now();
     stage.memory.clock.set(now.after(365 * DAY));

@@ -24,7 +24,7 @@ use companion_testkit::{
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 #[tokio::test]
-async fn five_positive_entries_are_picked_or_all_where_there_are_fewer() {
+async fn shows_five_positive_entries_or_all_if_fewer() {
     let stage = Stage::new();
     for (number, stars) in [1, 2, 3, 4, 5, 4, 5].into_iter().enumerate() {
         stage.put(Record::Feedback(a_feedback(&format!("f{number}"), stars))).await;
@@ -44,7 +44,7 @@ async fn five_positive_entries_are_picked_or_all_where_there_are_fewer() {
 }
 
 #[tokio::test]
-async fn the_team_is_shown_in_the_configured_order() {
+async fn shows_the_team_in_the_configured_order() {
     let stage = Stage::with(Settings { categories: vec![name("Support"), name("Board")], ..settings() });
     let members = vec![
         a_team_member(1, "Art", 0),
@@ -58,7 +58,7 @@ async fn the_team_is_shown_in_the_configured_order() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_has_gone_silent_no_longer_counts() {
+async fn a_silent_cluster_no_longer_counts() {
     let stage = Stage::new();
     let now = stage.memory.ports.clock.now();
     stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", now))).await.unwrap();
@@ -84,7 +84,7 @@ fn silence(clusters: &Clusters, clock: &FixedClock) -> Vec<Duration> {
 }
 
 #[test]
-fn what_was_reported_before_anyone_looked_goes_by_its_date() {
+fn reports_before_the_start_count_by_their_date() {
     let clock = FixedClock::default();
     let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
     let reports = vec![
@@ -103,7 +103,7 @@ fn what_was_reported_before_anyone_looked_goes_by_its_date() {
 }
 
 #[test]
-fn who_is_named_has_just_reported_whatever_the_date_of_the_report() {
+fn a_changed_cluster_counts_as_just_reported() {
     let clock = FixedClock::default();
     let one = Arc::new(a_heartbeat("one", clock.now()));
     let other = Arc::new(a_heartbeat("other", clock.now().after(HOUR)));
@@ -114,7 +114,7 @@ fn who_is_named_has_just_reported_whatever_the_date_of_the_report() {
 }
 
 #[test]
-fn nobody_is_taken_for_silent_who_was_not_watched() {
+fn silence_counts_only_after_the_cluster_was_watched() {
     let clock = FixedClock::default();
     let names = |clusters: &Clusters| {
         let silent = clusters.silent(24 * HOUR, 90 * SECOND, clock.monotonic());
@@ -136,7 +136,7 @@ fn nobody_is_taken_for_silent_who_was_not_watched() {
 }
 
 #[tokio::test]
-async fn clusters_are_counted_by_whether_they_are_silent() {
+async fn counts_silent_and_live_clusters() {
     let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
     let status = ReportStatus {
         telemetry: storage.clone(),
@@ -173,7 +173,7 @@ fn obstacles(explanation: &Explanation) -> &[NotListed] {
 }
 
 #[tokio::test]
-async fn a_listed_guild_is_explained_as_it_is_listed() {
+async fn explains_a_listed_guild_as_listed() {
     let manager = Membership { permissions: PlatformPermissions::from_bits(1 << 5), ..a_membership(GUILD) };
     for (membership, role) in [
         (an_ownership(GUILD), GuildRole::Owner),
@@ -199,7 +199,7 @@ async fn a_listed_guild_is_explained_as_it_is_listed() {
 }
 
 #[tokio::test]
-async fn a_permission_is_followed_down_to_a_fact() {
+async fn traces_a_permission_to_a_fact() {
     let stage = Stage::new();
     stage.has_bot().await;
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
@@ -214,7 +214,7 @@ async fn a_permission_is_followed_down_to_a_fact() {
 }
 
 #[tokio::test]
-async fn a_user_who_never_signed_in_is_told_apart_from_one_without_a_list() {
+async fn distinguishes_never_signed_in_from_no_list() {
     let stage = Stage::new();
     stage.has_bot().await;
     let stranger = stage.why().await;
@@ -227,7 +227,7 @@ async fn a_user_who_never_signed_in_is_told_apart_from_one_without_a_list() {
 }
 
 #[tokio::test]
-async fn the_side_that_does_not_know_the_guild_is_named() {
+async fn names_the_side_that_does_not_know_the_guild() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     assert_eq!(obstacles(&stage.why().await), [NotListed::WithoutBot]);
@@ -238,7 +238,7 @@ async fn the_side_that_does_not_know_the_guild_is_named() {
 }
 
 #[tokio::test]
-async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
+async fn a_plain_member_is_not_listed_despite_direct_grants() {
     let stage = Stage::new();
     stage.has_bot().await;
     let staff: StaffPermissions = [StaffPermission::BotDeveloper].into_iter().collect();
@@ -251,7 +251,7 @@ async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
 }
 
 #[tokio::test]
-async fn every_obstacle_is_told_at_once() {
+async fn reports_every_obstacle_at_once() {
     let stage = Stage::new();
     stage.put(Record::Blocked(user_id(USER))).await;
     let expected = [NotListed::Blocked, NotListed::NotSignedIn, NotListed::WithoutBot];
@@ -259,7 +259,7 @@ async fn every_obstacle_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_blocked_owner_is_only_kept_out_by_the_block() {
+async fn a_block_is_the_only_obstacle_of_a_blocked_owner() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.put(Record::Blocked(user_id(USER))).await;
@@ -269,7 +269,7 @@ async fn a_blocked_owner_is_only_kept_out_by_the_block() {
 }
 
 #[tokio::test]
-async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
+async fn facts_without_platform_and_bot_still_count() {
     let stage = Stage::new();
     stage.put(Record::Subscription(a_subscription(USER, &[GUILD]))).await;
     let granted: Vec<_> = stage.why().await.verdict.decision.permissions().iter().collect();
@@ -277,7 +277,7 @@ async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
 }
 
 #[tokio::test]
-async fn the_age_of_the_list_is_told_and_nobody_is_asked_for_a_newer_one() {
+async fn reports_the_age_of_the_list_without_a_refresh() {
     for keep_tokens in [true, false] {
         let stage = Stage::with(Settings { keep_tokens, ..settings() });
         stage.signed_in().await;

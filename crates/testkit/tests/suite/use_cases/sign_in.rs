@@ -22,7 +22,7 @@ use std::{
 };
 
 #[tokio::test]
-async fn a_code_becomes_a_session_with_a_sealed_grant_and_the_platforms_list() {
+async fn a_code_yields_a_session_with_sealed_grant_and_list() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let now = stage.memory.ports.clock.now();
@@ -37,7 +37,7 @@ async fn a_code_becomes_a_session_with_a_sealed_grant_and_the_platforms_list() {
 }
 
 #[tokio::test]
-async fn a_used_code_is_refused_without_a_call() {
+async fn refuses_a_used_code_without_a_call() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     stage.use_cases.sign_in.sign_in(&request).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_used_code_is_refused_without_a_call() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_callers_with_one_code_one_gets_the_session() {
+async fn one_of_many_callers_with_one_code_gets_the_session() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     let callers: Vec<_> = (0..16)
@@ -67,7 +67,7 @@ async fn of_many_callers_with_one_code_one_gets_the_session() {
 }
 
 #[tokio::test]
-async fn a_code_that_the_platform_does_not_know_is_refused() {
+async fn refuses_a_code_that_the_platform_rejects() {
     let stage = Stage::new();
     let unknown = stage.memory.request(user_id(USER));
     assert!(matches!(stage.use_cases.sign_in.sign_in(&unknown).await, Err(SignInError::CodeRefused)));
@@ -77,7 +77,7 @@ async fn a_code_that_the_platform_does_not_know_is_refused() {
 }
 
 #[tokio::test]
-async fn the_verifier_and_the_redirect_reach_the_platform() {
+async fn sends_verifier_and_redirect_to_the_platform() {
     let stage = Stage::new();
     let mut request = stage.memory.arrival(a_user(USER), vec![]);
     let terms = CodeTerms {
@@ -97,7 +97,7 @@ async fn the_verifier_and_the_redirect_reach_the_platform() {
 }
 
 #[tokio::test]
-async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
+async fn a_code_with_missing_scopes_is_spent_without_further_calls() {
     let stage = Stage::new();
     let session = stage.signs_in(USER, vec![]).await.session;
     let calls = || {
@@ -116,7 +116,7 @@ async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
 }
 
 #[tokio::test]
-async fn a_blocked_user_gets_no_session_and_leaves_no_grant() {
+async fn a_blocked_user_gets_neither_session_nor_grant() {
     let stage = Stage::new();
     stage.put(Record::Blocked(user_id(USER))).await;
     let request = stage.memory.arrival(a_user(USER), vec![]);
@@ -129,7 +129,7 @@ async fn a_blocked_user_gets_no_session_and_leaves_no_grant() {
 }
 
 #[tokio::test]
-async fn a_code_can_be_tried_again_unless_it_may_have_been_sent() {
+async fn restores_a_code_unless_it_may_have_been_sent() {
     for (kind, is_spent) in [
         (IdentityErrorKind::Unreachable, false),
         (IdentityErrorKind::Limited(Duration::from_secs(5)), false),
@@ -169,7 +169,7 @@ impl SpentCodesOver for CountedCodes {
 }
 
 #[tokio::test]
-async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
+async fn a_sign_in_writes_nothing_while_codes_are_held_back() {
     let mut memory = InMemory::new();
     let real = memory.ports.stores.spent_codes.clone();
     let codes = Arc::new(Over(CountedCodes { real, writes: AtomicU64::new(0) }));
@@ -190,7 +190,7 @@ async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() {
+async fn skips_the_list_if_the_exchange_was_slow() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     let held = stage.memory.identity.hold(IdentityCall::Exchange);
@@ -204,7 +204,7 @@ async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() 
 }
 
 #[tokio::test]
-async fn the_user_and_the_list_are_asked_for_at_once() {
+async fn requests_user_and_list_concurrently() {
     for (held, other) in
         [(IdentityCall::User, IdentityCall::Guilds), (IdentityCall::Guilds, IdentityCall::User)]
     {
@@ -227,7 +227,7 @@ async fn the_user_and_the_list_are_asked_for_at_once() {
 }
 
 #[tokio::test]
-async fn a_list_is_as_old_as_the_moment_in_which_it_was_asked_for() {
+async fn a_list_ages_from_its_request() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
     let asked_at = stage.memory.ports.clock.now();
@@ -243,7 +243,7 @@ async fn a_list_is_as_old_as_the_moment_in_which_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn where_the_user_fails_nobody_waits_for_the_list() {
+async fn does_not_wait_for_the_list_if_the_user_fails() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::Failed));
@@ -254,7 +254,7 @@ async fn where_the_user_fails_nobody_waits_for_the_list() {
 }
 
 #[tokio::test]
-async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
+async fn creates_the_session_without_a_list_that_arrives_later() {
     let stage = Stage::new();
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.signed_in().await;
@@ -264,7 +264,7 @@ async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
 }
 
 #[tokio::test]
-async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
+async fn a_sign_in_without_a_list_keeps_the_last_one() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
@@ -275,7 +275,7 @@ async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
 }
 
 #[tokio::test]
-async fn tokens_that_are_not_to_be_kept_are_not_stored() {
+async fn does_not_store_tokens_unless_configured() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let grant = stage.grant().await.unwrap();
@@ -284,7 +284,7 @@ async fn tokens_that_are_not_to_be_kept_are_not_stored() {
 }
 
 #[tokio::test]
-async fn sign_ins_in_the_same_instant_never_end_the_newest_session() {
+async fn simultaneous_sign_ins_never_evict_the_newest_session() {
     let stage = Stage::new();
     for _ in 0..30 {
         let signed_in = stage.signs_in(USER, vec![]).await;
@@ -294,7 +294,7 @@ async fn sign_ins_in_the_same_instant_never_end_the_newest_session() {
 }
 
 #[tokio::test]
-async fn without_kept_tokens_a_sign_in_needs_the_list() {
+async fn without_kept_tokens_a_sign_in_requires_the_list() {
     for kind in [IdentityErrorKind::Failed, IdentityErrorKind::Limited(SECOND), IdentityErrorKind::TimedOut] {
         let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
         stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
@@ -308,7 +308,7 @@ async fn without_kept_tokens_a_sign_in_needs_the_list() {
 }
 
 #[tokio::test]
-async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
+async fn without_kept_tokens_an_earlier_list_suffices() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.advance(HOUR);
@@ -319,7 +319,7 @@ async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
 }
 
 #[tokio::test]
-async fn without_kept_tokens_a_slow_platform_is_asked_for_the_list_all_the_same() {
+async fn without_kept_tokens_a_slow_exchange_still_requests_the_list() {
     for (earlier, calls) in [(false, 1), (true, 1)] {
         let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
         if earlier {
