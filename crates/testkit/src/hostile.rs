@@ -6,10 +6,10 @@ use crate::entropy::SeededEntropy;
 
 const VARIABLE: &str = "HOSTILE";
 /// Maximum growth of an input, in bytes.
-const LONGEST: usize = 64 * 1024;
+const MAX_GROWTH: usize = 64 * 1024;
 
 /// What parsers often mishandle: numbers at their limits, brackets, escapes, line ends, odd Unicode.
-const TROUBLE: &[&[u8]] = &[
+const TRICKY_FRAGMENTS: &[&[u8]] = &[
     b"0",
     b"-1",
     b"9223372036854775807",
@@ -109,8 +109,8 @@ impl Hostile {
         self.samples.get(self.below(self.samples.len().max(1))).map_or(&[], Vec::as_slice)
     }
 
-    fn trouble(&self) -> &'static [u8] {
-        TROUBLE.get(self.below(TROUBLE.len())).copied().unwrap_or_default()
+    fn tricky_fragment(&self) -> &'static [u8] {
+        TRICKY_FRAGMENTS.get(self.below(TRICKY_FRAGMENTS.len())).copied().unwrap_or_default()
     }
 
     fn damage(&self, input: &mut Vec<u8>) {
@@ -127,8 +127,8 @@ impl Hostile {
                     *byte = u8::try_from(self.below(256)).unwrap_or_default();
                 }
             }
-            2 | 3 => drop(input.splice(at..at, self.trouble().iter().copied())),
-            4 => drop(input.splice(at..until, self.trouble().iter().copied())),
+            2 | 3 => drop(input.splice(at..at, self.tricky_fragment().iter().copied())),
+            4 => drop(input.splice(at..until, self.tricky_fragment().iter().copied())),
             5 => drop(input.drain(at..until)),
             6 => input.truncate(at),
             7 => {
@@ -144,10 +144,10 @@ impl Hostile {
             // Rarely, a very long input; more often would only be slow.
             _ if self.below(200) == 0 => {
                 let part = input.get(at..until).filter(|part| !part.is_empty()).unwrap_or(b"a").to_vec();
-                let times = 1 + self.below(LONGEST / part.len());
+                let times = 1 + self.below(MAX_GROWTH / part.len());
                 input.splice(at..at, part.repeat(times));
             }
-            _ => input.extend_from_slice(self.trouble()),
+            _ => input.extend_from_slice(self.tricky_fragment()),
         }
     }
 }

@@ -384,7 +384,7 @@ pub async fn unconfigured() -> Service {
 }
 
 /// Limit of concurrent sign-ins.
-const MOST: usize = 1000;
+const MAX_SIGN_INS: usize = 1000;
 
 /// Returns the response of a service that is at its limit of concurrent sign-ins.
 pub async fn overloaded() -> Answer {
@@ -392,10 +392,10 @@ pub async fn overloaded() -> Answer {
     let app = init_service(service.api.app()).await;
     let held = service.memory.identity.hold(IdentityCall::Exchange);
     let post = |index: usize| answer(&app, post_code(&format!("code-{index}")).to_request());
-    let mut under_way = pin!(join_all((0..MOST).map(post)));
+    let mut under_way = pin!(join_all((0..MAX_SIGN_INS).map(post)));
     let one_more = async {
-        service.memory.identity.called(IdentityCall::Exchange, MOST as u64).await;
-        post(MOST).await
+        service.memory.identity.called(IdentityCall::Exchange, MAX_SIGN_INS as u64).await;
+        post(MAX_SIGN_INS).await
     };
     let Either::Right((refused, _)) = select(under_way.as_mut(), pin!(one_more)).await else {
         panic!("the others are held")
@@ -403,7 +403,7 @@ pub async fn overloaded() -> Answer {
     drop(held);
     let ended = under_way.await;
     assert!(ended.iter().all(|ended| ended.status == 401), "they went on to their end");
-    post(MOST).await.assert_error(401, "idp_code_invalid");
+    post(MAX_SIGN_INS).await.assert_error(401, "idp_code_invalid");
     refused
 }
 

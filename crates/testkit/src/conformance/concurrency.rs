@@ -47,7 +47,7 @@ pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Ve
 }
 
 /// More polls than any write takes.
-const MOST: u64 = 2000;
+const MAX_POLLS: u64 = 2000;
 
 /// Polls a future at most `times` times, then drops it.
 async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
@@ -99,7 +99,7 @@ where
         write(&fresh.one, 0).await;
         let after = self.seen(0).await;
         assert_ne!(before, after, "{what} changes something");
-        for polls in 0..MOST {
+        for polls in 0..MAX_POLLS {
             let number = polls + 1;
             ready(&fresh.one, number).await;
             let done = polled(write(&fresh.one, number), polls).await.is_some();

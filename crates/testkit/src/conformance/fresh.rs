@@ -30,7 +30,7 @@ pub struct Fresh<P: ?Sized> {
 }
 
 /// Default timeout of operations that take microseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Operations that only the adapter's author can provide.
 #[derive(Clone, Default)]
@@ -133,7 +133,7 @@ impl<P: ?Sized> Fresh<P> {
 
     /// Returns how long to wait before the adapter counts as blocked.
     pub(super) fn patience(&self) -> Duration {
-        self.hooks.patience.unwrap_or(PATIENCE)
+        self.hooks.patience.unwrap_or(DEFAULT_TIMEOUT)
     }
 
     /// Keeps a value alive until the test is over, such as the folder that the adapter writes to.

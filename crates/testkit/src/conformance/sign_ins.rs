@@ -349,7 +349,7 @@ async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
 
 async fn told_since(fresh: &Fresh<Stores>, reached: &mut Revision) -> HashSet<Subject> {
     let Changes::Listed(changes) = fresh.other.changes.since(*reached).await.unwrap() else {
-        panic!("nobody forgets so soon")
+        panic!("the history is lost too soon")
     };
     *reached = changes.last().map_or(*reached, |change| change.revision);
     changes.into_iter().map(|change| change.subject).collect()

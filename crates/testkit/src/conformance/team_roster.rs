@@ -182,7 +182,7 @@ async fn concurrent_replacements_leave_one_complete_team(fresh: &Fresh<Stores>) 
         .concurrently(move |number, store| async move { replace(&store, &roster(team(number))).await })
         .await;
     let stayed = shown(&fresh.one).await;
-    assert!((0..32).any(|number| stayed == team(number)), "the team is nobody's: {stayed:?}");
+    assert!((0..32).any(|number| stayed == team(number)), "no caller wrote this team: {stayed:?}");
     let added: u64 = tallies.iter().map(|tally| tally.added).sum();
     let removed: u64 = tallies.iter().map(|tally| tally.removed).sum();
     assert_eq!(added - removed, 20, "what the answers say adds up to what is there");

@@ -22,7 +22,7 @@ pub(super) async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
     match stores.changes.since(revision).await.unwrap() {
         Changes::Listed(changes) => changes,
         gap @ Changes::Gap(_) => {
-            assert_eq!(gap, Changes::Listed(vec![]), "nobody forgets so soon");
+            assert_eq!(gap, Changes::Listed(vec![]), "the history is lost too soon");
             vec![]
         }
     }

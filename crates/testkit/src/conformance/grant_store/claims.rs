@@ -68,7 +68,7 @@ pub(super) async fn a_dead_claim_is_taken_over_by_naming_it(fresh: &Fresh<dyn Gr
     assert_eq!(take_over(fresh, version, 100, 5).await, Granted, "there was none to take over");
     assert_eq!(take_over(fresh, version, 200, 99).await, Held(at(100)), "this is another claim");
     assert_eq!(take_over(fresh, version, 200, 100).await, Granted);
-    assert_eq!(take_over(fresh, version, 300, 100).await, Held(at(200)), "someone was quicker");
+    assert_eq!(take_over(fresh, version, 300, 100).await, Held(at(200)), "another caller was faster");
     assert_eq!(claim(fresh, version, 300).await, Held(at(200)));
 }
 

@@ -230,7 +230,7 @@ async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>)
     fresh
         .through_both(async |store| {
             let refused = store.find(user_id(1)).await.unwrap_err();
-            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is signed out on a guess");
+            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "no session ends by an unreadable grant");
             let without_list = GrantContent { list: None, ..grant(2) };
             assert_eq!(store.find(user_id(2)).await.unwrap().map(|found| found.content), Some(without_list));
             assert_eq!(store.find(user_id(3)).await.unwrap().map(|found| found.content), Some(grant(3)));

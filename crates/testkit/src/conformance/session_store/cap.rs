@@ -75,20 +75,20 @@ pub(super) async fn concurrent_callers_never_exceed_the_cap(fresh: &Fresh<Port>)
     assert_eq!(left.len(), 10);
     let all = by_age([gone.concat(), left].concat());
     assert_eq!(all, (0..32).map(made).collect::<Vec<_>>(), "each went once, or is still there");
-    assert_eq!(fresh.one.prune(NONE_OVER, MANY).await.unwrap(), []);
+    assert_eq!(fresh.one.prune(NONE_OVER, HIGH_CAP).await.unwrap(), []);
 }
 
 /// More than a page or a batch. Each new one makes a store count the others, so thousands would take long.
-const MANY_OF_ONE: u64 = 520;
+const MANY_SESSIONS: u64 = 520;
 
 pub(super) async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
     let all: Vec<_> =
-        (1..=MANY_OF_ONE).map(|number| session(number, user, at(number.cast_signed()))).collect();
+        (1..=MANY_SESSIONS).map(|number| session(number, user, at(number.cast_signed()))).collect();
     make_many(&**store, &all).await;
     fresh.lists(user, &all).await;
     // The new one needs a place as well.
-    let (new, room) = (session(MANY_OF_ONE + 1, user, at(i64::MAX >> 16)), 250);
+    let (new, room) = (session(MANY_SESSIONS + 1, user, at(i64::MAX >> 16)), 250);
     let cap = NonZeroU32::new(u32::try_from(room).unwrap()).unwrap();
     let mut left = all;
     let gone: Vec<_> = left.drain(..=left.len() - room).collect();
@@ -125,7 +125,7 @@ pub(super) async fn prune_fills_its_limit_while_sessions_remain(fresh: &Fresh<Po
 
 const THREE: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// A user that no write concerns.
-const NOBODY: u64 = 9999;
+const UNRELATED_USER: u64 = 9999;
 
 fn user(number: u64) -> UserId {
     user_id(number + 1)
@@ -148,13 +148,13 @@ async fn left(store: &Arc<dyn SessionStore>, number: u64) -> Vec<(Timestamp, Tim
     for session in &sessions {
         found.extend(store.find(&session.id).await.unwrap());
     }
-    assert_eq!(found, sessions, "whoever lists sessions can find them");
+    assert_eq!(found, sessions, "listed sessions can be found");
     sessions.iter().map(|session| (session.created_at, session.last_seen_at)).collect()
 }
 
 async fn further(store: &Arc<dyn SessionStore>) {
-    store.revoke_user(user_id(NOBODY)).await.unwrap();
-    make(&**store, &[session(NOBODY, user_id(NOBODY), at(i64::MAX >> 16))]).await;
+    store.revoke_user(user_id(UNRELATED_USER)).await.unwrap();
+    make(&**store, &[session(UNRELATED_USER, user_id(UNRELATED_USER), at(i64::MAX >> 16))]).await;
 }
 
 /// Cancels a write about the sessions of one user, from the user `first` on.
@@ -189,28 +189,28 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>)
     })
     .await;
     check(fresh, 40_000, "a prune", async |store, _| {
-        store.prune(Cutoffs { created: at(1000), ..NONE_OVER }, MANY).await.unwrap();
+        store.prune(Cutoffs { created: at(1000), ..NONE_OVER }, HIGH_CAP).await.unwrap();
     })
     .await;
     check(fresh, 50_000, "a rewind", async |store, _| {
-        store.rewind(at(-3_600_000_000), MANY).await.unwrap();
+        store.rewind(at(-3_600_000_000), HIGH_CAP).await.unwrap();
     })
     .await;
 }
 
 /// More than any test creates for one user.
-pub(super) const MANY: NonZeroU32 = NonZeroU32::new(5000).unwrap();
+pub(super) const HIGH_CAP: NonZeroU32 = NonZeroU32::new(5000).unwrap();
 
 /// Creates sessions below the cap.
 pub(super) async fn make(store: &dyn SessionStore, sessions: &[Session]) {
     for session in sessions {
-        assert_eq!(store.create(session, MANY, NONE_OVER).await.unwrap(), []);
+        assert_eq!(store.create(session, HIGH_CAP, NONE_OVER).await.unwrap(), []);
     }
 }
 
 /// Like [`make`], with concurrency, for large numbers.
 pub(super) async fn make_many(store: &dyn SessionStore, sessions: &[Session]) {
-    let made = all_of(sessions.iter().map(|session| store.create(session, MANY, NONE_OVER))).await;
+    let made = all_of(sessions.iter().map(|session| store.create(session, HIGH_CAP, NONE_OVER))).await;
     assert!(made.into_iter().all(|gone| gone.unwrap().is_empty()), "there is room for all");
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Port,
-    cap::{MANY, by_age, make, make_many, touch},
+    cap::{HIGH_CAP, by_age, make, make_many, touch},
     used,
 };
 use crate::conformance::{
@@ -64,7 +64,7 @@ pub(super) async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Port>) {
                     ended.extend(fresh.one.expire(&session.id, cutoffs).await.unwrap());
                 }
             } else {
-                ended = fresh.one.prune(cutoffs, MANY).await.unwrap();
+                ended = fresh.one.prune(cutoffs, HIGH_CAP).await.unwrap();
             }
             let all = sessions().filter(|(_, row)| expected && is_over(*row)).map(|(session, _)| session);
             assert_eq!(by_age(ended), by_age(all.collect()), "expires: {expires}");
@@ -83,7 +83,7 @@ pub(super) async fn concurrent_prunes_return_each_session_once(fresh: &Fresh<Por
     let five = NonZeroU32::new(5).unwrap();
     let pruned =
         fresh.concurrently(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
-    let rest = fresh.one.prune(ended, MANY).await.unwrap();
+    let rest = fresh.one.prune(ended, HIGH_CAP).await.unwrap();
     assert_eq!(by_age([pruned.concat(), rest].concat()), by_age(over));
 }
 
@@ -132,7 +132,7 @@ pub(super) async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port
     let dated = |number, times| used(number, user_id(1), times);
     make(&*fresh.one, &cases.map(|(number, before, _)| dated(number, before))).await;
     for expected in [3, 0] {
-        assert_eq!(fresh.one.rewind(at(now), MANY).await.unwrap(), expected);
+        assert_eq!(fresh.one.rewind(at(now), HIGH_CAP).await.unwrap(), expected);
     }
     let mut expected = cases.map(|(number, _, after)| dated(number, after)).to_vec();
     expected.sort_by_key(|session| session.id);
@@ -208,7 +208,7 @@ pub(super) async fn every_operation_honours_recorded_uses(fresh: &Fresh<Port>) {
     let as_made = Cutoffs { seen: at(100), ..NONE_OVER };
     for store in [&fresh.one, &fresh.other] {
         assert_eq!(store.expire(&first.id, as_made).await.unwrap(), None);
-        assert_eq!(store.prune(as_made, MANY).await.unwrap(), []);
+        assert_eq!(store.prune(as_made, HIGH_CAP).await.unwrap(), []);
     }
     let (new, four) = (session(50, user, at(600)), NonZeroU32::new(4).unwrap());
     let gone = store.create(&new, four, Cutoffs { seen: at(300), ..NONE_OVER }).await.unwrap();

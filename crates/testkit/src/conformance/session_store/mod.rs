@@ -3,7 +3,7 @@
 mod cap;
 mod ends;
 
-use self::cap::{MANY, by_age, make, touch};
+use self::cap::{HIGH_CAP, by_age, make, touch};
 use super::{
     Damage, Fresh,
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
@@ -79,9 +79,9 @@ async fn an_unknown_session_is_not_found(fresh: &Fresh<Port>) {
     assert_eq!(store.of_user(user).await.unwrap(), []);
     assert_eq!(store.revoke(&token_hash(1)).await.unwrap(), None);
     assert_eq!(store.revoke_user(user).await.unwrap(), []);
-    assert_eq!(store.prune(all_over, MANY).await.unwrap(), []);
+    assert_eq!(store.prune(all_over, HIGH_CAP).await.unwrap(), []);
     assert_eq!(store.expire(&token_hash(1), all_over).await.unwrap(), None);
-    assert_eq!(store.rewind(at(0), MANY).await.unwrap(), 0);
+    assert_eq!(store.rewind(at(0), HIGH_CAP).await.unwrap(), 0);
     touch(&**store, &[(token_hash(1), at(5))]).await;
     assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
 }
@@ -102,7 +102,7 @@ async fn a_cached_session_equals_the_stored_one(fresh: &Fresh<Port>) {
                 let before = store.cached(&made.id);
                 let found = store.find(&made.id).await.unwrap();
                 for cached in [before, store.cached(&made.id)] {
-                    assert!(cached.is_none() || cached == found, "{cached:?} is at hand, not {found:?}");
+                    assert!(cached.is_none() || cached == found, "{cached:?} is cached, not {found:?}");
                 }
             })
             .await;
@@ -219,7 +219,7 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Port>) 
     fresh
         .through_both(async |store| {
             let refused = store.find(&revoked.id).await.unwrap_err();
-            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is let in on a guess");
+            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "an unreadable session opens nothing");
         })
         .await;
     fresh.lists(revoked.user, &[]).await;
@@ -227,7 +227,7 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Port>) 
     assert_eq!(store.revoke(&revoked.id).await.unwrap(), None);
     fresh.finds(&revoked, None).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
-    assert_eq!(store.prune(over, MANY).await.unwrap(), [sound], "the rest is pruned as ever");
+    assert_eq!(store.prune(over, HIGH_CAP).await.unwrap(), [sound], "the rest is pruned as ever");
     make(&**store, &[session(5, ended.user, at(1))]).await;
     assert_eq!(store.revoke_user(ended.user).await.unwrap().len(), 1);
 }

@@ -26,7 +26,7 @@ faults! {
         only_the_current_version_can_be_removed: RemoveIgnoresVersion "a stale version can be removed";
         a_dead_claim_is_taken_over_by_naming_it:
             ClaimNeverTakenOver "a claim of the dead stays for ever",
-            ClaimTakenOverByAnyone "a claim is taken over by who names another";
+            ClaimTakenOverByAnyName "a claim is taken over by naming another";
         a_claim_never_expires_by_itself: ClaimRunsOut "a store ends claims by their date";
         only_one_caller_holds_the_claim: ClaimedTwice "a claim is granted twice";
         a_claim_is_for_one_version_of_one_grant: ClaimIgnoresVersion "a claim on any version is granted";
@@ -34,7 +34,7 @@ faults! {
         an_update_keeps_or_ends_the_claim_as_requested:
             KeptClaimEnds "a claim that should go on ends",
             ReleasedClaimGoesOn "a claim that should end goes on",
-            KeptClaimIsNobodys "a claim that went on with an update cannot be taken over";
+            KeptClaimIsLost "a claim that went on with an update cannot be taken over";
         users_are_separate: FindIsAnotherUsers "a user is given another's grant";
         pages_list_each_holder_once: PagesOverlap "a page begins with the last of the one before";
         stores_a_large_grant_completely:
@@ -158,12 +158,10 @@ impl GrantStore for Wrong {
         let held = self.claimed_until();
         let (version, dead) = match self.fault {
             Fault::ClaimNeverTakenOver => (version, None),
-            Fault::ClaimTakenOverByAnyone => (version, dead.and(held)),
+            Fault::ClaimTakenOverByAnyName => (version, dead.and(held)),
             Fault::ClaimRunsOut => (version, held.filter(|held| *held < until).or(dead)),
             Fault::ClaimedTwice => (version, held),
-            Fault::KeptClaimIsNobodys => {
-                (version, dead.filter(|_| !self.carried_over.load(Ordering::SeqCst)))
-            }
+            Fault::KeptClaimIsLost => (version, dead.filter(|_| !self.carried_over.load(Ordering::SeqCst))),
             Fault::ClaimIgnoresVersion => (self.current(user, version).await?, dead),
             _ => (version, dead),
         };
@@ -212,7 +210,7 @@ impl GrantStore for Wrong {
                 a_turn().await;
                 self.inner.update(user, version, content, claim).await
             }
-            Fault::KeptClaimIsNobodys => {
+            Fault::KeptClaimIsLost => {
                 self.carried_over.store(claim == ClaimAfter::Kept, Ordering::SeqCst);
                 self.inner.update(user, version, content, claim).await
             }

@@ -31,7 +31,7 @@ faults! {
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
         an_unreadable_session_is_corrupt_and_can_be_ended:
-            NobodyInstead "a session that cannot be read is none",
+            NoneInstead "a session that cannot be read is none",
             NoListAtAll "a session that cannot be read costs its user's list",
             DamagedStays "a session that cannot be read cannot be ended";
         prune_removes_unreadable_sessions_beyond_its_limit:
@@ -180,9 +180,7 @@ impl SessionStoreOver for Damaged {
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         match SessionStore::find(&*self.inner, id).await? {
-            Some(session) if self.unreadable(&session) && self.fault == Some(Fault::NobodyInstead) => {
-                Ok(None)
-            }
+            Some(session) if self.unreadable(&session) && self.fault == Some(Fault::NoneInstead) => Ok(None),
             Some(session) if self.unreadable(&session) => Err(StoreError::corrupt("it makes no sense")),
             found => Ok(found),
         }

@@ -25,7 +25,7 @@ faults! {
         repeated_checks_return_the_same_result: HealthyOnce "only the first check answers";
     }
     vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
-        a_secret_opens_only_for_its_user: VaultForAnyone "the vault takes no notice of the user";
+        a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault takes no notice of the user";
         sealing_twice_yields_different_bytes:
             VaultWithoutChance "sealing is repeatable",
             NonceOfOneByte "what makes sealed bytes differ runs out";
@@ -95,7 +95,7 @@ impl Health for Wrong {
 impl Vault for Wrong {
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
         match self.fault {
-            Fault::VaultForAnyone => locked(&self.vault).seal(anyone(user), secret),
+            Fault::VaultIgnoresUser => locked(&self.vault).seal(any_user(user), secret),
             Fault::VaultWithoutChance => TestVault::default().seal(user, secret),
             Fault::VaultOfGlass => {
                 let sealed = locked(&self.vault).seal(user, secret);
@@ -114,7 +114,7 @@ impl Vault for Wrong {
 
     fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
         match self.fault {
-            Fault::VaultForAnyone => locked(&self.vault).open(anyone(user), sealed),
+            Fault::VaultIgnoresUser => locked(&self.vault).open(any_user(user), sealed),
             Fault::VaultUnsealed => {
                 let secret = sealed.as_bytes().iter().map(|byte| !byte).collect::<Vec<_>>();
                 Ok(Opened { secret: secret.into(), reseal: false })
@@ -125,7 +125,7 @@ impl Vault for Wrong {
     }
 }
 
-fn anyone(user: UserId) -> UserId {
+fn any_user(user: UserId) -> UserId {
     UserId::new(1).unwrap_or(user)
 }
 

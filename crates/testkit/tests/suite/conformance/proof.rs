@@ -38,7 +38,7 @@ macro_rules! faults {
 pub(crate) use faults;
 
 /// Timeout for wrong adapters that block.
-const SOON: Duration = Duration::from_millis(500);
+const BLOCKED_AFTER: Duration = Duration::from_millis(500);
 
 /// The result of a check: `Err` with the failure message of the behaviour.
 type Outcome = Result<(), String>;
@@ -88,7 +88,9 @@ impl<P: ?Sized, F: Copy + Send + Sync> Workshop<P, F> {
                 fault: words,
                 behaviour,
                 sound: Box::new(move || outcome(behaviours, behaviour, sound())),
-                wrong: Box::new(move || outcome(behaviours, behaviour, wrong(fault).giving_up_after(SOON))),
+                wrong: Box::new(move || {
+                    outcome(behaviours, behaviour, wrong(fault).giving_up_after(BLOCKED_AFTER))
+                }),
             }
         };
         faults.iter().map(proof).collect()

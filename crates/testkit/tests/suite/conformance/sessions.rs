@@ -36,13 +36,13 @@ faults! {
         a_touch_only_advances_the_last_use: TouchMovesBack "a touch moves the last use back";
         a_touch_never_revives_a_session:
             TouchRevives "a touch brings a session back",
-            FindLeaks "an unknown id finds someone else's session";
+            FindLeaks "an unknown id finds the session of another user";
         a_session_is_found_as_created: ForgetsTheDevice "what the device called itself is not kept";
         revoke_ends_one_session_and_is_idempotent:
             FindIsStale "find remembers sessions that have ended",
             RevokeOnAbsentFails "revoking what is gone is an error",
             RemembersTheRevoked "a second handle still finds a revoked session";
-        a_cached_session_equals_the_stored_one: AtHandIsStale "a session that has ended is still at hand";
+        a_cached_session_equals_the_stored_one: CacheIsStale "an ended session is still cached";
         lists_sessions_oldest_first_ended_or_not:
             ListLeaks "the list of a user shows another's session",
             NewestFirst "sessions are listed newest first";
@@ -246,7 +246,7 @@ impl SessionStore for Wrong {
     }
 
     fn cached(&self, id: &TokenHash) -> Option<Session> {
-        if self.fault == Fault::AtHandIsStale { self.buried(id) } else { None }
+        if self.fault == Fault::CacheIsStale { self.buried(id) } else { None }
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {

@@ -200,7 +200,7 @@ impl RecordsOver for WrongFeedback {
 faults! {
     fn team_proofs, enum TeamFault { Text(Spoilt) }
     team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
-        a_replacement_replaces_the_team: AddsOnly "whoever is left out stays";
+        a_replacement_replaces_the_team: AddsOnly "omitted members stay";
         order_does_not_matter: CountsEverything "a team that stays the same counts as changed";
         a_membership_is_identified_by_user_and_category: OneCategoryEach "a user has one place only";
         readers_see_only_acknowledged_teams: ReadsOnce "the team is read once and for all";

@@ -191,19 +191,19 @@ faults! {
             FirstPage "it reads a page of a long list",
             Twice "a guild that is listed twice is read twice",
             ListCut "the list of a grant is cut at a thousand";
-        leaves_out_data_of_other_users: RolesOfAnyone "roles of another user are shown";
+        leaves_out_data_of_other_users: RolesOfAnyUser "roles of another user are shown";
         reads_everything_stored_about_a_user:
             OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
             NoBlock "a block is not seen",
             NoStaff "what was granted by name is not seen";
         reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
-            NamingWithBotOnly "of a guild without the bot nobody is a sponsor";
+            NamingWithBotOnly "subscriptions of a guild without the bot are not found";
         reads_no_guild_without_a_list: EveryGuild "without a list every guild is read";
         returns_several_users_in_the_requested_order: Sorted "several users are read in an order of its own";
         every_part_of_a_listing_is_fresh:
             Remembered "a listing is read once and remembered",
-            AtHandRemembered "the first listing stays at hand";
+            CachedForEver "the first listing stays cached";
     }
 }
 
@@ -248,7 +248,7 @@ impl Listings for WrongListings {
                 let mut first = locked(&self.first);
                 listing = first.entry(user).or_insert(listing).clone();
             }
-            ListingFault::AtHandRemembered if asked == Asked::List => {
+            ListingFault::CachedForEver if asked == Asked::List => {
                 locked(&self.first).entry(user).or_insert(listing.clone());
             }
             ListingFault::ListCut => {
@@ -258,7 +258,7 @@ impl Listings for WrongListings {
             }
             ListingFault::FirstPage => listing.guilds.truncate(100),
             ListingFault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),
-            ListingFault::RolesOfAnyone => {
+            ListingFault::RolesOfAnyUser => {
                 for seen in &mut listing.guilds {
                     let others = self.parts.guilds.with_roles(user_id(2), &[seen.guild.id]).await?;
                     seen.roles = others.into_iter().next().map(|other| other.roles).unwrap_or_default();
@@ -287,7 +287,7 @@ impl Listings for WrongListings {
 
     fn cached(&self, user: UserId) -> Option<Arc<Listing>> {
         let first = locked(&self.first).get(&user).cloned();
-        if self.fault == ListingFault::AtHandRemembered { first.map(Arc::new) } else { None }
+        if self.fault == ListingFault::CachedForEver { first.map(Arc::new) } else { None }
     }
 
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {

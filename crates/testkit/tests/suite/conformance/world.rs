@@ -60,13 +60,13 @@ faults! {
         a_store_accepts_writes_during_a_sync:
             UnfitWhileBusy "a store that is busy is unfit",
             AskingIsAChange "asking how the store is counts as a change";
-        forget_keeps_the_data_of_others: ForgetTakesOthers "forgetting takes someone else's things";
+        forget_keeps_the_data_of_others: ForgetTakesOthers "forgetting removes the data of another user";
         about_returns_what_forget_removes:
             TellsNoFeedback "what a user said is not told",
             TellsABlock "a block is told as the user's own",
             [Fault::TellsOthers] "everyone's things are told";
         about_an_unknown_user_is_empty:
-            [Fault::TellsOthers] "of someone who is not known there is something to tell";
+            [Fault::TellsOthers] "there is data about an unknown user";
         about_returns_very_many_records: TellsTenMemberships "ten memberships are told at most";
         about_reads_one_snapshot: TellsInTwoMoments "one kind is told after the other";
         a_cancelled_write_is_complete_or_absent:

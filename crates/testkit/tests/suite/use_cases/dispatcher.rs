@@ -428,11 +428,11 @@ async fn a_watch_beyond_the_history_is_reset() {
     let stage = stage().await;
     stage.block([7]).await;
     stage.show().await;
-    let mut stranger = stage.watch(Some(Revision(1_000_000)));
-    assert_eq!(now(&mut stranger), Some(WatchEvent::Reset(stage.latest().await)));
+    let mut unknown = stage.watch(Some(Revision(1_000_000)));
+    assert_eq!(now(&mut unknown), Some(WatchEvent::Reset(stage.latest().await)));
     stage.block([2]).await;
     stage.show().await;
-    assert_eq!(users(&changes_now(&mut stranger)), blocked([2]));
+    assert_eq!(users(&changes_now(&mut unknown)), blocked([2]));
 }
 
 #[tokio::test]

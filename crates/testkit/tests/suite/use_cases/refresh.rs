@@ -233,7 +233,7 @@ async fn a_grant_rejected_twice_is_not_retried_until_it_changes() {
     stage.memory.clock.advance(DAY);
     assert!(matches!(stage.list().await, Err(ListGuildsError::NoList { .. })));
     assert_eq!(polled(&stage, 30).await, [0, 0]);
-    assert_eq!(stage.sessions().await.len(), 1, "nobody is signed out by it");
+    assert_eq!(stage.sessions().await.len(), 1, "no session ends by it");
 
     // A new sign-in brings a new grant, and another attempt.
     stage.memory.identity.fail_with(IdentityCall::Guilds, None);
@@ -506,7 +506,7 @@ async fn a_crash_before_storing_tokens_costs_that_user_one_sign_in() {
     stage.memory.clock.advance(MINUTE);
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
     stage.memory.scheduler.settled().await;
-    assert_eq!(stage.sessions().await.len(), 1, "nobody is signed out before the platform has said so");
+    assert_eq!(stage.sessions().await.len(), 1, "no session ends before the platform has revoked the grant");
     stage.memory.clock.advance(30 * SECOND);
     assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
     assert_eq!(stage.sessions().await.len(), 0);

@@ -177,10 +177,10 @@ async fn a_refused_sign_in_revokes_an_unused_grant() {
 }
 
 /// A block list that fails.
-struct Speechless;
+struct FailingBlockList;
 
 #[async_trait]
-impl BlockList for Speechless {
+impl BlockList for FailingBlockList {
     async fn is_blocked(&self, _: UserId) -> Result<bool, StoreError> {
         Err(StoreError::unavailable("on purpose"))
     }
@@ -194,7 +194,7 @@ async fn revokes_the_grant_if_the_block_list_fails() {
             stage.signed_in().await;
         }
         let mut ports = stage.memory.ports.clone();
-        ports.stores.blocked = Arc::new(Speechless);
+        ports.stores.blocked = Arc::new(FailingBlockList);
         let request = stage.memory.arrival(a_user(USER), vec![]);
         let failed = UseCases::new(&ports, settings()).sign_in.sign_in(&request).await;
         assert!(matches!(failed, Err(SignInError::Store(_))));
@@ -214,7 +214,7 @@ async fn revokes_nothing_if_the_user_is_unknown() {
     let request = stage.memory.arrival(a_user(USER), vec![]);
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
     stage.memory.scheduler.settled().await;
-    assert_eq!(stage.revocations(), 0, "it would end the authorisation of whoever it is");
+    assert_eq!(stage.revocations(), 0, "it would end the authorisation of an unknown user");
 }
 
 impl Stage {

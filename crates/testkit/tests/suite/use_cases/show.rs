@@ -217,8 +217,8 @@ async fn traces_a_permission_to_a_fact() {
 async fn distinguishes_never_signed_in_from_no_list() {
     let stage = Stage::new();
     stage.has_bot().await;
-    let stranger = stage.why().await;
-    assert_eq!((obstacles(&stranger), stranger.list), (&[NotListed::NotSignedIn][..], None));
+    let unknown = stage.why().await;
+    assert_eq!((obstacles(&unknown), unknown.list), (&[NotListed::NotSignedIn][..], None));
 
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
