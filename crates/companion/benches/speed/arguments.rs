@@ -1,4 +1,4 @@
-//! What the person asked for, or one of our own processes.
+//! The command line, for people and for our own processes.
 
 use crate::{bare::Bare, feed::Changes, load::Load, sections::Section};
 use clap::{Args, Parser, Subcommand};
@@ -9,22 +9,22 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Cargo says this to every benchmark
+    /// Cargo passes this to every benchmark
     #[arg(long, global = true, hide = true)]
     bench: bool,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print tables: all, or those that are named
+    /// Print all tables, or the named ones
     Measure(Measure),
-    /// A bare server
+    /// Run a bare server
     #[command(hide = true)]
     Bare(Bare),
-    /// Load for a server
+    /// Generate load for a server
     #[command(hide = true)]
     Load(Load),
-    /// A bot that tells of changes
+    /// Run a bot that reports changes
     #[command(hide = true)]
     Feed(Changes),
 }
@@ -33,13 +33,13 @@ pub(crate) enum Command {
 pub(crate) struct Measure {
     #[arg(value_enum)]
     pub(crate) sections: Vec<Section>,
-    /// Fewer and shorter rounds, smaller worlds
+    /// Run fewer and shorter rounds, with smaller worlds
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Puts the tables and charts into the page in this folder
+    /// Write the tables and charts to the page in this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) page: Option<PathBuf>,
-    /// Fails where instructions per request have grown by more than a tenth since they were written to this file
+    /// Fail if instructions per request have grown by more than a tenth since this file was written
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The least that a server built on the same library does: one route, one body, nothing else.
+//! The minimal server on the same library: one route, one body.
 
 use crate::{machine, server::Server};
 use actix_web::{
@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 #[derive(Args)]
 pub(crate) struct Bare {
     port: u16,
-    /// What it answers, as a file
+    /// The file with the response body
     body: PathBuf,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn serve(bare: &Bare) -> anyhow::Result<()> {
             };
             App::new().route("/", web::get().to(answer))
         };
-        // As the service does, or answers in a row would wait for each other.
+        // As the service does; otherwise pipelined responses would wait for each other.
         let without_delay = |connection: &dyn Any, _: &mut Extensions| {
             if let Some(stream) = connection.downcast_ref::<TcpStream>() {
                 let _ = stream.set_nodelay(true);
@@ -46,12 +46,12 @@ pub(crate) fn serve(bare: &Bare) -> anyhow::Result<()> {
     actix_web::rt::System::new().block_on(answers).context("the bare server failed")
 }
 
-/// A bare server with this body on the core of the servers.
+/// Starts a bare server with this body on the server core.
 pub(crate) fn start(body: &[u8], folder: &Path) -> anyhow::Result<Server> {
     start_by(machine::on_server_core(&std::env::current_exe()?), body, folder)
 }
 
-/// The same as the last part of a command that watches it.
+/// Like [`start`], as the last argument of a command that observes it.
 pub(crate) fn start_under(mut watcher: Command, body: &[u8], folder: &Path) -> anyhow::Result<Server> {
     watcher.arg(std::env::current_exe()?);
     start_by(watcher, body, folder)

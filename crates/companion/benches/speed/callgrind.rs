@@ -1,10 +1,10 @@
-//! Programs that valgrind's callgrind watches, and what it wrote down.
+//! Programs under valgrind's callgrind, and its results.
 
 use crate::server::Server;
 use anyhow::Context as _;
 use std::{collections::HashMap, path::Path, process::Command};
 
-/// Functions that give out memory, of the C library and of mimalloc.
+/// Allocating functions of the C library and of mimalloc.
 const ALLOCATING: [&str; 8] = [
     "malloc",
     "calloc",
@@ -16,7 +16,7 @@ const ALLOCATING: [&str; 8] = [
     "mi_realloc_aligned",
 ];
 
-/// Begins to watch a program, and counts nothing yet.
+/// Returns a valgrind command with counting disabled at start.
 pub(crate) fn asleep(result: &Path) -> Command {
     let mut watcher = Command::new("valgrind");
     watcher.args(["--tool=callgrind", "--instr-atstart=no"]);
@@ -24,7 +24,7 @@ pub(crate) fn asleep(result: &Path) -> Command {
     watcher
 }
 
-/// Counts from now on, or no longer.
+/// Enables or disables counting.
 pub(crate) fn count(server: &Server, on: bool) -> anyhow::Result<()> {
     let mut control = Command::new("callgrind_control");
     control.args(["-i", if on { "on" } else { "off" }]).arg(server.id().to_string());
@@ -33,7 +33,7 @@ pub(crate) fn count(server: &Server, on: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a program did while it ran.
+/// Counts of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Counts {
     pub(crate) instructions: f64,
@@ -41,8 +41,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Reads the totals, and how often memory was asked for. A function has its name where it is first mentioned and a
-    /// number from then on.
+    /// Reads the totals, and the number of allocations. A function is named on first mention and numbered from then on.
     pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
         let (mut instructions, mut allocations) = (None, 0.0);
         let (mut names, mut called) = (HashMap::new(), "");

@@ -1,4 +1,4 @@
-//! The bot, telling of changes at a constant rate.
+//! The bot, reporting changes at a constant rate.
 
 use crate::{machine, service::Installation, world::guild_named};
 use clap::Args;
@@ -11,16 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many changes may be under way at once.
+/// Maximum number of changes in flight.
 const CONNECTIONS: u64 = 16;
 
 #[derive(Args)]
 pub(crate) struct Changes {
     management: SocketAddr,
     key: String,
-    /// How many guilds there are to rename
+    /// Number of guilds to rename
     guilds: u64,
-    /// Changes a second
+    /// Changes per second
     rate: u32,
 }
 
@@ -37,7 +37,7 @@ impl Feed {
         Ok(Self { process: command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()? })
     }
 
-    /// Stops it. Returns how many changes a second were taken in.
+    /// Stops it. Returns the accepted changes per second.
     pub(crate) fn stop(mut self) -> anyhow::Result<f64> {
         drop(self.process.stdin.take());
         let output = self.process.wait_with_output()?;
@@ -46,7 +46,7 @@ impl Feed {
     }
 }
 
-/// What all senders share.
+/// State shared by all senders.
 struct Sending<'a> {
     changes: &'a Changes,
     start: Instant,
@@ -54,7 +54,7 @@ struct Sending<'a> {
     done: AtomicU64,
 }
 
-/// The process itself: renames guilds until its input ends, then prints how many a second.
+/// The process itself: renames guilds until its input ends, then prints the rate.
 #[expect(clippy::cast_precision_loss, reason = "far fewer changes than floating point holds exactly")]
 pub(crate) fn run(changes: &Changes) -> anyhow::Result<()> {
     let (over, done) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -1,4 +1,4 @@
-//! Machines and what is read of answers: cores, memory, ports, and where an answer ends.
+//! The machine and the parsing of responses: cores, memory, ports, and the end of a response.
 
 use anyhow::Context as _;
 use memchr::memmem;
@@ -8,12 +8,12 @@ use std::{
     process::Command,
 };
 
-/// A program on the core of the servers.
+/// Returns a command on the server core.
 pub(crate) fn on_server_core(program: &Path) -> Command {
     on_core("0", program)
 }
 
-/// A program on the core of the load.
+/// Returns a command on the load core.
 pub(crate) fn on_load_core(program: &Path) -> Command {
     on_core("1", program)
 }
@@ -24,12 +24,12 @@ fn on_core(core: &str, program: &Path) -> Command {
     command
 }
 
-/// An address on loopback where nobody listens.
+/// Returns a free loopback address.
 pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-/// How much memory a process has, in bytes.
+/// Returns the resident memory of a process, in bytes.
 pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -37,17 +37,17 @@ pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
     Ok(kilobytes * 1024)
 }
 
-/// How long a process has been at work on any core, in ticks of the clock, of which there are a hundred a second.
+/// Returns the processor time of a process, in clock ticks of 10 ms.
 pub(crate) fn ticks_at_work(process: u32) -> anyhow::Result<u64> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The numbers stand behind the name of the program, which may have brackets of its own.
+    // The numbers follow the name of the program, which may contain brackets.
     let (_, numbers) = line.rsplit_once(')').context("no name")?;
     let mut numbers = numbers.split_whitespace().skip(11);
     let mut next = || anyhow::Ok(numbers.next().context("no time")?.parse::<u64>()?);
     Ok(next()? + next()?)
 }
 
-/// A path as someone at the top of the repository means it: Cargo runs a benchmark in the folder of its crate.
+/// Returns a path relative to the repository root. Cargo runs a benchmark in the folder of its crate.
 pub(crate) fn in_repository(path: &Path) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
@@ -60,7 +60,7 @@ pub(crate) fn has(program: &str) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Bytes that came in and were not told apart yet.
+/// Received bytes that are not yet split into responses.
 #[derive(Default)]
 pub(crate) struct Answers {
     bytes: Vec<u8>,
@@ -68,7 +68,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Room for what comes in next: everything that is read is appended here.
+    /// Returns the buffer to append received bytes to.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         if self.start == self.bytes.len() {
             self.bytes.clear();
@@ -77,7 +77,8 @@ impl Answers {
         &mut self.bytes
     }
 
-    /// Takes one whole answer out, if there is one. Any but a 200 is an error: a refusal is no measure of speed.
+    /// Takes one complete response, if there is one. Any status but 200 is an error, because refusals say nothing about
+    /// speed.
     pub(crate) fn take(&mut self) -> anyhow::Result<bool> {
         let rest = self.bytes.get(self.start..).unwrap_or_default();
         let Some(head) = memmem::find(rest, b"\r\n\r\n") else { return Ok(false) };

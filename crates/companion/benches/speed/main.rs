@@ -1,8 +1,8 @@
-//! How fast the service is, beside the least that a server could do with the same bytes.
+//! Measures the service, compared with a minimal server that sends the same bytes.
 //!
-//! `cargo xtask bench` runs it. Every figure is a ratio to another figure of the same run: a bare actix-web server that sends
-//! the same bytes, or a peer that someone would otherwise pick. Servers run on the first core and the load on the second, one
-//! after the other, round by round, so that whatever else the machine does meets all of them.
+//! `cargo xtask bench` runs it. Every figure is a ratio to another figure of the same run: of a bare actix-web server
+//! that sends the same bytes, or of a peer framework. Servers run on the first core and the load on the second, in
+//! alternating rounds, so that other activity on the machine affects all of them.
 #![expect(clippy::print_stdout, reason = "tables are what this program is for")]
 
 mod arguments;

@@ -1,10 +1,10 @@
-//! The page that shows the results: tables between marks, and charts beside it.
+//! The results page: tables between marks, and charts beside it.
 
 use crate::sections::Report;
 use anyhow::Context as _;
 use std::{fmt::Write as _, path::Path};
 
-/// Bars in groups, each as long as a share of a whole.
+/// Bars in groups, each as a share of a whole.
 pub(crate) struct Chart {
     title: &'static str,
     whole: f64,
@@ -20,7 +20,7 @@ impl Chart {
         self.bars.push((group.to_owned(), name.to_owned(), value));
     }
 
-    /// As a picture that browsers show in light and in dark.
+    /// Returns the chart as SVG, for light and dark schemes.
     fn svg(&self) -> String {
         const ROW: usize = 24;
         const LEFT: usize = 220;
@@ -56,7 +56,7 @@ impl Chart {
     }
 }
 
-/// Puts a report between its marks in `performance.md` of this folder, and its chart beside it.
+/// Writes a report between its marks in `performance.md` of this folder, and its chart beside it.
 pub(crate) fn put(folder: &Path, name: &str, report: &Report) -> anyhow::Result<()> {
     let file = folder.join("performance.md");
     let page = std::fs::read_to_string(&file)?;

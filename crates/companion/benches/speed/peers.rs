@@ -1,4 +1,4 @@
-//! What someone would otherwise pick: the same endpoints with Fastify and with FastAPI.
+//! Peer frameworks: the same endpoints with Fastify and with FastAPI.
 
 use crate::{machine, server::Server, service::Installation};
 use std::{
@@ -6,12 +6,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Where their sources are.
+/// The folder of their sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/speed/peers");
-/// Where they are installed, once.
+/// The folder in which they are installed, once.
 const INSTALLED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/peers");
 
-/// Those that could be started.
+/// The peers that could be started.
 pub(crate) struct Peers {
     started: Vec<(&'static str, Server)>,
     missing: Vec<String>,
@@ -21,9 +21,9 @@ struct Peer {
     name: &'static str,
     folder: &'static str,
     needs: &'static [&'static str],
-    /// What to run in its folder to install it.
+    /// The command that installs it, run in its folder.
     install: &'static [&'static str],
-    /// What to run there to start it.
+    /// The command that starts it, run in its folder.
     program: &'static str,
     arguments: &'static [&'static str],
 }
@@ -64,7 +64,7 @@ impl Peers {
         self.started.iter()
     }
 
-    /// What is not in the table, and why.
+    /// Returns what is missing in the table, and why.
     pub(crate) fn remarks(&self) -> String {
         self.missing.iter().map(|remark| format!("Skipped: {remark}.\n")).collect()
     }
@@ -85,7 +85,7 @@ impl Peer {
             .map(|(server, _)| server)
     }
 
-    /// Its folder, with everything that it needs.
+    /// Returns its folder, with all dependencies installed.
     fn installed(&self) -> anyhow::Result<PathBuf> {
         let (source, target) = (Path::new(SOURCES).join(self.folder), Path::new(INSTALLED).join(self.folder));
         std::fs::create_dir_all(&target)?;

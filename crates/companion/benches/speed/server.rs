@@ -1,4 +1,4 @@
-//! A server under load, as a process of its own.
+//! A server under load, as a separate process.
 
 use crate::machine::{self, Answers};
 use anyhow::Context as _;
@@ -10,21 +10,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one may take until it answers: peers fill their database first.
+/// Timeout of the first response: peers fill their database first.
 const START: Duration = Duration::from_secs(600);
-/// How long a server is watched to see whether it is at work.
+/// How long a server is observed to decide whether it is idle.
 const WATCH: Duration = Duration::from_secs(1);
-/// At how many ticks in that time it is not: now and then something is looked after.
+/// Number of ticks in that time below which it is idle; some background work is normal.
 const IDLE: u64 = 20;
 
-/// A process that listens. It ends when this is dropped.
+/// A listening process. Killed on drop.
 pub(crate) struct Server {
     process: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    /// Starts a server and waits until it answers this probe with 200. Returns how long that took, too.
+    /// Starts a server and waits until it answers this probe with 200. Also returns how long that took.
     pub(crate) fn start(
         mut command: Command,
         address: SocketAddr,
@@ -60,7 +60,7 @@ impl Server {
         machine::resident(self.id())
     }
 
-    /// Waits until it has nothing to do, as after all that comes with a start.
+    /// Waits until it is idle, as after the work of a start.
     pub(crate) fn wait_until_idle(&self) -> anyhow::Result<()> {
         let (start, mut before) = (Instant::now(), machine::ticks_at_work(self.id())?);
         while start.elapsed() < START {
@@ -71,10 +71,10 @@ impl Server {
             }
             before = now;
         }
-        anyhow::bail!("a server is at work though nobody asks")
+        anyhow::bail!("a server is busy without requests")
     }
 
-    /// Asks it to end and waits until it has, for those whose last words count.
+    /// Sends SIGTERM and waits for the exit, if the final output matters.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         Command::new("kill").arg(self.id().to_string()).status()?;
         self.process.wait()?;
@@ -84,13 +84,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The body of a 200.
+/// Sends a GET request, and returns the body of its 200.
 pub(crate) fn get(address: SocketAddr, path: &str, headers: &str) -> anyhow::Result<Vec<u8>> {
     exchange(
         address,
@@ -110,7 +110,7 @@ pub(crate) fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Vec
     Ok(body)
 }
 
-/// Sends requests on one connection, each when the one before was answered with 200.
+/// Sends requests on one connection, each after the previous one was answered with 200.
 pub(crate) fn one_after_another(
     address: SocketAddr,
     path: &str,

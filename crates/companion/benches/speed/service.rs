@@ -1,4 +1,4 @@
-//! The service as in production: the program itself, with a file of its own, everything on.
+//! The service as in production: the program itself, with its own database file and all features.
 
 use crate::{
     machine,
@@ -18,10 +18,10 @@ use std::{
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_companion");
-/// The key of the management API.
+/// The management key.
 pub(crate) const MANAGEMENT_KEY: &str = "only-this-benchmark-has-this-key";
 
-/// A database with a world in it, and how to serve it.
+/// A database with a world, and the settings to serve it.
 pub(crate) struct Installation {
     folder: TempDir,
     pub(crate) world: Written,
@@ -32,12 +32,12 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// A world in an SQLite file.
+    /// Creates an installation on a SQLite file.
     pub(crate) fn new(world: &World) -> anyhow::Result<Self> {
         Self::within("sqlite:companion.db", world)
     }
 
-    /// A world in this storage.
+    /// Creates an installation on this storage.
     pub(crate) fn within(storage: &str, world: &World) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         let world = world.write(folder.path())?;
@@ -50,7 +50,7 @@ impl Installation {
         Ok(installation)
     }
 
-    /// The same with every request in the log.
+    /// Enables the access log.
     pub(crate) fn with_access_log(self) -> Self {
         Self { access_log: true, ..self }
     }
@@ -59,12 +59,12 @@ impl Installation {
         self.folder.path()
     }
 
-    /// Serves it on the core of the servers.
+    /// Serves it on the server core.
     pub(crate) fn serve(&self) -> anyhow::Result<(Server, Duration)> {
         self.serve_by(machine::on_server_core(Path::new(PROGRAM)))
     }
 
-    /// The program as the last part of a command that watches it.
+    /// Serves it as the last argument of a command that observes it.
     pub(crate) fn serve_under(&self, mut watcher: Command) -> anyhow::Result<Server> {
         watcher.arg(PROGRAM);
         self.serve_by(watcher).map(|(server, _)| server)
@@ -91,7 +91,7 @@ impl Installation {
             ("IDENTITY__CLIENT_ID", "benchmark"),
             ("IDENTITY__CLIENT_SECRET", "benchmark"),
             ("IDENTITY__REDIRECT_URI", "https://dashboard.example/callback"),
-            // Nobody signs in.
+            // No user signs in.
             ("IDENTITY__API_URL", "http://127.0.0.1:9/api"),
         ] {
             command.env(format!("COMPANION_{key}"), value);
@@ -99,7 +99,7 @@ impl Installation {
         command
     }
 
-    /// What the bot sends.
+    /// Sends a request, as the bot does.
     pub(crate) fn feed(&self, method: &str, path: &str, body: &str) -> anyhow::Result<()> {
         self.manage(method, path, body).map(drop)
     }
@@ -113,7 +113,7 @@ impl Installation {
         exchange(self.management, &request).with_context(|| format!("{method} {path}"))
     }
 
-    /// Lets a cluster of the bot report, so that there is a status to tell.
+    /// Sends a report of a cluster, so that there is a status to show.
     pub(crate) fn report(&self) -> anyhow::Result<()> {
         let shard = json!({"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48});
         let shards: serde_json::Map<_, _> = (0..4).map(|id: u8| (id.to_string(), shard.clone())).collect();
@@ -121,7 +121,7 @@ impl Installation {
         self.feed("PUT", "/bot/clusters/one/heartbeat", &report.to_string())
     }
 
-    /// Waits until all feedback is in memory. Before that the store picks, which is another matter.
+    /// Waits until all feedback is cached. Before that the store picks, which has another cost.
     pub(crate) fn wait_for_feedback(&self) -> anyhow::Result<()> {
         for _ in 0..3000 {
             let metrics = String::from_utf8(self.manage("GET", "/metrics", "")?)?;
@@ -134,14 +134,14 @@ impl Installation {
         anyhow::bail!("feedback was not loaded within five minutes")
     }
 
-    /// The token of the first user.
+    /// Returns the token of the first user.
     pub(crate) fn first_token(&self) -> anyhow::Result<String> {
         let tokens = std::fs::File::open(&self.world.tokens)?;
         let first = BufReader::new(tokens).lines().next();
-        Ok(first.context("nobody is signed in")??)
+        Ok(first.context("there is no session")??)
     }
 
-    /// A file for something of this run.
+    /// Returns the path of a file for this run.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }

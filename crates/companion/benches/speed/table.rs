@@ -1,4 +1,4 @@
-//! Tables, numbers in them, and how far rounds are apart.
+//! Tables, number formats, and the spread of rounds.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A number with thousands told apart.
+/// Formats a number with thousands separators.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -44,13 +44,13 @@ pub(crate) fn thousands(number: f64) -> String {
     text
 }
 
-/// Bytes as megabytes.
+/// Formats bytes as megabytes.
 #[expect(clippy::cast_precision_loss, reason = "far less memory than floating point holds exactly")]
 pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The median of some measurements, and their quartiles: half of them lie between.
+/// The median and the quartiles of some measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -68,7 +68,7 @@ impl Spread {
         }
     }
 
-    /// The ratios of measurements that were made side by side.
+    /// Returns the spread of ratios of measurements made side by side.
     pub(crate) fn of_ratios(values: &[f64], to: &[f64]) -> Self {
         Self::of(values.iter().zip(to).map(|(value, to)| value / to).collect())
     }

@@ -1,4 +1,4 @@
-//! What the servers know: a world of a given size, the same for all.
+//! The data of the servers: a world of a given size, the same for all.
 
 use companion::system::SystemClock;
 use companion_domain::{model::SecretKey, port::Clock as _, session::TokenRing};
@@ -9,23 +9,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The key that the service gets, so that its tokens can be made here.
+/// The key of the service, so that tokens can be created here.
 pub(crate) const KEY: [u8; 32] = [7; 32];
-/// Where the ids of guilds, users and roles begin: as long as the platform's own.
+/// First ids of guilds, users and roles, as long as the platform's own.
 const GUILDS: u64 = 1_000_000_000_000_000_000;
 const USERS: u64 = 1_100_000_000_000_000_000;
 const ROLES: u64 = 1_200_000_000_000_000_000;
-/// The platform's Administrator.
+/// The platform's Administrator permission.
 const ADMINISTRATOR: &str = "8";
 
-/// How large a world is.
+/// The size of a world.
 #[derive(Clone, Copy)]
 pub(crate) struct World {
     pub(crate) guilds: u64,
     pub(crate) feedback: u64,
-    /// Each signed in once.
+    /// Each has one session.
     pub(crate) users: u64,
-    /// How many guilds with the bot each user is in.
+    /// Number of guilds with the bot per user.
     pub(crate) guilds_each: u64,
 }
 
@@ -33,11 +33,11 @@ impl World {
     pub(crate) const USUAL: Self = Self { guilds: 1000, feedback: 1000, users: 200, guilds_each: 10 };
 }
 
-/// A world that was written down.
+/// A world written to files.
 pub(crate) struct Written {
     /// Lines of the sync format, with sessions and grants.
     pub(crate) lines: PathBuf,
-    /// The token of each user, one in a line.
+    /// The token of each user, one per line.
     pub(crate) tokens: PathBuf,
 }
 
@@ -69,14 +69,14 @@ impl World {
         Ok(written)
     }
 
-    /// One that the user owns, and others that they are an administrator of.
+    /// Returns a membership: the user owns the first guild, and is an administrator of the others.
     fn membership(&self, user: u64, place: u64) -> Value {
         let guild = (user * self.guilds_each + place) % self.guilds;
         json!({"id": (GUILDS + guild).to_string(), "owner": place == 0, "permissions": ADMINISTRATOR})
     }
 }
 
-/// The random part of a user's token: not random at all, so that it can be made again.
+/// Returns the random part of a user's token, which is deterministic here so that it can be reproduced.
 fn random(user: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (target, byte) in bytes.iter_mut().zip(user.to_le_bytes().into_iter().cycle()) {
@@ -85,7 +85,7 @@ fn random(user: u64) -> [u8; 32] {
     bytes
 }
 
-/// A guild of the world, as it is or renamed.
+/// Returns a guild of the world with this name.
 pub(crate) fn guild_named(number: u64, name: &str) -> Value {
     json!({
         "kind": "guild", "id": (GUILDS + number).to_string(), "name": name,

@@ -11,7 +11,7 @@ use tokio::{
     time::Instant,
 };
 
-/// What all connections share.
+/// State shared by all connections.
 struct Crowd {
     load: Load,
     requests: Requests,
@@ -46,7 +46,7 @@ pub(super) fn run(load: &Load, requests: Requests) -> anyhow::Result<Outcome> {
     })
 }
 
-/// One connection until it is over. Returns how many requests it got answers to.
+/// Runs one connection to its end. Returns the number of responses.
 async fn connection(crowd: Rc<Crowd>, mut stream: TcpStream) -> anyhow::Result<u64> {
     let Crowd { load, requests, next, over } = &*crowd;
     let (mut out, mut answers, mut answered) = (Vec::new(), Answers::default(), 0);
@@ -65,7 +65,7 @@ async fn connection(crowd: Rc<Crowd>, mut stream: TcpStream) -> anyhow::Result<u
     Ok(answered)
 }
 
-/// Requests of one path, each with the next token where there are any.
+/// Requests of one path, each with the next token if there are any.
 pub(super) struct Requests {
     before: Vec<u8>,
     tokens: Vec<String>,
@@ -81,7 +81,7 @@ impl Requests {
         Ok(Self { before, tokens: tokens.lines().map(str::to_owned).collect() })
     }
 
-    /// How many differ.
+    /// Returns the number of different requests.
     pub(super) fn count(&self) -> usize {
         self.tokens.len().max(1)
     }

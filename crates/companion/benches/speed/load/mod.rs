@@ -1,4 +1,4 @@
-//! The load generator: a process of its own, so that it has a core of its own.
+//! The load generator: a separate process, so that it has its own core.
 
 mod closed;
 mod paced;
@@ -15,27 +15,27 @@ use std::{net::SocketAddr, path::PathBuf, process::Stdio};
 pub(crate) struct Load {
     pub(crate) address: SocketAddr,
     pub(crate) path: String,
-    /// Session tokens, one in a line, taken in turn
+    /// Session tokens, one per line, used in turn
     #[arg(long)]
     pub(crate) tokens: Option<PathBuf>,
     #[arg(long, default_value_t = 32)]
     pub(crate) connections: usize,
     #[arg(long, default_value_t = 1.0)]
     pub(crate) seconds: f64,
-    /// Requests a second, whether or not earlier ones were answered
+    /// Requests per second, whether or not earlier ones were answered
     #[arg(long)]
     pub(crate) rate: Option<f64>,
-    /// Ends when every token was used once
+    /// Stop after every token was used once
     #[arg(long)]
     pub(crate) once: bool,
 }
 
-/// What came of it.
+/// The result of a load.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
     pub(crate) seconds: f64,
-    /// In microseconds, from when a request was due; only where there was a rate.
+    /// In microseconds, from when a request was due; only with a rate.
     pub(crate) median: f64,
     pub(crate) p99: f64,
 }
@@ -53,7 +53,7 @@ impl Load {
         Self { address, path, tokens: None, connections: 32, seconds: 1.0, rate: None, once: false }
     }
 
-    /// Runs it in a process of its own on the core of the load.
+    /// Runs it in a separate process on the load core.
     pub(crate) fn measure(&self) -> anyhow::Result<Outcome> {
         let mut command = machine::on_load_core(&std::env::current_exe()?);
         command.arg("load").arg(self.address.to_string()).arg(&self.path);
@@ -74,7 +74,7 @@ impl Load {
     }
 }
 
-/// The process itself: prints what came of it.
+/// The process itself: prints its result.
 pub(crate) fn run(load: &Load) -> anyhow::Result<()> {
     let requests = Requests::of(load)?;
     let outcome = match load.rate {

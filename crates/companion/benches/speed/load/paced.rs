@@ -1,7 +1,8 @@
-//! Requests at a constant rate, whether or not earlier ones were answered, and how long each took from when it was due.
+//! Sends requests at a constant rate, whether or not earlier ones were answered, and measures each from when it was
+//! due.
 //!
-//! This process has a core to itself, so it looks at its sockets without pause instead of sleeping: no timer is as fine as
-//! what is measured here.
+//! This process has its own core, so it polls its sockets without sleeping: no timer is as precise as what is measured
+//! here.
 
 use super::{Load, Outcome, closed::Requests};
 use crate::machine::Answers;
@@ -58,7 +59,7 @@ pub(super) fn run(load: &Load, requests: &Requests, rate: f64) -> anyhow::Result
 }
 
 impl Connection {
-    /// How long the request in flight took, where its answer is here.
+    /// Returns the duration of the request in flight, if it has been answered.
     fn answered(&mut self) -> anyhow::Result<Option<Duration>> {
         let mut bytes = [0; 16 * 1024];
         match self.stream.read(&mut bytes) {

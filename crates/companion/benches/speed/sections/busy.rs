@@ -1,9 +1,9 @@
-//! A hundred thousand guilds, of which the bot changes five hundred a second, while users ask for their lists.
+//! Throughput of guild listings while the bot changes five hundred of a hundred thousand guilds per second.
 
 use super::{Plan, Report, endpoints::Loads, endpoints::throughput};
 use crate::{feed::Feed, service::Installation, table::Spread, table::Table, world::World};
 
-/// Changes a second.
+/// Changes per second.
 const RATE: u32 = 500;
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {

@@ -13,7 +13,7 @@ use crate::{
 };
 use std::path::PathBuf;
 
-/// A path that is asked, and whether it needs a session.
+/// The measured paths, and whether each needs a session.
 pub(super) const ENDPOINTS: [(&str, bool); 4] =
     [("/", false), ("/team", false), ("/feedback", false), ("/guilds", true)];
 
@@ -64,7 +64,7 @@ pub(super) struct Loads {
     pub(super) service: Load,
     pub(super) bare: Load,
     pub(super) bytes: usize,
-    /// Ends with this.
+    /// Kept alive with the loads.
     pub(super) bare_server: Server,
 }
 
@@ -85,18 +85,17 @@ impl Loads {
         Ok(Self { service, bare, bytes: body.len(), bare_server })
     }
 
-    /// Lets everyone come once, as they have some time after a restart.
+    /// Uses every session once, as some time after a restart.
     pub(super) fn warm_up(&self) -> anyhow::Result<()> {
         Load { once: true, ..self.service.clone() }.measure().map(drop)
     }
 }
 
-/// How long one server is asked before it is the next one's turn, in seconds. Whatever else the machine does lasts longer, so
-/// it meets all of them.
+/// Length of a turn in seconds. Other activity on the machine lasts longer, so it affects all servers.
 const TURN: f64 = 0.25;
 
-/// Requests a second of each of these loads, turn by turn. The first second of each is not counted: caches fill, and compilers
-/// at run time get their time.
+/// Returns the requests per second of each load, turn by turn. The first second of each is not counted, because caches
+/// fill and JIT compilers warm up.
 pub(super) fn throughput(plan: &Plan, loads: &[Load]) -> anyhow::Result<Vec<Vec<f64>>> {
     for load in loads {
         load.measure()?;

@@ -1,4 +1,4 @@
-//! How cost grows with what is stored.
+//! Cost as a function of the amount of stored data.
 
 use super::{Plan, Report, endpoints::Loads, endpoints::throughput};
 use crate::{
@@ -43,10 +43,10 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     Ok(Report { title: "As the world grows", text: table.to_string(), chart: Some(chart) })
 }
 
-/// How many users ask while instructions are counted. Under valgrind it would take half an hour until a million of them have come.
+/// Number of users while instructions are counted. A million users would take half an hour under valgrind.
 const ASKING: usize = 1000;
 
-/// What valgrind counts for a request of someone who has come before.
+/// Returns the instructions of a request by a user whose data is cached.
 #[expect(clippy::cast_precision_loss, reason = "far fewer requests than floating point holds exactly")]
 fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64> {
     let (result, some) = (installation.file("callgrind"), installation.file("some-tokens"));

@@ -1,4 +1,4 @@
-//! Instructions and allocations per request, counted by valgrind: the same on a busy machine as on a quiet one.
+//! Instructions and allocations per request, counted by valgrind: independent of the load of the machine.
 
 use super::{Report, endpoints::ENDPOINTS};
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-/// A run of so many requests is taken from one of so many more, so that the start does not count.
+/// A run with the smaller number of requests is subtracted from one with the larger, so that the start does not count.
 const FEWER: u32 = 1000;
 const MORE: u32 = 5000;
-/// How much more than the baseline is a failure.
+/// The ratio to the baseline that is a failure.
 const TOLERANCE: f64 = 1.1;
 
 pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
@@ -58,7 +58,7 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
     Ok(Report { title: "Instructions per request", text: table.to_string(), chart: None })
 }
 
-/// What valgrind counts for each request to a server.
+/// Returns valgrind's counts per request to a server.
 fn per_request(
     result: &Path,
     path: &str,
@@ -81,7 +81,7 @@ fn per_request(
     })
 }
 
-/// Fails where something has become more expensive than it was. The first time it writes down what is.
+/// Fails if a request has become more expensive. Writes the file if it does not exist.
 fn compare(file: &Path, counted: &BTreeMap<&str, f64>) -> anyhow::Result<()> {
     if !file.exists() {
         std::fs::write(file, serde_json::to_string_pretty(counted)? + "\n")?;

@@ -1,4 +1,4 @@
-//! How long answers take at half of what the service can give, counted from when each request was due.
+//! Latency at half of the capacity, measured from when each request was due.
 
 use super::{
     Plan, Report,
@@ -12,7 +12,7 @@ use crate::{
     world::World,
 };
 
-/// How long a round is, in seconds. Where the machine stands still for a moment, it spoils no more than this.
+/// Length of a round in seconds. A stall of the machine spoils no more than this.
 const ROUND: f64 = 0.1;
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {

@@ -1,4 +1,4 @@
-//! What it costs to log every request.
+//! The cost of logging every request.
 
 use super::{
     Plan, Report,

@@ -1,4 +1,4 @@
-//! What is measured, one table each.
+//! The measurements, one table each.
 
 mod busy;
 mod endpoints;
@@ -13,41 +13,41 @@ mod start;
 use crate::{arguments::Measure, machine, page};
 use clap::ValueEnum;
 
-/// A table, by the name that the command line has for it.
+/// A table, by its name on the command line.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum Section {
-    /// Requests a second on every endpoint, beside the bare server and the peers
+    /// Requests per second on every endpoint, beside the bare server and the peers
     Endpoints,
-    /// How long answers take at half load
+    /// Latency at half load
     Latency,
-    /// How cost grows with feedback, guilds and sessions
+    /// Cost as a function of feedback, guilds and sessions
     Growth,
-    /// Requests a second while the bot tells of five hundred changes a second
+    /// Requests per second while the bot makes five hundred changes per second
     Busy,
     /// Instructions and allocations per request
     Instructions,
     /// Memory, idle and with many sessions
     Memory,
-    /// How soon the service is ready
+    /// Time until the service is ready
     Start,
-    /// Requests a second while the database is away
+    /// Requests per second while the database is unavailable
     Outage,
-    /// What it costs to log every request
+    /// Cost of logging every request
     Log,
 }
 
-/// How long to measure.
+/// The extent of the measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
-    /// How often each server has its turn where they are measured side by side.
+    /// Number of turns of servers that are measured side by side.
     pub(crate) turns: usize,
-    /// How often anything else is measured, and for how long.
+    /// Number and length of other measurements.
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
 }
 
-/// What came of a section.
+/// The result of a section.
 pub(crate) struct Report {
     pub(crate) title: &'static str,
     /// Tables in Markdown.
@@ -73,7 +73,7 @@ impl Section {
     }
 }
 
-/// Prints the tables, one after the other.
+/// Prints the tables.
 pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
     let plan = if measure.quick {
         Plan { quick: true, turns: 9, rounds: 3, seconds: 1.0 }

@@ -1,4 +1,4 @@
-//! What is answered from memory goes on while the database is away.
+//! Throughput of cached responses while the database is unavailable.
 
 use super::{
     Plan, Report,

@@ -1,4 +1,4 @@
-//! How soon the service is ready over a full database.
+//! Time until the service is ready over a full database.
 
 use super::{Plan, Report};
 use crate::{

@@ -131,7 +131,7 @@ def open_database(path: Path, world: Path) -> sqlite3.Connection:
 
 def fill(path: Path, world: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
-    # Nobody sees the file before it is complete.
+    # No reader opens the file before it is complete, so it needs no journal.
     db.execute("PRAGMA journal_mode = OFF")
     db.execute("PRAGMA synchronous = OFF")
     db.execute("PRAGMA cache_size = -262144")

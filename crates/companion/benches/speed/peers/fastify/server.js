@@ -248,7 +248,7 @@ async function open (path, world) {
 
 async function fill (path, world) {
   const db = new Database(path)
-  // Nobody sees the file before it is complete.
+  // No reader opens the file before it is complete, so it needs no journal.
   db.pragma('journal_mode = OFF')
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -262144')
