@@ -59,7 +59,7 @@ impl Keys {
             }
             None if !configuration.management.keys.0.is_empty() => (Vec::new(), None),
             None => {
-                let (ManagementKey(key), file) = made(MANAGEMENT, url, management_file, entropy)?;
+                let (ManagementKey(key), file) = generated(MANAGEMENT, url, management_file, entropy)?;
                 (vec![key], file)
             }
         };
@@ -71,7 +71,7 @@ impl Keys {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
         }
-        let (first, _) = made(RING, &configuration.storage.url, ring_file, entropy)?;
+        let (first, _) = generated(RING, &configuration.storage.url, ring_file, entropy)?;
         Ok(Keyring { first, others: Vec::new() })
     }
 
@@ -187,7 +187,7 @@ fn management_file(database: &Path) -> KeyFile {
 }
 
 /// Returns a key that is not configured: read from its file, or generated.
-fn made<K: Setting>(
+fn generated<K: Setting>(
     key: &str,
     url: &StorageUrl,
     beside: fn(&Path) -> KeyFile,

@@ -87,7 +87,7 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
         ));
     }
     let management = &configuration.management;
-    errors.extend(find(management));
+    errors.extend(management_key_errors(management));
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
@@ -188,7 +188,7 @@ const MANAGEMENT_KEYS: &str = "management.keys";
 const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";
 
 /// Returns the errors of the management keys, files included, as they are now.
-pub(super) fn find(management: &Management) -> Vec<KeyError> {
+pub(super) fn management_key_errors(management: &Management) -> Vec<KeyError> {
     let all = management.key.iter().flat_map(|keys| std::iter::once(&keys.first).chain(&keys.others));
     let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
     let mut errors = Vec::new();

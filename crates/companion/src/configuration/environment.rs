@@ -25,7 +25,7 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
             Meaning::Unknown(error) => Err(error),
         };
         match given {
-            Ok((key, source, raw)) => reader.give(key, source, raw),
+            Ok((key, source, raw)) => reader.add(key, source, raw),
             Err(error) => reader.errors.push(error),
         }
     }
@@ -54,7 +54,7 @@ pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
         .iter()
         .filter_map(|(name, _)| name.to_str())
         .filter_map(|name| {
-            let meant = read.iter().find(|known| bare(known) == bare(name))?;
+            let meant = read.iter().find(|known| normalized(known) == normalized(name))?;
             (meant != name).then(|| UnreadVariable { name: name.to_owned(), meant: meant.clone() })
         })
         .collect();
@@ -63,7 +63,7 @@ pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
 }
 
 /// Normalizes a name: upper case, without underscores.
-fn bare(name: &str) -> String {
+fn normalized(name: &str) -> String {
     name.to_ascii_uppercase().replace('_', "")
 }
 

@@ -62,7 +62,7 @@ impl Layer<'_> {
 
     fn walk(&mut self, table: &DeTable<'_>, prefix: &str) {
         for (name, value) in table {
-            let name_as_written = bare(name.get_ref());
+            let name_as_written = quoted_key(name.get_ref());
             let path = match prefix {
                 "" => name_as_written.into_owned(),
                 table => format!("{table}.{name_as_written}"),
@@ -70,7 +70,7 @@ impl Layer<'_> {
             let position = name.span().start;
             if let Some(key) = KEYS.iter().find(|key| key.path == path) {
                 let source = self.source(position);
-                self.reader.give(key, source, Raw::from(value.get_ref()));
+                self.reader.add(key, source, Raw::from(value.get_ref()));
             } else if is_table(&path) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.walk(inner, &path),
@@ -118,7 +118,7 @@ fn table_advice(table: &str) -> String {
 }
 
 /// Quotes a key as TOML does, so that a quoted name with a dot is not taken for a path.
-fn bare(name: &str) -> Cow<'_, str> {
+fn quoted_key(name: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(plain) {
         Cow::Borrowed(name)

@@ -106,20 +106,20 @@ pub fn load_for_serving(layers: &Layers) -> Result<Loaded, ConfigurationError> {
 /// Loads as much as possible for diagnosis. Invalid values are replaced by their defaults; the second element lists
 /// everything that `serve` would refuse.
 pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<KeyError>), ConfigurationError> {
-    gather(layers, agreement::check_serving)
+    load_all(layers, agreement::check_serving)
 }
 
 fn read(
     layers: &Layers,
     further: impl FnOnce(&Configuration) -> Vec<KeyError>,
 ) -> Result<Loaded, ConfigurationError> {
-    match gather(layers, further)? {
+    match load_all(layers, further)? {
         (loaded, errors) if errors.is_empty() => Ok(loaded),
         (_, errors) => Err(ConfigurationError::new(errors)),
     }
 }
 
-fn gather(
+fn load_all(
     layers: &Layers,
     further: impl FnOnce(&Configuration) -> Vec<KeyError>,
 ) -> Result<(Loaded, Vec<KeyError>), ConfigurationError> {

@@ -38,7 +38,7 @@ impl Raw {
     }
 
     /// Parses a list or table of an environment variable: inline TOML, or JSON.
-    fn unfold(word: &str) -> Option<Self> {
+    fn parse_inline(word: &str) -> Option<Self> {
         Self::from_toml(word).or_else(|| Self::from_json(word))
     }
 
@@ -75,7 +75,7 @@ impl Raw {
     pub fn list(&self) -> Option<Cow<'_, [Self]>> {
         match self {
             Self::List(items) => Some(Cow::Borrowed(items)),
-            Self::Word(word) => match Self::unfold(word)? {
+            Self::Word(word) => match Self::parse_inline(word)? {
                 Self::List(items) => Some(Cow::Owned(items)),
                 _ => None,
             },
@@ -87,7 +87,7 @@ impl Raw {
     pub fn table(&self) -> Option<Cow<'_, [(String, Self)]>> {
         match self {
             Self::Table(entries) => Some(Cow::Borrowed(entries)),
-            Self::Word(word) => match Self::unfold(word)? {
+            Self::Word(word) => match Self::parse_inline(word)? {
                 Self::Table(entries) => Some(Cow::Owned(entries)),
                 _ => None,
             },
@@ -159,7 +159,7 @@ pub struct Effective {
 
 impl Reader {
     /// Adds a value of a key. The last one wins.
-    pub(super) fn give(&mut self, key: &'static Key, source: Source, raw: Raw) {
+    pub(super) fn add(&mut self, key: &'static Key, source: Source, raw: Raw) {
         self.given.entry(key.path).or_default().push((source, raw));
     }
 

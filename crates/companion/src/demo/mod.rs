@@ -196,13 +196,13 @@ pub enum DemoError {
 }
 
 /// Offset of the dashboard's port from the base port.
-const DASHBOARD: u16 = 2;
+const DASHBOARD_OFFSET: u16 = 2;
 /// Port of the dashboard without a base port.
-const USUAL_DASHBOARD: u16 = 8082;
+const DEFAULT_DASHBOARD_PORT: u16 = 8082;
 /// Offset of the identity provider's port from the base port.
-const PROVIDER: u16 = 3;
+const PROVIDER_OFFSET: u16 = 3;
 /// Port of the identity provider without a base port.
-const USUAL_PROVIDER: u16 = 8083;
+const DEFAULT_PROVIDER_PORT: u16 = 8083;
 
 /// The ports of the demo. 0 selects a free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,13 +219,14 @@ pub struct DemoPorts {
 
 impl DemoPorts {
     /// The highest base port that leaves room for all listeners.
-    pub const LAST: u16 = u16::MAX - PROVIDER;
+    pub const LAST: u16 = u16::MAX - PROVIDER_OFFSET;
 
     /// Returns the configured ports. If the public port is 0, dashboard and provider use free ports too.
     #[must_use]
     pub const fn configured(given: &Configuration) -> Self {
         let public = given.http.listen.port;
-        let (dashboard, provider) = if public == 0 { (0, 0) } else { (USUAL_DASHBOARD, USUAL_PROVIDER) };
+        let (dashboard, provider) =
+            if public == 0 { (0, 0) } else { (DEFAULT_DASHBOARD_PORT, DEFAULT_PROVIDER_PORT) };
         Self { public, management: given.management.listen.port, dashboard, provider }
     }
 
@@ -238,8 +239,8 @@ impl DemoPorts {
         Self {
             public: first,
             management: first.saturating_add(1),
-            dashboard: first.saturating_add(DASHBOARD),
-            provider: first.saturating_add(PROVIDER),
+            dashboard: first.saturating_add(DASHBOARD_OFFSET),
+            provider: first.saturating_add(PROVIDER_OFFSET),
         }
     }
 }

@@ -86,7 +86,7 @@ pub(super) struct Installation {
 impl Installation {
     /// Returns `Err` with a skipped check unless all these keys have their intended values.
     pub(super) fn needs(&self, subject: Subject, keys: &[&str]) -> Result<(), Check> {
-        match keys.iter().find(|key| !self.is_meant(key)) {
+        match keys.iter().find(|key| !self.is_intended(key)) {
             Some(key) => Err(subject.skipped(format!("cannot be told before {key} is right"))),
             None => Ok(()),
         }
@@ -94,7 +94,7 @@ impl Installation {
 
     /// Whether the effective value is the one that the operator chose. If a value is invalid or the file is unreadable,
     /// the default replaces it, and checking the default would say nothing about this installation.
-    fn is_meant(&self, key: &str) -> bool {
+    fn is_intended(&self, key: &str) -> bool {
         let wrong = |error: &KeyError| error.key == key && error.source != Source::Together;
         let is_default =
             self.effective.iter().any(|known| known.key.path == key && known.source == Source::Default);

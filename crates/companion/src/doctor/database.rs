@@ -30,7 +30,7 @@ impl Database {
     }
 }
 
-pub(super) async fn look(installation: &Installation) -> Database {
+pub(super) async fn inspect(installation: &Installation) -> Database {
     if let Err(skipped) = installation.needs(DATABASE, &["storage.url"]) {
         return Database::without(skipped);
     }
@@ -49,11 +49,13 @@ pub(super) async fn look(installation: &Installation) -> Database {
     });
     match timeout(DEADLINE, inspecting).await {
         Ok(Ok(Ok(inspection))) => {
-            Database { check: DATABASE.ok(place(configuration)), inspection, schema_error: None }
+            Database { check: DATABASE.ok(location(configuration)), inspection, schema_error: None }
         }
-        Ok(Ok(Err(error @ (OpenError::Newer { .. } | OpenError::Altered { .. })))) => {
-            Database { check: DATABASE.ok(place(configuration)), inspection: None, schema_error: Some(error) }
-        }
+        Ok(Ok(Err(error @ (OpenError::Newer { .. } | OpenError::Altered { .. })))) => Database {
+            check: DATABASE.ok(location(configuration)),
+            inspection: None,
+            schema_error: Some(error),
+        },
         Ok(Ok(Err(error))) => Database::without(check_of_error(&error, configuration)),
         Ok(Err(stopped)) => Database::without(DATABASE.failed(stopped.to_string(), "run doctor again")),
         Err(_) => Database::without(DATABASE.failed(
@@ -63,7 +65,7 @@ pub(super) async fn look(installation: &Installation) -> Database {
     }
 }
 
-fn place(configuration: &Configuration) -> String {
+fn location(configuration: &Configuration) -> String {
     match &configuration.storage.url {
         StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
         StorageUrl::Postgres(_) => "PostgreSQL answers".to_owned(),

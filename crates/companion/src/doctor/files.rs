@@ -54,7 +54,7 @@ fn failed(subject: Subject, error: &CompositionError) -> Check {
 }
 
 /// Checks whether the key belongs to this database. Returns `None` if that is unknown.
-pub(super) fn fit(installation: &Installation, database: &Database) -> Option<Check> {
+pub(super) fn check_key(installation: &Installation, database: &Database) -> Option<Check> {
     installation.needs(FIT, &["secrets.key"]).ok()?;
     let sealed = &database.inspection.as_ref()?.sealed;
     match Keys::check_ring(&installation.configuration, sealed) {

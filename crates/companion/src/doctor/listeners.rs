@@ -27,14 +27,14 @@ pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Lis
     let dashboard = async {
         match &configuration.dashboard.listen {
             Some(listen) => {
-                Some(look(installation, client, DASHBOARD, (scheme, listen), "/", is_anything).await)
+                Some(probe(installation, client, DASHBOARD, (scheme, listen), "/", is_anything).await)
             }
             None => None,
         }
     };
     let (public, management, dashboard) = tokio::join!(
-        look(installation, client, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
-        look(
+        probe(installation, client, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
+        probe(
             installation,
             client,
             MANAGEMENT,
@@ -53,7 +53,7 @@ pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Lis
         |listener: &Listener| listener.subject.key == PUBLIC.key && listener.check.status == Status::Ok;
     Listeners {
         public: found.iter().any(is_well).then(|| address(scheme, &configuration.http.listen)),
-        checks: found.into_iter().map(|listener| listener.judged(runs)).collect(),
+        checks: found.into_iter().map(|listener| listener.into_check(runs)).collect(),
     }
 }
 
@@ -81,7 +81,7 @@ impl Listener {
         Self { subject, check, answerer: Answerer::AnotherProgram }
     }
 
-    fn judged(self, runs: bool) -> Check {
+    fn into_check(self, runs: bool) -> Check {
         match (self.answerer, self.check.status) {
             (Answerer::Nothing, Status::Failed) if !runs => self.subject.skipped("no service runs here"),
             (Answerer::AnySite, _) if !runs => self.subject.failed(
@@ -97,7 +97,7 @@ impl Listener {
 /// if another program answered.
 type Judge = fn(u16, &Value) -> Option<Result<String, (String, String)>>;
 
-async fn look(
+async fn probe(
     installation: &Installation,
     client: &HttpClient,
     subject: Subject,

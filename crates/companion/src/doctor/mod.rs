@@ -39,13 +39,13 @@ pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
     let mut checks = configuration::check(&installation, &loaded.unread, &loaded.warnings);
     checks.extend(files::check(&installation));
     let (database, written, asked) =
-        tokio::join!(database::look(&installation), write::beside(&installation), ask(&installation));
+        tokio::join!(database::inspect(&installation), write::beside(&installation), ask(&installation));
     let written = written.unwrap_or_else(|| write::on_server(database.inspection.as_ref()));
     let bot = bot::check(&installation, &database);
     checks.push(database.check.clone());
     checks.push(written);
     checks.push(database::check(&database));
-    checks.extend(files::fit(&installation, &database));
+    checks.extend(files::check_key(&installation, &database));
     checks.extend(asked);
     checks.push(listeners::check(&installation));
     checks.push(bot);
@@ -65,7 +65,7 @@ async fn ask(installation: &Installation) -> Vec<Check> {
         vec![provider.check, clock, credentials]
     };
     let certificate = certificate::read(installation);
-    let pinned = certificate.as_ref().and_then(|own| HttpClient::of_ourselves(own.shown.clone()?).ok());
+    let pinned = certificate.as_ref().and_then(|own| HttpClient::for_own_listeners(own.shown.clone()?).ok());
     let service = async {
         let client = pinned.as_ref().unwrap_or(&client);
         let listeners = listeners::ask(installation, client).await;
@@ -92,7 +92,7 @@ impl HttpClient {
     }
 
     /// Returns a client for our own listeners, which present this certificate.
-    fn of_ourselves(certificate: CertificateDer<'static>) -> Result<Self, String> {
+    fn for_own_listeners(certificate: CertificateDer<'static>) -> Result<Self, String> {
         Self::with(certificate::pinned(certificate).map_err(|error| error.to_string())?)
     }
 

@@ -24,7 +24,7 @@ const ERROR_PAGE: &str = "<!DOCTYPE html><html><body><h1>Something went wrong</h
 const SLOW_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n";
 
 /// Responds to the request with this fault, or does not respond.
-pub(crate) async fn act_out(fault: &Fault, request: &HttpRequest) -> HttpResponse {
+pub(crate) async fn respond_with(fault: &Fault, request: &HttpRequest) -> HttpResponse {
     match fault {
         Fault::Closed => close_after(request, b""),
         Fault::Silent => std::future::pending().await,

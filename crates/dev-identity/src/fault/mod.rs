@@ -2,7 +2,7 @@
 
 mod acting;
 
-pub(crate) use self::acting::act_out;
+pub(crate) use self::acting::respond_with;
 
 use crate::Route;
 use serde::Deserialize;

@@ -61,7 +61,7 @@ impl Platform {
     }
 
     /// Returns the user of an access or refresh token, expired or not.
-    pub(crate) fn whose(&self, token: &str) -> Option<u64> {
+    pub(crate) fn user_of_token(&self, token: &str) -> Option<u64> {
         self.grants.user_of(token)
     }
 

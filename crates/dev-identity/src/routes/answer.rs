@@ -37,7 +37,7 @@ async fn answer_or_fail(
             if planned.processed {
                 serve();
             }
-            fault::act_out(&planned.fault, request).await
+            fault::respond_with(&planned.fault, request).await
         }
     }
 }

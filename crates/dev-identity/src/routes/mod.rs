@@ -36,8 +36,8 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
     config.service(
         web::scope(CDN)
             .service(web::resource("/embed/avatars/{file}").route(web::get().to(page::default_avatar)))
-            .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(page::own)))
-            .service(web::resource("/icons/{owner}/{file}").route(web::get().to(page::own))),
+            .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(page::own_picture)))
+            .service(web::resource("/icons/{owner}/{file}").route(web::get().to(page::own_picture))),
     );
     config.service(
         web::scope("/control").wrap(from_fn(control_http::only_loopback)).configure(control_http::configure),

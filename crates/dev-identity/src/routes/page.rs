@@ -104,9 +104,9 @@ fn escaped(text: &str) -> String {
 }
 
 /// The platform has six default avatars.
-const DEFAULTS: u64 = 6;
+const DEFAULT_AVATARS: u64 = 6;
 
-pub(super) async fn own(
+pub(super) async fn own_picture(
     request: HttpRequest,
     shared: web::Data<ServerState>,
     path: web::Path<(u64, String)>,
@@ -133,7 +133,7 @@ pub(super) async fn default_avatar(
     answer(Route::Picture, &request, &shared, || {
         let number = file.strip_suffix(".png").and_then(|number| number.parse::<u64>().ok());
         match number {
-            Some(number) if number < DEFAULTS => {
+            Some(number) if number < DEFAULT_AVATARS => {
                 picture("image/png", picture::png(&format!("default {number}")))
             }
             _ => HttpResponse::NotFound().finish(),

@@ -14,7 +14,7 @@ pub(super) async fn token(
     shared: web::Data<ServerState>,
     body: web::Bytes,
 ) -> HttpResponse {
-    let user = renewing(&body).and_then(|refresh| shared.platform().whose(&refresh));
+    let user = renewing(&body).and_then(|refresh| shared.platform().user_of_token(&refresh));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Token));
     answer(Route::Token, &request, &shared, || {
         let now = shared.clock.now();
@@ -26,7 +26,7 @@ pub(super) async fn token(
             }
         });
         match answered {
-            Ok(tokens) => unstored(HttpResponse::Ok()).json(tokens),
+            Ok(tokens) => uncacheable(HttpResponse::Ok()).json(tokens),
             Err(error) => refused(error, &request),
         }
     })
@@ -40,7 +40,7 @@ pub(super) async fn revoke(
 ) -> HttpResponse {
     answer(Route::Revoke, &request, &shared, || {
         match authenticated(&request, &shared, &body, Platform::revoke) {
-            Ok(()) => unstored(HttpResponse::Ok()).json(json!({})),
+            Ok(()) => uncacheable(HttpResponse::Ok()).json(json!({})),
             Err(error) => refused(error, &request),
         }
     })
@@ -75,10 +75,10 @@ fn refused(error: OauthError, request: &HttpRequest) -> HttpResponse {
     if error == OauthError::InvalidClient && request.headers().contains_key(header::AUTHORIZATION) {
         response.insert_header((header::WWW_AUTHENTICATE, "Basic realm=\"oauth2\""));
     }
-    unstored(response).json(json!({"error": error.word(), "error_description": error.description()}))
+    uncacheable(response).json(json!({"error": error.word(), "error_description": error.description()}))
 }
 
-fn unstored(mut response: HttpResponseBuilder) -> HttpResponseBuilder {
+fn uncacheable(mut response: HttpResponseBuilder) -> HttpResponseBuilder {
     response.insert_header((header::CACHE_CONTROL, "no-store"));
     response
 }
