@@ -71,9 +71,9 @@ impl TlsFiles {
 
     /// Parses the contents into a TLS identity.
     pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, KeyError> {
-        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|flaw| {
-            let (key, path, fix) = match flaw {
-                TlsFlaw::NoCertificate => (
+        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|error| {
+            let (key, path, fix) = match error {
+                TlsError::NoCertificate => (
                     CERTIFICATE,
                     &self.certificate,
                     "name the file with the certificate first and those of its issuers after it, such as fullchain.pem",
@@ -88,7 +88,7 @@ impl TlsFiles {
                     (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
                 }
             };
-            key_error(key, format!("{} {flaw}", path.display()), fix.to_owned())
+            key_error(key, format!("{} {error}", path.display()), fix.to_owned())
         })
     }
 }
