@@ -3,7 +3,7 @@
 use crate::entry::GuildEntry;
 use companion_domain::{
     model::{GuildId, GuildWithRoles, RoleSet, Subscription, UserId},
-    port::{Asked, Listing},
+    port::{Listing, ListingScope},
 };
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ pub(crate) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     pub(crate) fn of(listing: &'a Listing) -> Self {
-        let mut ids = Asked::List.guilds(listing.grant.as_ref());
+        let mut ids = ListingScope::List.guilds(listing.grant.as_ref());
         ids.sort_unstable();
         ids.dedup();
         let seen = listing.guilds.iter().map(|seen| (seen.guild.id, seen)).collect();

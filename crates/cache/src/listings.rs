@@ -7,7 +7,7 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
-    port::{Asked, Listing, Listings, StoreError},
+    port::{Listing, ListingScope, Listings, StoreError},
     usecase::{SingleFlight, timeout},
 };
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ pub(crate) struct Reader {
 impl Reader {
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
         let position = self.entries.position();
-        let listing = self.inner.read(user, Asked::List).await?;
+        let listing = self.inner.read(user, ListingScope::List).await?;
         Ok(self.entries.insert_listing(user, listing, position))
     }
 
@@ -44,7 +44,7 @@ impl Reader {
         changed: &ChangedListing,
         position: u64,
     ) -> Option<Arc<Listing>> {
-        let stored = self.inner.read(user, Asked::Guild(changed.guild)).await.ok()?;
+        let stored = self.inner.read(user, ListingScope::Guild(changed.guild)).await.ok()?;
         let listing = changed.with(&stored)?;
         let Trust { dispatcher, scheduler, .. } = &self.trust;
         timeout(&**scheduler, CATCH_UP_TIMEOUT, dispatcher.catch_up()).await?.ok()?;
@@ -76,8 +76,8 @@ impl CachedListings {
 
 #[async_trait]
 impl Listings for CachedListings {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
-        if asked != Asked::List {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
+        if asked != ListingScope::List {
             return self.reader.inner.read(user, asked).await;
         }
         self.reader.trust.confirm().await?;

@@ -147,13 +147,13 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     /// Counts reads of single records.
-    struct Asked {
+    struct CountedRecords {
         inner: Arc<dyn Records>,
         count: AtomicUsize,
     }
 
     #[async_trait]
-    impl RecordsOver for Asked {
+    impl RecordsOver for CountedRecords {
         fn records(&self) -> &dyn Records {
             &*self.inner
         }
@@ -172,7 +172,8 @@ mod tests {
             (MAX_SINGLE_LOOKUPS * 2, 0),
         ] {
             let ports = InMemory::new().ports;
-            let asked = Arc::new(Over(Asked { inner: ports.stores.records, count: AtomicUsize::new(0) }));
+            let asked =
+                Arc::new(Over(CountedRecords { inner: ports.stores.records, count: AtomicUsize::new(0) }));
             let subscriber = CacheSubscriber {
                 entries: Arc::new(Entries::new(Shares::of(1 << 20))),
                 inner: ports.stores.stored_listings,

@@ -16,8 +16,8 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
-    Application, Listening, MetricsSource, Projections, ServerLimits, Shell, ShellSettings, SignInAttempts,
-    Socket, routing::reading, serve,
+    Application, MetricsSource, Projections, RunningServer, ServerLimits, Shell, ShellSettings,
+    SignInAttempts, Socket, routing::reading, serve,
 };
 use std::{io, sync::Arc};
 
@@ -90,7 +90,7 @@ pub fn serve_dashboard(
     dashboard: Dashboard,
     socket: impl Into<Socket>,
     limits: ServerLimits,
-) -> io::Result<Listening> {
+) -> io::Result<RunningServer> {
     let shell = dashboard.shell.clone();
     serve(move || dashboard.app(), &shell, socket, limits)
 }

@@ -7,7 +7,7 @@ use actix_web::{
     web::Bytes,
 };
 use companion_domain::{
-    model::Mistake,
+    model::FieldError,
     request::{Part, note},
 };
 use serde::Serialize;
@@ -27,12 +27,12 @@ pub(crate) struct Envelope<'a, T> {
 pub(crate) struct ErrorData<'a> {
     pub(crate) error: &'a str,
     pub(crate) request_id: &'a str,
-    /// The mistakes of invalid input.
+    /// The errors of invalid input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fields: Option<Vec<FieldProblem<'a>>>,
 }
 
-/// A mistake in one field.
+/// A error in one field.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FieldProblem<'a> {
@@ -44,9 +44,9 @@ pub(crate) struct FieldProblem<'a> {
     message: &'a str,
 }
 
-impl<'a> From<&'a Mistake> for FieldProblem<'a> {
-    fn from(mistake: &'a Mistake) -> Self {
-        Self { path: &mistake.path, message: &mistake.message }
+impl<'a> From<&'a FieldError> for FieldProblem<'a> {
+    fn from(error: &'a FieldError) -> Self {
+        Self { path: &error.path, message: &error.message }
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
 
 /// Renders the body of an error.
 pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
-    let fields = error.mistakes().map(|mistakes| mistakes.iter().map(FieldProblem::from).collect());
+    let fields = error.errors().map(|errors| errors.iter().map(FieldProblem::from).collect());
     let data = ErrorData { error: problem.word, request_id, fields };
     let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
     // Numbers and strings always serialise.

@@ -19,7 +19,7 @@ impl FromStr for Origin {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        // Origins are compared byte by byte, so one that no browser sends is a configuration mistake.
+        // Origins are compared byte by byte, so one that no browser sends is a configuration error.
         let spelled = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         match spelled.map(|url| url.origin().ascii_serialization()) {
             Some(canonical) if canonical == text => Ok(Self(text.into())),

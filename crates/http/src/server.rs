@@ -2,8 +2,8 @@
 
 use crate::{
     guard::{
-        ACCEPTED_AHEAD, ConnectionHandler, ConnectionLimiter, Drain, GuardedStream, ServerLimits, Stage,
-        guarded, reject_new_connections, track_responses,
+        ConnectionHandler, ConnectionLimiter, Drain, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits,
+        Stage, guarded, reject_new_connections, track_responses,
     },
     public::PublicApi,
     repeated::Summaries,
@@ -65,7 +65,7 @@ const FINAL_RESPONSES_GRACE: Duration = Duration::from_millis(200);
 
 /// A running server. Awaiting it waits until it stops; dropping it leaves it running.
 #[derive(Debug)]
-pub struct Listening {
+pub struct RunningServer {
     addr: SocketAddr,
     /// Stops, pauses and resumes the server.
     pub handle: ServerHandle,
@@ -83,7 +83,7 @@ pub struct Listening {
     summaries: Summaries,
 }
 
-impl Listening {
+impl RunningServer {
     /// Returns the local address.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
@@ -145,7 +145,7 @@ fn advance(drain: &Drain, limiter: &ConnectionLimiter, stage: Stage) {
     limiter.wake();
 }
 
-impl Future for Listening {
+impl Future for RunningServer {
     type Output = io::Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -160,7 +160,7 @@ pub fn serve_public(
     api: PublicApi,
     socket: impl Into<Socket>,
     limits: ServerLimits,
-) -> io::Result<Listening> {
+) -> io::Result<RunningServer> {
     let shell = api.shell.clone();
     serve(move || api.app(), &shell, socket, limits)
 }
@@ -171,7 +171,7 @@ pub fn serve<F, T>(
     shell: &Shell,
     socket: impl Into<Socket>,
     limits: ServerLimits,
-) -> io::Result<Listening>
+) -> io::Result<RunningServer>
 where
     F: Fn() -> App<T> + Send + Clone + 'static,
     T: Application + 'static,
@@ -201,7 +201,7 @@ where
         .workers(workers)
         // The guard refuses connections or evicts idle ones. Beyond what it can handle at once, they stay in the accept
         // queue, where they use no file descriptors.
-        .max_concurrent_connections(limits.connections.div_ceil(workers) + ACCEPTED_AHEAD)
+        .max_concurrent_connections(limits.connections.div_ceil(workers) + MAX_EXCESS_CONNECTIONS)
         // Longer than any drain: `stop_by` enforces the deadline.
         .shutdown_timeout(60)
         .disable_signals();
@@ -213,7 +213,7 @@ where
         })?,
     };
     let server = server.run();
-    Ok(Listening {
+    Ok(RunningServer {
         addr,
         handle: server.handle(),
         task: tokio::spawn(server),

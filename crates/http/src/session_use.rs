@@ -28,7 +28,7 @@ pub async fn session_of(
 ) -> Result<Session, ApiError> {
     within_storage(storage_limiter, request, async {
         let found = authenticate.authenticate(token).await;
-        if let Err(AuthenticateError::Over(session)) = &found {
+        if let Err(AuthenticateError::Expired(session)) = &found {
             audit_ended(request, EXPIRE, std::slice::from_ref(session));
         }
         found

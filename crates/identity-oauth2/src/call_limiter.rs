@@ -14,7 +14,7 @@ use crate::{
 };
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{Clock, IdentityError, IdentityErrorKind, PlatformPauses, Standing},
+    port::{Clock, IdentityError, IdentityErrorKind, PlatformPauses, Reputation},
 };
 use http::StatusCode;
 use serde::de::IgnoredAny;
@@ -39,7 +39,7 @@ pub(crate) struct Call {
     /// The access token of the call, if it has one.
     pub(crate) token: Option<TokenFingerprint>,
     /// The standing of the client whose code is sent, if one is. The number of bad codes is limited.
-    pub(crate) code: Option<Standing>,
+    pub(crate) code: Option<Reputation>,
 }
 
 impl Call {
@@ -169,8 +169,8 @@ impl CallLimiter {
         let now = self.now();
         let mut state = self.state();
         Statistics {
-            refused_answers: state.refused_total.spent(now),
-            refused_answers_left: state.refused_total.left(now),
+            refused_responses: state.refused_total.spent(now),
+            refused_responses_left: state.refused_total.left(now),
             bad_codes: state.bad_codes.spent(now),
             bad_codes_left: state.bad_codes.left(now),
             unreadable_guilds,
@@ -213,8 +213,8 @@ impl State {
             return Err(limited("too many refusals in total", wait));
         }
         let kept = code.map(|standing| match standing {
-            Standing::Good => 0,
-            Standing::Doubtful => self.reserved_codes,
+            Reputation::Good => 0,
+            Reputation::Doubtful => self.reserved_codes,
         });
         if let Some(wait) = kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now)) {
             return Err(limited("too many bad codes", wait));

@@ -15,7 +15,7 @@ use companion_domain::{
     model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, PlatformPauses,
-        Standing, UserWithGuilds,
+        Reputation, UserWithGuilds,
     },
 };
 use http::{HeaderValue, StatusCode, header};
@@ -250,7 +250,7 @@ impl OauthIdentity {
 }
 
 /// Returns the call that exchanges a code of a client with this standing.
-const fn code_exchange_call(standing: Standing) -> Call {
+const fn code_exchange_call(standing: Reputation) -> Call {
     Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
 }
 
@@ -278,7 +278,7 @@ fn ok_body(answer: &Answer) -> Result<&[u8], CallError> {
 
 #[async_trait]
 impl IdentityProvider for OauthIdentity {
-    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+    fn ready_to_exchange(&self, standing: Reputation) -> Result<(), IdentityError> {
         self.limiter.would_admit(code_exchange_call(standing))
     }
 

@@ -30,9 +30,9 @@ pub struct Statistics {
     /// Counters by route.
     pub routes: [(Route, RouteStatistics); 4],
     /// Responses of 401, 403 and 429 in the current window.
-    pub refused_answers: usize,
+    pub refused_responses: usize,
     /// Number of further such responses before no call is sent.
-    pub refused_answers_left: usize,
+    pub refused_responses_left: usize,
     /// Refused codes in the current window.
     pub bad_codes: usize,
     /// Number of further refused codes before no code is exchanged.

@@ -8,7 +8,7 @@ use crate::{
 };
 use companion_domain::{
     model::{PlatformTokens, Secret, Timestamp},
-    port::{CodeExchange, IdentityError, suffices},
+    port::{CodeExchange, IdentityError, has_needed_scopes},
 };
 use http::{HeaderValue, header};
 use oauth2::{
@@ -83,7 +83,10 @@ impl TokenEndpoint {
         }
         let answer = request.request_async(call).await.map_err(explain)?;
         // A response without scopes means that all requested ones were granted (RFC 6749, 5.1).
-        if answer.scopes().is_some_and(|granted| !suffices(granted.iter().map(|scope| scope.as_str()))) {
+        if answer
+            .scopes()
+            .is_some_and(|granted| !has_needed_scopes(granted.iter().map(|scope| scope.as_str())))
+        {
             return Err(CallError::ScopeMissing.into());
         }
         read(&answer, now)

@@ -16,7 +16,7 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
-    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, Socket,
+    ApiError, Application, MetricsSource, RunningServer, ServerLimits, Shell, ShellSettings, Socket,
     TrustedProxies,
     audit::{Actor, Audit},
     serve,
@@ -150,7 +150,7 @@ pub fn serve_management(
     api: ManagementApi,
     socket: impl Into<Socket>,
     limits: ServerLimits,
-) -> io::Result<Listening> {
+) -> io::Result<RunningServer> {
     let shell = api.shell.clone();
     serve(move || api.app(), &shell, socket, limits)
 }

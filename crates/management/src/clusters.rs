@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
     routing::resource(path, "PUT, OPTIONS")
-        .app_data(MinBodyLimit(ClusterReport::LARGEST))
+        .app_data(MinBodyLimit(ClusterReport::MAX_BYTES))
         .route(web::put().to(put))
 }
 

@@ -2,12 +2,12 @@
 
 use crate::context::ManagementContext;
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
-use companion_domain::model::{Invalid, Mistake, Roster};
+use companion_domain::model::{FieldError, Invalid, Roster};
 use companion_http::{
     ApiError,
     body::{UnusedBody, announced, in_time},
 };
-use companion_records::{Mistakes, Record, Team, read_body};
+use companion_records::{FieldErrors, Record, Team, read_body};
 use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
@@ -82,9 +82,9 @@ impl JsonBody {
 
 /// Parses the key of a record from the path.
 pub(crate) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
-    let mut mistakes = Mistakes::default();
-    let key = R::key(&|name| request.match_info().query(name), &mut mistakes);
-    mistakes.unless_any(key).map_err(ApiError::InputInvalid)
+    let mut errors = FieldErrors::default();
+    let key = R::key(&|name| request.match_info().query(name), &mut errors);
+    errors.unless_any(key).map_err(ApiError::InputInvalid)
 }
 
 /// Parses a path segment.
@@ -102,5 +102,5 @@ pub(crate) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result
 
 /// Returns the error for an invalid value in the path or query.
 pub(crate) fn invalid_value(name: &str, message: &str) -> ApiError {
-    ApiError::InputInvalid(vec![Mistake { path: name.to_owned(), message: message.to_owned() }])
+    ApiError::InputInvalid(vec![FieldError { path: name.to_owned(), message: message.to_owned() }])
 }

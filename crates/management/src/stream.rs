@@ -1,7 +1,7 @@
 //! A channel of records from a connection, which is bound to one thread, to a store, which may run on another.
 
 use async_trait::async_trait;
-use companion_domain::port::{Numbered, RecordSource, RefusedLine, SourceError};
+use companion_domain::port::{InvalidLineError, Numbered, RecordSource, SourceError};
 use tokio::sync::mpsc;
 
 /// Batches in flight: enough to keep both sides busy, few enough to bound memory.
@@ -9,7 +9,7 @@ const CAPACITY: usize = 4;
 
 enum Message {
     Batch(Vec<Numbered>),
-    Failed(RefusedLine),
+    Failed(InvalidLineError),
     End,
 }
 
@@ -38,7 +38,7 @@ impl RecordSender {
     }
 
     /// Ends the stream with an error.
-    pub(crate) async fn fail(self, error: RefusedLine) {
+    pub(crate) async fn fail(self, error: InvalidLineError) {
         // A store that stopped reading reports its own error.
         let _ = self.0.send(Message::Failed(error)).await;
     }

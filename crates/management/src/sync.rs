@@ -9,7 +9,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
 use companion_domain::{
     model::Roster,
-    port::{RefusedLine, SourceError, SyncError},
+    port::{InvalidLineError, SourceError, SyncError},
 };
 use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
 use companion_records::{Accepted, Lines, SyncLine};
@@ -105,12 +105,12 @@ fn refused(error: SyncError) -> ApiError {
         SyncError::Source(SourceError::Refused(refused)) => refused,
         SyncError::Source(SourceError::TeamFull { line }) => {
             let message = format!("is one too many: a team has at most {} places", Roster::MAX);
-            RefusedLine::because(line, "", &message)
+            InvalidLineError::with_field(line, "", &message)
         }
         SyncError::UnknownGuild { line, guild } => {
             let message = format!("names guild {guild}, which is neither known nor part of this sync");
-            RefusedLine::because(line, "guild", &message)
+            InvalidLineError::with_field(line, "guild", &message)
         }
     };
-    ApiError::InputInvalid(refused.into_mistakes())
+    ApiError::InputInvalid(refused.into_field_errors())
 }

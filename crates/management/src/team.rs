@@ -12,7 +12,7 @@ use companion_records::Team;
 use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(MinBodyLimit(Team::LARGEST)).route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(MinBodyLimit(Team::MAX_BYTES)).route(web::put().to(put))
 }
 
 /// Replace the whole team

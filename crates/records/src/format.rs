@@ -1,6 +1,6 @@
 //! The JSON format of a value.
 
-use crate::node::{Mistakes, Node};
+use crate::node::{FieldErrors, Node};
 use serde::{Serialize, Serializer};
 use std::marker::PhantomData;
 use utoipa::openapi::{
@@ -17,7 +17,7 @@ pub trait Format {
     const ABSENT: Option<Self::Value> = None;
 
     /// Reads the value. Records what is wrong, and then returns `None`.
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value>;
 
     /// Returns whether the field is written. It is omitted if absence has the same meaning.
     fn is_written(_: &Self::Value) -> bool {
@@ -39,8 +39,8 @@ impl<F: Format> Format for AddedLater<F> {
 
     const ABSENT: Option<Self::Value> = Some(None);
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
-        Option::<F>::read(node, mistakes)
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        Option::<F>::read(node, errors)
     }
 
     fn is_written(value: &Self::Value) -> bool {
@@ -69,8 +69,8 @@ impl<F: Format> Serialize for Written<'_, F> {
 impl<F: Format> Format for Option<F> {
     type Value = Option<F::Value>;
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
-        if node.value.is_null() { Some(None) } else { F::read(node, mistakes).map(Some) }
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        if node.value.is_null() { Some(None) } else { F::read(node, errors).map(Some) }
     }
 
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {

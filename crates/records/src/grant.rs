@@ -2,7 +2,7 @@
 
 use crate::{
     format::{Format, Written},
-    node::{Mistakes, Node},
+    node::{FieldErrors, Node},
     record::{Nested, record},
     values::Micros,
 };
@@ -66,8 +66,8 @@ enum Memberships {}
 impl Format for Memberships {
     type Value = Arc<[Membership]>;
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
-        node.list(mistakes, Nested::<MembershipRecord>::read).map(Into::into)
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        node.list(errors, Nested::<MembershipRecord>::read).map(Into::into)
     }
 
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {

@@ -43,7 +43,7 @@ pub use self::{
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     line::{Accepted, KeyedRecord, LineRecord, SyncLine, write_line},
     lines::Lines,
-    node::{Fields, Mistakes, Node, Path},
+    node::{FieldErrors, Fields, Node, Path},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},
     report::{ClusterReport, Report},
     schemas::schemas,

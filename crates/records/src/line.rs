@@ -5,7 +5,7 @@ use crate::{
     format::{closed_object, described},
     grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
-    node::{Fields, Mistakes, Node},
+    node::{FieldErrors, Fields, Node},
     record::{KeyPart, Keys, Record},
     session::SessionRecord,
     team::TeamMemberRecord,
@@ -13,7 +13,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Key, Kind},
-    model::Mistake,
+    model::FieldError,
     port,
 };
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
@@ -83,10 +83,10 @@ macro_rules! line_records {
         )+
 
         /// Reads the fields of a record of this kind.
-        fn read_fields(kind: Kind, fields: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<port::Record> {
+        fn read_fields(kind: Kind, fields: &mut Fields<'_, '_>, errors: &mut FieldErrors) -> Option<port::Record> {
             match kind {
                 $(Kind::$kind => {
-                    $record::read(Keys::InRecord, fields, mistakes).map($record::into_record)
+                    $record::read(Keys::InRecord, fields, errors).map($record::into_record)
                 })+
                 Kind::Cluster => None,
             }
@@ -121,23 +121,23 @@ line_records! {
 }
 
 /// Reads one line.
-pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record, Vec<Mistake>> {
-    let (document, mut mistakes) = (serde_json::from_slice(bytes), Mistakes::default());
-    let read = mistakes.document(&document).and_then(|node| read(node, accepted, &mut mistakes));
-    mistakes.unless_any(read)
+pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record, Vec<FieldError>> {
+    let (document, mut errors) = (serde_json::from_slice(bytes), FieldErrors::default());
+    let read = errors.document(&document).and_then(|node| read(node, accepted, &mut errors));
+    errors.unless_any(read)
 }
 
-fn read(node: Node<'_, '_>, accepted: Accepted, mistakes: &mut Mistakes) -> Option<port::Record> {
-    let mut fields = node.fields(mistakes)?;
-    let name = fields.required("kind", mistakes)?;
+fn read(node: Node<'_, '_>, accepted: Accepted, errors: &mut FieldErrors) -> Option<port::Record> {
+    let mut fields = node.fields(errors)?;
+    let name = fields.required("kind", errors)?;
     let mut kinds = Kind::ALL.into_iter().filter(|kind| accepted.has(*kind) && *kind != Kind::Cluster);
     let Some(kind) = kinds.clone().find(|kind| name.value.as_str() == Some(kind.event())) else {
         let last = kinds.next_back().map_or("", Kind::event);
         let others: Vec<_> = kinds.map(Kind::event).collect();
-        return name.refuse(mistakes, format!("must be {} or {last}", others.join(", ")));
+        return name.refuse(errors, format!("must be {} or {last}", others.join(", ")));
     };
-    let record = read_fields(kind, &mut fields, mistakes);
-    fields.finish(mistakes);
+    let record = read_fields(kind, &mut fields, errors);
+    fields.finish(errors);
     record
 }
 

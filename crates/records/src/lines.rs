@@ -1,7 +1,7 @@
 //! Splitting a stream of bytes into lines, and parsing the lines.
 
 use crate::line::{Accepted, read_line};
-use companion_domain::port::{Numbered, RefusedLine};
+use companion_domain::port::{InvalidLineError, Numbered};
 
 /// Maximum length of a line, in bytes. A guild with every role bound to every key stays below it.
 const MAX_LINE_LENGTH: usize = 256 * 1024;
@@ -25,7 +25,7 @@ impl Lines {
     }
 
     /// Takes the next chunk. Returns the records of the lines that it completes.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, RefusedLine> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, InvalidLineError> {
         let mut records = Vec::new();
         let mut parts = bytes.split(|byte| *byte == b'\n');
         // The last piece has no newline yet; all before it complete a line.
@@ -44,12 +44,12 @@ impl Lines {
     }
 
     /// Ends the stream. Returns the record of a last line without a newline.
-    pub fn finish(mut self) -> Result<Option<Numbered>, RefusedLine> {
+    pub fn finish(mut self) -> Result<Option<Numbered>, InvalidLineError> {
         let line = std::mem::take(&mut self.partial_line);
         self.line(&line)
     }
 
-    fn buffer(&mut self, part: &[u8]) -> Result<(), RefusedLine> {
+    fn buffer(&mut self, part: &[u8]) -> Result<(), InvalidLineError> {
         self.partial_line.extend_from_slice(part);
         if self.partial_line.len() > MAX_LINE_LENGTH {
             Err(too_long(self.completed_lines + 1))
@@ -58,7 +58,7 @@ impl Lines {
         }
     }
 
-    fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, RefusedLine> {
+    fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, InvalidLineError> {
         self.completed_lines += 1;
         let line = self.completed_lines;
         if bytes.len() > MAX_LINE_LENGTH {
@@ -70,13 +70,13 @@ impl Lines {
         }
         match read_line(bytes, self.accepted) {
             Ok(record) => Ok(Some(Numbered { line, record })),
-            Err(mistakes) => Err(RefusedLine { line, mistakes }),
+            Err(errors) => Err(InvalidLineError { line, errors }),
         }
     }
 }
 
-fn too_long(line: u64) -> RefusedLine {
-    RefusedLine::because(line, "", "is longer than 256 KiB")
+fn too_long(line: u64) -> InvalidLineError {
+    InvalidLineError::with_field(line, "", "is longer than 256 KiB")
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
             "line 2: guild is missing; user must be text; roles is missing; rolls is not known here; known are kind, \
              guild, user, roles"
         );
-        let paths: Vec<_> = error.into_mistakes().into_iter().map(|mistake| mistake.path).collect();
+        let paths: Vec<_> = error.into_field_errors().into_iter().map(|error| error.path).collect();
         assert_eq!(paths, ["line 2: guild", "line 2: user", "line 2: roles", "line 2: rolls"]);
     }
 

@@ -1,6 +1,6 @@
 //! A value in a JSON document with its path, and the errors found while reading.
 
-use companion_domain::model::{Invalid, Mistake, Timestamp};
+use companion_domain::model::{FieldError, Invalid, Timestamp};
 use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
 
@@ -9,13 +9,13 @@ const MAX_NAME_LENGTH: usize = 64;
 
 /// The invalid fields found so far.
 #[derive(Debug, Default)]
-pub struct Mistakes(Vec<Mistake>);
+pub struct FieldErrors(Vec<FieldError>);
 
-impl Mistakes {
-    /// Records an invalid field, up to [`Mistake::MOST`].
+impl FieldErrors {
+    /// Records an invalid field, up to [`FieldError::MAX_REPORTED`].
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
-        if self.0.len() < Mistake::MOST {
-            self.0.push(Mistake { path: path.to_string(), message: message.into() });
+        if self.0.len() < FieldError::MAX_REPORTED {
+            self.0.push(FieldError { path: path.to_string(), message: message.into() });
         }
     }
 
@@ -29,7 +29,7 @@ impl Mistakes {
     }
 
     /// Returns what was read, unless an error was recorded.
-    pub fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<Mistake>> {
+    pub fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<FieldError>> {
         match read {
             Some(value) if self.0.is_empty() => Ok(value),
             _ => Err(self.0),
@@ -85,53 +85,53 @@ impl<'v, 'p> Node<'v, 'p> {
     }
 
     /// Reads text that parses as `T`.
-    pub fn text<T: FromStr<Err = Invalid>>(self, mistakes: &mut Mistakes) -> Option<T> {
-        let Some(text) = self.value.as_str() else { return self.refuse(mistakes, "must be text") };
-        self.accept(text.parse(), mistakes)
+    pub fn text<T: FromStr<Err = Invalid>>(self, errors: &mut FieldErrors) -> Option<T> {
+        let Some(text) = self.value.as_str() else { return self.refuse(errors, "must be text") };
+        self.accept(text.parse(), errors)
     }
 
     /// Reads an integer as a `T`. `3.0` is an integer too, since JSON has a single number type.
     pub fn integer<T>(
         self,
         make: impl FnOnce(i64) -> Result<T, Invalid>,
-        mistakes: &mut Mistakes,
+        errors: &mut FieldErrors,
     ) -> Option<T> {
         let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(integral_float));
-        let Some(number) = whole else { return self.refuse(mistakes, "must be a whole number") };
-        self.accept(make(number), mistakes)
+        let Some(number) = whole else { return self.refuse(errors, "must be a whole number") };
+        self.accept(make(number), errors)
     }
 
     /// Reads a number as a `T`.
     pub fn number<T>(
         self,
         make: impl FnOnce(f64) -> Result<T, Invalid>,
-        mistakes: &mut Mistakes,
+        errors: &mut FieldErrors,
     ) -> Option<T> {
-        let Some(number) = self.value.as_f64() else { return self.refuse(mistakes, "must be a number") };
-        self.accept(make(number), mistakes)
+        let Some(number) = self.value.as_f64() else { return self.refuse(errors, "must be a number") };
+        self.accept(make(number), errors)
     }
 
     /// Reads seconds since 1970; a fraction is dropped.
-    pub fn seconds(self, mistakes: &mut Mistakes) -> Option<Timestamp> {
-        self.number(|seconds| Timestamp::from_seconds(seconds.floor() as i64), mistakes)
+    pub fn seconds(self, errors: &mut FieldErrors) -> Option<Timestamp> {
+        self.number(|seconds| Timestamp::from_seconds(seconds.floor() as i64), errors)
     }
 
     /// Reads a boolean.
-    pub fn boolean(self, mistakes: &mut Mistakes) -> Option<bool> {
-        self.value.as_bool().or_else(|| self.refuse(mistakes, "must be true or false"))
+    pub fn boolean(self, errors: &mut FieldErrors) -> Option<bool> {
+        self.value.as_bool().or_else(|| self.refuse(errors, "must be true or false"))
     }
 
     /// Reads a list, each item with `read`.
     pub fn list<T>(
         self,
-        mistakes: &mut Mistakes,
-        mut read: impl FnMut(Node<'v, '_>, &mut Mistakes) -> Option<T>,
+        errors: &mut FieldErrors,
+        mut read: impl FnMut(Node<'v, '_>, &mut FieldErrors) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let Some(items) = self.value.as_array() else { return self.refuse(mistakes, "must be a list") };
+        let Some(items) = self.value.as_array() else { return self.refuse(errors, "must be a list") };
         // Every item is read, so that every error is recorded.
         let mut read_items = Vec::with_capacity(items.len());
         for (index, value) in items.iter().enumerate() {
-            read_items.push(read(Node { value, path: Path::Item(&self.path, index) }, mistakes));
+            read_items.push(read(Node { value, path: Path::Item(&self.path, index) }, errors));
         }
         read_items.into_iter().collect()
     }
@@ -139,35 +139,35 @@ impl<'v, 'p> Node<'v, 'p> {
     /// Reads a map, each entry with `read` and its key.
     pub fn map<T>(
         self,
-        mistakes: &mut Mistakes,
-        mut read: impl FnMut(&str, Node<'v, '_>, &mut Mistakes) -> Option<T>,
+        errors: &mut FieldErrors,
+        mut read: impl FnMut(&str, Node<'v, '_>, &mut FieldErrors) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let map = self.object(mistakes)?;
+        let map = self.object(errors)?;
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map {
-            entries.push(read(key, Node { value, path: Path::Field(&self.path, key) }, mistakes));
+            entries.push(read(key, Node { value, path: Path::Field(&self.path, key) }, errors));
         }
         entries.into_iter().collect()
     }
 
     /// Returns the fields of an object.
-    pub fn fields<'n>(&'n self, mistakes: &mut Mistakes) -> Option<Fields<'v, 'n>> {
-        Some(Fields { map: self.object(mistakes)?, path: &self.path, known: Vec::new() })
+    pub fn fields<'n>(&'n self, errors: &mut FieldErrors) -> Option<Fields<'v, 'n>> {
+        Some(Fields { map: self.object(errors)?, path: &self.path, known: Vec::new() })
     }
 
     /// Records an error at this path.
-    pub fn refuse<T>(self, mistakes: &mut Mistakes, message: impl Into<String>) -> Option<T> {
-        mistakes.add(&self.path, message);
+    pub fn refuse<T>(self, errors: &mut FieldErrors, message: impl Into<String>) -> Option<T> {
+        errors.add(&self.path, message);
         None
     }
 
-    fn object(self, mistakes: &mut Mistakes) -> Option<&'v Map<String, Value>> {
-        self.value.as_object().or_else(|| self.refuse(mistakes, "must be an object"))
+    fn object(self, errors: &mut FieldErrors) -> Option<&'v Map<String, Value>> {
+        self.value.as_object().or_else(|| self.refuse(errors, "must be an object"))
     }
 
     /// Returns the parsed value, or records what is expected here.
-    pub fn accept<T>(self, parsed: Result<T, Invalid>, mistakes: &mut Mistakes) -> Option<T> {
-        parsed.map_err(|invalid| mistakes.add(&self.path, format!("must be {}", invalid.expected))).ok()
+    pub fn accept<T>(self, parsed: Result<T, Invalid>, errors: &mut FieldErrors) -> Option<T> {
+        parsed.map_err(|invalid| errors.add(&self.path, format!("must be {}", invalid.expected))).ok()
     }
 }
 
@@ -191,21 +191,21 @@ impl<'v, 'p> Fields<'v, 'p> {
     }
 
     /// Returns a field, or records that it is missing.
-    pub fn required(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Node<'v, 'p>> {
-        self.optional(name).or_else(|| self.missing(name, mistakes))
+    pub fn required(&mut self, name: &'static str, errors: &mut FieldErrors) -> Option<Node<'v, 'p>> {
+        self.optional(name).or_else(|| self.missing(name, errors))
     }
 
     /// Records that a field is missing.
-    pub(crate) fn missing<T>(&self, name: &'static str, mistakes: &mut Mistakes) -> Option<T> {
-        mistakes.add(&Path::Field(self.path, name), "is missing");
+    pub(crate) fn missing<T>(&self, name: &'static str, errors: &mut FieldErrors) -> Option<T> {
+        errors.add(&Path::Field(self.path, name), "is missing");
         None
     }
 
     /// Records an error for every field that was not requested.
-    pub fn finish(self, mistakes: &mut Mistakes) {
+    pub fn finish(self, errors: &mut FieldErrors) {
         for unknown in self.map.keys().filter(|key| !self.known.contains(&key.as_str())) {
             let known = self.known.join(", ");
-            mistakes.add(&Path::Field(self.path, unknown), format!("is not known here; known are {known}"));
+            errors.add(&Path::Field(self.path, unknown), format!("is not known here; known are {known}"));
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     format::{Format, closed_object},
-    node::{Fields, Mistakes, Node, Path},
+    node::{FieldErrors, Fields, Node, Path},
 };
-use companion_domain::model::{Invalid, Mistake};
+use companion_domain::model::{FieldError, Invalid};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 use std::{fmt::Display, marker::PhantomData, str::FromStr};
@@ -26,10 +26,10 @@ pub trait Record {
     fn key_parts() -> Vec<KeyPart>;
 
     /// Reads the key from a path.
-    fn key(path: PathParts<'_>, mistakes: &mut Mistakes) -> Option<Self::Key>;
+    fn key(path: PathParts<'_>, errors: &mut FieldErrors) -> Option<Self::Key>;
 
     /// Reads every field of the record, so that every error is recorded.
-    fn read(keys: Keys<'_>, fields: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
+    fn read(keys: Keys<'_>, fields: &mut Fields<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value>;
 
     /// Writes the fields of the key.
     fn write_key<M: SerializeMap>(value: &Self::Value, map: &mut M) -> Result<(), M::Error>;
@@ -75,20 +75,20 @@ impl Keys<'_> {
         parameter: &str,
         names: &[&'static str],
         fields: &mut Fields<'_, '_>,
-        mistakes: &mut Mistakes,
+        errors: &mut FieldErrors,
     ) -> Option<T> {
         let Self::InPath(path) = self else {
-            return fields.required(names.first()?, mistakes)?.text(mistakes);
+            return fields.required(names.first()?, errors)?.text(errors);
         };
         // An invalid path parameter is recorded already, so the record's value does not matter then.
         let key = path(parameter).parse::<T>().ok();
         let mut agreed = true;
         for name in names {
             let (Some(node), Some(key)) = (fields.optional(name), &key) else { continue };
-            agreed &= match node.text::<T>(mistakes) {
+            agreed &= match node.text::<T>(errors) {
                 Some(repeated) if repeated == *key => true,
                 Some(_) => node
-                    .refuse(mistakes, format!("must be {key}, as in the path, or left out"))
+                    .refuse(errors, format!("must be {key}, as in the path, or left out"))
                     .unwrap_or(false),
                 None => false,
             };
@@ -101,10 +101,10 @@ impl Keys<'_> {
 pub(crate) fn part<T: FromStr<Err = Invalid>>(
     path: PathParts<'_>,
     parameter: &str,
-    mistakes: &mut Mistakes,
+    errors: &mut FieldErrors,
 ) -> Option<T> {
     let refused = |invalid: Invalid| {
-        mistakes.add(&Path::Field(&Path::Root, parameter), format!("must be {}", invalid.expected));
+        errors.add(&Path::Field(&Path::Root, parameter), format!("must be {}", invalid.expected));
     };
     path(parameter).parse().map_err(refused).ok()
 }
@@ -114,25 +114,25 @@ pub(crate) fn part<T: FromStr<Err = Invalid>>(
 pub fn read_body<R: Record>(
     path: PathParts<'_>,
     body: &Result<Value, serde_json::Error>,
-) -> Result<R::Value, Vec<Mistake>> {
-    let mut mistakes = Mistakes::default();
+) -> Result<R::Value, Vec<FieldError>> {
+    let mut errors = FieldErrors::default();
     // Errors in the path are reported first.
-    R::key(path, &mut mistakes);
+    R::key(path, &mut errors);
     let nothing = Ok(Value::Object(serde_json::Map::new()));
     let body = if R::HAS_FIELDS { body } else { &nothing };
-    let read = mistakes.document(body).and_then(|node| object::<R>(Keys::InPath(path), node, &mut mistakes));
-    mistakes.unless_any(read)
+    let read = errors.document(body).and_then(|node| object::<R>(Keys::InPath(path), node, &mut errors));
+    errors.unless_any(read)
 }
 
 /// Reads a record. Records an error for every unknown field.
 pub(crate) fn object<R: Record>(
     keys: Keys<'_>,
     node: Node<'_, '_>,
-    mistakes: &mut Mistakes,
+    errors: &mut FieldErrors,
 ) -> Option<R::Value> {
-    let mut fields = node.fields(mistakes)?;
-    let read = R::read(keys, &mut fields, mistakes);
-    fields.finish(mistakes);
+    let mut fields = node.fields(errors)?;
+    let read = R::read(keys, &mut fields, errors);
+    fields.finish(errors);
     read
 }
 
@@ -160,8 +160,8 @@ pub(crate) struct Nested<R>(PhantomData<R>);
 impl<R: Record> Format for Nested<R> {
     type Value = R::Value;
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
-        object::<R>(Keys::InRecord, node, mistakes)
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        object::<R>(Keys::InRecord, node, errors)
     }
 
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
@@ -227,25 +227,25 @@ macro_rules! record {
 
             fn key(
                 path: $crate::record::PathParts<'_>,
-                mistakes: &mut $crate::node::Mistakes,
+                errors: &mut $crate::node::FieldErrors,
             ) -> Option<Self::Key> {
-                let _ = (path, &mistakes);
-                $(let $key = $crate::record::part(path, $parameter, mistakes);)*
+                let _ = (path, &errors);
+                $(let $key = $crate::record::part(path, $parameter, errors);)*
                 Some(($($key?,)*))
             }
 
             fn read(
                 keys: $crate::record::Keys<'_>,
                 fields: &mut $crate::node::Fields<'_, '_>,
-                mistakes: &mut $crate::node::Mistakes,
+                errors: &mut $crate::node::FieldErrors,
             ) -> Option<Self::Value> {
-                let _ = (keys, &fields, &mistakes);
+                let _ = (keys, &fields, &errors);
                 $(let $key: Option<$key_type> =
-                    keys.read($parameter, &[$first $(, $other)*], fields, mistakes);)*
+                    keys.read($parameter, &[$first $(, $other)*], fields, errors);)*
                 $(let $field = match fields.optional($name) {
-                    Some(node) => <$format as $crate::format::Format>::read(node, mistakes),
+                    Some(node) => <$format as $crate::format::Format>::read(node, errors),
                     None => <$format as $crate::format::Format>::ABSENT
-                        .or_else(|| fields.missing($name, mistakes)),
+                        .or_else(|| fields.missing($name, errors)),
                 };)*
                 $(let $key = $key?;)*
                 $(let $field = $field?;)*

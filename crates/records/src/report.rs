@@ -2,7 +2,7 @@
 
 use crate::{
     format::{Format, Written},
-    node::{Mistakes, Node},
+    node::{FieldErrors, Node},
     pattern,
     record::{Nested, record},
     values::Seconds,
@@ -58,7 +58,7 @@ record! {
 
 impl ClusterReport {
     /// Size of the largest valid report, in bytes: each shard has an id and three numbers of maximum length.
-    pub const LARGEST: usize = Shards::MAX * 256 + 1024;
+    pub const MAX_BYTES: usize = Shards::MAX * 256 + 1024;
 }
 
 record! {
@@ -81,13 +81,13 @@ record! {
 impl Format for Shards {
     type Value = Self;
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let shards = node.map(mistakes, |id, node, mistakes| {
-            let id: Option<ShardId> = node.accept(id.parse(), mistakes);
-            let shard = Nested::<ShardReport>::read(node, mistakes);
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self> {
+        let shards = node.map(errors, |id, node, errors| {
+            let id: Option<ShardId> = node.accept(id.parse(), errors);
+            let shard = Nested::<ShardReport>::read(node, errors);
             Some((id?, shard?))
         })?;
-        node.accept(Self::new(shards.into_iter().collect()), mistakes)
+        node.accept(Self::new(shards.into_iter().collect()), errors)
     }
 
     fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {

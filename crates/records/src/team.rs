@@ -1,10 +1,10 @@
 //! The team.
 
 use crate::{
-    node::{Mistakes, Node, Path},
+    node::{FieldErrors, Node, Path},
     record::{Keys, Record as _, object, record},
 };
-use companion_domain::model::{Colour, Mistake, Name, Roster, TeamMember, User, UserId, WebUrl};
+use companion_domain::model::{Colour, FieldError, Name, Roster, TeamMember, User, UserId, WebUrl};
 use serde_json::Value;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -45,7 +45,7 @@ record! {
 /// Length of the longest escape of a character: a surrogate pair, as of an emoji.
 const ESCAPED: usize = "\\uD83E\\uDD89".len();
 /// Maximum size of an entry in bytes: four names and a URL of maximum length, and room for the rest.
-const LARGEST_MEMBER: usize = 4 * ESCAPED * *Name::LENGTH.end() + 2 * WebUrl::MAX_LENGTH + 512;
+const MAX_MEMBER_BYTES: usize = 4 * ESCAPED * *Name::LENGTH.end() + 2 * WebUrl::MAX_LENGTH + 512;
 
 /// The whole team: a list of its members.
 #[derive(Debug)]
@@ -53,21 +53,21 @@ pub enum Team {}
 
 impl Team {
     /// Size of the largest valid team, in bytes.
-    pub const LARGEST: usize = Roster::MAX * LARGEST_MEMBER;
+    pub const MAX_BYTES: usize = Roster::MAX * MAX_MEMBER_BYTES;
 
     /// Reads a team from a body, which may not be JSON. Returns all errors at once.
-    pub fn read_body(body: &Result<Value, serde_json::Error>) -> Result<Roster, Vec<Mistake>> {
-        let mut mistakes = Mistakes::default();
-        let read = mistakes.document(body).and_then(|node| Self::read(node, &mut mistakes));
-        mistakes.unless_any(read)
+    pub fn read_body(body: &Result<Value, serde_json::Error>) -> Result<Roster, Vec<FieldError>> {
+        let mut errors = FieldErrors::default();
+        let read = errors.document(body).and_then(|node| Self::read(node, &mut errors));
+        errors.unless_any(read)
     }
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Roster> {
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Roster> {
         let members =
-            node.list(mistakes, |node, mistakes| object::<TeamMemberRecord>(Keys::InRecord, node, mistakes))?;
+            node.list(errors, |node, errors| object::<TeamMemberRecord>(Keys::InRecord, node, errors))?;
         Roster::new(members)
             .map_err(|(place, invalid)| {
-                mistakes.add(&Path::Item(&node.path, place), format!("must be {}", invalid.expected));
+                errors.add(&Path::Item(&node.path, place), format!("must be {}", invalid.expected));
             })
             .ok()
     }

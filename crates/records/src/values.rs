@@ -2,7 +2,7 @@
 
 use crate::{
     format::{Format, Written, closed_object},
-    node::{Mistakes, Node},
+    node::{FieldErrors, Node},
     pattern,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -46,8 +46,8 @@ macro_rules! texts {
         $(impl Format for $type {
             type Value = Self;
 
-            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
-                node.text(mistakes)
+            fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self> {
+                node.text(errors)
             }
 
             fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -94,7 +94,7 @@ impl ToSchema for Snowflake {}
 /// Values with their own conversion from and to a single JSON value.
 macro_rules! values {
     ($($(#[$doc:meta])* $type:ty as $value:ty {
-        read |$node:ident, $mistakes:ident| $read:expr;
+        read |$node:ident, $errors:ident| $read:expr;
         write |$it:ident, $serializer:ident| $write:expr;
         schema $schema:expr;
     })+) => {
@@ -102,7 +102,7 @@ macro_rules! values {
         impl Format for $type {
             type Value = $value;
 
-            fn read($node: Node<'_, '_>, $mistakes: &mut Mistakes) -> Option<$value> {
+            fn read($node: Node<'_, '_>, $errors: &mut FieldErrors) -> Option<$value> {
                 $read
             }
 
@@ -125,40 +125,40 @@ pub(crate) enum Micros {}
 
 values! {
     bool as bool {
-        read |node, mistakes| node.boolean(mistakes);
+        read |node, errors| node.boolean(errors);
         write |it, serializer| serializer.serialize_bool(*it);
         schema ObjectBuilder::new().schema_type(Type::Boolean);
     }
     i32 as i32 {
-        read |node, mistakes| node.integer(position, mistakes);
+        read |node, errors| node.integer(position, errors);
         write |it, serializer| serializer.serialize_i32(*it);
         schema whole().minimum(Some(i32::MIN)).maximum(Some(i32::MAX));
     }
     MemberCount as MemberCount {
-        read |node, mistakes| count(node, MemberCount::new, mistakes);
+        read |node, errors| count(node, MemberCount::new, errors);
         write |it, serializer| serializer.serialize_u32(it.get());
         schema whole().minimum(Some(0)).maximum(Some(MemberCount::MAX));
     }
     Slots as Slots {
-        read |node, mistakes| count(node, Slots::new, mistakes);
+        read |node, errors| count(node, Slots::new, errors);
         write |it, serializer| serializer.serialize_u32(it.get());
         schema whole().minimum(Some(0)).maximum(Some(Slots::MAX));
     }
     Rating as Rating {
-        read |node, mistakes| node.integer(Rating::new, mistakes);
+        read |node, errors| node.integer(Rating::new, errors);
         write |it, serializer| serializer.serialize_u8(it.stars());
         schema whole().minimum(Some(1)).maximum(Some(5));
     }
     Megabytes as Megabytes {
-        read |node, mistakes| node.number(Megabytes::new, mistakes);
+        read |node, errors| node.number(Megabytes::new, errors);
         write |it, serializer| serializer.serialize_f64(it.get());
         schema number().minimum(Some(0)).maximum(Some(Megabytes::MAX));
     }
     // A number that the service does not interpret: an integer stays an integer.
     Number as Number {
-        read |node, mistakes| match node.value.as_i64() {
+        read |node, errors| match node.value.as_i64() {
             Some(whole) => Some(Number::Integer(whole)),
-            None => node.number(|number| Number::fraction(number).map_err(|_| FINITE), mistakes),
+            None => node.number(|number| Number::fraction(number).map_err(|_| FINITE), errors),
         };
         write |it, serializer| match it {
             Number::Integer(whole) => serializer.serialize_i64(*whole),
@@ -167,43 +167,43 @@ values! {
         schema number();
     }
     Seconds as Timestamp {
-        read |node, mistakes| node.seconds(mistakes);
+        read |node, errors| node.seconds(errors);
         write |it, serializer| serializer.serialize_i64(it.seconds());
         schema number().minimum(Some(0)).exclusive_maximum(Some(Timestamp::MAX_SECONDS + 1));
     }
     // Fractions and exponents are rejected, since the parsed number might not be exact.
     Micros as Timestamp {
-        read |node, mistakes| {
+        read |node, errors| {
             let micros = node.value.as_i64().map(Timestamp::from_micros);
-            micros.or_else(|| node.refuse(mistakes, "must be a whole number of microseconds"))
+            micros.or_else(|| node.refuse(errors, "must be a whole number of microseconds"))
         };
         write |it, serializer| serializer.serialize_i64(it.micros());
         schema whole();
     }
     GrantVersion as GrantVersion {
-        read |node, mistakes| {
+        read |node, errors| {
             let version = node.value.as_u64().map(GrantVersion);
-            version.or_else(|| node.refuse(mistakes, "must be a whole number that is not negative"))
+            version.or_else(|| node.refuse(errors, "must be a whole number that is not negative"))
         };
         write |it, serializer| serializer.serialize_u64(it.0);
         schema whole().minimum(Some(0));
     }
     Sealed as Sealed {
-        read |node, mistakes| {
+        read |node, errors| {
             let bytes = node.value.as_str().and_then(|text| STANDARD.decode(text).ok());
-            bytes.map(Sealed::from_bytes).or_else(|| node.refuse(mistakes, "must be base64"))
+            bytes.map(Sealed::from_bytes).or_else(|| node.refuse(errors, "must be base64"))
         };
         write |it, serializer| serializer.serialize_str(&STANDARD.encode(it.as_bytes()));
         schema text();
     }
     PlatformPermissions as PlatformPermissions {
-        read |node, mistakes| node.text(mistakes);
+        read |node, errors| node.text(errors);
         write |it, serializer| serializer.collect_str(&it.bits());
         schema text();
     }
     StaffPermissions as StaffPermissions {
-        read |node, mistakes| {
-            let grants: Vec<StaffPermission> = node.list(mistakes, |node, mistakes| node.text(mistakes))?;
+        read |node, errors| {
+            let grants: Vec<StaffPermission> = node.list(errors, |node, errors| node.text(errors))?;
             Some(grants.into_iter().collect())
         };
         write |it, serializer| serializer.collect_seq(it.iter().map(|grant| grant.as_str()));
@@ -225,9 +225,9 @@ fn position(number: i64) -> Result<i32, Invalid> {
 fn count<T>(
     node: Node<'_, '_>,
     make: impl FnOnce(u64) -> Result<T, Invalid>,
-    mistakes: &mut Mistakes,
+    errors: &mut FieldErrors,
 ) -> Option<T> {
-    node.integer(|number| make(u64::try_from(number).unwrap_or(u64::MAX)), mistakes)
+    node.integer(|number| make(u64::try_from(number).unwrap_or(u64::MAX)), errors)
 }
 
 /// Lists of bounded length.
@@ -236,9 +236,9 @@ macro_rules! lists {
         $(impl Format for $list {
             type Value = Self;
 
-            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
-                let items = node.list(mistakes, <$item as Format>::read)?;
-                node.accept($list::new(items), mistakes)
+            fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self> {
+                let items = node.list(errors, <$item as Format>::read)?;
+                node.accept($list::new(items), errors)
             }
 
             fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -261,10 +261,10 @@ lists!(RoleSet of RoleId, SubscribedGuilds of GuildId);
 impl Format for RoleBindings {
     type Value = Self;
 
-    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let bound = node.map(mistakes, |name, node, mistakes| {
-            let roles = RoleSet::read(node, mistakes);
-            let key: Option<RoleKey> = node.accept(name.parse(), mistakes);
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self> {
+        let bound = node.map(errors, |name, node, errors| {
+            let roles = RoleSet::read(node, errors);
+            let key: Option<RoleKey> = node.accept(name.parse(), errors);
             Some((key?, roles?))
         })?;
         Some(Self::new(bound))

@@ -12,10 +12,10 @@ use companion_domain::{
         UserId,
     },
     port::{
-        ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
-        GrantContent, GrantStore, GrantVersion, GuildDirectory, Listing, Listings, Mutation, Record,
-        RecordSink, RecordSource, Records, Replace, SessionStore, SignIns, SpentCodes, StoreError, SyncError,
-        TeamRoster,
+        ApplyError, BlockList, BotTelemetry, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
+        GrantContent, GrantStore, GrantVersion, GuildDirectory, Listing, ListingScope, Listings, Mutation,
+        Record, RecordSink, RecordSource, Records, Replace, SessionStore, SignIns, SpentCodes, StoreError,
+        SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -118,7 +118,7 @@ over! {
         async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
     }
     ListingsOver for Listings by listings {
-        async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
+        async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;
         async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError>;
     }
     RecordsOver for Records by records {

@@ -4,8 +4,8 @@ use crate::use_cases::{self, InMemory, Settings, UseCases, settings};
 use async_trait::async_trait;
 use companion_domain::model::{PictureServer, Secret};
 use companion_http::{
-    BuildInfo, Listening, Projections, PublicApi, PublicSettings, Redirects, ServerLimits, TrustedProxies,
-    serve_public,
+    BuildInfo, Projections, PublicApi, PublicSettings, Redirects, RunningServer, ServerLimits,
+    TrustedProxies, serve_public,
 };
 use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness, serve_management};
 use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
@@ -95,12 +95,12 @@ impl TestService {
     }
 
     /// Serves the public API on a free loopback port. Must be called within a tokio runtime.
-    pub fn listen(&self) -> io::Result<Listening> {
+    pub fn listen(&self) -> io::Result<RunningServer> {
         serve_public(self.public.clone(), a_port()?, limits())
     }
 
     /// Serves the management API on a free loopback port. Must be called within a tokio runtime.
-    pub fn listen_management(&self) -> io::Result<Listening> {
+    pub fn listen_management(&self) -> io::Result<RunningServer> {
         serve_management(self.management.clone(), a_port()?, limits())
     }
 }

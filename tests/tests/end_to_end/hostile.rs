@@ -17,7 +17,7 @@ use actix_web::{
 use companion::configuration::{
     ConfigurationFile, KEYS, Layers, load_for_serving, sample as sample_configuration,
 };
-use companion_domain::model::{Mistake, UserId};
+use companion_domain::model::{FieldError, UserId};
 use companion_records::{
     Accepted, BlockedRecord, ClusterReport, FeedbackRecord, GuildRecord, Lines, MemberRecord, Record,
     StaffRecord, SubscriptionRecord, Team, read_body, write_line,
@@ -77,9 +77,9 @@ fn hostile_variables_are_parsed_or_refused_with_a_message() {
                 layers = layers.with(&name, &value.text());
             }
         }
-        if let Err(mistakes) = load_for_serving(&layers) {
+        if let Err(errors) = load_for_serving(&layers) {
             refused += 1;
-            assert!(!mistakes.to_string().trim().is_empty());
+            assert!(!errors.to_string().trim().is_empty());
         }
     }
     println!("hostile: {inputs} environments, {refused} refused: no panic");
@@ -104,9 +104,9 @@ fn hostile_files_are_parsed_or_refused_with_a_message() {
     for _ in 0..inputs {
         fs::write(&path, hostile.bytes()).unwrap();
         let layers = Layers { file: ConfigurationFile::Named(path.clone()), ..Layers::none() };
-        if let Err(mistakes) = load_for_serving(&layers) {
+        if let Err(errors) = load_for_serving(&layers) {
             refused += 1;
-            assert!(!mistakes.to_string().trim().is_empty());
+            assert!(!errors.to_string().trim().is_empty());
         }
     }
     println!("hostile: {inputs} configuration files, {refused} refused: no panic");
@@ -164,7 +164,7 @@ fn hostile_streams_yield_the_same_records_in_any_chunking() {
                 records.extend(lines.take(piece)?);
             }
             records.extend(lines.finish()?);
-            Ok::<_, companion_domain::port::RefusedLine>(records)
+            Ok::<_, companion_domain::port::InvalidLineError>(records)
         };
         let (whole, pieces) = (read(usize::MAX), read(size));
         assert_eq!(whole.is_ok(), pieces.is_ok(), "stream {number} in pieces of {size}");
@@ -194,9 +194,9 @@ fn bodies<R: Record>(key: &str, samples: &[Value], full: u64) -> u64 {
 }
 
 /// Asserts that a rejection has messages.
-fn explained<T>(read: Result<T, Vec<Mistake>>) {
-    if let Err(mistakes) = read {
-        assert!(!mistakes.is_empty() && mistakes.iter().all(|mistake| !mistake.message.is_empty()));
+fn explained<T>(read: Result<T, Vec<FieldError>>) {
+    if let Err(errors) = read {
+        assert!(!errors.is_empty() && errors.iter().all(|error| !error.message.is_empty()));
     }
 }
 

@@ -339,7 +339,7 @@ async fn without_tokens_the_list_ages_from_the_sign_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_blocked_while_signed_in_is_refused_at_once_and_let_in_again_afterwards() {
+async fn a_blocked_session_is_refused_at_once_until_unblocked() {
     let (stage, token) = Stage::with_owner().await;
     let other = stage.arrives(OTHER, &[GUILD]).await;
     let path = format!("/bot/blocked/{USER}");
@@ -373,7 +373,7 @@ async fn is_our_fault(stage: &Stage, users: &[(u64, &str)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn grants_that_were_swapped_between_two_users_open_for_neither() {
+async fn grants_swapped_between_users_open_for_neither() {
     let (stage, one) = Stage::with_owner().await;
     let other = stage.arrives(OTHER, &[GUILD]).await;
     let (first, second) = (stage.node.stored(USER).await, stage.node.stored(OTHER).await);
@@ -387,7 +387,7 @@ async fn grants_that_were_swapped_between_two_users_open_for_neither() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_grant_that_was_altered_does_not_open() {
+async fn an_altered_grant_does_not_open() {
     let (stage, one) = Stage::with_owner().await;
     let other = stage.arrives(OTHER, &[GUILD]).await;
     let good = stage.node.stored(USER).await;

@@ -11,7 +11,7 @@ use crate::{
 };
 use companion_domain::{
     model::{Guild, MemberCount, Slots, Subscription},
-    port::{Asked, Ports, Record, Stores},
+    port::{ListingScope, Ports, Record, Stores},
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
@@ -139,7 +139,7 @@ impl<'a> Scene<'a> {
         Box::pin(async move {
             node.dispatcher.catch_up().await.unwrap();
             for user in USERS.map(user_id) {
-                let stored = elsewhere.listings().read(user, Asked::List).await.unwrap();
+                let stored = elsewhere.listings().read(user, ListingScope::List).await.unwrap();
                 assert_eq!(node.listing(user).await.unwrap(), stored);
             }
             let id = the_session().id;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Key, Kind},
     model::{Guild, MemberCount, UserId},
-    port::{Asked, Listing, Listings, Ports, Record, Replace, StoreError, Stores},
+    port::{Listing, ListingScope, Listings, Ports, Record, Replace, StoreError, Stores},
 };
 use companion_testkit::{
     over::{ListingsOver, Over},
@@ -43,7 +43,7 @@ impl ListingsOver for Counting {
         &*self.inner
     }
 
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         self.single.fetch_add(1, SeqCst);
         self.inner.read(user, asked).await
     }
@@ -206,7 +206,7 @@ fn version(guild: u64, number: u64) -> Guild {
 /// Records what is read.
 struct Noting {
     inner: Arc<dyn Listings>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ListingScope>>,
 }
 
 #[async_trait]
@@ -215,7 +215,7 @@ impl ListingsOver for Noting {
         &*self.inner
     }
 
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         self.asked.lock().unwrap().push(asked);
         self.inner.read(user, asked).await
     }
@@ -247,11 +247,11 @@ impl OneGuild {
     }
 
     /// Returns what the next answer reads from the store, and asserts that it shows what is stored.
-    async fn asked(&self) -> Vec<Asked> {
+    async fn asked(&self) -> Vec<ListingScope> {
         self.node.settle().await;
         let shown = self.node.listing(user_id(USER)).await.unwrap();
         let asked = std::mem::take(&mut *self.listings.asked.lock().unwrap());
-        let stored = self.elsewhere.listings().read(user_id(USER), Asked::List).await.unwrap();
+        let stored = self.elsewhere.listings().read(user_id(USER), ListingScope::List).await.unwrap();
         assert_eq!(sorted(&shown), sorted(&stored));
         asked
     }
@@ -271,13 +271,13 @@ async fn reloads_only_the_guild_that_changed() {
     let records = &scene.elsewhere.records;
     assert_eq!(scene.asked().await, []);
     records.put(Record::Guild(version(1, 2))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(1))]);
+    assert_eq!(scene.asked().await, [ListingScope::Guild(guild_id(1))]);
     records.put(Record::Guild(version(3, 1))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(3))]);
+    assert_eq!(scene.asked().await, [ListingScope::Guild(guild_id(3))]);
     records.remove(Key::Guild(guild_id(2))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))]);
+    assert_eq!(scene.asked().await, [ListingScope::Guild(guild_id(2))]);
     records.put(Record::Subscription(a_subscription(8, &[2]))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))], "a subscription names it");
+    assert_eq!(scene.asked().await, [ListingScope::Guild(guild_id(2))], "a subscription names it");
     assert_eq!(scene.asked().await, []);
 }
 
@@ -288,12 +288,12 @@ async fn reloads_the_whole_listing_if_more_has_changed() {
     for guild in [1, 2] {
         records.put(Record::Guild(version(guild, 2))).await.unwrap();
     }
-    assert_eq!(scene.asked().await, [Asked::List]);
+    assert_eq!(scene.asked().await, [ListingScope::List]);
     records.put(Record::Guild(version(1, 3))).await.unwrap();
     records.put(Record::Member(a_member(2, USER, &[7]))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::List]);
+    assert_eq!(scene.asked().await, [ListingScope::List]);
     records.put(Record::Subscription(a_subscription(9, &[2]))).await.unwrap();
-    assert_eq!(scene.asked().await, [Asked::List], "the subscription no longer names one of them");
+    assert_eq!(scene.asked().await, [ListingScope::List], "the subscription no longer names one of them");
 }
 
 /// Returns the versions of a listing's guilds.
@@ -328,7 +328,7 @@ fn answers_are_consistent_in_every_order() {
         tasks.add(async move { sync_elsewhere(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
         Box::pin(async move {
             node.dispatcher.catch_up().await.unwrap();
-            let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
+            let stored = stores.listings().read(user_id(USER), ListingScope::List).await.unwrap();
             let shown = node.listing(user_id(USER)).await.unwrap();
             assert_eq!(sorted(&shown), sorted(&stored));
         })
@@ -345,7 +345,7 @@ async fn sync_elsewhere(
 ) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
     stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
-    let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
+    let stored = stores.listings().read(user_id(USER), ListingScope::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
     step().await;
     node.dispatcher.catch_up().await.unwrap();

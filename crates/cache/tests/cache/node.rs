@@ -5,7 +5,8 @@ use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     model::{GuildList, Membership, UserId},
     port::{
-        Asked, GrantContent, Listing, Numbered, Ports, Record, RecordSource, SourceError, StoreError, Stores,
+        GrantContent, Listing, ListingScope, Numbered, Ports, Record, RecordSource, SourceError, StoreError,
+        Stores,
     },
     usecase::{ChangeDispatcher, DispatchedRecords},
 };
@@ -47,7 +48,7 @@ impl Node {
     }
 
     pub(crate) async fn listing(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
-        self.stores.listings().read(user, Asked::List).await
+        self.stores.listings().read(user, ListingScope::List).await
     }
 }
 

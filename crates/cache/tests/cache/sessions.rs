@@ -230,7 +230,7 @@ impl Ended {
         let dispatcher = ChangeDispatcher::of(&ports);
         let settings_of_cache = CacheSettings { memory: PLENTY, use_lag: Duration::ZERO };
         let cache = Cache::around(&mut ports, &dispatcher, settings_of_cache);
-        let use_cases = UseCases::led_by(dispatcher, &ports, settings());
+        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, settings());
         use_cases.dispatcher.catch_up().await.unwrap();
         Self { world, cache, use_cases }
     }
@@ -249,7 +249,7 @@ impl Ended {
             let refused = self.use_cases.authenticate.authenticate(token.expose()).await;
             let refused = refused.unwrap_err();
             assert!(
-                matches!(refused, AuthenticateError::TokenRefused | AuthenticateError::Over(_)),
+                matches!(refused, AuthenticateError::TokenRefused | AuthenticateError::Expired(_)),
                 "{refused}"
             );
         }

@@ -7,7 +7,7 @@ use companion_domain::{
     change::{Changes, Key, Revision, Subject},
     model::{Guild, StaffPermission, UserId},
     port::{
-        Asked, ChangeBatch, ChangeFeed, ClaimAfter, Listing, Mutation, Record, Records as _, Replace,
+        ChangeBatch, ChangeFeed, ClaimAfter, Listing, ListingScope, Mutation, Record, Records as _, Replace,
         StoreError, StoreErrorKind, Subscriber,
     },
     session::TokenHash,
@@ -258,7 +258,7 @@ impl Unpolled {
     async fn shows(&mut self, written: &str) {
         let before = std::mem::replace(&mut self.shown, self.node.listing(user_id(1)).await.unwrap());
         assert_ne!(self.shown, before, "{written} does not show");
-        let stored = self.world.ports.stores.listings().read(user_id(1), Asked::List).await.unwrap();
+        let stored = self.world.ports.stores.listings().read(user_id(1), ListingScope::List).await.unwrap();
         assert_eq!(self.shown, stored, "{written}");
     }
 }
@@ -360,7 +360,7 @@ impl Warm {
         let mut ports = world.ports.clone();
         let dispatcher = ChangeDispatcher::of(&ports);
         Cache::around(&mut ports, &dispatcher, CacheSettings { memory: PLENTY, use_lag: Duration::ZERO });
-        let use_cases = UseCases::led_by(dispatcher, &ports, settings());
+        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, settings());
         use_cases.dispatcher.catch_up().await.unwrap();
         use_cases.feed.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let user = a_user(1);

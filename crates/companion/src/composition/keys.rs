@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_beside_the_database_are_made_once_and_belong_to_its_owner() {
+    fn generates_keys_once_beside_the_database_for_its_owner() {
         let folder = tempfile::tempdir().unwrap();
         let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
         let first = Keys::resolve(&configuration, &SystemEntropy).unwrap();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_file_finds_its_way_into_a_repository() {
+    fn key_files_are_ignored_by_git() {
         let ignored: Vec<_> = include_str!("../../../../.gitignore").lines().collect();
         for ending in ["", "-wal", "-shm", RING_FILE, MANAGEMENT_FILE] {
             assert!(ignored.contains(&&*format!("*.db{ending}")), "*.db{ending}");

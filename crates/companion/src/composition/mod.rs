@@ -91,7 +91,7 @@ impl Composition {
         let cache =
             Arc::new(Cache::around(&mut ports, &dispatcher, cache_settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
-        let use_cases = UseCases::led_by(dispatcher, &ports, domain);
+        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, domain);
         metrics.push(Arc::new(DispatcherMetrics(use_cases.dispatcher.clone())));
         metrics.push(Arc::new(RefreshMetrics(use_cases.list_guilds.refresh.clone())));
         let session_metrics = Arc::new(SessionMetrics::default());

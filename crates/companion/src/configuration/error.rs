@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_ever_shown() {
+    fn secrets_are_never_printed() {
         const KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
         for (variable, value, secret) in [
             ("COMPANION_SECRETS__KEY", KEY, KEY),

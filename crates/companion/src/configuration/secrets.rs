@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_management_key_that_can_be_guessed_is_refused() {
+    fn refuses_short_management_keys() {
         let (short, enough) = ("fifteen-letters", "sixteen--letters");
         for raw in [Raw::Text(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
             let error = ManagementKeys::read(&raw).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use crate::{
 use companion_cache::Cache;
 use companion_dashboard::{Dashboard, serve_dashboard};
 use companion_domain::port::{Ports, Scheduler, StoreError};
-use companion_http::{ACCEPTED_AHEAD, Listening, PublicApi, ServerLimits, Socket, serve_public};
+use companion_http::{MAX_EXCESS_CONNECTIONS, PublicApi, RunningServer, ServerLimits, Socket, serve_public};
 use companion_management::{ManagementApi, serve_management};
 use std::{future::pending, io, net::SocketAddr, num::NonZero, pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -79,9 +79,9 @@ pub enum StopError {
 
 /// A running service. It runs until it is stopped or one of its listeners fails.
 pub struct Service {
-    public: Listening,
-    management: Listening,
-    dashboard: Option<Listening>,
+    public: RunningServer,
+    management: RunningServer,
+    dashboard: Option<RunningServer>,
     readiness: Arc<ServiceReadiness>,
     background: Background,
     cache: Arc<Cache>,
@@ -166,7 +166,7 @@ impl Service {
     /// Returns the address of the dashboard's listener, or `None` if the dashboard is off.
     #[must_use]
     pub fn dashboard_address(&self) -> Option<SocketAddr> {
-        self.dashboard.as_ref().map(Listening::addr)
+        self.dashboard.as_ref().map(RunningServer::addr)
     }
 
     /// Waits until a listener fails, which does not happen in normal operation.
@@ -194,7 +194,7 @@ impl Service {
         readiness.close();
         public.close_connections();
         management.close_connections();
-        dashboard.iter().for_each(Listening::close_connections);
+        dashboard.iter().for_each(RunningServer::close_connections);
         if notice == Notice::Given {
             sleep(NOTICE_PERIOD).await;
         }
@@ -225,7 +225,7 @@ impl Service {
 }
 
 /// Waits until the listener ends. Waits for ever if there is none.
-async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
+async fn ended(listening: &mut Option<RunningServer>) -> io::Result<()> {
     match listening {
         Some(listening) => listening.await,
         None => pending().await,
@@ -241,7 +241,7 @@ fn server_limits(configuration: &Configuration, usual: ServerLimits) -> [ServerL
     let per_address = configuration.limits.connections_per_address.get();
     let dashboard = configuration.dashboard.listen.as_ref().map_or(0, |_| DASHBOARD_CONNECTIONS);
     let most_workers = workers.max(DASHBOARD_WORKERS);
-    let ahead = most_workers * (ACCEPTED_AHEAD + 1);
+    let ahead = most_workers * (MAX_EXCESS_CONNECTIONS + 1);
     let [public, management, dashboard] =
         descriptors::divide([wanted, MANAGEMENT_CONNECTIONS, dashboard], ahead);
     let limits = |workers, connections, connections_per_address: usize| ServerLimits {

@@ -389,7 +389,7 @@ mod supervised {
     }
 
     #[test]
-    fn restarts_behind_listeners_that_stay_open_refuse_nobody() {
+    fn restarts_behind_inherited_listeners_refuse_no_connection() {
         let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
         let (public, management) = (listener(), listener());
         let address = public.local_addr().unwrap().to_string();

@@ -317,7 +317,7 @@ fn cuts_off_stalled_clients_while_others_are_answered() {
 /// The full form: thousands of each kind, against a release build.
 #[test]
 #[ignore = "takes minutes: cargo xtask deep strangers"]
-fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
+fn cuts_off_thousands_of_stalled_clients_without_leaks() {
     let percent = percent().unwrap_or(USUAL_PERCENT);
     let files = all_files();
     // Other tests slow everything down.

@@ -2,9 +2,9 @@
 //! an [`Invalid`] that names the field and what it must be.
 
 mod colour;
+mod field_error;
 mod guild;
 mod id;
-mod mistake;
 mod number;
 mod people;
 mod platform;
@@ -17,9 +17,9 @@ mod web_url;
 
 pub use self::{
     colour::Colour,
+    field_error::FieldError,
     guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
-    mistake::Mistake,
     number::{Finite, Megabytes, Number},
     people::{Feedback, Rating, Roster, TeamMember, User},
     platform::{

@@ -17,7 +17,7 @@ pub trait IdentityProvider: Send + Sync {
     /// Returns the error that an exchange for a client of this standing would end with now, or `Ok`. The check is
     /// cheap and reserves nothing, so that a request that would be rejected is rejected before anything is written.
     /// `Ok` is no guarantee.
-    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+    fn ready_to_exchange(&self, standing: Reputation) -> Result<(), IdentityError> {
         let _ = standing;
         Ok(())
     }
@@ -67,7 +67,7 @@ pub struct UserWithGuilds {
 pub const NEEDED_SCOPES: [&str; 2] = ["identify", "guilds"];
 
 /// Returns whether these scopes suffice for a sign-in. Their order does not matter, and more are allowed.
-pub fn suffices<'a>(granted: impl IntoIterator<Item = &'a str>) -> bool {
+pub fn has_needed_scopes<'a>(granted: impl IntoIterator<Item = &'a str>) -> bool {
     let granted: Vec<_> = granted.into_iter().collect();
     NEEDED_SCOPES.iter().all(|needed| granted.contains(needed))
 }
@@ -84,7 +84,7 @@ pub struct CodeExchange {
     /// The client that sent the code.
     pub client: ClientMark,
     /// The standing of that client.
-    pub standing: Standing,
+    pub standing: Reputation,
     /// The client's user agent. It is stored with the session, not sent to the platform.
     pub user_agent: Option<UserAgent>,
 }
@@ -93,7 +93,7 @@ impl CodeExchange {
     /// Creates an exchange without a verifier, for an unknown client.
     #[must_use]
     pub fn new(code: IdpCode, redirect: WebUrl) -> Self {
-        let (client, standing) = (ClientMark::default(), Standing::Good);
+        let (client, standing) = (ClientMark::default(), Reputation::Good);
         Self { code, verifier: None, redirect, client, standing, user_agent: None }
     }
 }
@@ -104,7 +104,7 @@ pub struct ClientMark(pub u64);
 
 /// The reputation of a client that sends codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum Reputation {
     /// No objection is known.
     Good,
     /// Its codes were rejected recently, or it sends more of them at once than an unknown client needs to.
@@ -151,7 +151,7 @@ pub enum IdentityErrorKind {
 impl IdentityErrorKind {
     /// Returns whether the platform has certainly not acted on the request.
     #[must_use]
-    pub const fn nothing_sent(self) -> bool {
+    pub const fn is_unprocessed(self) -> bool {
         match self {
             Self::Limited(_) | Self::Unreachable => true,
             Self::BadGrant | Self::ScopeMissing | Self::TokenRefused | Self::TimedOut | Self::Failed => false,
@@ -190,7 +190,7 @@ mod tests {
             K::TimedOut,
             K::Failed,
         ];
-        let said = kinds.map(|kind| (kind.nothing_sent(), IdentityError::new(kind, "cause").to_string()));
+        let said = kinds.map(|kind| (kind.is_unprocessed(), IdentityError::new(kind, "cause").to_string()));
         let expected = [
             (false, "identity provider: the grant was refused"),
             (false, "identity provider: the user did not grant what is needed"),
@@ -206,12 +206,12 @@ mod tests {
     #[test]
     fn scopes_are_compared_as_a_set() {
         for granted in ["identify guilds", "guilds identify", "email guilds  connections identify"] {
-            assert!(suffices(granted.split(' ')), "{granted}");
+            assert!(has_needed_scopes(granted.split(' ')), "{granted}");
         }
         for granted in
             ["", "identify", "guilds", "identify,guilds", "identify guilds.join", "IDENTIFY guilds"]
         {
-            assert!(!suffices(granted.split(' ')), "{granted}");
+            assert!(!has_needed_scopes(granted.split(' ')), "{granted}");
         }
     }
 }

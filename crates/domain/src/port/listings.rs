@@ -66,14 +66,14 @@ impl From<Grant> for GrantSummary {
 
 /// Which guilds a listing covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum ListingScope {
     /// The guilds of the platform's last list for the user.
     List,
     /// A single guild, whether or not the list contains it.
     Guild(GuildId),
 }
 
-impl Asked {
+impl ListingScope {
     /// Returns the requested guilds of a user with this grant.
     #[must_use]
     pub fn guilds(self, grant: Option<&GrantSummary>) -> Vec<GuildId> {
@@ -93,7 +93,7 @@ impl Asked {
 pub trait Listings: Send + Sync {
     /// Returns everything that decides what a user is shown of these guilds, as one consistent snapshot. An
     /// unreadable grant is corrupt. For a blocked user it counts as absent, since the block alone decides.
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;
 
     /// Returns what [`read`](Self::read) would return for a user's list, if it is cached. `None` means not cached,
     /// not absent.
@@ -105,7 +105,7 @@ pub trait Listings: Send + Sync {
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
         let mut listings = Vec::with_capacity(users.len());
         for user in users {
-            listings.push(self.read(*user, Asked::List).await?);
+            listings.push(self.read(*user, ListingScope::List).await?);
         }
         Ok(listings)
     }

@@ -56,13 +56,13 @@ pub use self::{
     error::{Cause, StoreError, StoreErrorKind},
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
-        Standing, UserWithGuilds, suffices,
+        Reputation, UserWithGuilds, has_needed_scopes,
     },
-    listings::{Asked, GrantSummary, Listing, Listings},
+    listings::{GrantSummary, Listing, ListingScope, Listings},
     platform::{PlatformPause, PlatformPauses, SpentCodes},
     reading::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, TeamRoster},
     records::{
-        ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, RefusedLine, Replace,
+        ApplyError, InvalidLineError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace,
         ShardSlice, SourceError, SyncError,
     },
     sessions::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns},

@@ -4,7 +4,7 @@ use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Applied, Key, Kind, Tally, kinds},
     model::{
-        ClusterId, Feedback, Guild, GuildId, Heartbeat, Member, Mistake, Roster, StaffPermissions,
+        ClusterId, Feedback, FieldError, Guild, GuildId, Heartbeat, Member, Roster, StaffPermissions,
         Subscription, TeamMember, Timestamp, UserId,
     },
     session::Session,
@@ -78,7 +78,7 @@ pub trait RecordSource: Send {
 pub enum SourceError {
     /// A line is not a valid record.
     #[error(transparent)]
-    Refused(#[from] RefusedLine),
+    Refused(#[from] InvalidLineError),
     /// The team would exceed its maximum size.
     #[error("line {line} is one too many: a team has at most {} places", Roster::MAX)]
     TeamFull {
@@ -102,36 +102,36 @@ impl SourceError {
 
 /// A line that is not a valid record, with all its errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct RefusedLine {
+pub struct InvalidLineError {
     /// Counted from 1.
     pub line: u64,
     /// Each with its path in the line.
-    pub mistakes: Vec<Mistake>,
+    pub errors: Vec<FieldError>,
 }
 
-impl RefusedLine {
+impl InvalidLineError {
     /// Creates an error for a line with one invalid field.
     #[must_use]
-    pub fn because(line: u64, path: &str, message: &str) -> Self {
-        Self { line, mistakes: vec![Mistake { path: path.to_owned(), message: message.to_owned() }] }
+    pub fn with_field(line: u64, path: &str, message: &str) -> Self {
+        Self { line, errors: vec![FieldError { path: path.to_owned(), message: message.to_owned() }] }
     }
 
     /// Returns the errors with their position in the stream: `line 7: members`.
     #[must_use]
-    pub fn into_mistakes(self) -> Vec<Mistake> {
+    pub fn into_field_errors(self) -> Vec<FieldError> {
         let line = self.line;
-        let located = |Mistake { path, message }| {
+        let located = |FieldError { path, message }| {
             let path = if path.is_empty() { String::new() } else { format!(": {path}") };
-            Mistake { path: format!("line {line}{path}"), message }
+            FieldError { path: format!("line {line}{path}"), message }
         };
-        self.mistakes.into_iter().map(located).collect()
+        self.errors.into_iter().map(located).collect()
     }
 }
 
-impl fmt::Display for RefusedLine {
+impl fmt::Display for InvalidLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.line)?;
-        for (index, Mistake { path, message }) in self.mistakes.iter().enumerate() {
+        for (index, FieldError { path, message }) in self.errors.iter().enumerate() {
             let (before, after) =
                 (if index == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " });
             write!(f, "{before} {path}{after}{message}")?;
@@ -260,7 +260,7 @@ impl Mutation {
             if let Self::Put(_) | Self::Remove(_) = mutation
                 && !mutation.kind().is_writable_alone()
             {
-                return Err(ApplyError::NotAlone(mutation.kind()));
+                return Err(ApplyError::NotWritableAlone(mutation.kind()));
             }
             match mutation {
                 Self::Put(Record::Guild(guild)) => drop(there.insert(guild.id, true)),
@@ -291,7 +291,7 @@ pub enum ApplyError {
     UnknownGuild(GuildId),
     /// Records of this kind cannot be written alone.
     #[error("{} is not put by itself", .0.event())]
-    NotAlone(Kind),
+    NotWritableAlone(Kind),
     /// The kind is read from outside of the store, so a write here would have no visible effect.
     #[error("{} is kept elsewhere", .0.event())]
     KeptElsewhere(Kind),

@@ -1,10 +1,10 @@
 //! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the store.
 
 use super::{
-    ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
-    GuildDirectory, Health, IdentityProvider, Listing, Listings, Mutation, Numbered, Record, RecordSink,
-    RecordSource, Records, Replace, Scheduler, SessionStore, SignIns, SourceError, SpentCodes, StoreError,
-    StoreErrorKind, SyncError, TeamRoster, Vault,
+    ApplyError, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
+    GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation, Numbered, Record,
+    RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SignIns, SourceError, SpentCodes,
+    StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
 };
 use crate::{
     change::{Applied, Key, Kind},
@@ -224,7 +224,7 @@ pub(super) struct ListingsFromElsewhere {
 
 #[async_trait]
 impl Listings for ListingsFromElsewhere {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         let blocked = self.blocked.is_blocked(user).await?;
         let stored = match self.stored.read(user, asked).await {
             // The block alone decides.

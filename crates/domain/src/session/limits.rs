@@ -96,7 +96,7 @@ pub struct Uses<'a>(&'a [(TokenHash, Timestamp)]);
 
 impl<'a> Uses<'a> {
     /// Maximum number of uses in one write.
-    pub const MOST: usize = 500;
+    pub const MAX_BATCH: usize = 500;
 
     /// Wraps a single use.
     #[must_use]
@@ -106,7 +106,7 @@ impl<'a> Uses<'a> {
 
     /// Splits any number of uses into batches.
     pub fn batches(used: &'a [(TokenHash, Timestamp)]) -> impl Iterator<Item = Self> {
-        used.chunks(Self::MOST).map(Self)
+        used.chunks(Self::MAX_BATCH).map(Self)
     }
 
     /// Returns the uses, at least one.

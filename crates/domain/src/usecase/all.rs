@@ -54,12 +54,12 @@ impl UseCases {
     /// Creates all use cases.
     #[must_use]
     pub fn new(ports: &Ports, settings: Settings) -> Self {
-        Self::led_by(ChangeDispatcher::of(ports), ports, settings)
+        Self::with_dispatcher(ChangeDispatcher::of(ports), ports, settings)
     }
 
     /// Like [`new`](Self::new), but with a dispatcher that other subscribers, such as a cache, share.
     #[must_use]
-    pub fn led_by(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
+    pub fn with_dispatcher(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
         let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());

@@ -178,7 +178,7 @@ impl ChangeDispatcher {
         self.pass_after(begun_before).await
     }
 
-    /// Like [`catch_up`](Self::catch_up), but a pass already in flight suffices: the state is newer than before, not
+    /// Like [`catch_up`](Self::catch_up), but a pass already in flight has_needed_scopes: the state is newer than before, not
     /// the newest.
     pub async fn freshen(&self) -> Result<(), StoreError> {
         let ended_before = self.ended.load(SeqCst);

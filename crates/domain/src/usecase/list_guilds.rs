@@ -4,7 +4,7 @@ use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{
-        Asked, Cause, Clock, GrantStore, IdentityError, IdentityErrorKind, Listing, Listings, SignIns,
+        Cause, Clock, GrantStore, IdentityError, IdentityErrorKind, Listing, ListingScope, Listings, SignIns,
         StoreError,
     },
     rules::{ListedGuild, list_guilds},
@@ -153,7 +153,7 @@ impl ListGuilds {
     /// Reads the listing. Ends the user's sessions if the grant is missing or empty.
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, ListGuildsError> {
         loop {
-            let listing = self.listings.read(user, Asked::List).await?;
+            let listing = self.listings.read(user, ListingScope::List).await?;
             if listing.blocked {
                 return Err(ListGuildsError::Blocked(user));
             }

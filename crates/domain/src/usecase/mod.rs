@@ -30,7 +30,7 @@ pub use self::{
     reseal::{ResealGrants, Resealed},
     revoke_unused::{RevokeUnusedGrants, Round},
     sessions::{Authenticate, AuthenticateError, ManageSessions},
-    sign_in::{Displaced, SignIn, SignInError, SignInRequest, SignedIn},
+    sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},
     user_data::{ForgetUser, Forgotten, ShowUser, StoredGrant, StoredUser},

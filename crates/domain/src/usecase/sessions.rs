@@ -16,7 +16,7 @@ pub enum AuthenticateError {
     TokenRefused,
     /// Its session had expired, and was removed by this call.
     #[error("the session was over")]
-    Over(Session),
+    Expired(Session),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -82,7 +82,7 @@ impl Authenticate {
         };
         let _ = self.dispatcher.catch_up().await;
         self.revoke_unused.start(over.user);
-        Err(AuthenticateError::Over(over))
+        Err(AuthenticateError::Expired(over))
     }
 }
 

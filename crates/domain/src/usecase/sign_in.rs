@@ -34,12 +34,12 @@ pub struct SignedIn {
     /// The user, as the platform reports them.
     pub user: User,
     /// Sessions of the user that were evicted.
-    pub displaced: Displaced,
+    pub displaced: EvictedSessions,
 }
 
 /// Sessions evicted by a new one.
 #[derive(Debug, Clone, Default)]
-pub struct Displaced {
+pub struct EvictedSessions {
     /// Sessions that had expired already.
     pub over: Vec<Session>,
     /// Sessions evicted because the user exceeded `sessions.per_user`.
@@ -121,7 +121,7 @@ impl SignIn {
         let tokens = match self.identity.exchange(request).await {
             Ok(tokens) => tokens,
             Err(error) => {
-                if error.kind.nothing_sent() {
+                if error.kind.is_unprocessed() {
                     self.codes.restore(&fingerprint).await?;
                 }
                 return Err(error.into());
@@ -212,7 +212,7 @@ impl SignIn {
         let ended = self.limits.cutoffs(now);
         let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
         let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
-        Ok(SignedIn { token, session, user, displaced: Displaced { over, capped } })
+        Ok(SignedIn { token, session, user, displaced: EvictedSessions { over, capped } })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     model::{GuildId, GuildWithRoles, Membership, Subscription, UserId},
-    port::{Asked, Clock, GrantSummary, Listings, StoreError},
+    port::{Clock, GrantSummary, ListingScope, Listings, StoreError},
     rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
 };
 use std::{sync::Arc, time::Duration};
@@ -46,7 +46,7 @@ pub struct LastList {
 impl ExplainGuild {
     /// Explains one guild for one user.
     pub async fn explain(&self, user: UserId, guild: GuildId) -> Result<Explanation, StoreError> {
-        let listing = self.listings.read(user, Asked::Guild(guild)).await?;
+        let listing = self.listings.read(user, ListingScope::Guild(guild)).await?;
         let user = listing.user_facts();
         let (plus, seen) = (plus_of(guild, &listing.guild_subscriptions), listing.guilds.first().cloned());
         let membership = membership(listing.grant.as_ref(), guild);

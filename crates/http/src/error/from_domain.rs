@@ -22,7 +22,7 @@ impl From<ApplyError> for ApiError {
         match error {
             ApplyError::UnknownGuild(_) => Self::GuildUnknown,
             ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
-            ApplyError::NotAlone(_) => Self::Internal(error.into()),
+            ApplyError::NotWritableAlone(_) => Self::Internal(error.into()),
             ApplyError::Store(error) => error.into(),
         }
     }
@@ -65,7 +65,7 @@ impl From<SignInError> for ApiError {
 impl From<AuthenticateError> for ApiError {
     fn from(error: AuthenticateError) -> Self {
         match error {
-            AuthenticateError::TokenRefused | AuthenticateError::Over(_) => Self::TokenInvalid,
+            AuthenticateError::TokenRefused | AuthenticateError::Expired(_) => Self::TokenInvalid,
             AuthenticateError::Store(error) => error.into(),
         }
     }

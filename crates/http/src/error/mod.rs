@@ -4,7 +4,7 @@ mod from_domain;
 
 use crate::repeated::{LineKind, Repeats};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
-use companion_domain::{model::Mistake, port::Cause};
+use companion_domain::{model::FieldError, port::Cause};
 use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
 
 /// Minimum `Retry-After`.
@@ -76,8 +76,8 @@ pub enum ApiError {
         /// The required scope.
         scope: &'static str,
     },
-    /// The input is invalid; each mistake names its field.
-    InputInvalid(Vec<Mistake>),
+    /// The input is invalid; each error names its field.
+    InputInvalid(Vec<FieldError>),
     /// The guild is unknown: the bot has not reported it.
     GuildUnknown,
     /// No record has this id.
@@ -249,9 +249,9 @@ impl ApiError {
         }
     }
 
-    /// Returns the mistakes of [`Self::InputInvalid`].
-    pub(crate) fn mistakes(&self) -> Option<&[Mistake]> {
-        if let Self::InputInvalid(mistakes) = self { Some(mistakes) } else { None }
+    /// Returns the errors of [`Self::InputInvalid`].
+    pub(crate) fn errors(&self) -> Option<&[FieldError]> {
+        if let Self::InputInvalid(errors) = self { Some(errors) } else { None }
     }
 
     /// Logs server errors, which operators need to know about.

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 /// Number of connections beyond its limit that a worker may accept, so that the guard can refuse them or evict idle
 /// ones in their favour.
-pub const ACCEPTED_AHEAD: usize = 32;
+pub const MAX_EXCESS_CONNECTIONS: usize = 32;
 
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

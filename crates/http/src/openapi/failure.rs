@@ -8,7 +8,7 @@ use crate::{
     headers::name,
     routing::READING,
 };
-use companion_domain::model::Mistake;
+use companion_domain::model::FieldError;
 use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
 use utoipa::{
@@ -94,8 +94,8 @@ answers! {
     ProviderTimeout: [ApiError::ProviderTimeout("".into())];
 }
 
-fn some_mistake() -> Mistake {
-    Mistake { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
+fn some_mistake() -> FieldError {
+    FieldError { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
 }
 
 /// Defines the sets of responses that operations share. Each operation names one.
@@ -185,8 +185,8 @@ fn described(errors: &[ApiError]) -> Response {
     let examples = errors.iter().map(|error| {
         let Problem { word, message, .. } = error.problem();
         let mut data = json!({"error": word, "request_id": SOME_ID});
-        if let (Some(mistakes), Some(data)) = (error.mistakes(), data.as_object_mut()) {
-            let fields: Vec<_> = mistakes.iter().map(FieldProblem::from).collect();
+        if let (Some(errors), Some(data)) = (error.errors(), data.as_object_mut()) {
+            let fields: Vec<_> = errors.iter().map(FieldProblem::from).collect();
             data.insert("fields".to_owned(), json!(fields));
         }
         let value = json!({"code": code, "message": message, "data": data});
@@ -219,10 +219,11 @@ fn data(errors: &[ApiError], words: &[&'static str]) -> RefOr<Schema> {
         .required("error")
         .property("request_id", header::text(header::REQUEST_ID))
         .required("request_id");
-    let with_fields = errors.iter().any(|error| error.mistakes().is_some());
+    let with_fields = errors.iter().any(|error| error.errors().is_some());
     let data = if with_fields {
         let problem = Ref::from_schema_name(FieldProblem::name());
-        let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(Mistake::MOST));
+        let fields =
+            ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(FieldError::MAX_REPORTED));
         let fields = fields.description(Some("The invalid fields."));
         data.property("fields", fields).required("fields")
     } else {

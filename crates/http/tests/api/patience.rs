@@ -8,7 +8,7 @@ use companion_domain::{
     model::{Name, Roster},
     port::SessionStore as _,
 };
-use companion_http::{Listening, ServerLimits};
+use companion_http::{RunningServer, ServerLimits};
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_user, user_id};
 use futures_util::{FutureExt as _, future::join_all};
@@ -37,7 +37,7 @@ async fn is_over(mut stream: TcpStream) {
     timeout(LONG, reading).await.unwrap();
 }
 
-async fn connected(listening: &Listening) -> TcpStream {
+async fn connected(listening: &RunningServer) -> TcpStream {
     TcpStream::connect(listening.addr()).await.unwrap()
 }
 
@@ -104,7 +104,7 @@ async fn cuts_off_clients_with_unacknowledged_responses() {
 }
 
 /// Returns whether a new connection is served.
-async fn is_answered(listening: &Listening) -> bool {
+async fn is_answered(listening: &RunningServer) -> bool {
     let mut stream = connected(listening).await;
     let request = REQUEST.replace('\n', "\r\n");
     stream.write_all(request.as_bytes()).await.is_ok()
@@ -128,7 +128,7 @@ async fn limits_connections_per_address() {
 }
 
 /// Connects from another loopback address.
-async fn connected_from(address: [u8; 4], listening: &Listening) -> TcpStream {
+async fn connected_from(address: [u8; 4], listening: &RunningServer) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((address, 0).into()).unwrap();
     socket.connect(listening.addr()).await.unwrap()
@@ -247,7 +247,7 @@ fn hasty() -> ServerLimits {
 }
 
 /// Sends an endless body, and expects a response and the end of the connection. Returns the number of bytes sent.
-async fn cut_off_after(listening: &Listening, head: &str, status: u16) -> usize {
+async fn cut_off_after(listening: &RunningServer, head: &str, status: u16) -> usize {
     let mut client = Client::to(listening).await;
     client.send(&format!("{head}Transfer-Encoding: chunked\n\n")).await;
     let (sent, answer) = client.flood(&format!("4000\n{}\n", "x".repeat(0x4000)), ENDLESS).await;

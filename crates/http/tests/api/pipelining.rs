@@ -4,7 +4,7 @@ use crate::{
     client::{Client, eventually, limits, listen, listen_management_with, listen_with},
     service::{KEY, Service},
 };
-use companion_http::{Listening, ServerLimits};
+use companion_http::{RunningServer, ServerLimits};
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio::{
 const LONG: Duration = Duration::from_secs(20);
 
 /// Returns everything received until the server closes the connection.
-async fn answers(listening: &Listening, sent: &[u8]) -> String {
+async fn answers(listening: &RunningServer, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
     stream.write_all(sent).await.unwrap();
     let mut received = Vec::new();

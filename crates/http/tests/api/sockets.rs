@@ -5,7 +5,7 @@ use crate::{
     client::{Client, eventually, length, limits, listen, listen_management, listen_with},
     service::{BODY_LIMIT, Fault, Service},
 };
-use companion_http::{Listening, ServerLimits};
+use companion_http::{RunningServer, ServerLimits};
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use futures_util::future::join_all;
@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-async fn ask(listening: &Listening, text: &str) -> (u16, Value) {
+async fn ask(listening: &RunningServer, text: &str) -> (u16, Value) {
     let mut client = Client::to(listening).await;
     client.send(text).await;
     let (status, head, json) = client.answer().await;
@@ -152,7 +152,7 @@ async fn accepts_a_burst_of_connections() {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns everything received until the server closes the connection.
-async fn received(listening: &Listening, bytes: &[u8]) -> String {
+async fn received(listening: &RunningServer, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     let mut bytes_received = Vec::new();
@@ -162,7 +162,7 @@ async fn received(listening: &Listening, bytes: &[u8]) -> String {
 }
 
 /// Returns the status line of a response that the server makes without the application.
-async fn plain_answer(listening: &Listening, bytes: &[u8]) -> String {
+async fn plain_answer(listening: &RunningServer, bytes: &[u8]) -> String {
     let received = received(listening, bytes).await;
     let (status, rest) = received.split_once("\r\n").unwrap();
     let (head, date) = rest.split_once("date: ").unwrap_or((rest, " GMT\r\n\r\n"));
@@ -258,7 +258,7 @@ async fn garbage_after_a_request_does_not_affect_its_response() {
     listening.stop().await.unwrap();
 }
 
-async fn assert_answered(listening: &Listening, bytes: Vec<u8>, status: u16, what: &str) {
+async fn assert_answered(listening: &RunningServer, bytes: Vec<u8>, status: u16, what: &str) {
     let mut client = Client::to(listening).await;
     client.send_bytes(&bytes).await;
     let (answered, head, json) = client.answer().await;

@@ -1,7 +1,7 @@
 //! TLS termination.
 
 use crate::{client::limits, service::Service};
-use companion_http::{Listening, ServerLimits, Socket, Tls, TlsError, TlsIdentity, serve_public};
+use companion_http::{RunningServer, ServerLimits, Socket, Tls, TlsError, TlsIdentity, serve_public};
 use companion_testkit::world::a_user;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::{
@@ -23,14 +23,17 @@ fn identity(made: &CertifiedKey<KeyPair>) -> TlsIdentity {
     TlsIdentity::from_pem(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).unwrap()
 }
 
-fn listening(service: &Service, tls: &Tls, limits: ServerLimits) -> Listening {
+fn listening(service: &Service, tls: &Tls, limits: ServerLimits) -> RunningServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     serve_public(service.api.clone(), Socket { listener, tls: Some(tls.clone()), shared: false }, limits)
         .unwrap()
 }
 
 /// Connects a client that trusts only this certificate and prefers HTTP/2.
-async fn connect(to: &Listening, trusted: &CertifiedKey<KeyPair>) -> std::io::Result<TlsStream<TcpStream>> {
+async fn connect(
+    to: &RunningServer,
+    trusted: &CertifiedKey<KeyPair>,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.cert.der().to_vec())).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -203,7 +203,7 @@ async fn wrong_client_credentials_are_not_charged_to_codes() {
     assert_eq!(kind(stage.provider.refresh(user_id(), &secret("any")).await), IdentityErrorKind::Failed);
     assert_eq!(kind(stage.provider.revoke(&secret("any")).await), IdentityErrorKind::Failed);
     let statistics = stage.provider.statistics();
-    assert_eq!((statistics.refused_answers, statistics.bad_codes), (3, 0));
+    assert_eq!((statistics.refused_responses, statistics.bad_codes), (3, 0));
 }
 
 /// The environment can only be set for a new process, so the test starts one.
@@ -290,7 +290,7 @@ async fn a_refused_list_is_charged_to_the_user_in_either_order() {
             assert_eq!(kind(together.unwrap().guilds), IdentityErrorKind::Failed, "{slow:?}");
         }
         stage.control.clear(Route::Guilds);
-        assert_eq!(stage.provider.statistics().refused_answers, 5);
+        assert_eq!(stage.provider.statistics().refused_responses, 5);
         assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), TEN_MINUTES, "{slow:?}");
     }
 }
@@ -339,6 +339,6 @@ async fn a_list_cancelled_with_its_user_counts_as_refused() {
     let (refused, ()) = tokio::join!(stage.provider.user_with_guilds(CLIENT, &access), release);
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
     assert_eq!(stage.control.calls(Route::Guilds), 1);
-    assert_eq!(stage.provider.statistics().refused_answers, 2, "the platform may have counted both");
+    assert_eq!(stage.provider.statistics().refused_responses, 2, "the platform may have counted both");
     assert_eq!(stage.provider.statistics().of(Ours::Guilds).sent, 1);
 }

@@ -7,7 +7,7 @@ use companion_domain::{
     model::{Secret, UserId},
     port::{
         Clock as _, CodeExchange, IdentityErrorKind, IdentityProvider as _, PlatformPause, PlatformPauses,
-        Standing, StoreError,
+        Reputation, StoreError,
     },
 };
 use companion_identity_oauth2::{BudgetRules, Limits};
@@ -61,7 +61,7 @@ async fn a_rate_limited_code_can_be_sent_later() {
     let code = stage.code();
     stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 5.0, global: false }, 1);
     let limited = stage.exchange(code.expose()).await;
-    assert!(limited.as_ref().is_err_and(|error| error.kind.nothing_sent()));
+    assert!(limited.as_ref().is_err_and(|error| error.kind.is_unprocessed()));
     // Exchanges carry no user token, so the limit applies to the next code, too.
     assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(5));
     stage.clock.advance(seconds(5));
@@ -86,7 +86,7 @@ async fn sends_no_call_while_the_bucket_is_empty() {
 #[tokio::test]
 async fn readiness_reports_limits_before_a_code_is_sent() {
     let stage = Stage::new();
-    let ready = || stage.provider.ready_to_exchange(Standing::Good);
+    let ready = || stage.provider.ready_to_exchange(Reputation::Good);
     assert!(ready().is_ok());
     stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 30.0, global: false }, 1);
     wait_of(stage.exchange("any").await);
@@ -114,7 +114,7 @@ async fn counts_limited_calls() {
     }
     let user = stage.provider.statistics().of(companion_identity_oauth2::Route::User);
     assert_eq!((user.sent, user.limited, user.succeeded), (1, 3, 0));
-    assert_eq!(stage.provider.statistics().refused_answers, 1);
+    assert_eq!(stage.provider.statistics().refused_responses, 1);
     stage.control.fail(Route::Guilds, Fault::Status { status: 500, body: ErrorBody::Json });
     assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     let guilds = stage.provider.statistics().of(companion_identity_oauth2::Route::Guilds);
@@ -211,11 +211,11 @@ async fn refusals_on_all_routes_share_one_budget() {
     assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(500));
     assert_eq!(wait_of(stage.exchange("any").await), Duration::from_secs(500));
     assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Token), 3);
-    assert_eq!(stage.provider.statistics().refused_answers_left, 0);
+    assert_eq!(stage.provider.statistics().refused_responses_left, 0);
     stage.clock.advance(Duration::from_secs(500));
     assert!(stage.provider.user(CLIENT, &access).await.is_ok());
     let now = stage.provider.statistics();
-    assert_eq!((now.refused_answers, now.refused_answers_left), (2, 1));
+    assert_eq!((now.refused_responses, now.refused_responses_left), (2, 1));
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn a_repeatedly_refused_user_waits_alone() {
     assert_eq!(stage.control.calls(Route::Guilds), 5);
     assert!(list(2, &access).await.is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
-    assert_eq!(stage.provider.statistics().refused_answers, 5, "the platform counts them all");
+    assert_eq!(stage.provider.statistics().refused_responses, 5, "the platform counts them all");
     stage.clock.advance(Duration::from_secs(300));
     assert!(list(1, &access).await.is_ok());
 }
@@ -257,15 +257,15 @@ async fn refused_credentials_stop_calls_without_a_user() {
 async fn reserves_a_third_of_bad_codes_for_good_standing() {
     let stage = Stage::new();
     let doubtful =
-        |code: &str| CodeExchange { standing: Standing::Doubtful, ..exchange_of(code.parse().unwrap()) };
+        |code: &str| CodeExchange { standing: Reputation::Doubtful, ..exchange_of(code.parse().unwrap()) };
     while kind(stage.provider.exchange(&doubtful("bad")).await) == IdentityErrorKind::BadGrant {}
     assert_eq!(stage.control.calls(Route::Token), 200);
     assert_eq!(
         wait_of(stage.provider.exchange(&doubtful(stage.code().expose())).await),
         Duration::from_secs(60)
     );
-    wait_of(stage.provider.ready_to_exchange(Standing::Doubtful));
-    assert!(stage.provider.ready_to_exchange(Standing::Good).is_ok());
+    wait_of(stage.provider.ready_to_exchange(Reputation::Doubtful));
+    assert!(stage.provider.ready_to_exchange(Reputation::Good).is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
     while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
     assert_eq!(stage.control.calls(Route::Token), 301, "all three hundred, and one that was good");

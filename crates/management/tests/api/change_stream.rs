@@ -7,7 +7,7 @@ use crate::{
     service::{FEED_KEY, KEY, METRICS_KEY, Service, post_code},
 };
 use actix_web::test::TestRequest;
-use companion_http::Listening;
+use companion_http::RunningServer;
 use companion_testkit::world::a_user;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -44,11 +44,11 @@ impl Block {
 }
 
 impl Listener {
-    async fn to(listening: &Listening, query: &str, headers: &str) -> Self {
+    async fn to(listening: &RunningServer, query: &str, headers: &str) -> Self {
         Self::with_key(KEY, listening, query, headers).await
     }
 
-    async fn with_key(key: &str, listening: &Listening, query: &str, headers: &str) -> Self {
+    async fn with_key(key: &str, listening: &RunningServer, query: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
         let request = format!(
             "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n{headers}\r\n"

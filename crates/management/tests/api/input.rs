@@ -1,4 +1,4 @@
-//! Paths, methods and bodies. Every mistake is named by its place, and nothing changes.
+//! Paths, methods and bodies. Every error is named by its place, and nothing changes.
 
 use crate::{
     delete, put, sample,
@@ -148,7 +148,7 @@ async fn reports_path_and_body_mistakes_together() {
         }
         let answer = service.manage(request("PUT", path).set_payload("{}")).await;
         answer.assert_invalid(&[segments, fields].concat());
-        // Fields that repeat the path add no other mistakes.
+        // Fields that repeat the path add no other errors.
         let repeated = r#"{"id": "x", "guild": "x", "user": "x", "cluster": "x"}"#;
         let answer = service.manage(request("PUT", path).set_payload(repeated)).await;
         let unknown: &[&str] = match path {

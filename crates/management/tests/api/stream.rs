@@ -9,7 +9,7 @@ use crate::{
 };
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
 use companion_domain::{change::Key, port::Records as _};
-use companion_http::Listening;
+use companion_http::RunningServer;
 use companion_testkit::world::{a_membership, guild_id};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -215,7 +215,7 @@ fn chunk(text: &str) -> String {
     format!("{:x}\n{text}\n", text.len() + text.matches('\n').count())
 }
 
-async fn get(listening: &Listening, path: &str) -> Value {
+async fn get(listening: &RunningServer, path: &str) -> Value {
     let mut client = Client::to(listening).await;
     client.send(&format!("GET {path} HTTP/1.1\nHost: a\n\n")).await;
     let (status, _, json) = client.answer().await;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision},
     model::UserId,
-    port::{Asked, ChangeFeed, GrantSummary, Health, Listing, Listings, StoreError},
+    port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, StoreError},
 };
 use std::sync::Arc;
 
@@ -33,22 +33,24 @@ impl ChangeFeed for DieselStorage {
 
 #[async_trait]
 impl Listings for DieselStorage {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         let unreadable = self.unreadable();
         self.snapshot(move |db| read(db, user, asked, &unreadable)).await
     }
 
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
         let (unreadable, users) = (self.unreadable(), users.to_vec());
-        self.snapshot(move |db| users.iter().map(|user| read(db, *user, Asked::List, &unreadable)).collect())
-            .await
+        self.snapshot(move |db| {
+            users.iter().map(|user| read(db, *user, ListingScope::List, &unreadable)).collect()
+        })
+        .await
     }
 }
 
 fn read(
     db: &mut AnyConnection,
     user: UserId,
-    asked: Asked,
+    asked: ListingScope,
     unreadable: &Unreadable,
 ) -> Result<Arc<Listing>, WorkError> {
     let blocked = blocked::is_blocked(db, user)?;

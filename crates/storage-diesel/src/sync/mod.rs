@@ -125,7 +125,7 @@ mod tests {
         change::{Applied, Key, Kind, Tally},
         model::{FeedbackId, Guild, Roster, Secret, StaffPermission, TeamMember, UserId},
         port::{
-            ApplyError, Asked, Cause, FeedbackStore, Listings, Mutation, Numbered, Record, RecordSink,
+            ApplyError, Cause, FeedbackStore, ListingScope, Listings, Mutation, Numbered, Record, RecordSink,
             RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
         },
     };
@@ -317,7 +317,7 @@ mod tests {
         picked.sort();
         let mut subscribers = BTreeSet::new();
         for guild in (1..=8).map(guild_id) {
-            let listing = Listings::read(storage, user_id(1), Asked::Guild(guild)).await.unwrap();
+            let listing = Listings::read(storage, user_id(1), ListingScope::Guild(guild)).await.unwrap();
             subscribers.extend(listing.guild_subscriptions.iter().map(|subscription| subscription.user));
         }
         (kept.0, picked, subscribers)

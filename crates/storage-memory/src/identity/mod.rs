@@ -14,7 +14,7 @@ use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
-        Standing, UserWithGuilds, suffices,
+        Reputation, UserWithGuilds, has_needed_scopes,
     },
 };
 use std::{
@@ -85,7 +85,7 @@ impl MemoryIdentity {
 
     /// Rejects exchanges before they are sent, like an adapter that was told to wait this long. `None` accepts them
     /// again.
-    pub fn close_to_exchanges(&self, wait: Option<Duration>) {
+    pub fn reject_exchanges(&self, wait: Option<Duration>) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = wait;
     }
 
@@ -148,7 +148,7 @@ fn token_refused() -> IdentityError {
 
 #[async_trait]
 impl IdentityProvider for MemoryIdentity {
-    fn ready_to_exchange(&self, _: Standing) -> Result<(), IdentityError> {
+    fn ready_to_exchange(&self, _: Reputation) -> Result<(), IdentityError> {
         let wait = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         wait.map_or(Ok(()), |wait| Err(IdentityError::new(IdentityErrorKind::Limited(wait), "told to wait")))
     }
@@ -156,7 +156,7 @@ impl IdentityProvider for MemoryIdentity {
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         self.ready_to_exchange(exchange.standing)?;
         let failure = match self.calls.begin(IdentityCall::Exchange).await {
-            Err(error) if error.kind.nothing_sent() => return Err(error),
+            Err(error) if error.kind.is_unprocessed() => return Err(error),
             begun => begun.err(),
         };
         let tokens = self.new_tokens();
@@ -168,7 +168,7 @@ impl IdentityProvider for MemoryIdentity {
         }
         let (user, scope) = taken.ok_or_else(bad_grant)?;
         let tokens = platform.authorise(user, tokens, now);
-        let enough = scope.is_none_or(|scope| suffices(scope.split(' ')));
+        let enough = scope.is_none_or(|scope| has_needed_scopes(scope.split(' ')));
         if enough { Ok(tokens) } else { Err(scope_missing()) }
     }
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision},
     model::UserId,
-    port::{Asked, ChangeFeed, GrantSummary, Health, Listing, Listings, StoreError},
+    port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, StoreError},
 };
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl ChangeFeed for MemoryStorage {
 
 #[async_trait]
 impl Listings for MemoryStorage {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         let state = self.read();
         let grant = state.grants.find(user).map(GrantSummary::from);
         let asked = asked.guilds(grant.as_ref());

@@ -1,7 +1,7 @@
 //! Serves on loopback, and provides a raw client.
 
 use super::service::Service;
-use companion_http::{Listening, ServerLimits, serve_public};
+use companion_http::{RunningServer, ServerLimits, serve_public};
 use companion_management::serve_management;
 use serde_json::Value;
 use std::{
@@ -18,7 +18,7 @@ use tokio::{
 pub struct Client(TcpStream);
 
 impl Client {
-    pub async fn to(listening: &Listening) -> Self {
+    pub async fn to(listening: &RunningServer) -> Self {
         Self(TcpStream::connect(listening.addr()).await.unwrap())
     }
 
@@ -85,22 +85,22 @@ pub fn length(head: &str) -> usize {
 }
 
 /// Serves the public API.
-pub fn listen(service: &Service) -> Listening {
+pub fn listen(service: &Service) -> RunningServer {
     listen_with(service, limits())
 }
 
 /// Serves the public API within these limits.
-pub fn listen_with(service: &Service, limits: ServerLimits) -> Listening {
+pub fn listen_with(service: &Service, limits: ServerLimits) -> RunningServer {
     serve_public(service.api.clone(), listener(), limits).unwrap()
 }
 
 /// Serves the management API.
-pub fn listen_management(service: &Service) -> Listening {
+pub fn listen_management(service: &Service) -> RunningServer {
     listen_management_with(service, limits())
 }
 
 /// Serves the management API within these limits.
-pub fn listen_management_with(service: &Service, limits: ServerLimits) -> Listening {
+pub fn listen_management_with(service: &Service, limits: ServerLimits) -> RunningServer {
     serve_management(service.management.clone(), listener(), limits).unwrap()
 }
 

@@ -28,7 +28,7 @@ suite! {
     lists_and_removes_very_many_clusters,
     removes_a_cluster_by_its_full_name,
     a_cancelled_write_is_complete_or_absent,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_write_does_not_block_the_polling_thread needs Gating,
     an_unreadable_report_affects_no_other needs Damaging,
 }
 
@@ -220,7 +220,7 @@ async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     fresh.waits_elsewhere(async |store| record(store, &heartbeat("one", at(1))).await).await;
 }
 

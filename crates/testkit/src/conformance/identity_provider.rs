@@ -10,7 +10,7 @@ use companion_domain::{
     model::{
         CodeVerifier, IdpCode, Membership, PlatformPermissions, PlatformTokens, Secret, User, UserId, WebUrl,
     },
-    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Reputation},
 };
 use std::{error::Error, sync::Arc};
 
@@ -121,7 +121,7 @@ async fn a_code_works_once(fresh: &Fresh<Port>) {
 async fn ready_to_exchange_consumes_nothing(fresh: &Fresh<Port>) {
     let code = arrive(fresh, 1, &[]).await;
     for _ in 0..1000 {
-        for standing in [Standing::Good, Standing::Doubtful] {
+        for standing in [Reputation::Good, Reputation::Doubtful] {
             assert!(fresh.one.provider.ready_to_exchange(standing).is_ok());
         }
     }

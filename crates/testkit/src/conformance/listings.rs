@@ -11,7 +11,8 @@ use companion_domain::{
         Guild, GuildId, GuildList, GuildWithRoles, Membership, PlatformPermissions, StaffPermission, UserId,
     },
     port::{
-        Asked, GrantContent, GrantSummary, Listing, Mutation, Record, Replace, StoreError, StoreErrorKind,
+        GrantContent, GrantSummary, Listing, ListingScope, Mutation, Record, Replace, StoreError,
+        StoreErrorKind,
     },
 };
 use std::sync::{
@@ -51,7 +52,7 @@ fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
 }
 
 /// Reads a listing, sorted for comparison.
-async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+async fn read(stores: &Stores, user: UserId, asked: ListingScope) -> Result<Listing, StoreError> {
     Ok(in_order(stores.listings().read(user, asked).await?))
 }
 
@@ -63,7 +64,7 @@ fn in_order(listing: Arc<Listing>) -> Listing {
 }
 
 async fn the_listing_of_an_unknown_user_is_empty(fresh: &Fresh<Stores>) {
-    for asked in [Asked::List, Asked::Guild(guild_id(1))] {
+    for asked in [ListingScope::List, ListingScope::Guild(guild_id(1))] {
         assert_eq!(read(&fresh.one, user_id(1), asked).await.unwrap(), Listing::default());
     }
 }
@@ -98,7 +99,7 @@ async fn reads_everything_stored_about_a_user(fresh: &Fresh<Stores>) {
     };
     fresh
         .through_both(async |stores| {
-            assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+            assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected);
         })
         .await;
 }
@@ -114,14 +115,14 @@ async fn leaves_out_data_of_other_users(fresh: &Fresh<Stores>) {
     stores.records.put(Record::Subscription(subscription(other, [1], 1))).await.unwrap();
     stores.records.put(Record::Staff(other, staff([StaffPermission::Founder]))).await.unwrap();
     let user = user_id(1);
-    assert_eq!(read(stores, user, Asked::List).await.unwrap(), Listing::default());
+    assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), Listing::default());
     stores.grants.replace(user, &listing_guilds([2])).await.unwrap();
     let expected = Listing {
         grant: stores.grants.find(user).await.unwrap().map(GrantSummary::from),
         guilds: vec![GuildWithRoles { guild: Arc::new(guild(guild_id(2))), roles: Arc::default() }],
         ..Listing::default()
     };
-    assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+    assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected);
 }
 
 async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>) {
@@ -143,7 +144,7 @@ async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>)
     fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
     let Listing { grant, guilds, guild_subscriptions, .. } =
-        read(&fresh.other, user, Asked::List).await.unwrap();
+        read(&fresh.other, user, ListingScope::List).await.unwrap();
     assert_eq!(grant.map(|grant| grant.list), Some(list.list));
     let found: Vec<_> = guilds.iter().map(|seen| (seen.guild.id, (*seen.roles).clone())).collect();
     let expected: Vec<_> =
@@ -173,7 +174,7 @@ async fn reads_one_guild_whether_listed_or_not(fresh: &Fresh<Stores>) {
             guild_subscriptions,
             ..Listing::default()
         };
-        let read = async |number| read(stores, user, Asked::Guild(guild_id(number))).await.unwrap();
+        let read = async |number| read(stores, user, ListingScope::Guild(guild_id(number))).await.unwrap();
         assert_eq!(read(1).await, listing(seen(1), vec![]));
         assert_eq!(read(2).await, listing(seen(2), vec![Arc::new(sponsor.clone())]));
         assert_eq!(read(4).await, listing(vec![], vec![Arc::new(sponsor.clone())]), "it has no bot");
@@ -187,7 +188,7 @@ async fn reads_no_guild_without_a_list(fresh: &Fresh<Stores>) {
     stores.grants.replace(user, &GrantContent { list: None, ..grant(1) }).await.unwrap();
     let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     let expected = Listing { grant, ..Listing::default() };
-    assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+    assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected);
 }
 
 async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
@@ -201,7 +202,7 @@ async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
     let read_one_by_one = async {
         let mut listings = Vec::new();
         for user in &asked {
-            listings.push(read(stores, *user, Asked::List).await.unwrap());
+            listings.push(read(stores, *user, ListingScope::List).await.unwrap());
         }
         listings
     };
@@ -216,7 +217,7 @@ async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
 async fn guild_subscriptions(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let reader = user_id(9999);
     stores.grants.replace(reader, &listing_guilds(guilds)).await.unwrap();
-    let listing = read(stores, reader, Asked::List).await.unwrap();
+    let listing = read(stores, reader, ListingScope::List).await.unwrap();
     listing.guild_subscriptions.iter().map(|subscription| subscription.user.get()).collect()
 }
 
@@ -295,7 +296,7 @@ async fn writes_are_never_partially_visible(fresh: &Fresh<Stores>) {
     let mut whole = Vec::new();
     for second in [true, false] {
         become_world(second).await;
-        whole.push(read(&fresh.one, user, Asked::List).await.unwrap());
+        whole.push(read(&fresh.one, user, ListingScope::List).await.unwrap());
     }
     fresh.settle().await;
     let (done, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -305,7 +306,7 @@ async fn writes_are_never_partially_visible(fresh: &Fresh<Stores>) {
             let (done, reads) = (Arc::clone(&done), Arc::clone(&reads));
             tokio::spawn(async move {
                 while !done.load(Ordering::SeqCst) {
-                    let found = read(&stores, user, Asked::List).await.unwrap();
+                    let found = read(&stores, user, ListingScope::List).await.unwrap();
                     assert!(whole.contains(&found), "half of one world and half of another: {found:?}");
                     reads.fetch_add(1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
@@ -334,7 +335,7 @@ async fn every_part_of_a_listing_is_fresh(fresh: &Fresh<Stores>) {
         fresh
             .through_both(async |stores| {
                 let before = stores.listings().cached(user);
-                assert_eq!(&read(stores, user, Asked::List).await.unwrap(), expected);
+                assert_eq!(&read(stores, user, ListingScope::List).await.unwrap(), expected);
                 for cached in [before, stores.listings().cached(user)].into_iter().flatten() {
                     assert_eq!(&in_order(cached), expected);
                 }
@@ -400,9 +401,9 @@ async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
     };
     let guild_subscriptions = vec![Arc::new(subscription(user_id(3), [2], 1))];
     for (asked, guilds, guild_subscriptions) in [
-        (Asked::List, vec![seen(2, &[][..]), seen(3, &[5])], guild_subscriptions.clone()),
-        (Asked::Guild(guild_id(1)), vec![], vec![]),
-        (Asked::Guild(guild_id(2)), vec![seen(2, &[])], guild_subscriptions),
+        (ListingScope::List, vec![seen(2, &[][..]), seen(3, &[5])], guild_subscriptions.clone()),
+        (ListingScope::Guild(guild_id(1)), vec![], vec![]),
+        (ListingScope::Guild(guild_id(2)), vec![seen(2, &[])], guild_subscriptions),
     ] {
         let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
         let expected = Listing { grant, guilds, guild_subscriptions, ..Listing::default() };
@@ -416,11 +417,13 @@ async fn an_unreadable_grant_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
     if !fresh.damage(Damage::Grant(user)).await {
         return;
     }
-    let refused = read(stores, user, Asked::List).await;
+    let refused = read(stores, user, ListingScope::List).await;
     assert!(matches!(&refused, Err(error) if error.kind == StoreErrorKind::Corrupt), "{refused:?}");
     stores.records.put(Record::Blocked(user)).await.unwrap();
     let expected = Listing { blocked: true, ..Listing::default() };
     fresh
-        .through_both(async |stores| assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected))
+        .through_both(async |stores| {
+            assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected)
+        })
         .await;
 }

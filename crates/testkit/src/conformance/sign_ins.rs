@@ -31,7 +31,7 @@ suite! {
     concurrent_sign_ins_and_ends_leave_both_or_neither,
     lists_every_begin_and_end,
     very_many_sessions_end_with_their_grant,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_write_does_not_block_the_polling_thread needs Gating,
 }
 
 /// Signs a user in.
@@ -355,7 +355,7 @@ async fn told_since(fresh: &Fresh<Stores>, reached: &mut Revision) -> HashSet<Su
     changes.into_iter().map(|change| change.subject).collect()
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     fresh
         .waits_elsewhere(async |stores| begin(stores, &session(1, user_id(1), at(0)), &grant(1)).await)
         .await;

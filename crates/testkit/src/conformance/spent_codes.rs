@@ -20,12 +20,12 @@ suite! {
     a_restored_code_can_be_spent_again,
     a_mark_after_a_restore_lasts_to_its_own_end,
     restoring_an_unspent_code_does_nothing,
-    of_callers_at_once_exactly_one_is_first,
+    exactly_one_concurrent_caller_spends_a_code,
     exactly_one_concurrent_caller_spends_an_expired_code,
     every_byte_of_a_code_counts,
     remembers_very_many_codes,
     restores_a_code_through_any_handle,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_write_does_not_block_the_polling_thread needs Gating,
 }
 
 fn code(number: u8) -> CodeFingerprint {
@@ -136,7 +136,7 @@ async fn restoring_an_unspent_code_does_nothing(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
 }
 
-async fn of_callers_at_once_exactly_one_is_first(fresh: &Fresh<Port>) {
+async fn exactly_one_concurrent_caller_spends_a_code(fresh: &Fresh<Port>) {
     for number in 0..8 {
         let first = fresh
             .concurrently(
@@ -187,6 +187,6 @@ async fn restores_a_code_through_any_handle(fresh: &Fresh<Port>) {
     assert!(!fresh.one.spend(&code(1), at(2), at(600)).await.unwrap());
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
     fresh.waits_elsewhere(async |store| store.spend(&code(1), at(0), at(600)).await.unwrap()).await;
 }

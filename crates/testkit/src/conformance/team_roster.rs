@@ -30,8 +30,8 @@ suite! {
     text_is_stored_exactly,
     each_membership_keeps_its_user_as_put,
     a_cancelled_replacement_is_complete_or_absent,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
-    a_place_that_cannot_be_read_costs_no_other needs Damaging,
+    a_write_does_not_block_the_polling_thread needs Gating,
+    an_unreadable_membership_affects_no_other needs Damaging,
 }
 
 fn roster(members: Vec<TeamMember>) -> Roster {
@@ -240,7 +240,7 @@ async fn a_cancelled_replacement_is_complete_or_absent(fresh: &Fresh<Stores>) {
     given_up.leaves_all_or_nothing().await;
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     fresh
         .waits_elsewhere(async |store| {
             replace(store, &roster(vec![team_member(user_id(1), "Core", 1)])).await
@@ -248,7 +248,7 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) 
         .await;
 }
 
-async fn a_place_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+async fn an_unreadable_membership_affects_no_other(fresh: &Fresh<Stores>) {
     let team: Vec<_> = [1, 2, 3].map(|user| team_member(user_id(user), "Core", 1)).to_vec();
     replace(&fresh.one, &roster(team.clone())).await;
     if fresh.damage(Damage::TeamMember(user_id(2))).await {

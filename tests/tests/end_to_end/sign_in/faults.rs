@@ -306,7 +306,7 @@ fn series() -> Vec<Vec<Case>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_of_the_platform_has_its_answer_in_time_and_in_little_memory() {
+async fn every_platform_fault_is_answered_in_time_and_bounded_memory() {
     let _turn = alone().await;
     let mut starting = JoinSet::new();
     for cases in series() {

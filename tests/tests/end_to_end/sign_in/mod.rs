@@ -121,7 +121,7 @@ async fn alone() -> MutexGuard<'static, ()> {
 
 /// One code is good for one session, however many clients post it concurrently.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call() {
+async fn a_code_posted_a_thousand_times_yields_one_session_and_call() {
     const CALLERS: usize = 1000;
     let _turn = alone().await;
     // All clients share one address here, and all but one post a code that is refused.
@@ -158,7 +158,7 @@ async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call
 
 /// Scopes are a parameter in the user's own browser. Omitting some must not affect other users.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_the_authorisation_alone() {
+async fn a_sign_in_without_the_scopes_makes_no_further_call() {
     let _turn = alone().await;
     let stage = Stage::new().await;
     let code_for = |scope: &str| {
@@ -189,7 +189,7 @@ async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_th
 
 /// Forged codes must not cause many calls to the platform, which would ban our address.
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_codes_from_everywhere_cost_the_platform_three_hundred_calls_a_minute_at_most() {
+async fn forged_codes_cost_at_most_300_platform_calls_a_minute() {
     const CONNECTIONS: usize = 64;
     /// Budget of one node for calls to the platform per minute.
     const CALLS_PER_MINUTE: u64 = 300;

@@ -318,7 +318,7 @@ pub(super) async fn visit_all(nodes: &Nodes, visits: Vec<Visit>) -> Vec<(Visit, 
         asking.spawn(async move {
             let answer = match node.use_cases.authenticate.authenticate(&visit.token).await {
                 Ok(session) => heard(node.use_cases.list_guilds.list(session.user).await),
-                Err(AuthenticateError::TokenRefused | AuthenticateError::Over(_)) => Answer::Unknown,
+                Err(AuthenticateError::TokenRefused | AuthenticateError::Expired(_)) => Answer::Unknown,
                 Err(AuthenticateError::Store(error)) => Answer::Other(error.to_string()),
             };
             (visit, answer)

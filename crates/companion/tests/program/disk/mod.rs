@@ -380,7 +380,7 @@ fn stops_gracefully_on_a_failing_disk() {
         "truncate companion.db-wal 5 0",
     ] {
         // The checkpoint after a sync may copy the last write too. Then the end has nothing to write.
-        until(fault, PATIENCE, || {
+        until(fault, RECOVERY_TIMEOUT, || {
             let (stage, mut ledger) = (Stage::new(), Ledger::default());
             let node = disk.serve(&stage);
             ledger.write(&node, &stage);

@@ -1,7 +1,7 @@
 //! History of one client that sends codes, and the limits that follow from it.
 
 use crate::error::ApiError;
-use companion_domain::{model::CodeFingerprint, port::Standing};
+use companion_domain::{model::CodeFingerprint, port::Reputation};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
@@ -90,10 +90,10 @@ impl ClientHistory {
     }
 
     /// Returns the standing of its next code, given those in flight.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> Reputation {
         let covered = if self.balance < 0 { 0 } else { INITIAL_CREDIT + self.balance };
         let in_flight = i64::try_from(self.in_flight.len()).unwrap_or(i64::MAX);
-        if in_flight < covered { Standing::Good } else { Standing::Doubtful }
+        if in_flight < covered { Reputation::Good } else { Reputation::Doubtful }
     }
 
     /// Records a refused code.
@@ -162,21 +162,21 @@ mod tests {
     fn good_codes_offset_refused_ones_in_the_standing() {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
-        assert_eq!(history.standing(), Standing::Good);
+        assert_eq!(history.standing(), Reputation::Good);
         history.good(rules, now);
         for _ in 0..3 {
             history.refused(rules, now);
         }
-        assert_eq!(history.standing(), Standing::Good);
+        assert_eq!(history.standing(), Reputation::Good);
         history.refused(rules, now);
-        assert_eq!(history.standing(), Standing::Doubtful);
+        assert_eq!(history.standing(), Reputation::Doubtful);
         // All refusals are forgiven by then, but the balance is still negative.
         let later = now + Duration::from_secs(599);
         history.seen(later);
         assert_eq!(history.left(rules, later).ok(), Some(30));
-        assert_eq!(history.standing(), Standing::Doubtful);
+        assert_eq!(history.standing(), Reputation::Doubtful);
         history.seen(later + FORGET_AFTER);
-        assert_eq!(history.standing(), Standing::Good);
+        assert_eq!(history.standing(), Reputation::Good);
     }
 
     #[test]
@@ -184,14 +184,14 @@ mod tests {
         let (rules, now) = (rules(30), Instant::now());
         let mut history = ClientHistory::new(now);
         put_in_flight(&mut history, 3);
-        assert_eq!(history.standing(), Standing::Good);
+        assert_eq!(history.standing(), Reputation::Good);
         put_in_flight(&mut history, 4);
-        assert_eq!(history.standing(), Standing::Doubtful);
+        assert_eq!(history.standing(), Reputation::Doubtful);
         history.good(rules, now);
         put_in_flight(&mut history, 6);
-        assert_eq!(history.standing(), Standing::Good);
+        assert_eq!(history.standing(), Reputation::Good);
         put_in_flight(&mut history, 7);
-        assert_eq!(history.standing(), Standing::Doubtful);
+        assert_eq!(history.standing(), Reputation::Doubtful);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use self::client_history::{ClientHistory, Rules};
 use crate::{client::Client, error::ApiError};
 use companion_domain::{
     model::CodeFingerprint,
-    port::{ClientMark, IdentityError, IdentityErrorKind, Standing},
+    port::{ClientMark, IdentityError, IdentityErrorKind, Reputation},
 };
 use std::{
     collections::HashMap,
@@ -46,7 +46,7 @@ pub(super) struct Attempt {
     /// Identifies the client without its address.
     pub(super) client: ClientMark,
     /// The client's standing.
-    pub(super) standing: Standing,
+    pub(super) standing: Reputation,
     slot: Option<Slot>,
 }
 
@@ -59,7 +59,7 @@ struct Slot {
 }
 
 enum AdmitOutcome {
-    Admitted { is_shared: bool, standing: Standing },
+    Admitted { is_shared: bool, standing: Reputation },
     Wait(OwnedNotified),
 }
 
@@ -85,7 +85,7 @@ impl RefusalLimiter {
         code: CodeFingerprint,
     ) -> Result<Attempt, ApiError> {
         let Some(client) = client else {
-            return Ok(Attempt { client: ClientMark::default(), standing: Standing::Good, slot: None });
+            return Ok(Attempt { client: ClientMark::default(), standing: Reputation::Good, slot: None });
         };
         let admitted = async {
             loop {

@@ -12,8 +12,8 @@ use companion_domain::{
         StaffPermission, StaffPermissions, Subscription, Timestamp, UserId,
     },
     port::{
-        Asked, BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore,
-        GrantVersion, GuildDirectory, Health, Listings, Mutation, PlatformPause, PlatformPauses, Record,
+        BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
+        GuildDirectory, Health, ListingScope, Listings, Mutation, PlatformPause, PlatformPauses, Record,
         Records, SessionStore, SpentCodes, StoreErrorKind, TeamRoster,
     },
     session::TokenHash,
@@ -128,7 +128,7 @@ async fn guilds(storage: &DieselStorage) {
 
 /// Returns the users whose subscriptions name a guild.
 async fn guild_subscriptions(storage: &DieselStorage, guild: u64) -> Vec<UserId> {
-    let listing = storage.read(user_id(7), Asked::Guild(guild_id(guild))).await.unwrap();
+    let listing = storage.read(user_id(7), ListingScope::Guild(guild_id(guild))).await.unwrap();
     listing.guild_subscriptions.iter().map(|subscription| subscription.user).collect()
 }
 

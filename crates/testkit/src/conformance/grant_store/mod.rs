@@ -28,7 +28,7 @@ suite! {
     only_the_current_version_can_be_removed,
     users_are_separate,
     pages_list_each_holder_once,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_write_does_not_block_the_polling_thread needs Gating,
     an_unreadable_grant_is_corrupt_and_can_be_replaced needs Damaging,
     @claims {
         only_one_caller_holds_the_claim,
@@ -216,7 +216,7 @@ async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {
     assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), listed);
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
     fresh.waits_elsewhere(async |store| store.replace(user_id(1), &grant(1)).await.unwrap()).await;
 }
 

@@ -11,7 +11,7 @@ use crate::{
 use companion_domain::{
     change::{Key, Tally},
     model::UserId,
-    port::{Asked, Record},
+    port::{ListingScope, Record},
 };
 
 /// Writes the records of [`two_of_each`], with more of user 1.
@@ -42,7 +42,7 @@ pub(super) async fn forget_removes_everything_of_a_user(fresh: &Fresh<Stores>) {
     assert_eq!(seen.iter().filter(|seen| seen.roles.is_empty()).count(), 2);
     assert_eq!(stores.records.find(&Key::Staff(user)).await.unwrap(), None);
     assert_eq!(stores.records.find(&Key::Subscription(user)).await.unwrap(), None);
-    let listing = stores.listings().read(user, Asked::Guild(guild_id(1))).await.unwrap();
+    let listing = stores.listings().read(user, ListingScope::Guild(guild_id(1))).await.unwrap();
     assert_eq!((&listing.subscription, &*listing.guild_subscriptions), (&None, &[][..]));
     for id in ["one", "again"] {
         assert_eq!(stores.feedback.find(&feedback_id(id)).await.unwrap(), None);

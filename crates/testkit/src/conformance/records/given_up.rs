@@ -69,7 +69,7 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores
     GivenUp { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
 }
 
-pub(super) async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     fresh.waits_elsewhere(async |stores| add(stores, everything_of(1)).await).await;
     fresh.waits_elsewhere(async |stores| stores.records.forget(user(1)).await.unwrap()).await;
 }

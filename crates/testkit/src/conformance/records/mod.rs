@@ -60,7 +60,7 @@ suite! {
     }
     @given_up {
         a_cancelled_write_is_complete_or_absent,
-        a_write_does_not_block_the_thread_that_polls_it needs Gating,
+        a_write_does_not_block_the_polling_thread needs Gating,
     }
     @keyed {
         an_unknown_key_is_not_found,

@@ -16,7 +16,7 @@ use crate::{
 use companion_domain::{
     change::{Kind, Tally},
     model::{Guild, StaffPermission},
-    port::{Asked, ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
+    port::{ClaimAfter, Claimed, Grant, GrantVersion, ListingScope, Record, Replace},
     session::Session,
 };
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) async fn a_sync_adds_every_kind(fresh: &Fresh<Stores>) {
     }
     let seen = stores.guilds.with_roles(user, &[guild_id(1)]).await.unwrap();
     assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&roles(&[1, 2])]);
-    let listing = stores.listings().read(user, Asked::Guild(guild_id(2))).await.unwrap();
+    let listing = stores.listings().read(user, ListingScope::Guild(guild_id(2))).await.unwrap();
     let subscribed = Arc::new(subscription(user, [1, 2], 3));
     assert_eq!(
         (&listing.subscription, &listing.guild_subscriptions),

@@ -170,7 +170,7 @@ pub(super) async fn a_touch_never_revives_a_session(fresh: &Fresh<Port>) {
 
 /// Each session twice, the later use first: the latest counts, not the last.
 pub(super) async fn one_touch_accepts_the_maximum_number_of_uses(fresh: &Fresh<Port>) {
-    let half = Uses::MOST as u64 / 2;
+    let half = Uses::MAX_BATCH as u64 / 2;
     let all: Vec<_> =
         (1..=half).map(|number| session(number, user_id(1), at(number.cast_signed()))).collect();
     make_many(&*fresh.one, &all).await;

@@ -27,7 +27,7 @@ suite! {
     lists_sessions_oldest_first_ended_or_not,
     counts_sessions_if_supported,
     user_ids_beyond_63_bits_are_separate,
-    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_write_does_not_block_the_polling_thread needs Gating,
     an_unreadable_session_is_corrupt_and_can_be_ended needs Damaging,
     @cap {
         the_cap_evicts_ended_sessions_then_the_oldest,
@@ -198,7 +198,7 @@ async fn user_ids_beyond_63_bits_are_separate(fresh: &Fresh<Port>) {
     }
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
     fresh
         .waits_elsewhere(async |store| {
             store.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap()

@@ -27,7 +27,7 @@ faults! {
             AnswersBeforeTheGate "a write is answered before it is made";
     }
     team_roster(damaged(None, teams_of), |fault| damaged(Some(fault), teams_of)) {
-        a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
+        an_unreadable_membership_affects_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
         an_unreadable_session_is_corrupt_and_can_be_ended:

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
     port::{
-        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Reputation,
         UserWithGuilds,
     },
 };
@@ -86,7 +86,7 @@ struct Wrong {
 
 #[async_trait]
 impl IdentityProvider for Wrong {
-    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+    fn ready_to_exchange(&self, standing: Reputation) -> Result<(), IdentityError> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         if let (Fault::AskingUsesUpRoom, 300..) = (self.fault, asked) {
             let wait = Duration::from_secs(60);

@@ -8,10 +8,10 @@ use companion_domain::{
     change::{Applied, Changes, Key, Revision},
     model::{CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, Timestamp, UserId},
     port::{
-        ApplyError, Asked, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore,
-        Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildWithRoles, Health, Listing,
-        Listings, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SessionStore,
-        SignIns, SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
+        ApplyError, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
+        GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildWithRoles, Health, Listing,
+        ListingScope, Listings, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace,
+        SessionStore, SignIns, SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -216,7 +216,7 @@ lagging! {
         read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
     }
     Health { write check() -> Result<(), StoreError>; }
-    Listings { read read(user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>; }
+    Listings { read read(user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>; }
     SessionStore {
         write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
         write touch(seen: Uses<'_>) -> Result<(), StoreError>;

@@ -17,7 +17,7 @@ use std::{
 faults! {
     fn code_proofs, enum CodeFault {}
     spent_codes(Fresh::new(memory()), wrong_code) {
-        of_callers_at_once_exactly_one_is_first: TwoAreFirst "two callers spend the same code";
+        exactly_one_concurrent_caller_spends_a_code: TwoAreFirst "two callers spend the same code";
         a_mark_expires_exactly_at_its_end:
             NeverRunsOut "a mark never runs out",
             RunsOutLate "a mark counts a microsecond too long",

@@ -124,8 +124,8 @@ fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
     let bare = || Fresh::new(Arc::new(proof::stores()));
     let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
     let all = team_roster::NAMES.len();
-    let damage = "a_place_that_cannot_be_read_costs_no_other (no `.damaging`)";
-    let gate = "a_write_does_not_block_the_thread_that_polls_it (no `.gating`)";
+    let damage = "an_unreadable_membership_affects_no_other (no `.damaging`)";
+    let gate = "a_write_does_not_block_the_polling_thread (no `.gating`)";
     let line = |count, blind| Some(format!("team_roster: {count} of {all} behaviours did not look: {blind}"));
     assert_eq!(told(bare()), line(2, format!("{gate}, {damage}")));
     assert_eq!(told(gated()), line(1, damage.to_owned()));

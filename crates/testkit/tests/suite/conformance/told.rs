@@ -7,8 +7,8 @@ use companion_domain::{
     change::{Applied, Changes, Key, Kind, Revision, Subject},
     model::UserId,
     port::{
-        ApplyError, Asked, ChangeFeed, GrantContent, GrantStore, GrantVersion, Listing, Listings, Mutation,
-        Record, Records, SessionStore, SignIns, StoreError, Stores,
+        ApplyError, ChangeFeed, GrantContent, GrantStore, GrantVersion, Listing, ListingScope, Listings,
+        Mutation, Record, Records, SessionStore, SignIns, StoreError, Stores,
     },
     session::{Cutoffs, Session},
 };
@@ -237,18 +237,18 @@ impl WrongListings {
 
 #[async_trait]
 impl Listings for WrongListings {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         let mut listing = Arc::unwrap_or_clone(self.parts.listings().read(user, asked).await?);
         match self.fault {
             ListingFault::InSteps => {
                 self.wait_for_a_write().await?;
                 listing.blocked = self.parts.blocked.is_blocked(user).await?;
             }
-            ListingFault::Remembered if listing.grant.is_some() && asked == Asked::List => {
+            ListingFault::Remembered if listing.grant.is_some() && asked == ListingScope::List => {
                 let mut first = locked(&self.first);
                 listing = first.entry(user).or_insert(listing).clone();
             }
-            ListingFault::CachedForEver if asked == Asked::List => {
+            ListingFault::CachedForEver if asked == ListingScope::List => {
                 locked(&self.first).entry(user).or_insert(listing.clone());
             }
             ListingFault::ListCut => {
@@ -268,12 +268,12 @@ impl Listings for WrongListings {
                 listing.guild_subscriptions.retain(|subscription| subscription.user == user);
             }
             ListingFault::ListDecides => {
-                let listed = Asked::List.guilds(listing.grant.as_ref());
+                let listed = ListingScope::List.guilds(listing.grant.as_ref());
                 listing.guilds.retain(|seen| listed.contains(&seen.guild.id));
             }
             ListingFault::NoBlock => listing.blocked = false,
             ListingFault::NoStaff => listing.staff = [].into_iter().collect(),
-            ListingFault::EveryGuild if asked == Asked::List && listing.guilds.is_empty() => {
+            ListingFault::EveryGuild if asked == ListingScope::List && listing.guilds.is_empty() => {
                 let guilds: Vec<_> = (1..10).map(guild_id).collect();
                 listing.guilds = self.parts.guilds.with_roles(user, &guilds).await?;
             }

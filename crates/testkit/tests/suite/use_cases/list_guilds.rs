@@ -10,8 +10,8 @@ use companion_domain::{
     },
     policy::{GuildRole, Permission},
     port::{
-        Asked, Clock as _, Grant, GrantContent, GrantStore, IdentityErrorKind, Listing, Listings, Record,
-        StoreError, StoreErrorKind, Stores,
+        Clock as _, Grant, GrantContent, GrantStore, IdentityErrorKind, Listing, ListingScope, Listings,
+        Record, StoreError, StoreErrorKind, Stores,
     },
     usecase::{ListGuildsError, Resealed, Round},
 };
@@ -59,7 +59,7 @@ async fn combines_data_of_platform_and_bot() {
 }
 
 #[tokio::test]
-async fn what_the_bot_feeds_shows_at_once() {
+async fn fed_data_shows_at_once() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.use_cases.feed.records.remove(Key::Guild(guild_id(GUILD))).await.unwrap();
@@ -222,7 +222,7 @@ impl ListingsOver for Unreadable {
         &*self.0.stored_listings
     }
 
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
         let listing = self.listings().read(user, asked).await?;
         if user == user_id(USER) && !listing.blocked {
             return Err(StoreError::corrupt("on purpose"));

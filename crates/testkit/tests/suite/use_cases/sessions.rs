@@ -125,13 +125,13 @@ async fn an_ended_session_reaches_subscribers_before_it_returns() {
 async fn opens(authenticate: &Authenticate, signed_in: &SignedIn) -> bool {
     match authenticate.authenticate(signed_in.token.expose()).await {
         Ok(session) => session.id == signed_in.session.id,
-        Err(AuthenticateError::TokenRefused | AuthenticateError::Over(_)) => false,
+        Err(AuthenticateError::TokenRefused | AuthenticateError::Expired(_)) => false,
         Err(AuthenticateError::Store(error)) => panic!("{error}"),
     }
 }
 
 #[tokio::test]
-async fn a_token_that_was_never_given_out_is_refused_without_a_look_up() {
+async fn refuses_a_forged_token_without_a_look_up() {
     let stage = Stage::new();
     let good = stage.signs_in(USER, vec![]).await.token;
     let (authenticate, line) = stage.node_over_a_line();
@@ -162,7 +162,7 @@ async fn a_session_ends_at_its_lifetime_despite_uses() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_it_was_not_used_for_the_idle_limit() {
+async fn a_session_ends_at_the_idle_limit() {
     let stage = Stage::new();
     let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     stage.memory.clock.advance(7 * DAY - INSTANT);
@@ -202,7 +202,7 @@ async fn an_unrecorded_use_is_recorded_with_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_revoked_session_opens_nothing_from_then_on() {
+async fn a_revoked_session_is_refused() {
     let stage = Stage::new();
     let (ended, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     stage.use_cases.sessions.revoke(&ended.session.id).await.unwrap();
@@ -237,13 +237,13 @@ async fn a_use_after_a_long_time_is_known_to_all_nodes_at_once() {
 }
 
 #[tokio::test]
-async fn a_session_refused_as_over_is_removed_and_stays_ended_when_the_clock_is_set_back() {
+async fn an_expired_session_stays_ended_after_a_clock_reset() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let signed_in = stage.signs_in(USER, vec![]).await;
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.memory.clock.advance(7 * DAY);
     let refused = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
-    assert!(matches!(refused, Err(AuthenticateError::Over(session)) if session == signed_in.session));
+    assert!(matches!(refused, Err(AuthenticateError::Expired(session)) if session == signed_in.session));
     assert_eq!(recorder.subjects(), [Subject::Session(signed_in.session.id)]);
     stage.memory.scheduler.settled().await;
     assert!(!stage.memory.identity.is_authorised(user_id(USER)), "its grant is given back, as at any end");

@@ -176,7 +176,7 @@ async fn a_sign_in_writes_nothing_while_codes_are_held_back() {
     memory.ports.stores.spent_codes = codes.clone();
     let stage = Stage::over(memory, settings());
     let request = stage.memory.arrival(a_user(USER), vec![]);
-    stage.memory.identity.close_to_exchanges(Some(MINUTE));
+    stage.memory.identity.reject_exchanges(Some(MINUTE));
     for _ in 0..100 {
         let limited = stage.use_cases.sign_in.sign_in(&request).await;
         let expected = IdentityErrorKind::Limited(MINUTE);
@@ -184,7 +184,7 @@ async fn a_sign_in_writes_nothing_while_codes_are_held_back() {
     }
     let calls = stage.memory.identity.calls(IdentityCall::Exchange);
     assert_eq!((codes.writes.load(Ordering::Relaxed), calls), (0, 0));
-    stage.memory.identity.close_to_exchanges(None);
+    stage.memory.identity.reject_exchanges(None);
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
     assert_eq!(codes.writes.load(Ordering::Relaxed), 1, "the code is spent before it is sent, as ever");
 }

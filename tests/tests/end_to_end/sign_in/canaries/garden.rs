@@ -8,7 +8,7 @@ use base64::{
 };
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing, UserWithGuilds},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Reputation, UserWithGuilds},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -157,7 +157,7 @@ impl Recorder {
 
 #[async_trait]
 impl IdentityProvider for Recorder {
-    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+    fn ready_to_exchange(&self, standing: Reputation) -> Result<(), IdentityError> {
         self.real.ready_to_exchange(standing)
     }
 

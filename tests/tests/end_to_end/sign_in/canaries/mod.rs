@@ -38,7 +38,7 @@ const LOG: &str = "CANARIES_LOG";
 const USERS: u64 = 50;
 
 #[test]
-fn no_code_token_or_key_is_seen_in_a_log_an_answer_a_debugger_or_the_database() {
+fn no_secret_appears_in_logs_responses_debug_output_or_database() {
     Runtime::new().unwrap().block_on(async {
         let _turn = alone().await;
         match env::var_os(LOG) {
@@ -52,8 +52,7 @@ fn run_again_with_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let (_, module) = module_path!().split_once("::").unwrap();
-    let this =
-        format!("{module}::no_code_token_or_key_is_seen_in_a_log_an_answer_a_debugger_or_the_database");
+    let this = format!("{module}::no_secret_appears_in_logs_responses_debug_output_or_database");
     let output = Command::new(env::current_exe().unwrap())
         .args([&this, "--exact", "--nocapture"])
         .env(LOG, &log)

@@ -193,7 +193,7 @@ fn sessions_start_at_once_and_end_within_a_second_everywhere() {
 }
 
 #[test]
-fn of_all_who_post_one_code_to_all_nodes_one_gets_the_session_and_the_platform_is_asked_once() {
+fn a_code_posted_to_all_nodes_yields_one_session_and_one_call() {
     const ROUNDS: u64 = 10;
     const POSTS_TO_EACH_NODE: usize = 4;
     let nodes = Nodes::start();

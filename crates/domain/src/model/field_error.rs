@@ -2,14 +2,14 @@
 
 /// An invalid field: its path, and what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct FieldError {
     /// For instance `roles.MOD[2]`. Empty for the input as a whole.
     pub path: String,
     /// For instance `must be text`.
     pub message: String,
 }
 
-impl Mistake {
+impl FieldError {
     /// The most that are reported at once: enough to fix a form, too few to fill a disk.
-    pub const MOST: usize = 100;
+    pub const MAX_REPORTED: usize = 100;
 }
