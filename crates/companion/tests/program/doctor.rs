@@ -1,4 +1,4 @@
-//! `companion doctor`, on an installation that is well and on many that are not. Each report is in `docs/doctor.md`.
+//! `companion doctor`, on an installation that is well and on many that are not. Each report is in `transcripts/doctor.md`.
 
 use crate::{
     installation::{Installation, Normal, PlatformOfAnotherTime, compare, free_address, transcript},
@@ -15,7 +15,7 @@ impl Installation {
         self.program(&["doctor"]).finish()
     }
 
-    /// Runs doctor, and compares its report with the page. Returns the exit code.
+    /// Runs doctor, and compares its report with the transcript. Returns the exit code.
     #[track_caller]
     fn examined(&self, heading: &str) -> Option<i32> {
         let finished = self.doctor();

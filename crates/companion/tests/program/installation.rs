@@ -1,5 +1,5 @@
 //! A whole installation: a folder, a platform, a bot that feeds, and the program in between; and what the program says
-//! of it, kept in the documentation.
+//! of it, kept in `transcripts`.
 //!
 //! Each transcript is the first console block under its heading. To write all of them anew, run the tests one at a time with
 //! `COMPANION_WRITE_TRANSCRIPTS=1`, and look at what has changed.
@@ -218,12 +218,12 @@ pub(crate) fn transcript(command: &str, finished: &Finished, normal: &Normal) ->
     format!("$ {command}\n{}{}", normal.of(&finished.out), normal.of(&finished.err))
 }
 
-/// Compares a transcript with the one under a heading of a page.
+/// Compares a transcript with the one under a heading of a file in `transcripts`.
 #[track_caller]
-pub(crate) fn compare(page: &str, heading: &str, transcript: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+pub(crate) fn compare(name: &str, heading: &str, transcript: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/transcripts").join(name);
     let text = fs::read_to_string(&file).unwrap();
-    let start = text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{page} lacks {heading:?}"));
+    let start = text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{name} lacks {heading:?}"));
     let open = "```console\n";
     let start = start + text[start..].find(open).unwrap() + open.len();
     let end = start + text[start..].find("```\n").unwrap();
@@ -233,7 +233,7 @@ pub(crate) fn compare(page: &str, heading: &str, transcript: &str) {
     }
     assert!(
         text[start..end] == *transcript,
-        "{page} has under {heading:?}:\n{}\nbut it is now:\n{transcript}",
+        "{name} has under {heading:?}:\n{}\nbut it is now:\n{transcript}",
         &text[start..end]
     );
 }

@@ -1,4 +1,4 @@
-//! What newcomers get wrong, and what the program says. Each transcript is in `docs/mistakes.md`.
+//! What newcomers get wrong, and what the program says. Each transcript is in `transcripts/mistakes.md`.
 
 use crate::{
     http,
@@ -9,13 +9,13 @@ use companion_dev_identity::CodeTerms;
 use serde_json::Value;
 use std::net::TcpListener;
 
-const PAGE: &str = "mistakes.md";
+const TRANSCRIPTS: &str = "mistakes.md";
 
 impl Installation {
-    /// Compares what a command says with the page.
+    /// Compares what a command says with its transcript.
     #[track_caller]
     fn mistaken(&self, heading: &str, command: &str, finished: &Finished) {
-        compare(PAGE, heading, &transcript(command, finished, &self.normal()));
+        compare(TRANSCRIPTS, heading, &transcript(command, finished, &self.normal()));
     }
 }
 
@@ -93,7 +93,7 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let log = logged(service, "identity.redirect_uri");
     assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
     let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.normal());
-    compare(PAGE, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
+    compare(TRANSCRIPTS, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn the_bot_has_the_wrong_key() {
     let command =
         "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
     let refused = transcript(command, &answered(refused), &installation.normal());
-    compare(PAGE, "## 7. The bot has the wrong key", &refused);
+    compare(TRANSCRIPTS, "## 7. The bot has the wrong key", &refused);
     let log = logged(service, "use_management_key");
     assert!(log.err.contains("key_invalid") && !log.err.contains("the-wrong-management-key"), "{}", log.err);
 }
@@ -172,7 +172,7 @@ fn the_proxy_is_not_trusted() {
     let report = transcript("companion doctor | grep -A1 'trusted proxies'", &report, &installation.normal());
     let log = logged(service, "X-Forwarded-For");
     let log = transcript("companion serve 2>&1 | grep X-Forwarded-For", &log, &installation.normal());
-    compare(PAGE, "## 8. The proxy is not trusted", &(log + &report));
+    compare(TRANSCRIPTS, "## 8. The proxy is not trusted", &(log + &report));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn the_clock_is_off() {
     ]);
     compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
     let report = transcript("companion doctor | grep -A1 clock", &about(&finished, "clock"), &normal);
-    compare(PAGE, "## 9. The clock is wrong", &report);
+    compare(TRANSCRIPTS, "## 9. The clock is wrong", &report);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn the_bot_never_connected() {
         transcript("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &bot, &installation.normal());
     let report = about(&installation.program(&["doctor"]).finish(), "bot.silent_after");
     let report = transcript("companion doctor | grep -A1 bot.silent_after", &report, &installation.normal());
-    compare(PAGE, "## 10. The bot never connected", &(status + &report));
+    compare(TRANSCRIPTS, "## 10. The bot never connected", &(status + &report));
 }
 
 #[test]
@@ -221,14 +221,14 @@ fn the_database_server_cannot_be_reached() {
     let api = installation.platform.api_url();
     let normal =
         Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
-    for (command, page, heading) in [
-        ("serve", PAGE, "## 11. PostgreSQL cannot be reached"),
+    for (command, file, heading) in [
+        ("serve", TRANSCRIPTS, "## 11. PostgreSQL cannot be reached"),
         ("doctor", "doctor.md", "## PostgreSQL does not answer"),
     ] {
         let failed = installation.program(&[command]).finish();
         assert_eq!(failed.code, Some(1));
         assert!(!failed.out.contains("hunter2") && !failed.err.contains("hunter2"), "{}", failed.err);
-        compare(page, heading, &transcript(&format!("companion {command}"), &failed, &normal));
+        compare(file, heading, &transcript(&format!("companion {command}"), &failed, &normal));
     }
 }
 

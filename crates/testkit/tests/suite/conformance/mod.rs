@@ -132,30 +132,30 @@ fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
     assert_eq!(told(gated().damaging(|_| std::future::ready(false))), None);
 }
 
-/// The page that lists them, as it should be.
-fn page() -> String {
-    let mut page = String::from(
-        "# Wrong adapters\n\nEach of these is the adapter in memory with one fault, and the behaviour beside it notices. The list is kept by\n\
-         `crates/testkit/tests/suite/conformance`, where they are; `COMPANION_WRITE_DOCS=1 cargo nextest run -p companion-testkit\n\
-         conformance` writes it anew.\n",
+/// The snapshot that lists them, as it should be.
+fn snapshot() -> String {
+    let mut list = String::from(
+        "# Wrong adapters\n\nEach is the in-memory adapter with one fault, and the behaviour that catches it.\n\
+         `COMPANION_WRITE_SNAPSHOT=1 cargo nextest run -p companion-testkit conformance` writes this file.\n",
     );
     let mut proofs = all_proofs();
     proofs.sort_by_key(|proof| proof.suite);
     for suite in proofs.chunk_by(|one, two| one.suite == two.suite) {
         let name = suite.first().map_or("", |proof| proof.suite);
-        page.push_str(&format!("\n## `{name}`: {}\n\n| fault | noticed by |\n|---|---|\n", suite.len()));
+        list.push_str(&format!("\n## `{name}`: {}\n\n| fault | noticed by |\n|---|---|\n", suite.len()));
         for proof in suite {
-            page.push_str(&format!("| {} | `{}` |\n", proof.fault, proof.behaviour));
+            list.push_str(&format!("| {} | `{}` |\n", proof.fault, proof.behaviour));
         }
     }
-    page
+    list
 }
 
+/// A fault that is dropped, or caught by another behaviour, shows in the diff of the snapshot.
 #[test]
-fn the_page_of_wrong_adapters_lists_all_of_them() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wrong-adapters.md");
-    if std::env::var_os("COMPANION_WRITE_DOCS").is_some() {
-        std::fs::write(file, page()).unwrap();
+fn the_snapshot_lists_every_wrong_adapter() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/conformance/wrong-adapters.md");
+    if std::env::var_os("COMPANION_WRITE_SNAPSHOT").is_some() {
+        std::fs::write(file, snapshot()).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(file).unwrap(), page(), "docs/wrong-adapters.md is not up to date");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), snapshot(), "{file} is not up to date");
 }
