@@ -96,7 +96,7 @@ fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
 pub(super) fn problem_and_fix(error: &OpenError) -> (String, String) {
     let sentence = one_line(&error.to_string());
     let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));
-    let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operations.md"));
+    let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operate.md"));
     (
         deepest.map_or_else(|| problem.to_owned(), |deepest| format!("{problem} ({deepest})")),
         remedy.to_owned(),

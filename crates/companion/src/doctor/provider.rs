@@ -57,11 +57,11 @@ pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Pro
     let check = match answer.status() {
         StatusCode::TOO_MANY_REQUESTS => PROVIDER.warning(
             format!("{api} answers, and limits this address"),
-            "wait; if that stays so, see \"When the platform refuses\" in docs/operations.md",
+            "wait; if that stays so, see \"When the platform refuses\" in docs/operate.md",
         ),
         StatusCode::FORBIDDEN => PROVIDER.failed(
             format!("{api} turns this address away (403)"),
-            "the address may be banned for a while: see \"When the platform refuses\" in docs/operations.md",
+            "the address may be banned for a while: see \"When the platform refuses\" in docs/operate.md",
         ),
         status if status.is_server_error() => PROVIDER.failed(
             format!("{api} answers with {}", status.as_u16()),

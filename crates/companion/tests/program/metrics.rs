@@ -103,11 +103,11 @@ fn selectors(text: &str) -> Vec<Selector<'_>> {
 fn documentation_and_alerts_use_only_existing_metrics() {
     let (_demo, management, key) = demo();
     let page = page(&management, &key);
-    let documented = include_str!("../../../../docs/operations.md");
+    let documented = include_str!("../../../../docs/operate.md");
     let shown: Vec<_> =
         page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     for name in &shown {
-        assert!(documented.contains(&format!("| `{name}` |")), "{name} is not in docs/operations.md");
+        assert!(documented.contains(&format!("| `{name}` |")), "{name} is not in docs/operate.md");
     }
     for row in documented.lines().filter_map(|line| line.strip_prefix("| `companion_")) {
         let name = format!("companion_{}", row.split('`').next().unwrap());

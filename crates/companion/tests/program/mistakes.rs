@@ -93,7 +93,11 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let log = logged(service, "identity.redirect_uri");
     assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
     let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.normal());
-    compare(TRANSCRIPTS, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
+    compare(
+        TRANSCRIPTS,
+        "## 3. The redirect URI is not that of the sign-in page",
+        &(refused + &log + &report),
+    );
 }
 
 #[test]

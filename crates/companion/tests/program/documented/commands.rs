@@ -134,8 +134,8 @@ fn documented_commands_work_in_an_empty_folder() {
         return;
     }
     let scripts = scripts("run");
-    assert!(scripts.iter().any(|script| script.page == "docs/drills.md"), "the drills are run");
-    // Ports that are free at this moment. The scripts need to know them beforehand.
+    assert!(scripts.iter().any(|script| script.page == "docs/operate.md"), "the drills are run");
+    // Free a moment ago; the pages need to know them beforehand.
     let listeners: Vec<_> =
         scripts.iter().map(|_| [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap())).collect();
     let addresses: Vec<_> = listeners

@@ -90,8 +90,8 @@ impl Drop for Database {
 }
 
 #[test]
-fn two_nodes_start_concurrently_on_an_empty_database() {
-    /// The number that `docs/several-nodes.md` states.
+fn two_nodes_that_start_at_once_on_an_empty_database_both_serve() {
+    /// As `docs/operate.md` tells operators.
     const CONNECTIONS_OF_A_NODE: usize = 11;
     let (stage, database) = (Stage::new(), Database::new());
     let starting = [(); 2].map(|()| stage.program(&["serve"], &database.url()).start());
