@@ -2,7 +2,7 @@
  * Keeps a Companion service informed about a discord.js bot.
  *
  * One file to copy beside the bot; it needs discord.js 14, Node 18 or later, and nothing else. What is sent when, and
- * what it costs, is in `docs/kits/discord-js.md`.
+ * what it costs, is in `docs/kits/README.md`.
  *
  *     const companion = new Companion(client, { url: 'http://127.0.0.1:8081', key, guild: factsOfGuild });
  *

@@ -1,6 +1,6 @@
 """Keeps a Companion service informed about a discord.py bot.
 
-One file to copy beside the bot; it needs discord.py 2.x and nothing else. `docs/kits/discord-py.md` says what is sent
+One file to copy beside the bot; it needs discord.py 2.x and nothing else. `docs/kits/README.md` says what is sent
 when, and what it costs.
 
     companion = Companion(bot, "http://127.0.0.1:8081", key, guild=facts_of_guild)

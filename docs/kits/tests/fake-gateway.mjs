@@ -313,10 +313,11 @@ function member(id, roles) {
   };
 }
 
-function role(id) {
+/** @param {string} id @param {boolean} isModerator */
+function role(id, isModerator) {
   const colors = { primary_color: 0, secondary_color: null, tertiary_color: null };
   const plain = { hoist: false, position: 0, permissions: '0', managed: false, mentionable: false, flags: 0 };
-  return { id, name: `role ${id}`, color: 0, colors, ...plain };
+  return { id, name: isModerator ? 'Moderator' : `role ${id}`, color: 0, colors, ...plain };
 }
 
 /** @param {Guild} guild */
@@ -346,7 +347,7 @@ function payload(guild) {
     owner_id: guild.owner,
     member_count: guild.members.size,
     large: guild.large,
-    roles: [guild.id, ...guild.roles].map(role),
+    roles: [guild.id, ...guild.roles].map((id, place) => role(id, place === 1)),
     members: members.map(([id, roles]) => member(id, roles)),
     ...Object.fromEntries(empty.map((name) => [name, []])),
     ...Object.fromEntries(zero.map((name) => [name, 0])),

@@ -313,7 +313,7 @@ class FakeGateway:
             "owner_id": str(guild.owner),
             "member_count": len(guild.members),
             "large": guild.large,
-            "roles": [_role(role) for role in sorted(guild.roles | {guild.id})],
+            "roles": [_role(role, role == min(guild.roles)) for role in sorted(guild.roles | {guild.id})],
             "members": [_member(user, roles) for user, roles in sent.items()],
             "emojis": [],
             "stickers": [],
@@ -364,10 +364,10 @@ def _member(user: int, roles: set[int]) -> dict[str, Any]:
     }
 
 
-def _role(role: int) -> dict[str, Any]:
+def _role(role: int, is_moderator: bool) -> dict[str, Any]:
     return {
         "id": str(role),
-        "name": f"role {role}",
+        "name": "Moderator" if is_moderator else f"role {role}",
         "color": 0,
         "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
         "hoist": False,

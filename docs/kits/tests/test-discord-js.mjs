@@ -417,23 +417,19 @@ async function a_kit_that_is_made_while_the_bot_runs_catches_up() {
 }
 
 async function the_lines_of_the_page_connect_a_bot() {
-  const page = readFileSync(new URL('../discord-js.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const lines = page.split('```js\n')[1].split('```')[0];
   expect(lines.split('\n').filter((line) => line.trim()).length <= 10, true, 'ten lines');
   await withRig(6, { shards: 1 }, async (it) => {
-    const bound = {};
     for (const guild of it.gateway.guilds.values()) {
       const [role] = guild.roles;
       Object.assign(guild, { setup: true, bound: { MOD: [role] } });
-      bound[guild.id] = role;
     }
     const work = mkdtempSync(join(tmpdir(), 'companion-lines-'));
     symlinkSync(join(folder, 'node_modules'), join(work, 'node_modules'));
     copyFileSync(new URL('../companion-discord-js.mjs', import.meta.url), join(work, 'companion-discord-js.mjs'));
     const api = `http://127.0.0.1:${it.gateway.port}/api`;
-    const before =
-      `import { DefaultRestOptions } from 'discord.js';\nDefaultRestOptions.api = '${api}';\n` +
-      `const moderatorRole = async (id) => (${JSON.stringify(bound)})[id];\n`;
+    const before = `import { DefaultRestOptions } from 'discord.js';\nDefaultRestOptions.api = '${api}';\n`;
     writeFileSync(join(work, 'bot.mjs'), before + lines.replace('http://127.0.0.1:8081', it.service.management));
     const env = { ...process.env, COMPANION_KEY: KEY, TOKEN: 'a-token' };
     const bot = spawn(process.execPath, [join(work, 'bot.mjs')], { env, stdio: 'ignore' });

@@ -513,20 +513,18 @@ async def a_kit_that_is_made_while_the_bot_runs_catches_up() -> None:
 
 
 async def the_lines_of_the_page_connect_a_bot() -> None:
-    page = (Path(__file__).parent.parent / "discord-py.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     lines = page.split("```python\n")[1].split("```")[0]
     expect(len([line for line in lines.splitlines() if line.strip()]) <= 10, True, "ten lines")
     async with rig(6, shards=1) as it:
         for guild in it.gateway.guilds.values():
             guild.setup, guild.bound = True, {"MOD": [min(guild.roles)]}
-        bound = {str(guild.id): min(guild.roles) for guild in it.gateway.guilds.values()}
         before = (
             "import discord, signal, yarl\n"
             # A shell that works in the background has its children ignore it.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             f"discord.http.Route.BASE = {discord.http.Route.BASE!r}\n"
             f"discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL({it.gateway.url!r})\n"
-            f"async def moderator_role(guild): return {bound!r}[str(guild)]\n"
         )
         script = before + lines.replace("http://127.0.0.1:8081", it.service.management)
         process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-//! The README's "Swap a part".
+//! "In a test" of the guide to adapters.
 
 use actix_web::test::{TestRequest, call_service, init_service};
 use async_trait::async_trait;

@@ -129,7 +129,7 @@ fn documented_manifests_list_the_crates_of_their_examples() {
         ("adapters.md", 0, "third_party_roster"),
         ("adapters.md", 1, "third_party_gatekeeper/gatekeeper.rs"),
         ("adapters.md", 2, "documented/choosing_a_port.rs"),
-        ("README.md", 0, "documented/swapping_a_part.rs"),
+        ("adapters.md", 3, "documented/swapping_a_part.rs"),
     ] {
         let path = root().join("tests/tests/end_to_end").join(example);
         let sources = if path.is_dir() { files(&path, ".rs") } else { vec![path] };
