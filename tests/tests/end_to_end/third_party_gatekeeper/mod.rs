@@ -1,6 +1,6 @@
-//! Two ports in one embedded store, small enough for `docs/adapters.md` to show it completely.
+//! Two ports in one embedded store: the template of `docs/adapters.md`.
 
-#[expect(unreachable_pub, reason = "as in a crate of its own, which the guide shows")]
+#[expect(unreachable_pub, reason = "as in a crate of its own")]
 mod gatekeeper;
 
 use self::gatekeeper::Gatekeeper;
