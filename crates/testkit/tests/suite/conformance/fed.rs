@@ -26,57 +26,57 @@ faults! {
     fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
     records(Fresh::new(Arc::new(stores())), wrong) {
         a_put_replaces_the_record_and_returns_its_tally:
-            FoundIsRemembered "a record that was found is remembered (a stale read)",
-            UnchangedCounts "a put that changes nothing counts as a change",
-            EmptyTextIsLost "a rating without words is not found",
-            IconCannotGo "an icon cannot be taken away",
-            BindingsStay "new bound roles do not replace the old",
-            BoundRolesTen "ten roles at most are bound to a key",
+            FoundIsRemembered "a found record is cached for ever (a stale read)",
+            UnchangedCounts "an unchanged put is counted as a change",
+            EmptyTextIsLost "a rating without text is not found",
+            IconCannotGo "an icon cannot be removed",
+            BindingsStay "new bound roles are added to the old ones",
+            BoundRolesTen "at most ten roles are bound to a key",
             GuildsAreSorted "the guilds of a subscription lose their order",
-            StaffIsAddedTo "grants are added to the earlier ones",
-            NoStaffGrantIsNone "a user who is granted nothing is not there";
+            StaffIsAddedTo "permissions are added to the earlier ones",
+            NoStaffGrantIsNone "a user without permissions is not found";
         removal_is_idempotent_and_counted_once:
-            RemoveOnAbsentFails "removing what is gone is an error",
-            [Fault::RemovedStays(Kind::Staff)] "grants cannot be taken back",
+            RemoveOnAbsentFails "removing an absent record is an error",
+            [Fault::RemovedStays(Kind::Staff)] "permissions cannot be removed",
             [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
         keys_are_separate: IdsAreSigned "ids lose their highest bit";
         text_is_stored_exactly:
-            IdsIgnoreCase "ids that differ in letters are the same",
-            RemovesByPattern "an underscore stands for any character",
+            IdsIgnoreCase "ids are compared without case",
+            RemovesByPattern "an underscore matches any character",
             [Fault::Text(Spoilt::Trimmed)] "text is trimmed",
-            [Fault::Text(Spoilt::Composed)] "accents are put together with their letters",
-            [Fault::Text(Spoilt::Stripped)] "control characters are dropped",
-            [Fault::Text(Spoilt::Collapsed)] "two blanks become one",
-            [Fault::Text(Spoilt::Cut)] "text is cut at 255 bytes",
-            TimeInSeconds "times are kept in seconds",
+            [Fault::Text(Spoilt::Composed)] "combining sequences are composed",
+            [Fault::Text(Spoilt::Stripped)] "control characters are removed",
+            [Fault::Text(Spoilt::Collapsed)] "runs of blanks are collapsed",
+            [Fault::Text(Spoilt::Cut)] "text is truncated to 255 bytes",
+            TimeInSeconds "times are stored in seconds",
             SubmitterShared "a user's entries share the newest name";
         stores_very_many_records:
-            [Fault::KeepsHundredOf(Kind::Staff)] "the first hundred of a batch are granted something",
-            [Fault::KeepsHundredOf(Kind::Blocked)] "the first hundred of a batch are blocked";
-        one_concurrent_caller_adds_and_one_removes: AddsUnseen "whether a record is there is asked before it is put";
-        concurrent_puts_are_never_lost: LosesTheSecond "a put beside another one is lost";
+            [Fault::KeepsHundredOf(Kind::Staff)] "only the first hundred of a batch are stored as staff",
+            [Fault::KeepsHundredOf(Kind::Blocked)] "only the first hundred of a batch are blocked";
+        one_concurrent_caller_adds_and_one_removes: AddsUnseen "a put reads and writes in two steps";
+        concurrent_puts_are_never_lost: LosesTheSecond "one of two concurrent puts is lost";
         a_cancelled_put_is_whole_or_absent:
-            [Fault::PutsInSteps(Kind::Guild)] "a put that is given up has taken the old guild away",
-            [Fault::PutsInSteps(Kind::Staff)] "a put that is given up has taken the old grants back",
-            [Fault::PutsInSteps(Kind::Subscription)] "a put that is given up has ended the subscription",
-            [Fault::PutsInSteps(Kind::Feedback)] "a put that is given up has taken the old entry away";
-        a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the mutation that is refused";
-        a_cancelled_batch_is_complete_or_absent: BatchInSteps "a batch that is given up is half applied";
+            [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
+            [Fault::PutsInSteps(Kind::Staff)] "a cancelled put has removed the old permissions",
+            [Fault::PutsInSteps(Kind::Subscription)] "a cancelled put has removed the subscription",
+            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry";
+        a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the refused mutation";
+        a_cancelled_batch_is_complete_or_absent: BatchInSteps "a cancelled batch is partially applied";
         a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
-            CountsTheLast "a batch counts its last mutation only";
-        a_write_returns_its_changes: TellsNoChange "a write does not return what it changed";
-        a_batch_may_contain_a_guild_and_its_member: GuildMustBeStored "a guild of the same batch is not known";
-        removing_a_guild_removes_its_members: MembersSurvive "members survive their guild";
-        a_member_of_an_unknown_guild_is_refused: MembersWait "a member waits for a guild to come";
-        a_changed_guild_keeps_its_members: MembersGoWithEveryPut "a guild that changes loses its members";
-        removes_very_many_members_with_their_guild: HundredMembersGo "a hundred members at most go with their guild";
+            CountsTheLast "a batch returns the tally of its last mutation";
+        a_write_returns_its_changes: TellsNoChange "a write returns no changes";
+        a_batch_may_contain_a_guild_and_its_member: GuildMustBeStored "a guild of the same batch is unknown";
+        removing_a_guild_removes_its_members: MembersSurvive "members outlive their guild";
+        a_member_of_an_unknown_guild_is_refused: MembersWait "a member of an unknown guild is kept until the guild is put";
+        a_changed_guild_keeps_its_members: MembersGoWithEveryPut "a changed guild loses its members";
+        removes_very_many_members_with_their_guild: HundredMembersGo "at most a hundred members are removed with their guild";
     }
     guild_directory(Fresh::new(Arc::new(stores())), wrong) {
-        returns_only_the_roles_of_the_user: RolesLeak "a user has another's roles";
-        returns_known_guilds_once: SeenTwice "a guild that is asked for twice is seen twice";
-        returns_very_many_guilds: SeenHundred "a hundred guilds are seen at most";
-        guilds_are_read_from_one_snapshot: SeenInSteps "guilds are read one after the other";
+        returns_only_the_roles_of_the_user: RolesLeak "a user gets the roles of another";
+        returns_known_guilds_once: SeenTwice "a guild requested twice is returned twice";
+        returns_very_many_guilds: SeenHundred "at most a hundred guilds are returned";
+        guilds_are_read_from_one_snapshot: SeenInSteps "guilds are read in several snapshots";
     }
 }
 

@@ -23,20 +23,20 @@ faults! {
     fn proofs, enum Fault {}
     records(gated(None), |fault| gated(Some(fault))) {
         a_put_does_not_block_the_polling_thread:
-            WritesWherePolled "a write waits for the store on the thread that polls it",
-            AnswersBeforeTheGate "a write is answered before it is made";
+            WritesWherePolled "a write blocks the polling thread",
+            AnswersBeforeTheGate "a write returns before it is applied";
     }
     team_roster(damaged(None, teams_of), |fault| damaged(Some(fault), teams_of)) {
-        an_unreadable_membership_affects_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
+        a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "an unreadable membership fails the whole team";
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
         an_unreadable_session_is_corrupt_and_can_be_ended:
-            NoneInstead "a session that cannot be read is none",
-            NoListAtAll "a session that cannot be read costs its user's list",
-            DamagedStays "a session that cannot be read cannot be ended";
+            NoneInstead "an unreadable session is reported as absent",
+            NoListAtAll "an unreadable session fails its user's list",
+            DamagedStays "an unreadable session cannot be ended";
         prune_removes_unreadable_sessions_beyond_its_limit:
-            PruneCutShort "sessions that cannot be read take up the room of a prune",
-            PruneKeepsDamaged "prune keeps sessions that cannot be read";
+            PruneCutShort "unreadable sessions count towards the limit of a prune",
+            PruneKeepsDamaged "prune keeps unreadable sessions";
     }
 }
 

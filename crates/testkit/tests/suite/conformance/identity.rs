@@ -29,27 +29,27 @@ faults! {
     identity_provider(on_platform(|identity| identity), wrong) {
         lists_every_guild_once_as_the_platform_reports_it:
             OnePageOnly "only the first page of guilds is read",
-            LastOfPageTwice "a guild between two pages comes twice",
-            FivePages "five pages of guilds are read at most";
-        errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error shows the code";
+            LastOfPageTwice "the last guild of a page is repeated",
+            FivePages "at most five pages of guilds are read";
+        errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error contains the code";
         revoking_a_dead_token_succeeds: RevokeOnDeadFails "revoking a dead token is an error";
         a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
         reports_a_rejected_access_token:
-            RefusedIsABadGrant "a refused access token looks like a bad grant";
+            RefusedIsABadGrant "a rejected access token is reported as a bad grant";
         ready_to_exchange_consumes_nothing:
-            AskingUsesUpRoom "asking whether a code may be sent takes a place";
-        revoking_ends_the_whole_authorisation: RevokeDoesNothing "revoking leaves the tokens alive";
+            AskingUsesUpRoom "ready_to_exchange consumes budget";
+        revoking_ends_the_whole_authorisation: RevokeDoesNothing "revoking keeps the tokens valid";
         a_code_with_missing_scopes_is_reported_and_spent:
-            ScopeMissingIsABadGrant "a code that grants too little looks like a bad one";
+            ScopeMissingIsABadGrant "a code with missing scopes is reported as a bad grant";
         a_code_with_missing_scopes_keeps_the_authorisation:
-            ScopeMissingIsRevoked "tokens that grant too little are revoked";
+            ScopeMissingIsRevoked "tokens with missing scopes are revoked";
         names_are_returned_exactly:
             NamesTrimmed "names are trimmed",
-            NamesComposed "accents are put together with their letters";
+            NamesComposed "combining sequences are composed";
         nothing_is_cached_about_tokens_or_users:
-            UserIsRemembered "the user of a token is remembered",
-            GuildsAreRemembered "the guilds of a user are remembered";
-        returns_a_user_with_all_guilds: FirstPageWithTheUser "only the first page of guilds comes with the user";
+            UserIsRemembered "the user of a token is cached",
+            GuildsAreRemembered "the guilds of a user are cached";
+        returns_a_user_with_all_guilds: FirstPageWithTheUser "only the first page of guilds is fetched with the user";
     }
 }
 

@@ -49,9 +49,9 @@ pub(crate) fn proofs() -> Vec<Proof> {
                 wrong: |fault| handles(Some(fault))$(.port(|stores| &stores.$port))?,
             };
             proofs.extend(workshop.proofs(&[
-                (Fault::NeverCatchesUp, "a second handle never hears of what the first wrote", $late),
+                (Fault::NeverCatchesUp, "a second handle never shows writes of the first", $late),
                 (Fault::OwnWritesLate, "a handle shows its own writes late", $own),
-                (Fault::ReadsOnce, "a handle keeps what it has read until it writes itself", $once),
+                (Fault::ReadsOnce, "a handle caches reads until its own next write", $once),
             ]));
         )+};
     }

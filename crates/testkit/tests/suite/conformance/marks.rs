@@ -19,22 +19,22 @@ faults! {
     spent_codes(Fresh::new(memory()), wrong_code) {
         exactly_one_concurrent_caller_spends_a_code: TwoAreFirst "two callers spend the same code";
         a_mark_expires_exactly_at_its_end:
-            NeverRunsOut "a mark never runs out",
-            RunsOutLate "a mark counts a microsecond too long",
-            RunsOutEarly "a mark runs out a microsecond early";
+            NeverRunsOut "a mark never expires",
+            RunsOutLate "a mark expires a microsecond late",
+            RunsOutEarly "a mark expires a microsecond early";
         a_mark_tolerates_clock_skew_but_not_a_clock_reset:
-            FarAheadCounts "a mark counts though a clock was set back by hours",
-            AnyAheadRunsOut "a mark of a clock that is ahead by minutes is dropped";
-        a_refused_attempt_does_not_extend_the_mark: RefusalProlongs "a refused attempt prolongs the mark";
-        a_restored_code_can_be_spent_again: RestoreDoesNothing "a code is never given back";
-        every_byte_of_a_code_counts: ByTail "codes are known by the second half of their fingerprint";
+            FarAheadCounts "a mark counts after a clock reset by hours",
+            AnyAheadRunsOut "a mark of a clock ahead by minutes is ignored";
+        a_refused_attempt_does_not_extend_the_mark: RefusalProlongs "a refused attempt extends the mark";
+        a_restored_code_can_be_spent_again: RestoreDoesNothing "a code is never restored";
+        every_byte_of_a_code_counts: ByTail "codes are identified by half of their fingerprint";
         remembers_very_many_codes: RemembersThousand "only the last thousand codes are remembered";
-        restores_a_code_through_any_handle: RestoredBySpender "a code is given back only where it was spent";
-        a_code_is_spent_once: MarksOfTheHandle "each handle has marks of its own";
+        restores_a_code_through_any_handle: RestoredBySpender "a code is restored only through the spending handle";
+        a_code_is_spent_once: MarksOfTheHandle "each handle has its own marks";
         a_mark_after_a_restore_lasts_to_its_own_end:
-            RestoredStaysInTheIndex "a restored code stays in the index of ends, and its next mark is dropped by it";
+            RestoredStaysInTheIndex "a restored code stays in the expiry index, which removes its next mark";
         a_mark_after_an_expired_one_lasts_to_its_own_end:
-            ReplacedStaysInTheIndex "a mark that was replaced stays in the index of ends, and the new one is dropped by it";
+            ReplacedStaysInTheIndex "a replaced mark stays in the expiry index, which removes the new one";
     }
 }
 
@@ -180,13 +180,13 @@ faults! {
     fn pause_proofs, enum PauseFault {}
     platform_pauses(Fresh::new(memory()), wrong_pause) {
         the_pause_with_more_time_left_wins: TheLastCounts "a shorter pause replaces a longer one";
-        an_expired_pause_is_replaced_by_any_other: TheFirstCounts "a pause that is over is kept";
+        an_expired_pause_is_replaced_by_any_other: TheFirstCounts "an expired pause is kept";
         a_pause_from_before_a_clock_reset_is_replaced:
-            FarAheadCounts "a pause counts though a clock was set back by hours";
+            FarAheadCounts "a pause counts after a clock reset by hours";
         a_pause_is_visible_to_all_handles:
-            OfTheHandle "only the node that was told knows of a pause",
-            InSeconds "pauses are kept in whole seconds";
-        concurrent_callers_leave_the_longest_pause: NotAtomic "looking and replacing are two steps";
+            OfTheHandle "a pause is known only to the handle that stored it",
+            InSeconds "pauses are stored in whole seconds";
+        concurrent_callers_leave_the_longest_pause: NotAtomic "reading and replacing are two steps";
     }
 }
 

@@ -22,32 +22,32 @@ use zeroize::Zeroizing;
 faults! {
     fn proofs, enum Fault {}
     health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
-        repeated_checks_return_the_same_result: HealthyOnce "only the first check answers";
+        repeated_checks_return_the_same_result: HealthyOnce "only the first check succeeds";
     }
     vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
-        a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault takes no notice of the user";
+        a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault ignores the user";
         sealing_twice_yields_different_bytes:
-            VaultWithoutChance "sealing is repeatable",
-            NonceOfOneByte "what makes sealed bytes differ runs out";
-        sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret shows";
-        altered_bytes_do_not_open: VaultUnsealed "altered bytes open";
-        a_fresh_seal_needs_no_resealing: AlwaysReseal "everything should be sealed again";
+            VaultWithoutChance "sealing is deterministic",
+            NonceOfOneByte "the nonce repeats";
+        sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret is visible";
+        altered_bytes_do_not_open: VaultUnsealed "altered bytes are accepted";
+        a_fresh_seal_needs_no_resealing: AlwaysReseal "resealing is always requested";
     }
     entropy(Fresh::new(Arc::new(SeededEntropy::default())), entropy) {
         every_byte_is_filled: TailLeftOver "the last bytes are not filled";
-        draws_never_repeat: SameAgain "a draw repeats the one before";
-        all_values_are_equally_likely: SevenBits "some values never come";
-        keys_are_drawn_from_the_same_source: DrawsNothing "a key is drawn from nothing";
-        handles_draw_different_bytes: HandlesAlike "two handles draw the same";
+        draws_never_repeat: SameAgain "a draw repeats the previous one";
+        all_values_are_equally_likely: SevenBits "some byte values never occur";
+        keys_are_drawn_from_the_same_source: DrawsNothing "a key is all zeros";
+        handles_draw_different_bytes: HandlesAlike "two handles draw the same bytes";
     }
     scheduler(Fresh::new(Arc::new(TestScheduler::default())), |fault| Fresh::new(wrong(fault))) {
-        started_tasks_run_to_completion: WorkIsForgotten "work is never done";
+        started_tasks_run_to_completion: WorkIsForgotten "tasks are never run";
         a_pause_lasts_its_length: PauseIsShort "a pause ends early";
-        finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "the end waits for nothing";
-        tasks_run_concurrently: OneAtATime "work waits for the work before it";
+        finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "finish does not wait";
+        tasks_run_concurrently: OneAtATime "tasks run one after the other";
         finish_waits_for_tasks_started_by_tasks:
-            EndWaitsForTheFirst "the end waits for the first work alone",
-            EndIgnoresOffspring "the end does not wait for what work has started";
+            EndWaitsForTheFirst "finish waits for the first task only",
+            EndIgnoresOffspring "finish does not wait for tasks started by tasks";
     }
 }
 

@@ -21,64 +21,64 @@ faults! {
     fn proofs, enum Fault {}
     session_store(Fresh::new(memory()), wrong) {
         expiry_is_exact_to_the_microsecond:
-            PruneLate "a session outlives its end by a microsecond",
-            PruneEarly "a session ends a microsecond early",
-            ExpiresTheLiving "a session that lives is expired",
+            PruneLate "a session is pruned a microsecond late",
+            PruneEarly "a session is pruned a microsecond early",
+            ExpiresTheLiving "a live session is expired",
             ExpiresLate "a session expires a microsecond late";
         the_cap_evicts_ended_sessions_then_the_oldest:
-            CapOfEleven "a cap of eleven for ten",
-            NewestGoes "the newest session goes instead of the oldest",
-            OverIgnored "a live session goes before one that is over",
-            CapOverAllUsers "one user's sessions push out another's",
-            DateAheadStays "a session dated ahead stays, and a newer one goes";
-        concurrent_callers_never_exceed_the_cap: CapNotAtomic "adding and making room are two steps";
-        an_existing_id_is_a_conflict_and_changes_nothing: ConflictOverwrites "an id that exists is overwritten";
+            CapOfEleven "the cap is exceeded by one",
+            NewestGoes "the newest session is evicted instead of the oldest",
+            OverIgnored "a live session is evicted before an ended one",
+            CapOverAllUsers "sessions of one user evict those of another",
+            DateAheadStays "a session dated ahead is kept, and a newer one evicted";
+        concurrent_callers_never_exceed_the_cap: CapNotAtomic "adding and evicting are two steps";
+        an_existing_id_is_a_conflict_and_changes_nothing: ConflictOverwrites "an existing id is overwritten";
         a_touch_only_advances_the_last_use: TouchMovesBack "a touch moves the last use back";
         a_touch_never_revives_a_session:
-            TouchRevives "a touch brings a session back",
+            TouchRevives "a touch revives a session",
             FindLeaks "an unknown id finds the session of another user";
-        a_session_is_found_as_created: ForgetsTheDevice "what the device called itself is not kept";
+        a_session_is_found_as_created: ForgetsTheDevice "the user agent is not stored";
         revoke_ends_one_session_and_is_idempotent:
-            FindIsStale "find remembers sessions that have ended",
-            RevokeOnAbsentFails "revoking what is gone is an error",
+            FindIsStale "find returns ended sessions from a cache",
+            RevokeOnAbsentFails "revoking an absent session is an error",
             RemembersTheRevoked "a second handle still finds a revoked session";
         a_cached_session_equals_the_stored_one: CacheIsStale "an ended session is still cached";
         lists_sessions_oldest_first_ended_or_not:
-            ListLeaks "the list of a user shows another's session",
+            ListLeaks "the list of a user contains another's session",
             NewestFirst "sessions are listed newest first";
         one_touch_accepts_the_maximum_number_of_uses:
-            TouchesHundred "a touch serves the first hundred",
-            TouchTakesTheLast "of several uses the last counts, not the latest";
+            TouchesHundred "a touch records only the first hundred uses",
+            TouchTakesTheLast "the last of several uses counts, not the latest";
         exactly_one_concurrent_caller_ends_a_session: ExpiredTwice "two callers expire the same session";
         rewind_sets_only_times_beyond_the_horizon:
-            RewindsEarly "a time that another clock may have is taken back",
-            RewindsNothing "a time that lies ahead stays";
-        counts_sessions_if_supported: CountsTheEnded "sessions that have ended are counted";
+            RewindsEarly "a time within the clock tolerance is rewound",
+            RewindsNothing "a time ahead is not rewound";
+        counts_sessions_if_supported: CountsTheEnded "ended sessions are counted";
         handles_very_many_sessions_of_a_user:
-            EvictsTen "a sign-in takes ten sessions away at most",
-            RevokeUserKeepsOne "one session survives revoking all",
-            RevokesTen "revoking a user ends ten sessions at most",
-            ListsTwenty "a user's list has twenty sessions at most";
+            EvictsTen "a sign-in evicts at most ten sessions",
+            RevokeUserKeepsOne "revoking a user keeps one session",
+            RevokesTen "revoking a user ends at most ten sessions",
+            ListsTwenty "a user's list has at most twenty sessions";
         prune_fills_its_limit_while_sessions_remain:
-            PruneWithoutLimit "prune takes no notice of its limit",
-            RewindWithoutLimit "rewind takes no notice of its limit",
+            PruneWithoutLimit "prune ignores its limit",
+            RewindWithoutLimit "rewind ignores its limit",
             PrunesHundred "prune stops at a hundred, whatever its limit",
             RewindsHundred "rewind stops at a hundred, whatever its limit";
         a_cancelled_write_is_complete_or_absent:
-            MakesInSteps "a sign-in that is given up has made room and not come",
-            TouchesInSteps "a touch that is given up has served some",
-            RevokesInSteps "a revocation that is given up has ended some",
-            PrunesInSteps "a prune that is given up has taken some",
-            RewindsInSteps "a rewind that is given up has set some";
+            MakesInSteps "a cancelled sign-in has evicted without adding",
+            TouchesInSteps "a cancelled touch is partially applied",
+            RevokesInSteps "a cancelled revocation is partially applied",
+            PrunesInSteps "a cancelled prune is partially applied",
+            RewindsInSteps "a cancelled rewind is partially applied";
         every_byte_of_an_id_counts:
             EndsByPrefix "sessions are ended by the first half of their id",
             TouchesByPrefix "sessions are touched by the first half of their id";
         every_operation_honours_recorded_uses:
-            RevokedAsMade "an ended session is returned as it was made",
+            RevokedAsMade "an ended session is returned as created",
             ListedByUse "sessions are listed by their last use",
-            PrunesAsMade "prune takes no notice of uses",
-            ExpiresAsMade "expiry takes no notice of uses",
-            EvictsAsMade "the cap takes no notice of uses";
+            PrunesAsMade "prune ignores uses",
+            ExpiresAsMade "expiry ignores uses",
+            EvictsAsMade "the cap ignores uses";
     }
 }
 

@@ -29,24 +29,24 @@ faults! {
     feedback_store(Fresh::new(Arc::new(stores())), wrong_feedback) {
         every_choice_and_order_is_equally_likely:
             Biased "one entry is picked a fifth too often (a biased pick)",
-            Sorted "a pick comes in a fixed order";
+            Sorted "a pick has a fixed order";
         a_pick_has_the_requested_number_of_distinct_entries: Repeats "an entry is picked twice";
         picks_only_four_and_five_stars: ThreeStars "three stars are picked";
-        a_pick_depends_only_on_the_seed: OwnChance "the adapter rolls its own dice";
-        picks_are_right_during_concurrent_writes: Holes "removed entries leave holes";
-        a_rating_change_moves_an_entry_in_and_out_of_picks: RatingStays "a changed rating is not kept";
+        a_pick_depends_only_on_the_seed: OwnChance "the adapter ignores the seed";
+        picks_are_right_during_concurrent_writes: Holes "removed entries leave gaps in the index";
+        a_rating_change_moves_an_entry_in_and_out_of_picks: RatingStays "a changed rating is not stored";
         picks_from_very_many_entries:
             PicksOfHundred "only the first hundred entries are picked from",
-            PicksHundred "a pick has a hundred entries at most";
+            PicksHundred "a pick has at most a hundred entries";
         a_cancelled_put_is_complete_or_absent:
-            PutsInSteps "a put that is given up has taken the old entry away";
+            PutsInSteps "a cancelled put has removed the old entry";
         pages_contain_every_positive_entry_once_by_id:
-            PagesHaveThreeStars "pages have three stars",
-            PagesGoByTheAlphabet "ids are compared without their case";
+            PagesHaveThreeStars "pages contain three stars",
+            PagesGoByTheAlphabet "ids are compared without case";
         a_page_starts_after_an_id_that_need_not_exist:
-            PagesRepeatTheirEdge "a page begins with the last entry of the one before";
+            PagesRepeatTheirEdge "a page repeats the last entry of the previous one";
         changes_between_pages_affect_no_other_entry:
-            PagesByNumber "pages go on by number, and entries move into the gaps";
+            PagesByNumber "pages use offsets, and entries move between them";
     }
 }
 
@@ -201,20 +201,20 @@ faults! {
     fn team_proofs, enum TeamFault { Text(Spoilt) }
     team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
         a_replacement_replaces_the_team: AddsOnly "omitted members stay";
-        order_does_not_matter: CountsEverything "a team that stays the same counts as changed";
-        a_membership_is_identified_by_user_and_category: OneCategoryEach "a user has one place only";
-        readers_see_only_acknowledged_teams: ReadsOnce "the team is read once and for all";
-        concurrent_replacements_leave_one_complete_team: NotAtomic "the old team goes before the new one comes";
-        a_member_is_returned_as_put: ColoursInCapitals "colours change their letters";
+        order_does_not_matter: CountsEverything "an unchanged team is counted as changed";
+        a_membership_is_identified_by_user_and_category: OneCategoryEach "a user has only one membership";
+        readers_see_only_acknowledged_teams: ReadsOnce "the team is cached for ever";
+        concurrent_replacements_leave_one_complete_team: NotAtomic "the old team is removed before the new one is written";
+        a_member_is_returned_as_put: ColoursInCapitals "colours are converted to upper case";
         text_is_stored_exactly:
             [TeamFault::Text(Spoilt::Trimmed)] "names are trimmed",
-            [TeamFault::Text(Spoilt::Composed)] "accents are put together with their letters",
-            [TeamFault::Text(Spoilt::Stripped)] "control characters are dropped",
-            [TeamFault::Text(Spoilt::Collapsed)] "two blanks become one",
-            [TeamFault::Text(Spoilt::Cut)] "names are cut at 255 bytes";
-        each_membership_keeps_its_user_as_put: UserShared "a user's places share one name";
+            [TeamFault::Text(Spoilt::Composed)] "combining sequences are composed",
+            [TeamFault::Text(Spoilt::Stripped)] "control characters are removed",
+            [TeamFault::Text(Spoilt::Collapsed)] "runs of blanks are collapsed",
+            [TeamFault::Text(Spoilt::Cut)] "names are truncated to 255 bytes";
+        each_membership_keeps_its_user_as_put: UserShared "a user's memberships share one name";
         a_cancelled_replacement_is_complete_or_absent:
-            ReplacesInSteps "a replacement that is given up has emptied the team";
+            ReplacesInSteps "a cancelled replacement has emptied the team";
     }
 }
 
@@ -360,18 +360,18 @@ faults! {
     bot_telemetry(Fresh::new(Arc::new(stores())), wrong_telemetry) {
         the_last_report_to_arrive_wins_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
         removes_a_silent_cluster_unless_it_has_reported_since:
-            ForgetsTheLiving "a cluster that has reported since is forgotten";
+            ForgetsTheLiving "a cluster that has reported since is removed";
         reports_are_stored_exactly:
-            FractionsOnly "whole numbers become fractions",
-            ShardsHundred "a report has a hundred shards at most";
-        a_report_replaces_the_earlier_one: ShardsStay "a shard that is no longer reported stays";
+            FractionsOnly "integers become floating point",
+            ShardsHundred "a report has at most a hundred shards";
+        a_report_replaces_the_earlier_one: ShardsStay "a shard that is no longer reported is kept";
         lists_and_removes_very_many_clusters:
-            ClustersHundred "a hundred clusters are listed at most",
-            ForgetsHundred "a hundred clusters are forgotten at most";
+            ClustersHundred "at most a hundred clusters are listed",
+            ForgetsHundred "at most a hundred clusters are removed";
         a_cancelled_write_is_complete_or_absent:
-            RecordsInSteps "a report that is given up has lost its shards",
-            ForgetsInSteps "forgetting that is given up has forgotten some";
-        removes_a_cluster_by_its_full_name: ForgetsByPattern "an underscore stands for any character";
+            RecordsInSteps "a cancelled report has lost its shards",
+            ForgetsInSteps "a cancelled removal is partially applied";
+        removes_a_cluster_by_its_full_name: ForgetsByPattern "an underscore matches any character";
     }
 }
 

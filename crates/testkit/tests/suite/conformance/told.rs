@@ -26,21 +26,21 @@ use std::{
 faults! {
     fn feed_proofs, enum FeedFault {}
     change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
-        lists_changes_of_feedback_team_and_clusters: TeamMissed "a change of the team is not told (a missed change)";
-        lists_changes_of_grants: TakenGrantsMissed "grants change in silence";
+        lists_changes_of_feedback_team_and_clusters: TeamMissed "a change of the team is not listed (a missed change)";
+        lists_changes_of_grants: TakenGrantsMissed "changes of grants are not listed";
         changes_are_listed_once_and_in_order:
-            ToldTwice "a change is told twice",
-            NewestFirst "changes come newest first";
+            ToldTwice "a change is listed twice",
+            NewestFirst "changes are listed newest first";
         an_unknown_revision_is_a_gap:
             NeverAGap "an unknown revision is no gap",
             GapAtZero "a gap leads to the wrong revision";
-        a_change_is_listed_when_its_write_returns: OneBehind "the newest change is held back";
-        a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is led past changes to come";
-        a_reader_can_start_anywhere: StartsOverAtThePlace "a reader is told again what it knows";
-        a_write_that_changes_nothing_is_no_change: NoChangeIsTold "a write that changes nothing is told";
-        lists_very_many_changes: HundredAtATime "a hundred changes are listed at most";
-        a_bulk_write_lists_all_changes: HundredOfAWrite "a hundred sessions are told of at most";
-        a_cancelled_write_is_listed_if_it_was_applied: ToldAfterwards "a change is told of in a second step";
+        a_change_is_listed_when_its_write_returns: OneBehind "the newest change is listed late";
+        a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is moved past unfinished changes";
+        a_reader_can_start_anywhere: StartsOverAtThePlace "the change at the position is listed again";
+        a_write_that_changes_nothing_is_no_change: NoChangeIsTold "an unchanged write is listed";
+        lists_very_many_changes: HundredAtATime "at most a hundred changes are listed";
+        a_bulk_write_lists_all_changes: HundredOfAWrite "at most a hundred sessions of a write are listed";
+        a_cancelled_write_is_listed_if_it_was_applied: ToldAfterwards "a change is listed in a second step";
     }
 }
 
@@ -186,23 +186,23 @@ impl ChangeFeedOver for OnlyTold {
 faults! {
     fn listing_proofs, enum ListingFault {}
     listings(Fresh::new(Arc::new(stores())), wrong_listing) {
-        writes_are_never_partially_visible: InSteps "it reads one after the other";
+        writes_are_never_partially_visible: InSteps "the parts are read in several snapshots";
         reads_a_long_list_completely_and_each_guild_once:
-            FirstPage "it reads a page of a long list",
-            Twice "a guild that is listed twice is read twice",
-            ListCut "the list of a grant is cut at a thousand";
+            FirstPage "only the first page of a long list is read",
+            Twice "a guild listed twice is read twice",
+            ListCut "the list of a grant is truncated to a thousand";
         leaves_out_data_of_other_users: RolesOfAnyUser "roles of another user are shown";
         reads_everything_stored_about_a_user:
             OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
-            NoBlock "a block is not seen",
-            NoStaff "what was granted by name is not seen";
+            NoBlock "a block is not read",
+            NoStaff "staff permissions are not read";
         reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
             NamingWithBotOnly "subscriptions of a guild without the bot are not found";
         reads_no_guild_without_a_list: EveryGuild "without a list every guild is read";
-        returns_several_users_in_the_requested_order: Sorted "several users are read in an order of its own";
+        returns_several_users_in_the_requested_order: Sorted "several users are returned in another order";
         every_part_of_a_listing_is_fresh:
-            Remembered "a listing is read once and remembered",
+            Remembered "a listing is cached for ever",
             CachedForEver "the first listing stays cached";
     }
 }
@@ -302,24 +302,24 @@ impl Listings for WrongListings {
 faults! {
     fn sign_in_proofs, enum SignInFault { SessionFirst }
     sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
-        a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is forgotten";
+        a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is not written";
         a_cancelled_write_leaves_both_or_neither:
-            [SignInFault::SessionFirst] "a sign-in can be cut between the session and the grant",
-            EndsInSteps "an end that is given up leaves sessions without a grant",
+            [SignInFault::SessionFirst] "a sign-in can be cancelled between the session and the grant",
+            EndsInSteps "a cancelled end leaves sessions without a grant",
             EndsOneByOne "sessions without a grant end one by one";
         readers_never_see_a_session_without_its_grant:
-            [SignInFault::SessionFirst] "the session is seen before its grant",
-            GrantFirst "the grant is seen before its session";
-        a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant stays";
-        a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is forgotten";
+            [SignInFault::SessionFirst] "the session is visible before its grant",
+            GrantFirst "the grant is visible before its session";
+        a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant is kept";
+        a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is ignored";
         an_existing_id_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
-        ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in is ended with the old grant";
+        ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in ends with the old grant";
         ending_a_grant_ends_only_the_sessions_of_its_user:
             EndKeepsSessions "sessions outlive their grant";
         ends_only_sessions_without_a_grant: EndsTheGranted "sessions that have a grant are ended";
-        concurrent_ends_return_each_session_once: EndedTwice "two callers are told of the same end";
-        very_many_sessions_end_with_their_grant: EndsTen "ten sessions at most end with their grant";
-        lists_every_begin_and_end: Unaudited "a new session is not told of";
+        concurrent_ends_return_each_session_once: EndedTwice "two callers get the same ended session";
+        very_many_sessions_end_with_their_grant: EndsTen "at most ten sessions end with their grant";
+        lists_every_begin_and_end: Unaudited "a new session is not listed";
     }
 }
 

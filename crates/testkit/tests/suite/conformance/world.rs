@@ -25,58 +25,58 @@ use std::{
 faults! {
     fn proofs, enum Fault { BatchByBatch, TellsOthers, ExportsHundredOf(Kind), Text(Spoilt) }
     records(Fresh::new(Arc::new(stores())), wrong) {
-        a_failed_stream_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (half-applied)";
-        readers_see_the_previous_state_during_a_sync: [Fault::BatchByBatch] "a sync shows before it is whole";
-        a_cancelled_sync_changes_nothing: [Fault::BatchByBatch] "a sync that is given up leaves a half";
-        a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces what others see";
+        a_failed_stream_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)";
+        readers_see_the_previous_state_during_a_sync: [Fault::BatchByBatch] "a sync is visible before it is complete";
+        a_cancelled_sync_changes_nothing: [Fault::BatchByBatch] "a cancelled sync is partially applied";
+        a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces the guilds of others";
         the_last_record_of_a_key_wins: FirstWins "the first record of a key counts";
-        records_may_arrive_in_any_order: GuildsFirst "a member must come after its guild";
+        records_may_arrive_in_any_order: GuildsFirst "a member must follow its guild";
         an_unknown_guild_is_reported_with_its_line:
             LinesRecounted "lines are counted by the store",
-            UnknownGuildSkipped "a member of an unknown guild is passed over";
+            UnknownGuildSkipped "a member of an unknown guild is skipped";
         each_kind_is_replaced_alone:
-            NothingTakenAway "replacing takes nothing away",
-            TooMuchReplaced "what was not to be replaced goes too";
+            NothingTakenAway "replacing removes nothing",
+            TooMuchReplaced "kinds that are not replaced are removed too";
         an_export_recreates_the_store:
             ExportLosesTheLastBatch "an export loses its last batch",
-            [Fault::ExportsHundredOf(Kind::Session)] "an export has a hundred sessions at most",
-            [Fault::ExportsHundredOf(Kind::Grant)] "an export has a hundred grants at most",
-            [Fault::ExportsHundredOf(Kind::Subscription)] "an export has a hundred subscriptions at most",
-            [Fault::ExportsHundredOf(Kind::Staff)] "an export has a hundred staff grants at most",
-            [Fault::ExportsHundredOf(Kind::Member)] "an export has a hundred members at most",
+            [Fault::ExportsHundredOf(Kind::Session)] "an export has at most a hundred sessions",
+            [Fault::ExportsHundredOf(Kind::Grant)] "an export has at most a hundred grants",
+            [Fault::ExportsHundredOf(Kind::Subscription)] "an export has at most a hundred subscriptions",
+            [Fault::ExportsHundredOf(Kind::Staff)] "an export has at most a hundred staff records",
+            [Fault::ExportsHundredOf(Kind::Member)] "an export has at most a hundred members",
             [Fault::Text(Spoilt::Trimmed)] "a sync trims text",
-            [Fault::Text(Spoilt::Composed)] "a sync puts accents together with their letters",
-            [Fault::Text(Spoilt::Stripped)] "a sync drops control characters",
-            [Fault::Text(Spoilt::Cut)] "a sync cuts text at 255 bytes",
-            IdsIgnoreCase "a sync takes ids that differ in letters for the same";
-        an_export_reads_one_snapshot: ExportInTwoMoments "an export is read in two moments";
-        exports_a_guild_before_its_members: ExportBackwards "members come before their guilds";
-        exports_everything_once: ExportTwice "an export repeats itself";
-        a_failing_sink_fails_the_export: ExportHidesFailure "a failing export claims to be whole";
+            [Fault::Text(Spoilt::Composed)] "a sync composes combining sequences",
+            [Fault::Text(Spoilt::Stripped)] "a sync removes control characters",
+            [Fault::Text(Spoilt::Cut)] "a sync truncates text to 255 bytes",
+            IdsIgnoreCase "a sync compares ids without case";
+        an_export_reads_one_snapshot: ExportInTwoMoments "an export reads two snapshots";
+        exports_a_guild_before_its_members: ExportBackwards "members are exported before their guilds";
+        exports_everything_once: ExportTwice "an export contains records twice";
+        a_failing_sink_fails_the_export: ExportHidesFailure "a failed export reports success";
         forget_removes_everything_of_a_user:
-            ForgetLeavesFeedback "forgetting leaves feedback",
-            ForgetLeavesSessions "forgetting leaves sessions";
-        forget_keeps_blocks_and_team_memberships: ForgetUnblocks "forgetting lifts a block";
+            ForgetLeavesFeedback "forgetting keeps feedback",
+            ForgetLeavesSessions "forgetting keeps sessions";
+        forget_keeps_blocks_and_team_memberships: ForgetUnblocks "forgetting removes a block";
         a_store_accepts_writes_during_a_sync:
-            UnfitWhileBusy "a store that is busy is unfit",
-            AskingIsAChange "asking how the store is counts as a change";
+            UnfitWhileBusy "a busy store is unhealthy",
+            AskingIsAChange "a health check is listed as a change";
         forget_keeps_the_data_of_others: ForgetTakesOthers "forgetting removes the data of another user";
         about_returns_what_forget_removes:
-            TellsNoFeedback "what a user said is not told",
-            TellsABlock "a block is told as the user's own",
-            [Fault::TellsOthers] "everyone's things are told";
+            TellsNoFeedback "feedback of a user is not returned",
+            TellsABlock "a block is returned as data of the user",
+            [Fault::TellsOthers] "data of other users is returned";
         about_an_unknown_user_is_empty:
             [Fault::TellsOthers] "there is data about an unknown user";
-        about_returns_very_many_records: TellsTenMemberships "ten memberships are told at most";
-        about_reads_one_snapshot: TellsInTwoMoments "one kind is told after the other";
+        about_returns_very_many_records: TellsTenMemberships "at most ten memberships are returned";
+        about_reads_one_snapshot: TellsInTwoMoments "kinds are read in several snapshots";
         a_cancelled_write_is_complete_or_absent:
-            KindByKind "a sync puts one kind in place after the other",
-            ForgetsInSteps "forgetting that is given up has forgotten some";
+            KindByKind "a sync replaces kind by kind",
+            ForgetsInSteps "a cancelled removal is partially applied";
         forget_removes_very_many_records:
-            ForgetsTenSessions "ten sessions are forgotten at most",
-            ForgetsTenEntries "ten entries of feedback are forgotten at most",
-            ForgetsTenMemberships "ten memberships are forgotten at most";
-        replaces_very_many_records: TakesAwayHundred "a replacement takes a hundred away at most";
+            ForgetsTenSessions "at most ten sessions are forgotten",
+            ForgetsTenEntries "at most ten feedback entries are forgotten",
+            ForgetsTenMemberships "at most ten memberships are forgotten";
+        replaces_very_many_records: TakesAwayHundred "a replacement removes at most a hundred records";
     }
 }
 
