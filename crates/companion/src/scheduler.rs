@@ -43,7 +43,7 @@ impl Scheduler for TokioScheduler {
     async fn finish(&self, patience: Duration) {
         self.tasks.close();
         if timeout(patience, self.tasks.wait()).await.is_err() {
-            tracing::info!(left = self.tasks.len(), "stopped before all background work had finished");
+            tracing::info!(left = self.tasks.len(), "stopped before all background tasks had finished");
         }
     }
 }

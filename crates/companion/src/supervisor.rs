@@ -42,7 +42,7 @@ impl PassedListeners {
         for place in 0..given.len() {
             let listener = given.take_tcp_listener(place).map_err(|error| PassedListenerError {
                 problem: error.to_string(),
-                fix: "let the unit listen on TCP addresses, with ListenStream=",
+                fix: "use TCP addresses in the unit, with ListenStream=",
             })?;
             listeners.extend(listener);
         }

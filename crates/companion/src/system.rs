@@ -29,7 +29,7 @@ impl SystemClock {
     /// # Errors
     ///
     /// If the date is before 1970. Linux refuses to set such a date, so a running service does not meet it.
-    #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
+    #[expect(clippy::disallowed_methods, reason = "this is the only real clock")]
     pub fn check() -> Result<(), ClockError> {
         check(SystemTime::now())
     }
@@ -40,7 +40,7 @@ fn check(date: SystemTime) -> Result<(), ClockError> {
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
+    #[expect(clippy::disallowed_methods, reason = "this is the only real clock")]
     fn now(&self) -> Timestamp {
         // A date before 1970 is a broken clock, and `check` refuses it at start.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Clock for SystemClock {
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[expect(clippy::disallowed_methods, reason = "this is the one real source of randomness")]
+    #[expect(clippy::disallowed_methods, reason = "this is the only real source of randomness")]
     fn fill(&self, bytes: &mut [u8]) {
         rand::thread_rng().fill_bytes(bytes);
     }

@@ -57,7 +57,7 @@ macro_rules! over {
             async fn after(&self) {}
 
             $(
-                #[expect(missing_docs, reason = "the port says what it does")]
+                #[expect(missing_docs, reason = "documented at the port")]
                 async fn $method(&self $(, $argument: $type)*) -> $result {
                     self.before().await?;
                     let done = self.$inner().$method($($argument),*).await;

@@ -69,7 +69,7 @@ impl TestService {
     }
 
     /// Creates a service after a change to its plan.
-    #[expect(clippy::unwrap_used, reason = "a test whose store cannot be read has nothing to go on with")]
+    #[expect(clippy::unwrap_used, reason = "a test cannot continue without its store")]
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut plan = Plan {
             memory: InMemory::new(),
@@ -124,7 +124,7 @@ fn management_settings() -> ManagementSettings {
 }
 
 /// Returns settings with a fictitious version and the dashboard of an example.
-#[expect(clippy::unwrap_used, reason = "only for addresses that are written here")]
+#[expect(clippy::unwrap_used, reason = "only for URLs written here")]
 fn public_settings() -> PublicSettings {
     PublicSettings {
         allowed_origins: vec!["https://dashboard.example".parse().unwrap()],

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Every function panics on invalid arguments, such as an id of zero.
-#![expect(clippy::unwrap_used, reason = "a test that asks for the impossible should fail at once")]
+#![expect(clippy::unwrap_used, reason = "invalid arguments fail the test at once")]
 
 use companion_domain::{
     model::{

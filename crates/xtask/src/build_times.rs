@@ -155,7 +155,8 @@ fn command(folder: &Path, words: &[&str]) -> Command {
 
 /// Returns the processor time of all ended children, on Linux.
 fn children_cpu() -> Result<Duration> {
-    let stat = fs::read_to_string("/proc/self/stat").context("processor times are known on Linux only")?;
+    let stat =
+        fs::read_to_string("/proc/self/stat").context("processor times are available on Linux only")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(Duration::from_millis(ticks * 10))

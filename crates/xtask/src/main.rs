@@ -5,11 +5,7 @@
 //! To add a task: a variant of [`arguments::Command`], and a module. To add a step to the test command: an entry in
 //! `test_command::tests` or `test_command::checks`, and a [`requirement::Requirement`] if it needs a tool.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line tool speaks to the person at the terminal"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool prints to the terminal")]
 
 mod architecture;
 mod arguments;

@@ -147,7 +147,7 @@ pub(crate) const NGINX: Requirement = Requirement {
     name: "nginx",
     is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
     install: Install::Packages("nginx openssl curl"),
-    without: "the documented proxy is not tried, nor are hidden requests sent through one",
+    without: "the documented proxy and request smuggling through it are not tested",
     is_replaced: false,
 };
 
@@ -230,7 +230,7 @@ impl Requirement {
     fn how_to_enable(&self) -> String {
         let commands: Vec<String> = self.commands().iter().map(ToString::to_string).collect();
         if commands.is_empty() {
-            return format!("install {} in the way of this system", self.name);
+            return format!("install {} with the package manager of this system", self.name);
         }
         commands.join(" && ")
     }
@@ -318,7 +318,7 @@ mod tests {
     fn a_failed_or_unknown_installation_fails() {
         for (requirement, said) in [
             (&ABSENT, "absent was installed, yet it is still not found"),
-            (&UNKNOWN_HERE, "unknown is missing: install unknown in the way of this system"),
+            (&UNKNOWN_HERE, "unknown is missing: install unknown with the package manager of this system"),
         ] {
             let error = MissingTools::among([requirement], WhenMissing::InstallEverything).unwrap_err();
             assert_eq!(error.to_string(), said);

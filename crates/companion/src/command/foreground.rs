@@ -13,8 +13,8 @@ use tokio::{runtime::Runtime, time::timeout};
 /// Upper bound of a shutdown.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
 
-const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was handed over, but the dashboard is off\n    fix: \
-     set dashboard.listen and dashboard.url, or take the socket out of the unit";
+const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was passed, but the dashboard is off\n    fix: \
+     set dashboard.listen and dashboard.url, or remove the socket from the unit";
 
 /// A service in this process, and the runtime it runs on.
 pub(super) struct Foreground {

@@ -36,7 +36,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
             })
             .await;
         progress.finish();
-        done.map_err(|error| CommandError::Failed(format!("cannot seal again: {}", with_causes(&error))))
+        done.map_err(|error| CommandError::Failed(format!("cannot reseal: {}", with_causes(&error))))
     })?;
     print(&report(&sum))?;
     match (sum.busy, sum.corrupt) {

@@ -65,7 +65,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
             _ => String::new(),
         },
         match &configuration.storage.url {
-            StorageUrl::Memory => "in memory, forgotten at the end".to_owned(),
+            StorageUrl::Memory => "in memory, lost at exit".to_owned(),
             StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
@@ -86,6 +86,6 @@ fn warn(loaded: &Loaded) {
         tracing::warn!("{key} {problem}; fix: {fix}");
     }
     if loaded.configuration.storage.url == StorageUrl::Memory {
-        tracing::warn!("storage is in memory: everything is forgotten when the program ends");
+        tracing::warn!("storage is in memory: all data is lost when the program exits");
     }
 }

@@ -52,7 +52,7 @@ fn within<T>(
     let url = &configuration.storage.url;
     if *url == StorageUrl::Memory {
         return Err(CommandError::Refused(
-            "storage.url: storage in memory has nothing to work on\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
+            "storage.url: this command needs stored data, but storage is in memory\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
                 .to_owned(),
         ));
     }

@@ -26,7 +26,7 @@ pub(super) struct KeyFile {
 pub(super) enum KeyFileError {
     #[error("cannot read the key file {}: {cause}", path.display())]
     Unreadable { path: PathBuf, cause: io::Error },
-    #[error("cannot make the key file {}: {cause}; it was not made", path.display())]
+    #[error("cannot create the key file {}: {cause}", path.display())]
     Unwritable { path: PathBuf, cause: io::Error },
     #[error(
         "the key file {} holds no key: what it holds {error}\n    fix: restore it from where you keep your keys; if it \

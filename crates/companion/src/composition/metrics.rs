@@ -22,7 +22,7 @@ impl MetricsSource for StorageMetrics {
             ("companion_storage_failed_commits_total", "Transactions that failed.", now.failed_commits),
             (
                 "companion_storage_refused_writes_total",
-                "Writes refused because too many were waiting, or one for too long.",
+                "Writes refused because the queue was full or the wait too long.",
                 now.refused_writes,
             ),
         ] {
@@ -33,14 +33,14 @@ impl MetricsSource for StorageMetrics {
             text.counter("companion_storage_unreadable_rows_total", help, &[("table", table)], count);
         }
         for (name, help, value) in [
-            ("companion_storage_queue_length", "Writes waiting now.", now.queue_length as f64),
-            ("companion_storage_queue_capacity", "Writes that may wait.", now.queue_capacity as f64),
+            ("companion_storage_queue_length", "Writes in the queue.", now.queue_length as f64),
+            ("companion_storage_queue_capacity", "Capacity of the write queue.", now.queue_capacity as f64),
             ("companion_storage_readers", "Connections that read.", f64::from(now.readers)),
             ("companion_storage_readers_idle", "Idle connections among them.", f64::from(now.readers_idle)),
             (
                 "companion_storage_given_up",
-                "1 when every write is refused until the next start.",
-                f64::from(u8::from(now.has_given_up)),
+                "1 if every write is refused until a restart.",
+                f64::from(u8::from(now.given_up)),
             ),
         ] {
             text.gauge(name, help, &[], value);
@@ -56,9 +56,9 @@ impl MetricsSource for CacheMetrics {
         for copies in self.0.statistics() {
             let labels = [("copies", copies.name)];
             let [entries, bytes] = [copies.entries as f64, copies.bytes as f64];
-            text.gauge("companion_cache_entries", "Copies in memory.", &labels, entries);
-            text.gauge("companion_cache_bytes", "About how much memory they take.", &labels, bytes);
-            let help = "How often a copy was asked for, by whether it was there or had to be read.";
+            text.gauge("companion_cache_entries", "Cached entries.", &labels, entries);
+            text.gauge("companion_cache_bytes", "Approximate memory of the cache, in bytes.", &labels, bytes);
+            let help = "Cache look-ups, by hit or miss.";
             for (outcome, count) in [("hit", copies.hits), ("miss", copies.misses)] {
                 let [copies] = labels;
                 text.counter("companion_cache_requests_total", help, &[copies, ("outcome", outcome)], count);
@@ -75,7 +75,7 @@ impl MetricsSource for IdentityMetrics {
         let now = self.0.statistics();
         for (route, counts) in now.routes {
             let route = ("route", route.name());
-            let sent = "Calls that went out to the identity provider.";
+            let sent = "Calls sent to the identity provider.";
             text.counter("companion_identity_sent_total", sent, &[route], counts.sent);
             for (outcome, count) in [
                 ("success", counts.succeeded),
@@ -93,17 +93,17 @@ impl MetricsSource for IdentityMetrics {
                 (BreakerState::Open, "open"),
                 (BreakerState::HalfOpen, "trying"),
             ] {
-                let help = "1 for the state that the breaker is in.";
+                let help = "1 for the current state of the breaker.";
                 let stands = f64::from(u8::from(counts.breaker == state));
                 text.gauge("companion_identity_breaker", help, &[route, ("state", name)], stands);
             }
         }
-        let answers = "Answers of 401, 403 and 429 that count towards the budget now.";
-        text.gauge("companion_identity_refused_answers", answers, &[], now.refused_responses as f64);
+        let answers = "Responses of 401, 403 and 429 that count towards the budget now.";
+        text.gauge("companion_identity_refused_answers", answers, &[], now.refused_answers as f64);
         let codes = "Refused codes that count towards the budget now.";
         text.gauge("companion_identity_refused_codes", codes, &[], now.bad_codes as f64);
-        for (budget, left) in [("answers", now.refused_responses_left), ("codes", now.bad_codes_left)] {
-            let help = "How many more refusals there may be before calls are held back.";
+        for (budget, left) in [("answers", now.refused_answers_left), ("codes", now.bad_codes_left)] {
+            let help = "Refusals left before calls are held back.";
             text.gauge("companion_identity_budget_left", help, &[("budget", budget)], left as f64);
         }
         let unreadable =
@@ -121,10 +121,10 @@ impl MetricsSource for DispatcherMetrics {
         let seconds = |age: Option<Duration>| age.map_or(f64::INFINITY, |age| age.as_secs_f64());
         let ages = self.0.ages();
         let lag = ages.iter().map(|(_, age)| seconds(*age)).fold(0.0, f64::max);
-        let help = "Every change that was made longer ago than this shows here; +Inf before all is loaded.";
+        let help = "All changes older than this are visible; +Inf until everything is loaded.";
         text.gauge("companion_feed_lag_seconds", help, &[], lag);
         for (part, age) in ages {
-            let help = "How long ago the state of a part was last known to be up to date.";
+            let help = "Time since a subscriber was last known to be up to date.";
             text.gauge("companion_state_age_seconds", help, &[("part", part)], seconds(age));
         }
     }
@@ -145,7 +145,7 @@ impl MetricsSource for RefreshMetrics {
             ("failed", counts.failed),
             ("store_failed", counts.store_failed),
         ] {
-            let help = "Attempts to get a newer list of a user's guilds, by outcome.";
+            let help = "Refreshes of guild lists, by outcome.";
             text.counter("companion_list_refreshes_total", help, &[("outcome", outcome)], count);
         }
     }
@@ -177,6 +177,6 @@ impl MetricsSource for BuildMetrics {
     fn write(&self, text: &mut MetricsText) {
         let BuildInfo { name, branch, sha, .. } = &self.0;
         let labels = [("version", name.as_str()), ("branch", branch.as_str()), ("commit", sha.as_str())];
-        text.gauge("companion_build_info", "Always 1; the labels say what runs.", &labels, 1.0);
+        text.gauge("companion_build_info", "Always 1; the labels describe the build.", &labels, 1.0);
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn inspect(installation: &Installation) -> Database {
     let configuration = &installation.configuration;
     if configuration.storage.url == StorageUrl::Memory {
         return Database::without(DATABASE.warning(
-            "storage is in memory: everything is forgotten when the program ends",
+            "storage is in memory: all data is lost when the program exits",
             "set COMPANION_STORAGE__URL=sqlite:PATH",
         ));
     }

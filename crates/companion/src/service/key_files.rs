@@ -51,7 +51,7 @@ impl Watched {
             Ok(exchanged) => {
                 self.refused.remove(name);
                 if exchanged {
-                    tracing::info!(key = name, "a management key was exchanged");
+                    tracing::info!(key = name, "a management key was replaced");
                 }
             }
             Err(why) => {
@@ -59,7 +59,7 @@ impl Watched {
                     tracing::error!(
                         key = name,
                         why,
-                        "a management key was not exchanged; the last one stays"
+                        "a management key was not replaced; the last one stays in use"
                     );
                     self.refused.insert(name.to_owned(), why);
                 }

@@ -73,7 +73,7 @@ pub enum StopError {
     #[error("a listener failed: {0}")]
     Io(#[from] io::Error),
     /// The last session uses could not be written. Those sessions count as unused since the previous write.
-    #[error("the use of sessions could not be written back: {0}")]
+    #[error("session uses could not be written: {0}")]
     Store(#[from] StoreError),
 }
 

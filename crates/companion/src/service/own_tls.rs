@@ -65,7 +65,7 @@ impl OwnTls {
                 warn_if_over(&identity, &*self.clock);
                 self.tls.exchange(identity);
                 (self.shown, self.problem) = (text, None);
-                tracing::info!("the certificate was exchanged");
+                tracing::info!("the certificate was replaced");
             }
             Err(error) => self.note(&error),
         }
@@ -81,7 +81,7 @@ impl OwnTls {
             tracing::error!(
                 problem,
                 fix = error.fix,
-                "the certificate was not exchanged; the last one stays"
+                "the certificate was not replaced; the last one stays in use"
             );
         }
         self.problem = Some((problem, rounds));
@@ -161,7 +161,7 @@ mod tests {
             Ok(text) => own.show(text),
             Err(error) => own.note(&error),
         };
-        let told = "the certificate was not exchanged; the last one stays";
+        let told = "the certificate was not replaced; the last one stays in use";
 
         // In one round, only one of the files may have been replaced.
         let renewed = made();
@@ -169,7 +169,7 @@ mod tests {
         round(&mut own);
         write(folder.path(), &renewed);
         round(&mut own);
-        assert_eq!((log.count(told), log.count("the certificate was exchanged")), (0, 1));
+        assert_eq!((log.count(told), log.count("the certificate was replaced")), (0, 1));
 
         let certificate = folder.path().join("certificate.pem");
         let breaks: [&dyn Fn(); 3] = [
@@ -193,6 +193,6 @@ mod tests {
         fs::remove_file(&certificate).unwrap();
         write(folder.path(), &made());
         round(&mut own);
-        assert_eq!(log.count("the certificate was exchanged"), 2);
+        assert_eq!(log.count("the certificate was replaced"), 2);
     }
 }

@@ -39,7 +39,7 @@ impl Readiness for ServiceReadiness {
             return Err("starting or stopping".to_owned());
         }
         if !self.dispatcher.is_loaded() {
-            return Err("the public answers are not loaded".to_owned());
+            return Err("the public data is not loaded".to_owned());
         }
         self.health.check().await.map_err(|error| format!("{error}: {}", error.cause))
     }

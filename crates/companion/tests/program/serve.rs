@@ -33,7 +33,7 @@ fn listeners_answer_on_the_printed_addresses() {
     assert_eq!((health(&management).code, health(&management).out.as_str()), (Some(0), "ready\n"));
     let stopped = service.stop();
     assert!(stopped.out.ends_with("Stopped.\n") && !stopped.out.contains("Dashboard"), "{}", stopped.out);
-    assert!(stopped.err.contains("everything is forgotten when the program ends"), "{}", stopped.err);
+    assert!(stopped.err.contains("all data is lost when the program exits"), "{}", stopped.err);
     for (address, said) in [(management.as_str(), management.as_str()), ("127.0.0.1:0", "management.listen")]
     {
         let asked = health(address);
@@ -140,7 +140,7 @@ fn scoped_keys_are_replaced_at_runtime_without_a_gap() {
     }
     service.signal("TERM");
     let log = service.finish().err;
-    assert_eq!(log.matches("a management key was not exchanged").count(), 3, "{log}");
+    assert_eq!(log.matches("a management key was not replaced").count(), 3, "{log}");
     let fifo = "key_file bot.key cannot be read: it is not a regular file";
     assert_eq!(log.matches(fifo).count(), 1, "{log}");
     for secret in [BOT, NEXT, THIRD, MONITORING] {

@@ -79,7 +79,7 @@ fn lists_ends_and_prunes_sessions_with_audit_lines() {
     for more in [&[][..], &["--user", "7"]] {
         let refused = sessions(&folder, &[&["revoke-all"], more].concat());
         assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
-        let told = "there is no terminal to ask on\n    fix: add --yes";
+        let told = "there is no terminal for the confirmation\n    fix: add --yes";
         assert!(refused.err.contains(told), "{}", refused.err);
     }
     let id = format!("{:0>64}", "a1");
@@ -94,7 +94,7 @@ fn lists_ends_and_prunes_sessions_with_audit_lines() {
     assert_eq!(listed(&folder, &[]), ["a2", "b1"]);
     let again = sessions(&folder, &["revoke", &id]);
     assert_eq!(again.code, Some(1));
-    assert!(again.err.contains("there is no such session; `companion sessions list`"), "{}", again.err);
+    assert!(again.err.contains("unknown session; `companion sessions list`"), "{}", again.err);
     assert_eq!(sessions(&folder, &["revoke", "a1"]).code, Some(2));
 
     let told = |finished: &Finished| {

@@ -58,7 +58,7 @@ pub(crate) async fn respond_with(fault: &Fault, request: &HttpRequest) -> HttpRe
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"id\": \"1",
         ),
         Fault::Body { status, json } => with_status(*status).json(json),
-        Fault::Garbage => close_after(request, b"220 this is no web server\r\n"),
+        Fault::Garbage => close_after(request, b"220 this is not a web server\r\n"),
     }
 }
 

@@ -206,12 +206,10 @@ impl OauthError {
 
     pub(crate) const fn description(self) -> &'static str {
         match self {
-            Self::InvalidRequest => "A parameter is missing, comes twice, or makes no sense.",
+            Self::InvalidRequest => "A parameter is missing, repeated or invalid.",
             Self::InvalidClient => "The client is unknown, or its secret is wrong.",
-            Self::InvalidGrant => {
-                "The code or token is unknown, expired, used, or came with the wrong terms."
-            }
-            Self::UnsupportedGrantType => "Only authorization_code and refresh_token are known.",
+            Self::InvalidGrant => "The code or token is unknown, expired, used, or has other terms.",
+            Self::UnsupportedGrantType => "Only authorization_code and refresh_token are supported.",
         }
     }
 }

@@ -3,9 +3,9 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that gets something else than it expects has to fail"
+    reason = "an unexpected value fails the test"
 )]
-#![expect(missing_docs, reason = "these serve our own tests, and most of their names say it all")]
+#![expect(missing_docs, reason = "for our own tests; most names are self-explanatory")]
 
 pub mod captured_log;
 pub mod client;

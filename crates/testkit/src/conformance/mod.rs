@@ -26,11 +26,7 @@
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its module.
 //! Append `needs Gating` or `needs Damaging` if it cannot observe anything without that hook. A function missing from
 //! the list is dead code, which the compiler reports; a hook used without being named fails the behaviour.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a behaviour that cannot go on has failed, and says where"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic fails the behaviour and names the line")]
 
 #[macro_use]
 mod suite;

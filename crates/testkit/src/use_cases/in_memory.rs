@@ -71,7 +71,7 @@ impl InMemory {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "the platform in memory makes well-formed codes")]
+#[expect(clippy::unwrap_used, reason = "the in-memory platform issues well-formed codes")]
 fn request_with(code: &str) -> SignInRequest {
     SignInRequest::new(code.parse().unwrap(), web_url(REDIRECT))
 }

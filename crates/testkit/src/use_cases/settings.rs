@@ -26,7 +26,7 @@ pub fn settings() -> Settings {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "only for addresses that are written in this crate")]
+#[expect(clippy::unwrap_used, reason = "only for URLs written in this crate")]
 pub(super) fn web_url(text: &str) -> WebUrl {
     text.parse().unwrap()
 }

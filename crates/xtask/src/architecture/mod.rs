@@ -42,8 +42,7 @@ pub(crate) fn run() -> Result<()> {
 fn violations() -> Result<Vec<Violation>> {
     // With all features, so that optional dependencies are included.
     let text = Invocation::new("cargo metadata --locked --all-features --format-version 1").output()?;
-    let metadata: Metadata =
-        serde_json::from_str(&text).context("`cargo metadata` has a shape that is not known")?;
+    let metadata: Metadata = serde_json::from_str(&text).context("`cargo metadata` has an unknown format")?;
     let mut violations = crates::check(&metadata.graph());
     violations.extend(check_layout(&top_level_entries()?));
     for (name, manifest) in metadata.our_manifests() {

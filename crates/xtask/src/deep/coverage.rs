@@ -51,7 +51,7 @@ pub(super) fn run() -> Result<()> {
 }
 
 fn domain_files(report: &str) -> Result<Vec<File>> {
-    let report: Report = serde_json::from_str(report).context("the coverage report has an unknown form")?;
+    let report: Report = serde_json::from_str(report).context("the coverage report has an unknown format")?;
     let mut files: Vec<File> = report.files.iter().filter_map(in_domain).collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

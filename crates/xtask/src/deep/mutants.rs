@@ -78,7 +78,7 @@ fn try_mutants(subject: &Subject) -> Result<()> {
 
 fn judge(outcomes: &str) -> Result<()> {
     let outcomes: Outcomes =
-        serde_json::from_str(outcomes).context("the outcomes of cargo-mutants have an unknown form")?;
+        serde_json::from_str(outcomes).context("the outcomes of cargo-mutants have an unknown format")?;
     let Outcomes { caught, missed, timeout, unviable } = outcomes;
     println!(
         "mutants: {} caught ({timeout} by time), {missed} missed, {unviable} unviable",

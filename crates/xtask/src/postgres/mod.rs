@@ -168,7 +168,7 @@ impl Cluster {
                 Err(error) => return Err(error),
             }
         }
-        bail!("PostgreSQL found each port of 127.0.0.1 taken that it tried")
+        bail!("every port of 127.0.0.1 that PostgreSQL tried is in use")
     }
 
     fn data(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Two ports in one embedded store: the template of `docs/adapters.md`.
 
-#[expect(unreachable_pub, reason = "as in a crate of its own")]
+#[expect(unreachable_pub, reason = "as in the separate crate that the guide shows")]
 mod gatekeeper;
 
 use self::gatekeeper::Gatekeeper;

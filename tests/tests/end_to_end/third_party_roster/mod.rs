@@ -13,7 +13,7 @@ use companion_testkit::use_cases::{InMemory, UseCases, settings};
 use std::{fs, path::Path, sync::Arc};
 
 /// Writes a file with one user who has this role.
-#[expect(clippy::unwrap_used, reason = "without a file there is nothing to test")]
+#[expect(clippy::unwrap_used, reason = "the test needs its file")]
 pub(crate) fn write_by_hand(file: &Path, role: &str) {
     let text = format!(
         r##"[{{"discord_id": "42", "username": "zoe", "name": "Zoë", "avatar": "https://cdn.example/z.png",

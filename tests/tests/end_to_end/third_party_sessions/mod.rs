@@ -16,7 +16,7 @@ companion_testkit::session_store_conformance! {
 }
 
 /// Creates two handles to one file. redb lets only one process open it, so they share just the open database.
-#[expect(clippy::unwrap_used, reason = "without a file there is nothing to test")]
+#[expect(clippy::unwrap_used, reason = "the test needs its file")]
 fn in_a_temporary_folder() -> Fresh<dyn SessionStore> {
     let folder = tempfile::tempdir().unwrap();
     let sessions = RedbSessions::open(&folder.path().join("sessions.redb")).unwrap();

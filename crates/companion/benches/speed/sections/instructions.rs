@@ -19,7 +19,10 @@ const MORE: u32 = 5000;
 const TOLERANCE: f64 = 1.1;
 
 pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
-    anyhow::ensure!(machine::has("valgrind"), "valgrind is missing: install it in the way of this system");
+    anyhow::ensure!(
+        machine::has("valgrind"),
+        "valgrind is missing: install it with the package manager of this system"
+    );
     let head = ["endpoint", "bare", "Companion", "ratio", "allocations, bare", "allocations, Companion"];
     let mut table = Table::new(head);
     let installation = Installation::new(&World::USUAL)?;

@@ -89,9 +89,9 @@ fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), CommandEr
             record("revoke_session", &[session]);
             print("1 session ended\n")
         }
-        None => Err(CommandError::Failed(
-            "there is no such session; `companion sessions list` shows those there are".to_owned(),
-        )),
+        None => {
+            Err(CommandError::Failed("unknown session; `companion sessions list` prints all ids".to_owned()))
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn limits(configuration: &Configuration) -> SessionLimits {
 pub(super) fn confirm(user: Option<UserId>) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() {
         return Err(CommandError::Refused(format!(
-            "{} would be signed out, and there is no terminal to ask on\n    fix: add --yes",
+            "{} would be signed out, and there is no terminal for the confirmation\n    fix: add --yes",
             whom(user)
         )));
     }
