@@ -6,7 +6,7 @@ use serde_json::json;
 use std::{collections::HashMap, time::Duration};
 
 /// Number of buckets above which expired ones are removed.
-const MAX_BUCKETS: usize = 10_000;
+const CLEAN_UP_ABOVE: usize = 10_000;
 
 /// The state of a bucket after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl RateLimits {
     /// Takes one request from the bucket. Returns `None` if there is no limit.
     pub(crate) fn take(&mut self, route: Route, token: &str, now: Duration) -> Option<Bucket> {
         let rule = self.rule?;
-        if self.used.len() > MAX_BUCKETS {
+        if self.used.len() > CLEAN_UP_ABOVE {
             self.used.retain(|_, (began, _)| now < *began + rule.per);
         }
         let (began, used) = self.used.entry((route, token.to_owned())).or_insert((now, 0));

@@ -245,8 +245,8 @@ fn cache_settings(configuration: &Configuration, limits: SessionLimits) -> Cache
     }
 }
 
-/// Returns half of the memory budget. An eighth of the budget is reserved for overhead that is not counted: rounding
-/// and fragmentation of the allocator.
+/// Returns half of the memory budget, after an eighth is reserved for overhead that is not counted: rounding and
+/// fragmentation of the allocator.
 fn half_of_memory(configuration: &Configuration) -> u64 {
     configuration.cache.memory.bytes() as u64 / 16 * 7
 }

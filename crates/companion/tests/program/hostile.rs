@@ -205,8 +205,8 @@ const SAMPLES: [&str; 8] = [
 const OTHER_PROTOCOLS: [&[u8]; 3] =
     [b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0\0\0\x08\x04\xd2\x16\x2f"];
 
-/// Sends these bytes, half of the time without ending the request, and reads the response. Returns it, and whether the
-/// peer closed the connection. `None` if the connection was refused.
+/// Sends these bytes. If `end` is set, ends the request and reads the response; otherwise closes at once. Returns the
+/// response, and whether the peer closed the connection. `None` if the connection was refused.
 fn meet(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, bool)> {
     let mut stream = connect(to, from)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();

@@ -148,7 +148,7 @@ async fn a_list_tolerates_clock_skew_but_not_a_clock_reset() {
         }
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
     }
-    // In an outage it is too old to be shown, and without tokens it stays as old as the sign-in.
+    // In an outage such a list is not shown. Without kept tokens no newer one can be fetched, so it is shown as very old.
     for keep_tokens in [true, false] {
         let stage = Stage::with(Settings { keep_tokens, ..settings() });
         stage.signed_in().await;
