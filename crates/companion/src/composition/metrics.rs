@@ -40,7 +40,7 @@ impl MetricsSource for StorageMetrics {
             (
                 "companion_storage_given_up",
                 "1 if every write is refused until a restart.",
-                f64::from(u8::from(now.given_up)),
+                f64::from(u8::from(now.has_given_up)),
             ),
         ] {
             text.gauge(name, help, &[], value);
@@ -99,10 +99,10 @@ impl MetricsSource for IdentityMetrics {
             }
         }
         let answers = "Responses of 401, 403 and 429 that count towards the budget now.";
-        text.gauge("companion_identity_refused_answers", answers, &[], now.refused_answers as f64);
+        text.gauge("companion_identity_refused_answers", answers, &[], now.refused_responses as f64);
         let codes = "Refused codes that count towards the budget now.";
         text.gauge("companion_identity_refused_codes", codes, &[], now.bad_codes as f64);
-        for (budget, left) in [("answers", now.refused_answers_left), ("codes", now.bad_codes_left)] {
+        for (budget, left) in [("answers", now.refused_responses_left), ("codes", now.bad_codes_left)] {
             let help = "Refusals left before calls are held back.";
             text.gauge("companion_identity_budget_left", help, &[("budget", budget)], left as f64);
         }

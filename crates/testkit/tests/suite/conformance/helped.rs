@@ -27,7 +27,7 @@ faults! {
             AnswersBeforeTheGate "a write returns before it is applied";
     }
     team_roster(damaged(None, teams_of), |fault| damaged(Some(fault), teams_of)) {
-        a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "an unreadable membership fails the whole team";
+        an_unreadable_membership_affects_no_other: NoTeamAtAll "an unreadable membership fails the whole team";
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
         an_unreadable_session_is_corrupt_and_can_be_ended:
