@@ -4,7 +4,7 @@ use crate::{
     access::{Bearer, Scope},
     context::ManagementContext,
     query::Query,
-    request::{NoBody, invalid_value},
+    request::{EmptyBody, invalid_value},
 };
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
     context: web::Data<ManagementContext>,
     shell: web::Data<Shell>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let query = Query::read(request.query_string(), &["kinds", "since"])?;
     let kinds = kinds_for(&Bearer::of(&request)?, query.text("kinds"))?;

@@ -1,6 +1,6 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`.
 
-use crate::{change::answer, context::ManagementContext, request::NoBody};
+use crate::{change::answer, context::ManagementContext, request::EmptyBody};
 use actix_web::{HttpResponse, http::header, web};
 use companion_http::{ApiError, MetricsSource as _, MetricsText, openapi::failure, wire::Nothing};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
     get, path = "/health/live", operation_id = "isAlive", tag = "health",
     responses((status = 200, description = "The process responds.", body = Nothing), failure::Reading)
 )]
-pub(crate) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn live(_: EmptyBody) -> Result<HttpResponse, ApiError> {
     answer("Alive.", Nothing {})
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
 )]
 pub(crate) async fn ready(
     context: web::Data<ManagementContext>,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     match timeout(READINESS_TIMEOUT, context.readiness.check()).await {
         Ok(Ok(())) => answer("Ready for traffic.", Nothing {}),
@@ -53,7 +53,7 @@ const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
         failure::Metrics,
     )
 )]
-pub(crate) async fn show(context: web::Data<ManagementContext>, _: NoBody) -> HttpResponse {
+pub(crate) async fn show(context: web::Data<ManagementContext>, _: EmptyBody) -> HttpResponse {
     let mut text = MetricsText::default();
     context.metrics.write(&mut text);
     HttpResponse::Ok()

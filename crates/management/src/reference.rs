@@ -3,7 +3,7 @@
 //! The page is self-contained: its content security policy allows only the embedded style and script, by their hashes,
 //! and a request for the document.
 
-use crate::{context::ManagementContext, request::NoBody};
+use crate::{context::ManagementContext, request::EmptyBody};
 use actix_web::{
     HttpResponse,
     http::header::{self, ContentType},
@@ -57,7 +57,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 )]
 pub(crate) async fn document(
     context: web::Data<ManagementContext>,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let document = (context.document)().map_err(|error| ApiError::Internal(error.into()))?;
     let mut response = HttpResponse::Ok();
@@ -79,7 +79,7 @@ pub(crate) async fn document(
         failure::Reading,
     )
 )]
-pub(crate) async fn page(_: NoBody) -> HttpResponse {
+pub(crate) async fn page(_: EmptyBody) -> HttpResponse {
     HttpResponse::Ok()
         .content_type(MEDIA_TYPE)
         .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))

@@ -45,9 +45,9 @@ impl FromRequest for JsonBody {
 }
 
 /// An unused body: read up to the limit and discarded.
-pub(crate) struct NoBody;
+pub(crate) struct EmptyBody;
 
-impl FromRequest for NoBody {
+impl FromRequest for EmptyBody {
     type Error = ApiError;
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 

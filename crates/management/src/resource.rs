@@ -3,7 +3,7 @@
 use crate::{
     change::{Changes, answer, change},
     context::ManagementContext,
-    request::{JsonBody, NoBody, key},
+    request::{EmptyBody, JsonBody, key},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::port::Mutation;
@@ -71,7 +71,7 @@ pub(crate) fn resource<R: FedRecord>(path: &'static str) -> Resource {
 async fn show<R: FedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let key = R::into_key(key::<R>(&request)?);
     let found = within_storage(&context.storage_limiter, &request, context.use_cases.feed.find(&key)).await?;
@@ -96,7 +96,7 @@ async fn put<R: FedRecord>(
 async fn remove<R: FedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let key = key::<R>(&request)?;
     let [_, action] = R::ACTIONS;

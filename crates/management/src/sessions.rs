@@ -5,7 +5,7 @@ use crate::{
     context::ManagementContext,
     live_session::LiveSession,
     query::Query,
-    request::{NoBody, segment},
+    request::{EmptyBody, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{change::Tally, model::UserId, session::TokenHash};
@@ -46,7 +46,7 @@ pub(crate) fn user_sessions_resource(path: &'static str) -> Resource {
 pub(crate) async fn list(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let query = Query::read(request.query_string(), &["user"])?;
     let user = query.required("user")?;
@@ -69,7 +69,7 @@ pub(crate) async fn list(
 pub(crate) async fn sign_out(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?.to_owned();
     end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token).await?;
@@ -93,7 +93,7 @@ pub(crate) async fn sign_out(
 pub(crate) async fn revoke(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let id: TokenHash = segment(&request, "id")?;
     let sessions = Arc::clone(&context.use_cases.sessions);
@@ -113,7 +113,7 @@ pub(crate) async fn revoke(
 pub(crate) async fn revoke_user(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
     let sessions = Arc::clone(&context.use_cases.sessions);

@@ -3,7 +3,7 @@
 use crate::{
     change::{Changes, answer},
     context::ManagementContext,
-    request::{NoBody, segment},
+    request::{EmptyBody, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{change::Tally, model::UserId};
@@ -34,7 +34,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 pub(crate) async fn show(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
     let stored =
@@ -55,7 +55,7 @@ pub(crate) async fn show(
 pub(crate) async fn forget(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
     let tally = forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;

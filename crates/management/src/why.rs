@@ -4,7 +4,7 @@ use crate::{
     change::answer,
     context::ManagementContext,
     explanation::GuildExplanation,
-    request::{NoBody, key},
+    request::{EmptyBody, key},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use companion_http::{ApiError, deadline::within_storage, openapi::failure};
@@ -24,7 +24,7 @@ use companion_records::{MemberRecord, Snowflake};
 pub(crate) async fn explain(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
-    _: NoBody,
+    _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let (guild, user) = key::<MemberRecord>(&request)?;
     let explanation =

@@ -94,7 +94,9 @@ fn without_address(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
     without
         .map(|origin| {
             REDIRECTS.failed(
-                format!("{origin} is in http.allowed_origins, but not in the table, so it signs nobody in"),
+                format!(
+                    "{origin} is in http.allowed_origins, but not in the table, so its sign-ins are refused"
+                ),
                 format!("add an entry for \"{origin}\" to the table"),
             )
         })

@@ -45,7 +45,7 @@ fn everything_is_well() {
 }
 
 #[test]
-fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
+fn asks_tls_listeners_for_their_certificate() {
     let mut installation = Installation::new();
     write_certificate(installation.path(), &certificate());
     installation.set("HTTP__TLS_CERTIFICATE", "certificate.pem");
@@ -79,7 +79,7 @@ fn a_secret_that_the_platform_does_not_accept() {
 }
 
 #[test]
-fn a_configuration_with_mistakes_keeps_nobody_from_looking_at_the_rest() {
+fn examines_the_rest_despite_configuration_errors() {
     let mut installation = Installation::new();
     let _service = installation.serve();
     installation.report();
@@ -90,7 +90,7 @@ fn a_configuration_with_mistakes_keeps_nobody_from_looking_at_the_rest() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_leaves_only_what_the_environment_says() {
+fn uses_the_environment_if_the_file_is_unreadable() {
     let folder = Arc::new(TempDir::new().unwrap());
     fs::write(folder.path().join("companion.toml"), "[http\nlisten = 1").unwrap();
     let finished = Program::within(&folder, &["doctor", "--json"])
@@ -131,9 +131,9 @@ fn a_database_of_a_newer_version_and_files_that_others_can_read() {
 fn a_folder_that_is_not_there_and_a_platform_that_is_not_either() {
     let mut installation = Installation::new();
     installation.set("STORAGE__URL", "sqlite:data/companion.db");
-    let nobody = free_address();
-    installation.set("IDENTITY__API_URL", &format!("http://{nobody}/api"));
-    let normal = Normal::new(&[(&nobody, "127.0.0.1:8083")]);
+    let closed = free_address();
+    installation.set("IDENTITY__API_URL", &format!("http://{closed}/api"));
+    let normal = Normal::new(&[(&closed, "127.0.0.1:8083")]);
     let finished = installation.doctor();
     assert_eq!(finished.code, Some(1));
     let said = transcript("companion doctor", &finished, &normal);
@@ -141,7 +141,7 @@ fn a_folder_that_is_not_there_and_a_platform_that_is_not_either() {
 }
 
 #[test]
-fn pages_that_do_not_fit_together_and_a_service_with_an_older_configuration() {
+fn reports_mismatched_pages_and_an_older_configuration() {
     let mut installation = Installation::new();
     let _service = installation.serve();
     installation.report();
@@ -197,7 +197,7 @@ fn the_redirect_uri_of_the_dashboard_is_named() {
 }
 
 #[test]
-fn a_database_of_another_program_is_called_so_and_stays_as_it_is() {
+fn names_a_foreign_database_and_leaves_it_untouched() {
     let installation = Installation::migrated();
     run_statements(&installation.folder, "DELETE FROM __diesel_schema_migrations");
     let before = content(installation.path());

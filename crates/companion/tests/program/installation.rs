@@ -134,7 +134,7 @@ impl Installation {
     }
 }
 
-/// An address on which nobody listens. Another process could take it in the meantime, but ports are given out in turn.
+/// An address without a listener. Another process could take it in the meantime, but ports are given out in turn.
 pub(crate) fn free_address() -> String {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert!(TcpStream::connect(address).is_err());

@@ -101,7 +101,7 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
 }
 
 #[test]
-fn a_service_that_has_signed_someone_in_warns_of_no_redirect_uri() {
+fn warns_of_no_redirect_uri_after_a_sign_in() {
     let installation = Installation::new();
     let service = installation.serve();
     let made_up = || http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", "made-up")]).status;
@@ -218,13 +218,13 @@ fn the_bot_never_connected() {
 #[test]
 fn the_database_server_cannot_be_reached() {
     let mut installation = Installation::new();
-    let nobody = free_address();
-    installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{nobody}/companion"));
+    let closed = free_address();
+    installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{closed}/companion"));
     installation.set("SECRETS__KEY", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
-    let (_, port) = nobody.split_once(':').unwrap();
+    let (_, port) = closed.split_once(':').unwrap();
     let api = installation.platform.api_url();
     let normal =
-        Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
+        Normal::new(&[(&closed, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
     for (command, file, heading) in [
         ("serve", TRANSCRIPTS, "## 11. PostgreSQL cannot be reached"),
         ("doctor", "doctor.md", "## PostgreSQL does not answer"),
@@ -249,7 +249,7 @@ fn two_programs_serve_from_one_sqlite_file() {
                    grep WARN";
     installation.mistaken("## 12. Two programs serve from one SQLite file", command, &log);
     first.stop();
-    // Whoever comes after is alone, and commands beside a service are no second service.
+    // A later program is alone, and a command beside a service is not a second service.
     let third = installation.serve();
     assert_eq!(installation.program(&["migrate"]).finish().err, "");
     assert!(!third.stop().err.contains("another program serves"));

@@ -12,9 +12,9 @@ use std::{path::Path, sync::Arc};
 const BLOCKED: TableDefinition<'_, u64, ()> = TableDefinition::new("blocked");
 /// Until when a code counts as used, in microseconds.
 const MARKS: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("marks");
-/// The same marks by their end, to find those that are over.
+/// The same marks by their end, to find expired ones.
 const ENDS: TableDefinition<'_, (i64, &[u8; 32]), ()> = TableDefinition::new("ends");
-/// How many marks that are over go with each new one. Nobody else calls to tidy up.
+/// How many expired marks each new one removes. There is no other call to do it.
 const TIDIED: usize = 16;
 
 /// A file that one process opens once. Clones are further handles.
@@ -24,7 +24,7 @@ pub struct Gatekeeper {
 }
 
 impl Gatekeeper {
-    /// Opens the file, or makes it. It blocks, so it belongs before the service starts.
+    /// Opens or creates the file. It blocks, so call it before the service starts.
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let open = || -> Result<Database, redb::Error> {
             let database = Database::create(file)?;
@@ -38,7 +38,7 @@ impl Gatekeeper {
         Ok(Self { database: Arc::new(open().map_err(failed)?) })
     }
 
-    /// Blocks a user, or lets them in again. Whoever decides that calls it: what is kept outside of the store is not fed.
+    /// Blocks or unblocks a user. The operator's own tool calls it, because the feed does not write to external ports.
     pub async fn set_blocked(&self, user: UserId, blocked: bool) -> Result<(), StoreError> {
         let written = self.write(move |transaction| {
             let mut table = transaction.open_table(BLOCKED)?;
@@ -52,7 +52,7 @@ impl Gatekeeper {
         written.await.map(drop)
     }
 
-    /// Works where blocking is fine, and goes on when nobody waits any more.
+    /// Runs blocking work on a thread of its own. It completes even if the caller is dropped.
     async fn elsewhere<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Database) -> Result<T, redb::Error> + Send + 'static,
@@ -62,7 +62,7 @@ impl Gatekeeper {
         done.map_err(StoreError::unavailable)?.map_err(failed)
     }
 
-    /// One transaction. Where the work comes to nothing, nothing is written.
+    /// Runs one transaction. It is rolled back if the work returns `None`.
     async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&WriteTransaction) -> Result<Option<T>, redb::Error> + Send + 'static,

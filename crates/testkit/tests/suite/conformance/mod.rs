@@ -67,7 +67,7 @@ fn all_proofs() -> Vec<Proof> {
 }
 
 #[test]
-fn every_wrong_adapter_is_caught_by_the_behaviour_that_forbids_it() {
+fn every_wrong_adapter_is_caught_by_its_behaviour() {
     let proofs = all_proofs();
     let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let check = || {
