@@ -236,29 +236,29 @@ function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
 }
 
 // Generated from docs/openapi.json by docs/kits/tests/generate-types.mjs: do not edit.
-/** How the service feels. */
+/** Health of the service. */
 export type Api = {
   latency: Latency;
 };
 
-/** A user who may not use the service. */
+/** A blocked user. */
 export type BlockedLine = {
   kind: 'blocked';
   /** The user's id. */
   user: Snowflake;
 };
 
-/** A user who may not use the service. */
+/** A blocked user. */
 export type BlockedRecord = Record<string, never>;
 
-/** How the bot feels. */
+/** Health of the bot. */
 export type Bot = {
   /** Each shard of the live clusters by its id. */
   shards: Record<string, ShardRecord>;
   uptime: Uptime;
 };
 
-/** What the bot says about a guild, and about a user in it. */
+/** What the bot reported about a guild, and about a user in it. */
 export type BotWord = {
   /** Whether the bot has been set up in the guild. */
   setup: boolean;
@@ -268,23 +268,23 @@ export type BotWord = {
   roles: Array<Snowflake>;
 };
 
-/** How many things a change touched. */
+/** Number of records that a change touched. */
 export type Changes = {
-  /** Things that were not there before. */
+  /** Records added. */
   added: number;
-  /** Things that are different now. */
+  /** Records changed. */
   changed: number;
-  /** Things that are gone. */
+  /** Records removed. */
   removed: number;
 };
 
-/** How a cluster of the bot is. */
+/** The status of a cluster of the bot. */
 export type ClusterReport = {
   /** Memory in use, in megabytes. */
   memory: number;
   /** When the cluster started, in seconds since 1970; a fraction is dropped. */
   started_at: number;
-  /** Each shard by its id. */
+  /** The shards by their ids. */
   shards: Record<string, ShardReport>;
 };
 
@@ -298,18 +298,18 @@ export type Commit = {
   timestamp: number;
 };
 
-/** What a user is shown of a guild, and everything that counts for or against it. */
+/** What a user sees of a guild, and everything that counts for or against it. */
 export type Explanation = {
   /** Whether the guild is in the user's list. */
   listed: boolean;
-  /** The role under which it is listed; null where it is not. */
+  /** The role under which it is listed; null if it is not. */
   role: 'Owner' | 'Manager' | 'Administrator' | 'Moderator' | null;
   /** Everything that keeps it out of the list. */
   obstacles: Array<Obstacle>;
   list: LastList | null;
   platform: PlatformWord | null;
   bot: BotWord | null;
-  /** What the user is granted by name. */
+  /** Staff grants of the user. */
   staff: Array<string>;
   plus: Plus;
   permissions: Reasons;
@@ -318,47 +318,47 @@ export type Explanation = {
 /** A fact that grants a permission. */
 export type Fact = 'owns_guild' | 'platform_administrator' | 'platform_manage_server' | 'bound_role' | 'guild_set_up' | 'guild_linked' | 'guild_has_plus' | 'user_has_plus' | 'granted_by_name';
 
-/** What someone likes about the bot. */
+/** A feedback entry about the bot. */
 export type FeedbackEntry = {
-  /** The words; a rating may come without any. */
+  /** The text; empty for a rating without one. */
   feedback: string;
-  /** The stars. Only four and five are shown. */
+  /** The number of stars. Only entries with four or five are shown. */
   rating: number;
   /** When it was submitted, in seconds since 1970. */
   timestamp: number;
   submitter: User;
 };
 
-/** An entry of feedback. Here it may have any rating. */
+/** An entry of feedback, with any rating. */
 export type FeedbackLine = {
   kind: 'feedback';
-  /** The entry's id, which the bot chooses. */
+  /** The entry's id. Chosen by the bot. */
   id: string;
-  /** The words; a rating may come without any. */
+  /** The text. May be empty. */
   feedback: string;
-  /** The stars. */
+  /** The number of stars. */
   rating: number;
   /** When it was submitted, in seconds since 1970; a fraction is dropped. */
   timestamp: number;
   submitter: UserRecord;
 };
 
-/** An entry of feedback. Here it may have any rating. */
+/** An entry of feedback, with any rating. */
 export type FeedbackRecord = {
-  /** The words; a rating may come without any. */
+  /** The text. May be empty. */
   feedback: string;
-  /** The stars. */
+  /** The number of stars. */
   rating: number;
   /** When it was submitted, in seconds since 1970; a fraction is dropped. */
   timestamp: number;
   submitter: UserRecord;
 };
 
-/** One mistake: where, and what to do about it. */
+/** A error in one field. */
 export type FieldProblem = {
-  /** Where: `roles.MOD[2]`, or `line 7: members` in a sync. */
+  /** Path of the field: `roles.MOD[2]`, or `line 7: members` in a sync. */
   path: string;
-  /** What to do about it. */
+  /** What the field must be. */
   message: string;
 };
 
@@ -367,15 +367,15 @@ export type Guild = {
   name: string;
   /** The guild's id. */
   id: Snowflake;
-  /** The address of the guild's icon, or of the platform's default picture for its id. */
+  /** URL of the guild's icon, or of the platform's default picture for its id. */
   icon: string;
-  /** How many members the guild has. */
+  /** Number of members. */
   members: number;
-  /** The owner that is shown. */
+  /** The owner shown for the guild. */
   owner: Snowflake;
   /** The user's role in the guild, the strongest that fits. */
   role: 'Owner' | 'Manager' | 'Administrator' | 'Moderator';
-  /** Whether the bot is in the guild. Always true; it will be removed. @deprecated */
+  /** Whether the bot is in the guild. Always true; to be removed. @deprecated */
   service: true;
   plus: Plus;
   permissions: Permissions;
@@ -387,9 +387,9 @@ export type GuildLine = {
   /** The guild's id. */
   id: Snowflake;
   name: string;
-  /** The address of the icon; null for the platform's default picture. */
+  /** The URL of the icon; null for the platform's default picture. */
   icon: string | null;
-  /** How many members the guild has. */
+  /** Number of members. */
   members: number;
   /** The owner that is shown. */
   owner: Snowflake;
@@ -411,9 +411,9 @@ export type GuildLine = {
 /** A guild that has the bot. */
 export type GuildRecord = {
   name: string;
-  /** The address of the icon; null for the platform's default picture. */
+  /** The URL of the icon; null for the platform's default picture. */
   icon: string | null;
-  /** How many members the guild has. */
+  /** Number of members. */
   members: number;
   /** The owner that is shown. */
   owner: Snowflake;
@@ -432,7 +432,7 @@ export type GuildRecord = {
   };
 };
 
-/** How the service and the bot feel. */
+/** Health of the service and the bot. */
 export type Health = {
   api: Api;
   bot: Bot;
@@ -440,19 +440,19 @@ export type Health = {
 
 /** The platform's last list for a user. */
 export type LastList = {
-  /** How many guilds it has. */
+  /** Number of guilds in it. */
   guilds: number;
-  /** How long ago the platform gave it, in seconds. */
+  /** Age of the list, in seconds. */
   age: number;
-  /** Whether the platform can be asked for a newer one without the user. */
+  /** Whether it can be refreshed without the user. */
   renewable: boolean;
 };
 
 /** How long this request took, in milliseconds. */
 export type Latency = {
-  /** From `Sent-Epoch` to receipt; null without that header. Clocks that disagree can make it negative. */
+  /** From `Sent-Epoch` to arrival; null without that header. Negative if the clocks disagree. */
   response: number | null;
-  /** From receipt to answer. */
+  /** From arrival to response. */
   process: number;
 };
 
@@ -461,13 +461,13 @@ export type LiveSession = {
   /** The session's id: the SHA-256 of its token. */
   id: string;
   user: Snowflake;
-  /** When it was made, in seconds since 1970. */
+  /** When it was created, in seconds since 1970. */
   created: number;
-  /** When it was last used, as far as that has been written back, in seconds since 1970. */
+  /** When it was last used, as last written to the store, in seconds since 1970. */
   seen: number;
-  /** When it ends if it is not used again, in seconds since 1970. */
+  /** When it expires if it is not used again, in seconds since 1970. */
   ends: number;
-  /** What its device called itself when it signed in, at most 256 characters; null where that is not known. */
+  /** The `User-Agent` of its sign-in, at most 256 characters; null if unknown. */
   user_agent: string | null;
 };
 
@@ -488,10 +488,10 @@ export type MemberRecord = {
   roles: Array<Snowflake>;
 };
 
-/** Nothing: the code says it all. */
+/** Empty: the status code says everything. */
 export type Nothing = Record<string, never>;
 
-/** Something that keeps a guild out of a user's list. */
+/** A reason that keeps a guild out of a user's list. */
 export type Obstacle = 'blocked' | 'not_signed_in' | 'without_list' | 'not_a_member' | 'without_bot' | 'plain_member';
 
 /** What the user may do in the guild. Every key is always present. */
@@ -535,28 +535,28 @@ export type Plus = {
   active: boolean;
 };
 
-/** The subscription that makes a guild premium; empty where there is none. */
+/** The subscription that makes a guild premium; empty if there is none. */
 export type PlusRecord = {
-  /** Who pays; empty where nobody does. */
+  /** The user who pays; empty if there is no subscription. */
   userid: string;
-  /** The guilds that are premium by it. */
+  /** The guilds that the subscription makes premium. */
   guilds: Array<Snowflake>;
-  /** How many guilds it could be spent on. */
+  /** Maximum number of guilds of the subscription. */
   slots: number;
 };
 
-/** Why a permission is granted, or that it is not. */
+/** Why a permission is granted or not. */
 export type Reason = {
   /** Whether it is granted. */
   granted: boolean;
-  /** The permissions that bring it, the nearest first; none where a fact brings it by itself. */
+  /** The permissions that imply it, the nearest first; empty if a fact grants it directly. */
   through: Array<string>;
   because: Fact | null;
-  /** The user's roles that count, where the fact is about roles. */
+  /** The user's roles that count, if the fact is about roles. */
   roles: Array<Snowflake>;
 };
 
-/** Every permission with its reason, by what is known. The user is shown them only where the guild is listed. */
+/** Every permission with its reason, from stored data. The user sees them only if the guild is listed. */
 export type Reasons = {
   ERLC_STAFF: Reason;
   SERVICE_PLUS_GUILD: Reason;
@@ -580,7 +580,7 @@ export type Reasons = {
   SERVICE_PLUS_MEMBER: Reason;
 };
 
-/** What the bot uses. */
+/** Resources that the bot uses. */
 export type Resources = {
   /** Memory of all live clusters of the bot, in megabytes with two decimals. */
   memory: number;
@@ -596,55 +596,55 @@ export type Session = {
 /** A session token. */
 export type SessionToken = string;
 
-/** A shard, in the bot's own numbers. */
+/** A shard, with numbers as the bot reported them. */
 export type ShardRecord = {
   /** When it last sent a heartbeat, in seconds since 1970. */
   heartbeatSent: number;
   /** When the platform last acknowledged one, in seconds since 1970. */
   heartbeatAcknowledged: number;
-  /** How long that took, in milliseconds. */
+  /** Round-trip time of a heartbeat, in milliseconds. */
   latency: number;
 };
 
-/** A shard, in the bot's own numbers. */
+/** A shard, in the bot's own units. */
 export type ShardReport = {
   /** When it last sent a heartbeat, in seconds since 1970. */
   heartbeatSent: number;
   /** When the platform last acknowledged one, in seconds since 1970. */
   heartbeatAcknowledged: number;
-  /** How long that took, in milliseconds. */
+  /** The round trip of that heartbeat, in milliseconds. */
   latency: number;
 };
 
 /** An id of the platform: a 64-bit number above zero, as text. */
 export type Snowflake = string;
 
-/** What a user is granted by name. */
+/** Permissions granted to a user by name. */
 export type StaffLine = {
   kind: 'staff';
   /** The user's id. */
   user: Snowflake;
-  /** The names of permissions. */
+  /** Names of permissions. */
   permissions: Array<'FOUNDER' | 'BOT_DEVELOPER' | 'EXECUTIVE' | 'MANAGEMENT' | 'WEB_DEVELOPER' | 'SUPPORT' | 'SERVICE_STAFF' | 'QUALITY_ASSURANCE' | 'DOCWRITER'>;
 };
 
-/** What a user is granted by name. */
+/** Permissions granted to a user by name. */
 export type StaffRecord = {
-  /** The names of permissions. */
+  /** Names of permissions. */
   permissions: Array<'FOUNDER' | 'BOT_DEVELOPER' | 'EXECUTIVE' | 'MANAGEMENT' | 'WEB_DEVELOPER' | 'SUPPORT' | 'SERVICE_STAFF' | 'QUALITY_ASSURANCE' | 'DOCWRITER'>;
 };
 
-/** How the service and the bot are. */
+/** Status of the service and the bot. */
 export type Status = {
   version: Version;
   resources: Resources;
   health: Health;
 };
 
-/** An entry of feedback, whatever its rating. */
+/** A feedback entry of any rating. */
 export type StoredFeedback = {
   id: string;
-  /** The words; a rating may come without any. */
+  /** The text; empty for a rating without one. */
   feedback: string;
   rating: number;
   /** When it was submitted, in seconds since 1970. */
@@ -652,13 +652,13 @@ export type StoredFeedback = {
   submitter: User;
 };
 
-/** What the platform granted. Its tokens are sealed, and shown to nobody. */
+/** A grant of the platform. Its tokens are sealed and never shown. */
 export type StoredGrant = {
-  /** Whether the platform's tokens are kept, sealed. */
+  /** Whether the platform's sealed tokens are stored. */
   tokens: boolean;
-  /** When the platform gave the list of guilds, in seconds since 1970; null where it has not. */
+  /** When the platform's list of guilds was fetched, in seconds since 1970; null if it was not. */
   fetched: number | null;
-  /** That list. */
+  /** The platform's list of guilds. */
   guilds: Array<StoredMembership>;
 };
 
@@ -673,19 +673,19 @@ export type StoredMembership = {
   guild: Snowflake;
   /** Whether the user owns it. */
   owner: boolean;
-  /** The platform's permission bits of the user there, as a decimal number in text. */
+  /** The platform's permission bits of the user there, as a decimal number in a string. */
   permissions: string;
 };
 
-/** A session, as it is stored. */
+/** A stored session. */
 export type StoredSession = {
   /** The session's id: the SHA-256 of its token. */
   id: string;
-  /** When it was made, in seconds since 1970. */
+  /** When it was created, in seconds since 1970. */
   created: number;
-  /** When it was last used, as far as that has been written back, in seconds since 1970. */
+  /** When it was last used, as last written to the store, in seconds since 1970. */
   seen: number;
-  /** What its device called itself when it signed in, at most 256 characters; null where that is not known. */
+  /** The `User-Agent` of its sign-in, at most 256 characters; null if unknown. */
   user_agent: string | null;
 };
 
@@ -695,7 +695,7 @@ export type StoredSubscription = {
   slots: number;
 };
 
-/** Everything that is stored about a user: what forgetting them would remove. */
+/** All stored data of a user: what forgetting them would remove. */
 export type StoredUser = {
   user: Snowflake;
   /** The sessions, the oldest first. */
@@ -704,9 +704,9 @@ export type StoredUser = {
   /** The user's platform roles, as the bot reported them, by guild. */
   members: Array<StoredMember>;
   plus: StoredSubscription | null;
-  /** What the user was granted by name. */
+  /** Staff grants of the user. */
   staff: Array<string>;
-  /** What the user said about the bot, by id. */
+  /** Feedback of the user, by id. */
   feedback: Array<StoredFeedback>;
 };
 
@@ -715,43 +715,43 @@ export type SubscriptionLine = {
   kind: 'plus';
   /** The user's id. */
   user: Snowflake;
-  /** The guilds that are premium by it. */
+  /** The guilds that the subscription makes premium. */
   guilds: Array<Snowflake>;
-  /** How many guilds it could be spent on. */
+  /** Number of guilds that the subscription may name. */
   slots: number;
 };
 
 /** A user's premium subscription. */
 export type SubscriptionRecord = {
-  /** The guilds that are premium by it. */
+  /** The guilds that the subscription makes premium. */
   guilds: Array<Snowflake>;
-  /** How many guilds it could be spent on. */
+  /** Number of guilds that the subscription may name. */
   slots: number;
 };
 
 /** One record, on one line. */
 export type SyncLine = GuildLine | MemberLine | SubscriptionLine | StaffLine | BlockedLine | FeedbackLine | TeamMemberLine;
 
-/** The whole team. Nobody stands twice in one category: entries with the same `discord_id` and `category` are refused with 422. */
+/** The whole team. A user is listed at most once per category: entries with the same `discord_id` and `category` are rejected with 422. */
 export type Team = Array<TeamMemberRecord>;
 
-/** A place in the team. */
+/** A member of the team. */
 export type TeamMember = {
   /** The unique name. */
   username: string;
-  /** The name that others see. */
+  /** The display name. */
   name: string;
-  /** The address of a picture. */
+  /** URL of a picture. */
   avatar: string;
   /** The identity provider's id of the user. */
   discord_id: Snowflake;
   /** The title of the role. */
   role: string;
-  /** The colour of the role. */
+  /** Colour of the role. */
   color: string;
-  /** The part of the team. */
+  /** Category within the team. */
   category: string;
-  /** The place in the category; lower comes first. */
+  /** Position within the category; lower comes first. */
   position: number;
 };
 
@@ -760,9 +760,9 @@ export type TeamMemberLine = {
   kind: 'team';
   /** The unique name. */
   username: string;
-  /** The name that others see. */
+  /** The display name. */
   name: string;
-  /** The address of a picture. */
+  /** The URL of a picture. */
   avatar: string;
   /** The identity provider's id of the user. */
   discord_id: Snowflake;
@@ -770,9 +770,9 @@ export type TeamMemberLine = {
   role: string;
   /** The colour of the role. */
   color: string;
-  /** The part of the team. */
+  /** The category. */
   category: string;
-  /** The place in the category; lower comes first. */
+  /** The order within the category, ascending. */
   position: number;
 };
 
@@ -780,9 +780,9 @@ export type TeamMemberLine = {
 export type TeamMemberRecord = {
   /** The unique name. */
   username: string;
-  /** The name that others see. */
+  /** The display name. */
   name: string;
-  /** The address of a picture. */
+  /** The URL of a picture. */
   avatar: string;
   /** The identity provider's id of the user. */
   discord_id: Snowflake;
@@ -790,17 +790,17 @@ export type TeamMemberRecord = {
   role: string;
   /** The colour of the role. */
   color: string;
-  /** The part of the team. */
+  /** The category. */
   category: string;
-  /** The place in the category; lower comes first. */
+  /** The order within the category, ascending. */
   position: number;
 };
 
-/** How long the bot has been up. */
+/** Uptime of the bot. */
 export type Uptime = {
   /** In words, or `not reporting`. */
   readable: string;
-  /** Since when, in seconds since 1970; 0 while no cluster reports. */
+  /** Start time in seconds since 1970; 0 while no cluster reports. */
   epoch: number;
 };
 
@@ -808,11 +808,11 @@ export type Uptime = {
 export type User = {
   /** The unique name. */
   username: string;
-  /** The name that others see. */
+  /** The display name. */
   name: string;
   /** The identity provider's id of the user. */
   id: Snowflake;
-  /** The address of a picture. */
+  /** URL of a picture. */
   avatar: string;
 };
 
@@ -820,11 +820,11 @@ export type User = {
 export type UserRecord = {
   /** The unique name. */
   username: string;
-  /** The name that others see. */
+  /** The display name. */
   name: string;
   /** The identity provider's id of the user. */
   id: Snowflake;
-  /** The address of a picture. */
+  /** The URL of a picture. */
   avatar: string;
 };
 
@@ -942,7 +942,7 @@ export interface Operations {
       | 'overloaded'
       | 'storage_unavailable';
   };
-  /** Whether the process runs. */
+  /** Check that the process is alive. */
   isAlive: {
     input: Record<never, never>;
     data: Nothing;
@@ -952,7 +952,7 @@ export interface Operations {
       | 'body_too_large'
       | 'internal';
   };
-  /** Whether traffic is welcome. */
+  /** Check that the service is ready for traffic. */
   isReady: {
     input: Record<never, never>;
     data: Nothing;
@@ -963,7 +963,7 @@ export interface Operations {
       | 'internal'
       | 'not_ready';
   };
-  /** Numbers for those who watch. */
+  /** Read the metrics. */
   getMetrics: {
     input: Record<never, never>;
     data: string;
@@ -977,7 +977,7 @@ export interface Operations {
       | 'key_scope_missing'
       | 'rate_limited';
   };
-  /** Hear of changes as they come. */
+  /** Watch changes as they happen. */
   watchChanges: {
     input: { 'kinds'?: string; 'since'?: string; 'Last-Event-ID'?: string };
     data: string;
@@ -993,7 +993,7 @@ export interface Operations {
       | 'overloaded'
       | 'rate_limited';
   };
-  /** This document. */
+  /** Read this document. */
   getDocument: {
     input: Record<never, never>;
     data: Record<string, unknown>;
@@ -1003,7 +1003,7 @@ export interface Operations {
       | 'body_too_large'
       | 'internal';
   };
-  /** This document as a page for people. */
+  /** Read this document as an HTML page. */
   getReference: {
     input: Record<never, never>;
     data: string;
@@ -1013,7 +1013,7 @@ export interface Operations {
       | 'body_too_large'
       | 'internal';
   };
-  /** Look a guild up. */
+  /** Read a guild. */
   getGuild: {
     input: { 'guild': Snowflake };
     data: GuildRecord;
@@ -1049,7 +1049,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** The bot has left a guild. */
+  /** Remove a guild that the bot has left. */
   removeGuild: {
     input: { 'guild': Snowflake };
     data: Changes;
@@ -1067,7 +1067,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Look the roles of a member up. */
+  /** Read the roles of a member. */
   getMember: {
     input: { 'guild': Snowflake; 'user': Snowflake };
     data: MemberRecord;
@@ -1104,7 +1104,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** A member has left, or has no roles. */
+  /** Remove a member who has left or has no roles. */
   removeMember: {
     input: { 'guild': Snowflake; 'user': Snowflake };
     data: Changes;
@@ -1123,7 +1123,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Look a user's subscription up. */
+  /** Read a user's subscription. */
   getPlus: {
     input: { 'user': Snowflake };
     data: SubscriptionRecord;
@@ -1158,7 +1158,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** A subscription has ended. */
+  /** Remove a user's subscription. */
   removePlus: {
     input: { 'user': Snowflake };
     data: Changes;
@@ -1175,7 +1175,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Look up what a user is granted by name. */
+  /** Read a user's staff grants. */
   getStaff: {
     input: { 'user': Snowflake };
     data: StaffRecord;
@@ -1193,7 +1193,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Grant permissions by name. */
+  /** Set a user's staff grants. */
   putStaff: {
     input: { 'user': Snowflake; body: StaffRecord };
     data: Changes;
@@ -1210,7 +1210,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Take back what was granted by name. */
+  /** Remove a user's staff grants. */
   removeStaff: {
     input: { 'user': Snowflake };
     data: Changes;
@@ -1227,7 +1227,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Look feedback up. */
+  /** Read a feedback entry. */
   getFeedback: {
     input: { 'id': string };
     data: FeedbackRecord;
@@ -1245,7 +1245,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Report feedback. */
+  /** Report a feedback entry. */
   putFeedback: {
     input: { 'id': string; body: FeedbackRecord };
     data: Changes;
@@ -1263,7 +1263,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Take feedback back. */
+  /** Remove a feedback entry. */
   removeFeedback: {
     input: { 'id': string };
     data: Changes;
@@ -1281,7 +1281,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Whether a user is blocked. */
+  /** Check whether a user is blocked. */
   isBlocked: {
     input: { 'user': Snowflake };
     data: BlockedRecord;
@@ -1317,7 +1317,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Let a user in again. */
+  /** Unblock a user. */
   unblock: {
     input: { 'user': Snowflake };
     data: Changes;
@@ -1335,7 +1335,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** What a user is shown of a guild, and why. */
+  /** Explain why a user sees a guild or does not. */
   explainGuild: {
     input: { 'guild': Snowflake; 'user': Snowflake };
     data: Explanation;
@@ -1370,7 +1370,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** A cluster of the bot reports how it is. */
+  /** Report the state of a cluster of the bot. */
   putHeartbeat: {
     input: { 'cluster': string; body: ClusterReport };
     data: Changes;
@@ -1388,7 +1388,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Report the whole world, as one change. */
+  /** Report the whole world as one change. */
   sync: {
     input: { 'replace'?: Array<'all' | 'guilds' | 'members' | 'plus' | 'staff' | 'blocked' | 'feedback' | 'team'>; 'shard'?: number; 'shards'?: number; body: Iterable<SyncLine> };
     data: Changes;
@@ -1405,7 +1405,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** The live sessions of a user. */
+  /** List the live sessions of a user. */
   listSessions: {
     input: { 'user': Snowflake };
     data: Array<LiveSession>;
@@ -1475,7 +1475,7 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
-  /** Everything that is stored about a user. */
+  /** Read all stored data of a user. */
   getUser: {
     input: { 'user': Snowflake };
     data: StoredUser;

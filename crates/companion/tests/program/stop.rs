@@ -132,7 +132,7 @@ fn a_second_signal_exits_at_once() {
     node.running.signal("TERM");
     let finished = node.running.finish();
     assert_eq!(finished.code, Some(1));
-    assert!(finished.err.contains("told twice"), "{}", finished.err);
+    assert!(finished.err.contains("a second signal arrived"), "{}", finished.err);
     assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
 }
 

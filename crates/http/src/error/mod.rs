@@ -118,9 +118,11 @@ impl ApiError {
             Self::HeaderInvalid { header, expected } => {
                 (400, "header_invalid", format!("The header {header} must be {expected}.").into())
             }
-            Self::BodyBroken => (400, "body_invalid", "The body does not match its headers.".into()),
+            Self::BodyBroken => {
+                (400, "body_invalid", "The body did not come as the headers announced it.".into())
+            }
             Self::BodyTimeout => {
-                (408, "body_timeout", "The body did not arrive in time. Nothing has changed.".into())
+                (408, "body_timeout", "No more of the body came in time, and nothing has changed.".into())
             }
             Self::BodyTooLarge => (413, "body_too_large", "The body is too large.".into()),
             Self::IdpCodeMissing => {
@@ -167,16 +169,16 @@ impl ApiError {
             Self::ProviderLimited(..) => (
                 503,
                 "provider_limited",
-                "The identity provider accepts no more requests now. Try again later.".into(),
+                "The identity provider takes no more requests now. Try again later.".into(),
             ),
             Self::ProviderTimeout(_) => {
                 (504, "provider_timeout", "The identity provider did not answer in time.".into())
             }
             Self::StorageUnavailable(_) => {
-                (503, "storage_unavailable", "The data is unavailable now. Try again shortly.".into())
+                (503, "storage_unavailable", "The data cannot be reached now. Try again shortly.".into())
             }
             Self::Overloaded(_) => {
-                (503, "overloaded", "The service is overloaded. Try again shortly.".into())
+                (503, "overloaded", "There is too much to do now. Try again shortly.".into())
             }
             Self::NotReady(why) => (503, "not_ready", format!("Not ready for traffic: {why}.").into()),
             Self::KeyMissing => (
@@ -195,17 +197,19 @@ impl ApiError {
             Self::InputInvalid(_) => (
                 422,
                 "input_invalid",
-                "The input is invalid, so nothing has changed; see data.fields.".into(),
+                "What was sent is not valid, and changed nothing; see data.fields.".into(),
             ),
-            Self::GuildUnknown => {
-                (404, "not_found", "This guild is unknown. Report the guild first, then its members.".into())
-            }
-            Self::NotReported => (404, "not_found", "No record has this id.".into()),
+            Self::GuildUnknown => (
+                404,
+                "not_found",
+                "This guild is not known. Report the guild first, then its members.".into(),
+            ),
+            Self::NotReported => (404, "not_found", "Nothing was reported under this id.".into()),
             Self::KeptElsewhere(kind) => (
                 409,
                 "kept_elsewhere",
                 format!(
-                    "This service does not store {kind}, so it cannot be written here. Nothing has changed."
+                    "This service reads {kind} from elsewhere, so it cannot be fed here; nothing changed."
                 )
                 .into(),
             ),
