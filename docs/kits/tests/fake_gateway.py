@@ -122,9 +122,17 @@ class FakeGateway:
         elif op == 8:
             await self._send_members(connection, data)
         if connection.session and connection.shard not in self.muted:
-            for _ in range(connection.unanswered):
-                await connection.send(11, None)
-            connection.unanswered = 0
+            await self._acknowledge(connection)
+
+    async def _acknowledge(self, connection: Connection) -> None:
+        unanswered, connection.unanswered = connection.unanswered, 0
+        for _ in range(unanswered):
+            await connection.send(11, None)
+
+    async def unmute(self, shard: int) -> None:
+        """Acknowledges the heartbeats of a muted shard, past and future."""
+        self.muted.discard(shard)
+        await self._acknowledge(self._connections[shard])
 
     async def _identify(self, connection: Connection, data: dict[str, Any]) -> None:
         connection.shard = data.get("shard", [0, 1])[0]

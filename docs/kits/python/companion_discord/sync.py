@@ -1,0 +1,252 @@
+"""Sends what is marked: snapshots of shards, records of other kinds, and differences."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+
+from .facts import Facts
+from .members import MemberLoader
+from .pending import Marks, Pending
+from .records import Change, Reported, differences, member_change
+from .report import CompanionError, Reporter
+from .transport import Transport
+from .world import World, is_known
+
+LINES_PER_REQUEST = 5_000
+LONGEST_PAUSE = 60.0
+MOST_REFUSALS = 10
+
+
+class Sync:
+    """Keeps what the service accepted last, and one request for changes in flight at a time."""
+
+    def __init__(
+        self,
+        world: World,
+        facts: Facts,
+        pending: Pending,
+        members: MemberLoader,
+        transport: Transport,
+        reporter: Reporter,
+        flush_after: float,
+    ) -> None:
+        self.failures = 0  # in a row
+        self._world = world
+        self._facts = facts
+        self._pending = pending
+        self._members = members
+        self._transport = transport
+        self._reporter = reporter
+        self._flush_after = flush_after
+        self._sent: dict[int, Reported] = {}
+        self._incomplete: set[int] = set()  # shards whose last snapshot could not remove anything
+
+    def mark_everything(self) -> None:
+        self._members.allow_retries()
+        for shard in self._world.ready:
+            self._pending.shard(shard)
+        if 0 in self._world.ready:
+            self._pending.kinds(self._facts.kinds)
+
+    def complete(self, shard: int) -> None:
+        """Marks the snapshot of a shard again if its last one was incomplete and no guild is unknown any more."""
+        if shard in self._incomplete and not any(
+            not is_known(guild) and guild.id not in self._sent for guild in self._world.guilds_of(shard)
+        ):
+            self._pending.shard(shard)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        # Before Python 3.12 `wait_for` can swallow a cancellation, so the event ends the loop.
+        while not stopping.is_set():
+            if not self._pending.marks:
+                self._pending.has_marks.clear()
+                if not self._members.is_loading:
+                    self._pending.is_idle.set()
+                await self._pending.has_marks.wait()
+                continue
+            with contextlib.suppress(asyncio.TimeoutError):  # marks of this time are sent together
+                await asyncio.wait_for(self._pending.in_a_hurry.wait(), self._flush_after)
+            try:
+                await self._send_marked()
+                self.failures = 0
+            except Exception as error:
+                problem = CompanionError.wrapping(error, "sync")
+                self._reporter.error(problem)
+                self.failures += 1
+                await self._back_off(problem)
+
+    async def _back_off(self, problem: CompanionError) -> None:
+        doubled = min(LONGEST_PAUSE, 0.5 * 2 ** min(self.failures, 10))
+        delay = doubled * random.uniform(0.5, 1.0)
+        if problem.retry_after is not None:  # jitter keeps many bots from returning at the same moment
+            delay = max(delay, problem.retry_after * random.uniform(1.0, 1.1))
+        await asyncio.sleep(delay)
+
+    async def _send_marked(self) -> None:
+        """Sends everything that is marked. A failed callback blocks nothing else and is called again later."""
+        steps: list[Callable[[], Awaitable[None]]]
+        steps = [partial(self._send_snapshot, shard) for shard in sorted(self._pending.marks.shards)]
+        failed: CompanionError | None = None
+        for step in [*steps, self._send_kinds, self._send_changes]:
+            try:
+                await step()
+            except CompanionError as error:
+                if error.word != "callback_failed":
+                    raise
+                failed = error
+        if failed is not None:
+            raise failed
+
+    # Snapshots ---------------------------------------------------------------------------------------------------
+
+    async def _send_snapshot(self, shard: int) -> None:
+        marks = self._pending.marks
+        taken = marks.take_guilds(lambda guild_id: self._world.shard_of(guild_id) == shard)
+        taken.shards.add(shard)
+        marks.shards.discard(shard)
+        try:
+            state, unknown, failed = await self._state_of(shard)
+            refused = await self._post_snapshot(shard, state, is_complete=not unknown and not failed)
+        except BaseException:
+            self._pending.marks.put_back(taken)
+            raise
+        self._sent = {
+            guild_id: sent for guild_id, sent in self._sent.items() if self._world.shard_of(guild_id) != shard
+        } | {guild_id: now for guild_id, now in state.items() if guild_id not in refused}
+        if unknown or refused:
+            self._incomplete.add(shard)
+            if unknown:
+                self.complete(shard)  # the last unknown guild may have come during the request
+        else:
+            self._incomplete.discard(shard)
+        self._transport.stats.snapshots += 1
+        self._members.start(shard)
+        if failed:
+            self._pending.marks.shards.add(shard)
+            raise CompanionError("callback_failed", f"no facts of {failed} guilds of shard {shard}")
+
+    async def _state_of(self, shard: int) -> tuple[dict[int, Reported], int, int]:
+        """Returns the guilds of a shard, how many of them are unknown, and how many have no facts."""
+        known = [guild for guild in self._world.guilds_of(shard) if is_known(guild)]
+        await self._facts.ask(known)
+        asked = {guild.id for guild in known}
+        state: dict[int, Reported] = {}
+        unknown = failed = 0
+        for guild in self._world.guilds_of(shard):
+            sent = self._sent.get(guild.id)
+            if not is_known(guild) and sent is not None:
+                state[guild.id] = sent
+            elif is_known(guild) and self._facts.of(guild.id) is not None:
+                state[guild.id] = self._world.report(guild, sent)
+            elif guild.id in asked:
+                failed += 1
+            else:
+                unknown += 1
+        return state, unknown, failed
+
+    async def _post_snapshot(self, shard: int, state: Mapping[int, Reported], *, is_complete: bool) -> set[int]:
+        """Posts a shard and returns the guilds that the service refused. Only a complete snapshot removes anything."""
+        refused: set[int] = set()
+        while True:
+            lines = [(id_, line) for id_, now in state.items() if id_ not in refused for line in now.lines(id_)]
+            query = ""
+            if is_complete and not refused:
+                kinds = "guilds,members" if self._members.has_all(shard) else "guilds"
+                query = f"?replace={kinds}&shard={shard}&shards={self._world.shard_count}"
+            try:
+                await self._transport.sync("snapshot", query, [line for _, line in lines])
+                return refused
+            except CompanionError as error:
+                refused.add(self._refused_guild(error, [guild_id for guild_id, _ in lines], len(refused)))
+
+    def _refused_guild(self, error: CompanionError, guilds: Sequence[int], so_far: int) -> int:
+        """Returns the guild of the line that made the service refuse a whole sync; the others are sent without it."""
+        number = error.wrong_line()
+        if number is None or not 1 <= number <= len(guilds) or so_far >= MOST_REFUSALS:
+            raise error
+        self._reporter.error(error)
+        return guilds[number - 1]
+
+    # Other kinds -------------------------------------------------------------------------------------------------
+
+    async def _send_kinds(self) -> None:
+        """Replaces all records of the marked kinds. Records that the service refuses wait for the next mark."""
+        kinds, self._pending.marks.kinds = sorted(self._pending.marks.kinds), set()
+        found = {kind: await self._facts.lines_of(kind) for kind in kinds}
+        lines = {kind: lines for kind, lines in found.items() if lines is not None}
+        try:
+            if lines:
+                await self._transport.sync("facts", f"?replace={','.join(lines)}", sum(lines.values(), []))
+        except CompanionError as error:
+            if error.status != 422:
+                self._pending.marks.kinds.update(kinds)
+                raise
+            self._reporter.error(error)
+        if failed := [kind for kind in kinds if kind not in lines]:
+            self._pending.marks.kinds.update(failed)
+            raise CompanionError("callback_failed", f"no records of {', '.join(failed)}")
+
+    # Differences -------------------------------------------------------------------------------------------------
+
+    async def _send_changes(self) -> None:
+        taken = self._pending.marks.take_guilds(lambda _: True)
+        try:
+            for guild_id in sorted(taken.whole | taken.guilds):
+                if guild_id in self._world.left:
+                    await self._send_removal(guild_id)
+            changes, failed = await self._changes(taken)
+            for start in range(0, len(changes), LINES_PER_REQUEST):
+                await self._post_changes(changes[start : start + LINES_PER_REQUEST])
+        except BaseException:
+            self._pending.marks.put_back(taken)
+            raise
+        if failed:
+            self._pending.marks.whole |= failed
+            raise CompanionError("callback_failed", f"no facts of {len(failed)} guilds")
+
+    async def _send_removal(self, guild_id: int) -> None:
+        await self._transport.send("removal", "DELETE", f"/bot/guilds/{guild_id}")
+        self._sent.pop(guild_id, None)
+        self._world.left.discard(guild_id)
+
+    async def _changes(self, taken: Marks) -> tuple[list[Change], set[int]]:
+        """Returns the differences of marked guilds, guilds before their members, and the guilds without facts."""
+        marked = taken.whole | taken.guilds | {guild for guild, _ in taken.members}
+        known = [guild for id_ in sorted(marked) if (guild := self._world.guilds.get(id_)) and is_known(guild)]
+        whole = {guild.id for guild in known if guild.id in taken.whole or guild.id not in self._sent}
+        await self._facts.ask([guild for guild in known if guild.id in whole or self._facts.of(guild.id) is None])
+        changes: list[Change] = []
+        failed: set[int] = set()
+        for guild in known:
+            sent = self._sent.get(guild.id)
+            if guild.id not in self._world.guilds:
+                continue  # left in the meantime, and marked again
+            if self._facts.of(guild.id) is None:
+                failed.add(guild.id)
+            elif guild.id in whole:
+                changes += differences(guild.id, sent, self._world.report(guild, sent))
+                self._members.start(guild.shard_id)
+            elif guild.id in taken.guilds and (line := self._world.guild_line(guild)) != (sent and sent.guild):
+                changes.append(Change(guild.id, line))
+        compared = {guild.id: guild for guild in known if guild.id not in whole | failed}
+        for guild_id, user_id in sorted(taken.members):
+            if guild_id in compared and guild_id in self._world.guilds:
+                roles = self._world.roles_of(compared[guild_id], user_id)
+                if roles != self._sent[guild_id].members.get(user_id, ()):
+                    changes.append(member_change(guild_id, user_id, roles))
+        return changes, failed
+
+    async def _post_changes(self, changes: list[Change]) -> None:
+        refused: set[int] = set()
+        while changes := [change for change in changes if change.guild not in refused]:
+            try:
+                await self._transport.sync("changes", "", [change.line for change in changes])
+                break
+            except CompanionError as error:
+                refused.add(self._refused_guild(error, [change.guild for change in changes], len(refused)))
+        for change in changes:
+            change.apply(self._sent)
