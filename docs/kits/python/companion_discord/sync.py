@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from .facts import Facts
@@ -18,7 +18,6 @@ from .world import World, is_known
 
 LINES_PER_REQUEST = 5_000
 LONGEST_PAUSE = 60.0
-MOST_REFUSALS = 10
 
 
 class Sync:
@@ -110,7 +109,10 @@ class Sync:
         marks.shards.discard(shard)
         try:
             state, unknown, failed = await self._state_of(shard)
-            refused = await self._post_snapshot(shard, state, is_complete=not unknown and not failed)
+            lines = [(id_, line) for id_, now in state.items() for line in now.lines(id_)]
+            refused = await self._transport.sync_guilds(
+                "snapshot", "" if unknown or failed else self._replace(shard), lines
+            )
         except BaseException:
             self._pending.marks.put_back(taken)
             raise
@@ -128,6 +130,11 @@ class Sync:
         if failed:
             self._pending.marks.shards.add(shard)
             raise CompanionError("callback_failed", f"no facts of {failed} guilds of shard {shard}")
+
+    def _replace(self, shard: int) -> str:
+        """Returns the query that lets a complete snapshot remove what it leaves out."""
+        kinds = "guilds,members" if self._members.has_all(shard) else "guilds"
+        return f"?replace={kinds}&shard={shard}&shards={self._world.shard_count}"
 
     async def _state_of(self, shard: int) -> tuple[dict[int, Reported], int, int]:
         """Returns the guilds of a shard, how many of them are unknown, and how many have no facts."""
@@ -147,29 +154,6 @@ class Sync:
             else:
                 unknown += 1
         return state, unknown, failed
-
-    async def _post_snapshot(self, shard: int, state: Mapping[int, Reported], *, is_complete: bool) -> set[int]:
-        """Posts a shard and returns the guilds that the service refused. Only a complete snapshot removes anything."""
-        refused: set[int] = set()
-        while True:
-            lines = [(id_, line) for id_, now in state.items() if id_ not in refused for line in now.lines(id_)]
-            query = ""
-            if is_complete and not refused:
-                kinds = "guilds,members" if self._members.has_all(shard) else "guilds"
-                query = f"?replace={kinds}&shard={shard}&shards={self._world.shard_count}"
-            try:
-                await self._transport.sync("snapshot", query, [line for _, line in lines])
-                return refused
-            except CompanionError as error:
-                refused.add(self._refused_guild(error, [guild_id for guild_id, _ in lines], len(refused)))
-
-    def _refused_guild(self, error: CompanionError, guilds: Sequence[int], so_far: int) -> int:
-        """Returns the guild of the line that made the service refuse a whole sync; the others are sent without it."""
-        number = error.wrong_line()
-        if number is None or not 1 <= number <= len(guilds) or so_far >= MOST_REFUSALS:
-            raise error
-        self._reporter.error(error)
-        return guilds[number - 1]
 
     # Other kinds -------------------------------------------------------------------------------------------------
 
@@ -200,7 +184,11 @@ class Sync:
                     await self._send_removal(guild_id)
             changes, failed = await self._changes(taken)
             for start in range(0, len(changes), LINES_PER_REQUEST):
-                await self._post_changes(changes[start : start + LINES_PER_REQUEST])
+                part = changes[start : start + LINES_PER_REQUEST]
+                refused = await self._transport.sync_guilds("changes", "", [(one.guild, one.line) for one in part])
+                for change in part:
+                    if change.guild not in refused:
+                        change.apply(self._sent)
         except BaseException:
             self._pending.marks.put_back(taken)
             raise
@@ -239,14 +227,3 @@ class Sync:
                 if roles != self._sent[guild_id].members.get(user_id, ()):
                     changes.append(member_change(guild_id, user_id, roles))
         return changes, failed
-
-    async def _post_changes(self, changes: list[Change]) -> None:
-        refused: set[int] = set()
-        while changes := [change for change in changes if change.guild not in refused]:
-            try:
-                await self._transport.sync("changes", "", [change.line for change in changes])
-                break
-            except CompanionError as error:
-                refused.add(self._refused_guild(error, [change.guild for change in changes], len(refused)))
-        for change in changes:
-            change.apply(self._sent)

@@ -7,7 +7,7 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,8 @@ import aiohttp
 
 from .arguments import checked_key, checked_url
 from .report import CompanionError, Posted, Reporter, Stats, log
+
+MOST_REFUSALS = 10
 
 
 class Transport:
@@ -41,6 +43,27 @@ class Transport:
         body = "".join(f"{line}\n" for line in lines).encode()
         await self.send(what, "POST", f"/bot/sync{query}", body, lines=len(lines), timeout=120)
         self.stats.lines += len(lines)
+
+    async def sync_guilds(self, what: str, query: str, lines: Sequence[tuple[int, str]]) -> set[int]:
+        """Posts lines of guilds, and returns the guilds that are left out because the service refused a line.
+
+        One wrong line refuses a whole sync. Without the refused guilds the rest is sent again, but with no query: what is
+        left out must not be removed.
+        """
+        refused: set[int] = set()
+        while True:
+            rest = [(guild_id, line) for guild_id, line in lines if guild_id not in refused]
+            if refused and not rest:
+                return refused
+            try:
+                await self.sync(what, "" if refused else query, [line for _, line in rest])
+                return refused
+            except CompanionError as error:
+                number = error.wrong_line()
+                if number is None or not 1 <= number <= len(rest) or len(refused) >= MOST_REFUSALS:
+                    raise
+                self._reporter.error(error)
+                refused.add(rest[number - 1][0])
 
     async def send(
         self, what: str, method: str, path: str, body: bytes = b"", *, lines: int = 1, timeout: float = 30
