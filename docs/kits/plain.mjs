@@ -43,7 +43,10 @@ function removeGuild(guild) {
 /** Call it every 20 s. Of each shard: when its last heartbeat was sent and acknowledged, in milliseconds. */
 function heartbeat(shards) {
   const times = Object.entries(shards).map(([id, { sent, acknowledged }]) => {
-    return [id, { heartbeatSent: sent / 1000, heartbeatAcknowledged: acknowledged / 1000, latency: acknowledged - sent }];
+    return [
+      id,
+      { heartbeatSent: sent / 1000, heartbeatAcknowledged: acknowledged / 1000, latency: acknowledged - sent },
+    ];
   });
   const memory = Math.round(process.memoryUsage().rss / 2 ** 20);
   const report = { memory, started_at: startedAt, shards: Object.fromEntries(times) };
@@ -55,6 +58,8 @@ console.log('full sync:', await fullSync(guilds, members));
 console.log('removal:', await removeGuild(night.id));
 for (;;) {
   const now = Date.now();
-  await heartbeat({ 0: { sent: now - 50, acknowledged: now } }).catch((error) => console.log('heartbeat:', error.message));
+  await heartbeat({ 0: { sent: now - 50, acknowledged: now } }).catch((error) =>
+    console.log('heartbeat:', error.message),
+  );
   await new Promise((done) => setTimeout(done, 20_000));
 }

@@ -83,8 +83,13 @@ export class FakeGateway {
     else if (op === 6) this.#resume(connection, data);
     else if (op === 8) this.#sendMembers(connection, data);
     // The first heartbeat can come before it is known whose it is.
-    if (!connection.session || this.muted.has(connection.shard)) return;
-    for (; connection.unanswered > 0; connection.unanswered -= 1) send(connection, 11, null);
+    if (connection.session && !this.muted.has(connection.shard)) acknowledge(connection);
+  }
+
+  /** Acknowledges the heartbeats of a muted shard, past and future. */
+  unmute(shard) {
+    this.muted.delete(shard);
+    acknowledge(this.#connections.get(shard));
   }
 
   #identify(connection, { shard: [shard] = [0] }) {
@@ -287,6 +292,10 @@ function generator(seed) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
+}
+
+function acknowledge(connection) {
+  for (; connection.unanswered > 0; connection.unanswered -= 1) send(connection, 11, null);
 }
 
 function send({ socket }, op, d, t = null, s = null) {

@@ -2,6 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -89,6 +90,34 @@ export class Service {
           record.kind === 'member' ? { ...record, roles: record.roles.sort() } : record,
         ]),
     );
+  }
+}
+
+/**
+ * Calls `test` with the address of a server that accepts everything `answer` has no answer for, and what it received.
+ * @param {(request: { method: string, path: string, headers: object, body: string, at: number }) =>
+ *   { status: number, headers?: object, data: object } | undefined} answer
+ */
+export async function withRecordingServer(answer, test) {
+  const received = [];
+  const server = createHttpServer((request, response) => {
+    let body = '';
+    request.on('data', (part) => (body += part));
+    request.on('end', () => {
+      const { method, url: path, headers } = request;
+      received.push({ method, path, headers, body, at: Date.now() });
+      const accepted = { status: 200, data: { added: 0, changed: 0, removed: 0 } };
+      const { status, headers: sent = {}, data } = answer(received.at(-1)) ?? accepted;
+      response.writeHead(status, sent);
+      response.end(JSON.stringify({ code: status, message: '', data }));
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  try {
+    await test(`http://127.0.0.1:${server.address().port}`, received);
+  } finally {
+    server.closeAllConnections();
+    server.close();
   }
 }
 

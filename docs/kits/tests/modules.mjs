@@ -5,13 +5,19 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const kit = fileURLToPath(new URL('../javascript', import.meta.url));
 const wanted = fileURLToPath(new URL('package.json', import.meta.url));
+
+function npm(...args) {
+  const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  execFileSync('npm', [...args, ...quiet], { stdio: ['ignore', 'ignore', 'inherit'] });
+}
 
 function installed() {
   const hash = createHash('sha256').update(readFileSync(wanted)).digest('hex').slice(0, 12);
@@ -19,8 +25,7 @@ function installed() {
   if (!existsSync(join(folder, 'installed'))) {
     mkdirSync(folder, { recursive: true });
     cpSync(wanted, join(folder, 'package.json'));
-    const options = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder];
-    execFileSync('npm', options, { stdio: ['ignore', 'ignore', 'inherit'] });
+    npm('install', '--prefix', folder);
     cpSync(wanted, join(folder, 'installed')); // an installation that broke off is made again
   }
   return folder;
@@ -31,3 +36,15 @@ export const folder = process.env.COMPANION_KITS_MODULES ?? installed();
 
 /** Loads a package from there. */
 export const load = createRequire(join(folder, 'package.json'));
+
+/** Packs the kit for discord.js and installs the tarball there. */
+export function installKit() {
+  const work = mkdtempSync(join(tmpdir(), 'companion-pack-'));
+  try {
+    npm('pack', kit, '--pack-destination', work);
+    const [tarball] = readdirSync(work);
+    npm('install', '--no-save', '--prefer-offline', '--prefix', folder, join(work, tarball));
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}

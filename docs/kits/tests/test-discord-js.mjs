@@ -1,163 +1,19 @@
 /**
- * The discord.js kit, with the real library, between a gateway on loopback and the running service.
+ * The discord.js kit, as installed from its tarball, with the real library and the running service.
  *
  *     COMPANION_BIN=target/debug/companion node docs/kits/tests/test-discord-js.mjs
  */
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Companion } from '../companion-discord-js.mjs';
-import { FakeGateway } from './fake-gateway.mjs';
-import { KEY, Service, expect, main, until } from './harness.mjs';
-import { folder, load } from './modules.mjs';
+import { KEY, expect, main, until, withRecordingServer } from './harness.mjs';
+import { folder } from './modules.mjs';
+import { Companion, QUIET, guildRecord, ordered, version, withRig } from './rig.mjs';
 
-const { Client, GatewayIntentBits, version } = load('discord.js');
-const INTENTS = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers, GatewayIntentBits.GuildPresences];
-/** @type {string[]} What the kit let through to the bot. */
-const stray = [];
-process.on('unhandledRejection', (error) => stray.push(String(error)));
-process.on('uncaughtException', (error) => stray.push(String(error)));
-
-/** A gateway, a bot with the kit, and the service. */
-class Rig {
-  posted = [];
-  errors = [];
-
-  static async make(guilds, { shards = 2, large = 0 } = {}) {
-    const rig = new Rig();
-    rig.gateway = new FakeGateway(shards);
-    for (let number = 0; number < guilds; number += 1) {
-      const isLarge = number < large;
-      const guild = rig.gateway.newGuild({ members: isLarge ? 8 : 5, large: isLarge });
-      rig.gateway.guilds.set(guild.id, guild);
-    }
-    await rig.gateway.start();
-    rig.service = await Service.start();
-    return rig;
-  }
-
-  facts = (guild) => {
-    const known = this.gateway.guilds.get(guild.id);
-    return known ? { setup: known.setup, linked: !known.setup, roles: known.bound } : {};
-  };
-
-  connect(options = {}) {
-    this.client = new Client({
-      intents: INTENTS,
-      shards: 'auto',
-      waitGuildTimeout: 300,
-      // The platform wants five seconds between two shards, and ours does not.
-      ws: { buildIdentifyThrottler: async () => ({ waitForIdentify: async () => {} }) },
-      rest: { api: `http://127.0.0.1:${this.gateway.port}/api` },
-    });
-    this.kit = new Companion(this.client, {
-      url: this.service.management,
-      key: KEY,
-      guild: this.facts,
-      onPosted: (posted) => this.posted.push(posted),
-      onError: (error) => this.errors.push(error),
-      flushAfter: 200,
-      countsEvery: 500,
-      heartbeatEvery: 500,
-      ...options,
-    });
-    this.login = this.client.login('a-token');
-  }
-
-  async ready() {
-    await this.login;
-    await until('the bot is ready', () => this.client.isReady());
-    await until('the first snapshots are in', () => this.kit.stats.snapshots >= this.gateway.shards);
-    await this.settled();
-  }
-
-  /** Waits until the bot has seen what happened, and the service was told. */
-  async settled() {
-    await until('the bot has seen everything', () => this.botIsUpToDate());
-    await until('the kit has sent everything', () => this.kit.flush());
-  }
-
-  /** Whether every event has reached the library's cache. */
-  botIsUpToDate() {
-    for (let shard = 0; shard < this.gateway.shards; shard += 1) {
-      if (this.client.ws.shards.get(shard)?.sessionInfo?.sequence !== this.gateway.lastSequence(shard)) return false;
-    }
-    return [...this.gateway.guilds.values()].every((expected) => {
-      const guild = this.client.guilds.cache.get(expected.id);
-      if (!guild || guild.available === expected.unavailable) return false;
-      return expected.unavailable || (guild.name === expected.name && this.#sameMembers(guild, expected));
-    });
-  }
-
-  #sameMembers(guild, expected) {
-    if (guild.memberCount !== expected.members.size || guild.ownerId !== expected.owner) return false;
-    if (expected.large && !Object.keys(expected.bound).length) return true; // nobody asks for them
-    return [...expected.members].every(([id, roles]) => {
-      const shown = guild.members.cache.get(id)?.roles.cache;
-      return shown && shown.size === roles.size + 1 && [...roles].every((role) => shown.has(role));
-    });
-  }
-
-  /** What the service should hold, by the gateway's own model. */
-  world() {
-    const world = new Map();
-    for (const guild of this.gateway.guilds.values()) {
-      world.set(`guild ${guild.id}`, guildRecord(guild));
-      const bound = Object.values(guild.bound).flat();
-      for (const [user, roles] of guild.members) {
-        const mine = bound.filter((role) => roles.has(role)).sort();
-        if (mine.length)
-          world.set(`member ${guild.id} ${user}`, { kind: 'member', guild: guild.id, user, roles: mine });
-      }
-    }
-    return world;
-  }
-
-  async differences() {
-    const [stored, world] = [await this.service.stored(), this.world()];
-    return [...new Set([...stored.keys(), ...world.keys()])]
-      .filter((key) => ordered(stored.get(key)) !== ordered(world.get(key)))
-      .map((key) => `${key}: stored ${ordered(stored.get(key))}, expected ${ordered(world.get(key))}`);
-  }
-
-  async close() {
-    await this.client?.destroy();
-    await this.service.remove();
-    this.gateway.stop();
-  }
-}
-
-/** Runs a test with a rig of its own. */
-async function withRig(guilds, options, test) {
-  const rig = await Rig.make(guilds, options);
-  try {
-    await test(rig);
-    expect(stray, [], 'exceptions in the bot');
-  } finally {
-    await rig.close();
-  }
-}
-
-function guildRecord(guild) {
-  const icon = guild.icon && `https://cdn.discordapp.com/icons/${guild.id}/${guild.icon}.png?size=1024`;
-  const { id, name, owner, setup, bound: roles } = guild;
-  return { kind: 'guild', id, name, icon, members: guild.members.size, owner, setup, linked: !setup, roles };
-}
-
-/** A record as text, whatever the order of its fields. */
-function ordered(record) {
-  return JSON.stringify(record, (_, value) =>
-    value && typeof value === 'object' && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
-}
-
-async function both_sides_hold_the_same_world_after_churn_restarts_and_reconnects() {
+async function same_world_on_both_sides_after_churn_and_restarts() {
   await withRig(1000, { shards: 4, large: 20 }, async (it) => {
     const began = Date.now();
     it.connect();
@@ -193,7 +49,7 @@ async function both_sides_hold_the_same_world_after_churn_restarts_and_reconnect
   });
 }
 
-async function an_unavailable_guild_is_not_removed_and_one_left_while_away_is() {
+async function unavailable_guilds_stay_and_guilds_left_while_away_go() {
   await withRig(20, {}, async (it) => {
     const away = it.gateway.newGuild();
     let gone = it.gateway.newGuild();
@@ -219,10 +75,10 @@ async function an_unavailable_guild_is_not_removed_and_one_left_while_away_is() 
   });
 }
 
-async function heartbeats_have_times_and_latency_of_acknowledged_shards_only() {
+async function heartbeats_have_times_and_latency_of_acknowledged_shards() {
   await withRig(8, { shards: 3 }, async (it) => {
     it.gateway.muted.add(2);
-    it.connect();
+    it.connect({ firstHeartbeatWithin: 3_000 });
     await it.ready();
     const shards = async () => (await (await fetch(it.service.public)).json()).data.health.bot.shards;
     await until('both shards are shown', async () => Object.keys(await shards()).join() === '0,1');
@@ -234,7 +90,7 @@ async function heartbeats_have_times_and_latency_of_acknowledged_shards_only() {
   });
 }
 
-async function a_service_that_lost_its_data_gets_a_snapshot_after_a_long_outage() {
+async function a_long_outage_is_followed_by_snapshots() {
   await withRig(20, {}, async (it) => {
     it.connect({ snapshotAfterOutage: 100 });
     await it.ready();
@@ -286,12 +142,10 @@ async function facts_of_the_bot_come_through_callbacks() {
   });
 }
 
-async function nothing_reaches_the_bot_when_callbacks_and_hooks_fail() {
+async function failing_callbacks_and_hooks_do_not_reach_the_bot() {
   await withRig(10, {}, async (it) => {
     const [wrong, failing] = it.gateway.guilds.keys();
     let broken = true;
-    const warn = console.warn;
-    console.warn = () => {};
     it.connect({
       guild: async (guild) => {
         if (broken && guild.id === failing) throw new Error('no database');
@@ -307,7 +161,6 @@ async function nothing_reaches_the_bot_when_callbacks_and_hooks_fail() {
     await until('the other guilds are there', async () => (await guilds()).length === 8);
     broken = false;
     await it.ready();
-    console.warn = warn;
     expect(await it.differences(), [], 'once the callbacks work');
   });
 }
@@ -334,28 +187,19 @@ async function a_guild_that_the_service_refuses_holds_up_no_other() {
 }
 
 async function retry_after_is_honoured_and_what_failed_is_sent_again() {
+  const arrivals = [];
+  const refuseFirst = ({ path, at }) => {
+    if (!path.includes('sync') || arrivals.push(at) > 1) return undefined;
+    return { status: 503, headers: { 'Retry-After': '2' }, data: { error: 'storage_unavailable' } };
+  };
   await withRig(5, { shards: 1 }, async (it) => {
-    const arrivals = [];
-    const server = createServer((request, response) => {
-      request.resume().on('end', () => {
-        if (request.url.includes('sync')) arrivals.push(Date.now());
-        const isRefused = request.url.includes('sync') && arrivals.length === 1;
-        response.writeHead(isRefused ? 503 : 200, isRefused ? { 'Retry-After': '2' } : {});
-        const data = isRefused ? { error: 'storage_unavailable' } : { added: 5, changed: 0, removed: 0 };
-        response.end(JSON.stringify({ code: isRefused ? 503 : 200, message: 'Busy.', data }));
-      });
+    await withRecordingServer(refuseFirst, async (url) => {
+      it.connect({ url });
+      await it.ready();
+      await it.client.destroy();
     });
-    await new Promise((done) => server.listen(0, '127.0.0.1', done));
-    it.connect({ url: `http://127.0.0.1:${server.address().port}` });
-    await it.ready();
-    await it.client.destroy();
-    server.closeAllConnections();
-    server.close();
-    expect(
-      it.errors.map(({ word }) => word),
-      ['storage_unavailable'],
-      'errors',
-    );
+    const words = it.errors.map(({ word }) => word);
+    expect(words, ['storage_unavailable'], 'errors');
     const pause = arrivals[1] - arrivals[0];
     expect(pause >= 1990, true, `the pause, ${pause} ms`);
   });
@@ -400,12 +244,18 @@ async function destroying_the_client_sends_the_last_change_and_ends() {
   });
 }
 
-async function a_kit_that_is_made_while_the_bot_runs_catches_up() {
+async function a_kit_created_while_the_bot_runs_catches_up() {
   await withRig(6, {}, async (it) => {
     it.connect({ url: 'http://127.0.0.1:9' }); // nobody is there
     await it.login;
     await until('the bot is ready', () => it.client.isReady());
-    const late = new Companion(it.client, { url: it.service.management, key: KEY, guild: it.facts, flushAfter: 100 });
+    const late = new Companion(it.client, {
+      url: it.service.management,
+      key: KEY,
+      guild: it.facts,
+      flushAfter: 100,
+      log: QUIET,
+    });
     await until('its snapshots are in', () => late.stats.snapshots >= it.gateway.shards);
     expect(await it.differences(), [], 'what was there before');
     const [guild] = it.gateway.guilds.values();
@@ -427,7 +277,6 @@ async function the_lines_of_the_page_connect_a_bot() {
     }
     const work = mkdtempSync(join(tmpdir(), 'companion-lines-'));
     symlinkSync(join(folder, 'node_modules'), join(work, 'node_modules'));
-    copyFileSync(new URL('../companion-discord-js.mjs', import.meta.url), join(work, 'companion-discord-js.mjs'));
     const api = `http://127.0.0.1:${it.gateway.port}/api`;
     const before = `import { DefaultRestOptions } from 'discord.js';\nDefaultRestOptions.api = '${api}';\n`;
     writeFileSync(join(work, 'bot.mjs'), before + lines.replace('http://127.0.0.1:8081', it.service.management));
@@ -444,16 +293,16 @@ async function the_lines_of_the_page_connect_a_bot() {
 
 console.log(`discord.js ${version}`);
 await main([
-  both_sides_hold_the_same_world_after_churn_restarts_and_reconnects,
-  an_unavailable_guild_is_not_removed_and_one_left_while_away_is,
-  heartbeats_have_times_and_latency_of_acknowledged_shards_only,
-  a_service_that_lost_its_data_gets_a_snapshot_after_a_long_outage,
+  same_world_on_both_sides_after_churn_and_restarts,
+  unavailable_guilds_stay_and_guilds_left_while_away_go,
+  heartbeats_have_times_and_latency_of_acknowledged_shards,
+  a_long_outage_is_followed_by_snapshots,
   facts_of_the_bot_come_through_callbacks,
-  nothing_reaches_the_bot_when_callbacks_and_hooks_fail,
+  failing_callbacks_and_hooks_do_not_reach_the_bot,
   a_guild_that_the_service_refuses_holds_up_no_other,
   retry_after_is_honoured_and_what_failed_is_sent_again,
   a_burst_is_a_few_requests_and_its_queue_is_bounded,
   destroying_the_client_sends_the_last_change_and_ends,
-  a_kit_that_is_made_while_the_bot_runs_catches_up,
+  a_kit_created_while_the_bot_runs_catches_up,
   the_lines_of_the_page_connect_a_bot,
 ]);

@@ -1,0 +1,261 @@
+/** Sends what is marked: snapshots of shards, records of other kinds, and differences. */
+
+'use strict';
+
+const { apply, differences, linesOf, memberChange } = require('./records.js');
+const { CompanionError } = require('./report.js');
+
+const LINES_PER_REQUEST = 5_000;
+const LONGEST_PAUSE = 60_000;
+
+/** Keeps what the service accepted last, and one request for changes in flight at a time. */
+class Sync {
+  /** Failures in a row. */ failures = 0;
+  /** Callers of `flush` that wait. */ hurry = 0;
+  #world;
+  #facts;
+  #pending;
+  #members;
+  #transport;
+  #waiting;
+  #reporter;
+  #flushAfter;
+  #isSending = false;
+  /** @type {Map<string, import('./records.js').Reported>} */ #sent = new Map();
+  /** Shards whose last snapshot could not remove anything. @type {Set<number>} */ #incomplete = new Set();
+
+  constructor({ world, facts, pending, members, transport, waiting, reporter }, { flushAfter }) {
+    this.#world = world;
+    this.#facts = facts;
+    this.#pending = pending;
+    this.#members = members;
+    this.#transport = transport;
+    this.#waiting = waiting;
+    this.#reporter = reporter;
+    this.#flushAfter = flushAfter;
+  }
+
+  get isIdle() {
+    return !this.#isSending && this.#pending.marks.size === 0 && !this.#members.isLoading;
+  }
+
+  markEverything() {
+    this.#members.allowRetries();
+    for (const shard of this.#world.ready) this.#pending.mark('shards', shard);
+    if (this.#world.ready.has(0)) this.markKinds();
+  }
+
+  markKinds() {
+    for (const kind of this.#facts.kinds) this.#pending.mark('kinds', kind);
+  }
+
+  /** Marks the snapshot of a shard again if its last one was incomplete and no guild is unknown any more. */
+  complete(shard) {
+    if (!this.#incomplete.has(shard)) return;
+    const isUnknown = (id) => !this.#world.cached(id) && !this.#sent.has(id);
+    queueMicrotask(() => {
+      // The library has handled the packet by then.
+      if (!this.#world.guildsOf(shard).some(isUnknown)) this.#pending.mark('shards', shard);
+    });
+  }
+
+  async run() {
+    while (!this.#waiting.isStopped) {
+      if (this.#pending.marks.size === 0) {
+        await this.#waiting.next();
+        continue;
+      }
+      await this.#waiting.pause(this.#flushAfter, () => this.hurry > 0); // marks of this time are sent together
+      if (this.#waiting.isStopped) return;
+      this.#isSending = true;
+      try {
+        await this.#sendMarked();
+        this.failures = 0;
+      } catch (error) {
+        if (this.#waiting.isStopped) return;
+        this.failures += 1;
+        const problem = CompanionError.wrapping(error);
+        this.#reporter.error(problem);
+        await this.#backOff(problem);
+      } finally {
+        this.#isSending = false;
+        this.#waiting.wake();
+      }
+    }
+  }
+
+  #backOff({ retryAfter = 0 }) {
+    const doubled = Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(this.failures, 10));
+    // Jitter keeps many bots from returning at the same moment.
+    return this.#waiting.pause(Math.max(doubled * between(0.5, 1), retryAfter * between(1, 1.1)));
+  }
+
+  /** Sends everything that is marked. A failed callback blocks nothing else and is called again later. */
+  async #sendMarked() {
+    const shards = [...this.#pending.marks.shards].sort((a, b) => a - b);
+    const snapshots = shards.map((shard) => () => this.#sendSnapshot(shard));
+    let failed;
+    for (const step of [...snapshots, () => this.#sendKinds(), () => this.#sendChanges()]) {
+      try {
+        await step();
+      } catch (error) {
+        if (error?.word !== 'callback_failed') throw error;
+        failed = error;
+      }
+    }
+    if (failed) throw failed;
+  }
+
+  // Snapshots --------------------------------------------------------------------------------------------------------
+
+  async #sendSnapshot(shard) {
+    const { marks } = this.#pending;
+    const taken = marks.takeGuilds((guild) => this.#world.shardOf(guild) === shard);
+    taken.shards.add(shard);
+    marks.shards.delete(shard);
+    let found, refused;
+    try {
+      found = await this.#stateOf(shard);
+      const query = found.unknown || found.failed ? '' : this.#replace(shard);
+      const lines = [...found.state].flatMap(([guild, now]) => [...linesOf(guild, now)]);
+      refused = await this.#transport.syncGuilds('snapshot', query, lines);
+    } catch (error) {
+      marks.putBack(taken);
+      throw error;
+    }
+    for (const guild of this.#sent.keys()) if (this.#world.shardOf(guild) === shard) this.#sent.delete(guild);
+    for (const [guild, now] of found.state) if (!refused.has(guild)) this.#sent.set(guild, now);
+    if (found.unknown || refused.size) this.#incomplete.add(shard);
+    else this.#incomplete.delete(shard);
+    if (found.unknown) this.complete(shard); // the last unknown guild may have come during the request
+    this.#transport.stats.snapshots += 1;
+    this.#members.start(shard);
+    if (!found.failed) return;
+    marks.shards.add(shard);
+    throw new CompanionError('callback_failed', `no facts of ${found.failed} guilds of shard ${shard}`);
+  }
+
+  /** Returns the query that lets a complete snapshot remove what it leaves out. */
+  #replace(shard) {
+    const kinds = this.#members.hasAll(shard) ? 'guilds,members' : 'guilds';
+    return `?replace=${kinds}&shard=${shard}&shards=${this.#world.shardCount}`;
+  }
+
+  /** Returns the guilds of a shard, how many of them are unknown, and how many have no facts. */
+  async #stateOf(shard) {
+    const known = this.#known(this.#world.guildsOf(shard));
+    await this.#facts.ask(known);
+    const asked = new Set(known.map(({ id }) => id));
+    /** @type {Map<string, import('./records.js').Reported>} */
+    const state = new Map();
+    let unknown = 0;
+    let failed = 0;
+    for (const id of this.#world.guildsOf(shard)) {
+      const guild = this.#world.cached(id);
+      const sent = this.#sent.get(id);
+      if (!guild && sent) state.set(id, sent);
+      else if (guild && this.#facts.of(id)) state.set(id, this.#world.report(guild, sent));
+      else if (asked.has(id)) failed += 1;
+      else unknown += 1;
+    }
+    return { state, unknown, failed };
+  }
+
+  #known(ids) {
+    return ids.map((id) => this.#world.cached(id)).filter((guild) => guild !== undefined);
+  }
+
+  // Other kinds ------------------------------------------------------------------------------------------------------
+
+  /** Replaces all records of the marked kinds. Records that the service refuses wait for the next mark. */
+  async #sendKinds() {
+    const { kinds: marked } = this.#pending.marks;
+    const kinds = [...marked];
+    marked.clear();
+    const lines = new Map();
+    for (const kind of kinds) {
+      const found = await this.#facts.linesOf(kind);
+      if (found) lines.set(kind, found);
+    }
+    try {
+      if (lines.size) {
+        await this.#transport.sync('facts', `?replace=${[...lines.keys()].join(',')}`, [...lines.values()].flat());
+      }
+    } catch (error) {
+      if (error.status !== 422) {
+        for (const kind of kinds) marked.add(kind);
+        throw error;
+      }
+      this.#reporter.error(error);
+    }
+    const failed = kinds.filter((kind) => !lines.has(kind));
+    for (const kind of failed) marked.add(kind);
+    if (failed.length) throw new CompanionError('callback_failed', `no records of ${failed.join(', ')}`);
+  }
+
+  // Differences ------------------------------------------------------------------------------------------------------
+
+  async #sendChanges() {
+    const { marks } = this.#pending;
+    const taken = marks.takeGuilds(() => true);
+    let found;
+    try {
+      for (const guild of new Set([...taken.whole, ...taken.guilds])) {
+        if (this.#world.left.has(guild)) await this.#sendRemoval(guild);
+      }
+      found = await this.#changes(taken);
+      for (let start = 0; start < found.changes.length; start += LINES_PER_REQUEST) {
+        const part = found.changes.slice(start, start + LINES_PER_REQUEST);
+        const refused = await this.#transport.syncGuilds('changes', '', part);
+        for (const change of part) if (!refused.has(change.guild)) apply(this.#sent, change);
+      }
+    } catch (error) {
+      marks.putBack(taken);
+      throw error;
+    }
+    for (const guild of found.failed) marks.whole.add(guild);
+    if (found.failed.length) throw new CompanionError('callback_failed', `no facts of ${found.failed.length} guilds`);
+  }
+
+  async #sendRemoval(guild) {
+    await this.#transport.send('removal', 'DELETE', `/bot/guilds/${guild}`);
+    this.#sent.delete(guild);
+    this.#world.left.delete(guild);
+  }
+
+  /** Returns the differences of marked guilds, each before its members, and the guilds without facts. */
+  async #changes(taken) {
+    const marked = new Set([...taken.whole, ...taken.guilds, ...taken.members.keys()]);
+    const known = this.#known([...marked].filter((id) => this.#world.guilds.has(id)));
+    const isWhole = ({ id }) => taken.whole.has(id) || !this.#sent.has(id);
+    const whole = new Set(known.filter(isWhole));
+    await this.#facts.ask(known.filter((guild) => whole.has(guild) || !this.#facts.of(guild.id)));
+    const changes = [];
+    const failed = [];
+    for (const guild of known) {
+      const { id } = guild;
+      const sent = this.#sent.get(id);
+      if (!this.#world.guilds.has(id)) continue; // left in the meantime, and marked again
+      if (!this.#facts.of(id)) {
+        failed.push(id);
+      } else if (whole.has(guild)) {
+        for (const change of differences(id, sent, this.#world.report(guild, sent))) changes.push(change);
+        this.#members.start(guild.shardId);
+      } else {
+        const line = this.#world.guildLine(guild);
+        if (taken.guilds.has(id) && line !== sent.guild) changes.push({ guild: id, line });
+        for (const user of taken.members.get(id) ?? []) {
+          const roles = this.#world.rolesOf(guild, user);
+          if (String(roles) !== String(sent.members.get(user) ?? [])) changes.push(memberChange(id, user, roles));
+        }
+      }
+    }
+    return { changes, failed };
+  }
+}
+
+function between(least, most) {
+  return least + Math.random() * (most - least);
+}
+
+module.exports = { Sync };

@@ -1,0 +1,153 @@
+/** Requests to the management API, and outages of it. */
+
+'use strict';
+
+const { version } = require('../package.json');
+const { CompanionError } = require('./report.js');
+
+const MOST_REFUSALS = 10;
+const REASONS = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found for now',
+  ETIMEDOUT: 'connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  UND_ERR_SOCKET: 'connection closed before the answer',
+};
+
+/** Sends requests. Retries are the caller's. */
+class Transport {
+  stats = { requests: 0, failures: 0, bytes: 0, lines: 0, snapshots: 0, heartbeats: 0 };
+  /** Called with the milliseconds of an outage at the first request that succeeds after it. */
+  onReconnected = (_milliseconds) => {};
+  #url;
+  #host;
+  #headers;
+  #reporter;
+  #inFlight = new Set();
+  #downSince;
+
+  constructor({ url, key }, reporter) {
+    this.#url = url;
+    this.#host = new URL(url).host;
+    this.#headers = { Authorization: `Bearer ${key}`, 'User-Agent': `companion-discord-js/${version}` };
+    this.#reporter = reporter;
+  }
+
+  /** Posts lines to `/bot/sync`, as one atomic change. */
+  async sync(what, query, lines) {
+    const body = lines.map((line) => `${line}\n`).join('');
+    await this.send(what, 'POST', `/bot/sync${query}`, { body, lines: lines.length, timeout: 120_000 });
+    this.stats.lines += lines.length;
+  }
+
+  /**
+   * Posts lines of guilds, and returns the guilds that are left out because the service refused a line.
+   *
+   * One wrong line refuses a whole sync. Without the refused guilds the rest is sent again, but with no query: what is
+   * left out must not be removed.
+   * @param {string} what @param {string} query @param {import('./records.js').Change[]} changes
+   */
+  async syncGuilds(what, query, changes) {
+    const refused = new Set();
+    for (;;) {
+      const rest = changes.filter(({ guild }) => !refused.has(guild));
+      if (refused.size && !rest.length) return refused;
+      const lines = rest.map(({ line }) => line);
+      try {
+        await this.sync(what, refused.size ? '' : query, lines);
+        return refused;
+      } catch (error) {
+        const wrong = rest[(error.wrongLine ?? 0) - 1];
+        if (!wrong || refused.size >= MOST_REFUSALS) throw error;
+        this.#reporter.error(error);
+        refused.add(wrong.guild);
+      }
+    }
+  }
+
+  /** Sends a change and calls the hook `onPosted`. */
+  async send(what, method, path, { body, lines = 1, timeout } = {}) {
+    const began = performance.now();
+    const { added = 0, changed = 0, removed = 0 } = await this.request(method, path, { body, timeout });
+    const seconds = (performance.now() - began) / 1000;
+    this.#reporter.posted({ what, lines, size: Buffer.byteLength(body ?? ''), seconds, added, changed, removed });
+  }
+
+  /** Returns the `data` of the answer; rejects with a `CompanionError`. */
+  async request(method, path, { body, timeout = 30_000 } = {}) {
+    this.stats.requests += 1;
+    this.stats.bytes += Buffer.byteLength(body ?? '');
+    const abort = new AbortController();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      abort.abort();
+    }, timeout);
+    this.#inFlight.add(abort);
+    try {
+      const redirect = 'manual'; // the key goes nowhere else
+      const options = { method, body, headers: this.#headers, redirect, signal: abort.signal };
+      const data = await dataOf(await fetch(this.#url + path, options));
+      this.#succeeded();
+      return data;
+    } catch (cause) {
+      const reason = isLate ? `no answer within ${timeout / 1000} s` : reasonOf(cause);
+      const error =
+        cause instanceof CompanionError
+          ? cause
+          : new CompanionError('unreachable', `cannot reach ${this.#host}: ${reason}`, { cause });
+      this.stats.failures += 1;
+      if (error.isOutage) this.#downSince ??= Date.now();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#inFlight.delete(abort);
+    }
+  }
+
+  /** Aborts the requests in flight. */
+  close() {
+    for (const abort of this.#inFlight) abort.abort();
+  }
+
+  #succeeded() {
+    if (this.#downSince === undefined) return;
+    const milliseconds = Date.now() - this.#downSince;
+    this.#downSince = undefined;
+    this.#reporter.info(`connected again to ${this.#host} after ${Math.round(milliseconds / 1000)} s`);
+    this.onReconnected(milliseconds);
+  }
+}
+
+/** Returns why a request failed, without its address. */
+function reasonOf(error) {
+  const cause = error.cause ?? error;
+  const code = cause.code ?? cause.errors?.[0]?.code;
+  return REASONS[code] ?? (cause.message || code || String(error));
+}
+
+/** Returns the `data` of the envelope; throws if the status is an error or the answer not the service's. */
+async function dataOf(answer) {
+  const text = await answer.text();
+  let envelope;
+  try {
+    envelope = JSON.parse(text);
+  } catch {
+    envelope = undefined;
+  }
+  const { status } = answer;
+  const seconds = answer.headers.get('Retry-After') ?? '';
+  const retryAfter = /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+  if (typeof envelope?.data !== 'object' || envelope.data === null) {
+    throw new CompanionError('unreadable', `the answer (${status}) is not the service's`, { status, retryAfter });
+  }
+  if (status === 200) return envelope.data;
+  const { error = 'unreadable', fields } = envelope.data;
+  throw new CompanionError(error, envelope.message, { status, retryAfter, fields });
+}
+
+module.exports = { Transport };
