@@ -116,9 +116,9 @@ class Companion {
   }
 }
 
-/** Yields the ids of guilds, given as themselves, as ids, or as iterables and maps of either. */
+/** Yields the ids of guilds, given as themselves, as ids, or as iterables of either: a map yields both. */
 function* idsOf(guilds) {
-  for (const guild of guilds instanceof Map ? guilds.values() : guilds) {
+  for (const guild of guilds) {
     if (typeof guild === 'string') yield guild;
     else if (typeof guild?.id === 'string') yield guild.id;
     else if (typeof guild?.[Symbol.iterator] === 'function') yield* idsOf(guild);
