@@ -216,8 +216,8 @@ export class FakeGateway {
     this.#tell(guild, 'GUILD_CREATE', { ...payload(guild), unavailable: false });
   }
 
-  rename(guild) {
-    guild.name = `Renamed ${this.#next++}`;
+  rename(guild, name = `Renamed ${this.#next++}`) {
+    guild.name = name;
     this.#update(guild);
   }
 
@@ -246,7 +246,10 @@ export class FakeGateway {
 
   changeRoles(guild) {
     const id = this.pick([...guild.members.keys()]);
-    const roles = new Set([...guild.roles].filter(() => this.#random() < 0.4));
+    this.setRoles(guild, id, new Set([...guild.roles].filter(() => this.#random() < 0.4)));
+  }
+
+  setRoles(guild, id, roles) {
     guild.members.set(id, roles);
     this.#tell(guild, 'GUILD_MEMBER_UPDATE', { ...member(id, roles), guild_id: guild.id });
   }

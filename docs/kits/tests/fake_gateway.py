@@ -246,8 +246,8 @@ class FakeGateway:
         guild.unavailable = False
         await self._tell(guild, "GUILD_CREATE", self._guild(guild) | {"unavailable": False})
 
-    async def rename(self, guild: Guild) -> None:
-        guild.name = f"Renamed {next(self._ids)}"
+    async def rename(self, guild: Guild, name: str | None = None) -> None:
+        guild.name = name or f"Renamed {next(self._ids)}"
         await self._update(guild)
 
     async def change_icon(self, guild: Guild) -> None:
@@ -273,8 +273,11 @@ class FakeGateway:
     async def change_roles(self, guild: Guild) -> None:
         user = self.random.choice(sorted(guild.members))
         count = self.random.randint(0, min(3, len(guild.roles)))
-        guild.members[user] = set(self.random.sample(sorted(guild.roles), count))
-        await self._tell(guild, "GUILD_MEMBER_UPDATE", _member(user, guild.members[user]) | {"guild_id": str(guild.id)})
+        await self.set_roles(guild, user, set(self.random.sample(sorted(guild.roles), count)))
+
+    async def set_roles(self, guild: Guild, user: int, roles: set[int]) -> None:
+        guild.members[user] = roles
+        await self._tell(guild, "GUILD_MEMBER_UPDATE", _member(user, roles) | {"guild_id": str(guild.id)})
 
     async def delete_role(self, guild: Guild) -> None:
         if len(guild.roles) < 2:

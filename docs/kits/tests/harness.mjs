@@ -121,6 +121,33 @@ export async function withRecordingServer(answer, test) {
   }
 }
 
+/**
+ * Calls `test` with the address of a proxy and the methods whose answers it loses: the connection closes once they were
+ * served.
+ */
+export async function withLossyProxy(target, test) {
+  const loses = new Set();
+  const server = createHttpServer((request, response) => {
+    let body = '';
+    request.on('data', (part) => (body += part));
+    request.on('end', async () => {
+      const { method, url, headers } = request;
+      const options = { method, body: body || undefined, headers: { Authorization: headers.authorization } };
+      const answer = await fetch(target + url, options).catch(() => undefined);
+      const text = await answer?.text();
+      if (!answer || loses.has(method)) return request.socket.destroy();
+      response.writeHead(answer.status).end(text);
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  try {
+    await test(`http://127.0.0.1:${server.address().port}`, loses);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
 export function program() {
   return resolve(process.env.COMPANION_BIN);
 }

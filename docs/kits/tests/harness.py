@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 KEY = "a-key-for-tests-only"
 PATIENCE = 20.0
@@ -141,13 +141,38 @@ async def recording_server(
         data = {"added": 0, "changed": 0, "removed": 0}
         return answer(received[-1]) or web.json_response({"code": 200, "message": "", "data": data})
 
+    async with _served(handle) as url:
+        yield url, received
+
+
+@asynccontextmanager
+async def lossy_proxy(target: str) -> AsyncIterator[tuple[str, set[str]]]:
+    """Gives the address of a proxy and the methods whose answers it loses: the connection closes once they were served."""
+    loses: set[str] = set()
+
+    async def handle(request: web.Request) -> web.Response:
+        async with ClientSession() as session:
+            headers = {"Authorization": request.headers["Authorization"]}
+            body = await request.read()
+            async with session.request(request.method, target + request.path_qs, data=body, headers=headers) as answer:
+                content = await answer.read()
+        if request.method in loses and request.transport is not None:
+            request.transport.abort()
+        return web.Response(status=answer.status, body=content)
+
+    async with _served(handle) as url:
+        yield url, loses
+
+
+@asynccontextmanager
+async def _served(handle: Callable[[web.Request], Awaitable[web.Response]]) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", received
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
 

@@ -13,7 +13,6 @@ import discord
 import yarl
 from companion_discord import Companion, CompanionError, Posted
 from discord.ext import commands
-
 from fake_gateway import FakeGateway, Guild
 from harness import KEY, PATIENCE, Service, key_of, until
 

@@ -9,7 +9,8 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { KEY, expect, main, until, withRecordingServer } from './harness.mjs';
+import { BOT } from './fake-gateway.mjs';
+import { KEY, expect, main, until, withLossyProxy, withRecordingServer } from './harness.mjs';
 import { folder } from './modules.mjs';
 import { Companion, QUIET, guildRecord, ordered, version, withRig } from './rig.mjs';
 
@@ -205,6 +206,34 @@ async function retry_after_is_honoured_and_what_failed_is_sent_again() {
   });
 }
 
+async function changes_reverted_after_a_lost_answer_are_sent() {
+  await withRig(8, {}, async (it) => {
+    await withLossyProxy(it.service.management, async (url, loses) => {
+      it.connect({ url });
+      await it.ready();
+      const [renamed, member, left] = [...it.gateway.guilds.values()].filter(({ bound }) => bound.MOD);
+      const { name } = renamed;
+      const roles = member.members.get(BOT);
+      const others = new Set([...member.roles].filter((role) => !roles.has(role)));
+      loses.add('POST').add('DELETE');
+      it.gateway.rename(renamed);
+      it.gateway.setRoles(member, BOT, others);
+      await until('the answer is lost', () => it.errors.length > 0);
+      it.gateway.rename(renamed, name);
+      it.gateway.setRoles(member, BOT, roles);
+      it.gateway.leave(left);
+      const answers = it.errors.length;
+      await until('the answer to a removal is lost', () => it.errors.length > answers);
+      it.gateway.join(left);
+      await until('the bot has seen it', () => it.botIsUpToDate());
+      loses.clear();
+      await it.settled();
+      expect(await it.differences(), [], 'in the end');
+      await it.client.destroy();
+    });
+  });
+}
+
 async function a_burst_is_a_few_requests_and_its_queue_is_bounded() {
   await withRig(50, {}, async (it) => {
     it.connect({ maxMembers: 10, flushAfter: 1000 });
@@ -301,6 +330,7 @@ await main([
   failing_callbacks_and_hooks_do_not_reach_the_bot,
   a_guild_that_the_service_refuses_holds_up_no_other,
   retry_after_is_honoured_and_what_failed_is_sent_again,
+  changes_reverted_after_a_lost_answer_are_sent,
   a_burst_is_a_few_requests_and_its_queue_is_bounded,
   destroying_the_client_sends_the_last_change_and_ends,
   a_kit_created_while_the_bot_runs_catches_up,

@@ -17,13 +17,13 @@ import time
 from typing import Any
 
 sys.dont_write_bytecode = True
-from harness import KEY, KITS, PATIENCE, Request, expect, install_kit, main, recording_server, until  # noqa: E402
+from harness import KEY, KITS, PATIENCE, Request, expect, install_kit, lossy_proxy, main, recording_server, until  # noqa: E402
 
 install_kit()
 import discord  # noqa: E402
 from aiohttp import web  # noqa: E402
 from companion_discord import Companion  # noqa: E402
-
+from fake_gateway import BOT  # noqa: E402
 from rig import INTENTS, guild_record, rig  # noqa: E402
 
 
@@ -235,6 +235,28 @@ async def retry_after_is_honoured_and_what_failed_is_sent_again() -> None:
         expect(arrivals[1] - arrivals[0] >= 2.0, True, f"the pause, {arrivals[1] - arrivals[0]:.2f} s")
 
 
+async def changes_reverted_after_a_lost_answer_are_sent() -> None:
+    async with rig(8) as it, lossy_proxy(it.service.management) as (url, loses):
+        it.connect(url)
+        await it.ready()
+        renamed, member, left = [guild for guild in it.gateway.guilds.values() if guild.bound][:3]
+        name, roles = renamed.name, set(member.members[BOT])
+        loses |= {"POST", "DELETE"}
+        await it.gateway.rename(renamed)
+        await it.gateway.set_roles(member, BOT, member.roles - roles)
+        await until("the answer is lost", lambda: it.errors != [])
+        await it.gateway.rename(renamed, name)
+        await it.gateway.set_roles(member, BOT, roles)
+        await it.gateway.leave(left)
+        answers = len(it.errors)
+        await until("the answer to a removal is lost", lambda: len(it.errors) > answers)
+        await it.gateway.join(left)
+        await until("the bot has seen it", it.bot_is_up_to_date)
+        loses.clear()
+        await it.settled()
+        expect(await it.differences(), [], "in the end")
+
+
 async def a_burst_is_a_few_requests_and_its_queue_is_bounded() -> None:
     async with rig(50) as it:
         it.connect(max_members=10, flush_after=1.0)
@@ -340,6 +362,7 @@ TESTS = [
     failing_callbacks_and_hooks_do_not_reach_the_bot,
     a_guild_that_the_service_refuses_holds_up_no_other,
     retry_after_is_honoured_and_what_failed_is_sent_again,
+    changes_reverted_after_a_lost_answer_are_sent,
     a_burst_is_a_few_requests_and_its_queue_is_bounded,
     closing_the_bot_sends_the_last_change_and_ends,
     a_kit_created_while_the_bot_runs_catches_up,

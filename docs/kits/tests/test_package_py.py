@@ -27,7 +27,6 @@ import companion_discord  # noqa: E402
 import discord  # noqa: E402
 from companion_discord import Companion  # noqa: E402
 from discord.ext import commands  # noqa: E402
-
 from rig import INTENTS, Bot, Rig, rig  # noqa: E402
 
 TOWN = "190000000000000001"

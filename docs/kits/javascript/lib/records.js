@@ -1,7 +1,6 @@
 /**
  * Lines of a sync, and the difference between the current state and what the service was sent last.
  *
- * @typedef {{ guild: string, members: Map<string, string[]> }} Reported A guild's line, and the bound roles by user.
  * @typedef {{ guild: string, line: string, user?: string, roles?: string[] }} Change A line about a guild or a member.
  */
 
@@ -24,32 +23,71 @@ function memberChange(guild, user, roles) {
   return { guild, line: JSON.stringify({ kind: 'member', guild, user, roles }), user, roles };
 }
 
-/** Yields all lines of a guild. @param {string} guild @param {Reported} reported @returns {Generator<Change>} */
-function* linesOf(guild, reported) {
-  yield { guild, line: reported.guild };
-  for (const [user, roles] of reported.members) yield memberChange(guild, user, roles);
+/**
+ * A guild as lines of a sync: the current state, or the last one that was sent.
+ *
+ * A request without an answer may have been applied or not. What it was about is doubtful: it is sent again even if the
+ * state has returned to what was sent before.
+ */
+class Reported {
+  /** Users, and `undefined` for the guild itself. @type {Set<string | undefined>} */ doubtful = new Set();
+
+  /** @param {string} guild @param {Map<string, string[]>} members bound roles by user */
+  constructor(guild, members = new Map()) {
+    this.guild = guild;
+    this.members = members;
+  }
+
+  /** Yields all lines. @param {string} guild @returns {Generator<Change>} */
+  *lines(guild) {
+    yield { guild, line: this.guild };
+    for (const [user, roles] of this.members) yield memberChange(guild, user, roles);
+  }
+
+  hasGuild(line) {
+    return !this.doubtful.has(undefined) && this.guild === line;
+  }
+
+  hasMember(user, roles) {
+    return !this.doubtful.has(user) && String(this.members.get(user) ?? []) === String(roles);
+  }
+
+  /** Makes everything doubtful, and everything of `other` as well. @param {Reported} [other] */
+  doubt(other = this) {
+    this.members = new Map([...other.members, ...this.members]);
+    this.doubtful = new Set([undefined, ...this.members.keys(), ...other.doubtful, ...this.doubtful]);
+  }
+
+  /** Records that a change was sent, and whether the service accepted it. @param {Change} change */
+  apply({ line, user, roles = [] }, isCertain) {
+    if (user === undefined) this.guild = line;
+    else if (roles.length) this.members.set(user, roles);
+    else this.members.delete(user);
+    if (isCertain) this.doubtful.delete(user);
+    else this.doubtful.add(user);
+  }
 }
 
 /**
  * Yields what turns `sent` into `now`, the guild before its members.
  * @param {string} guild @param {Reported | undefined} sent @param {Reported} now @returns {Generator<Change>}
  */
-function* differences(guild, sent, now) {
-  if (sent?.guild !== now.guild) yield { guild, line: now.guild };
-  const before = sent?.members ?? new Map();
+function* differences(guild, sent = new Reported(''), now) {
+  if (!sent.hasGuild(now.guild)) yield { guild, line: now.guild };
   for (const [user, roles] of now.members) {
-    if (String(before.get(user) ?? []) !== String(roles)) yield memberChange(guild, user, roles);
+    if (!sent.hasMember(user, roles)) yield memberChange(guild, user, roles);
   }
-  for (const user of before.keys()) if (!now.members.has(user)) yield memberChange(guild, user, []);
+  yield* lostMembers(guild, sent, now);
 }
 
-/** Records that the service accepted a change. @param {Map<string, Reported>} sent @param {Change} change */
-function apply(sent, { guild, line, user, roles = [] }) {
-  const reported = sent.get(guild) ?? { guild: '', members: new Map() };
-  sent.set(guild, reported);
-  if (user === undefined) reported.guild = line;
-  else if (roles.length) reported.members.set(user, roles);
-  else reported.members.delete(user);
+/**
+ * Yields a change for each member that was sent with roles, or is doubtful, and has none now.
+ * @param {string} guild @param {Reported | undefined} sent @param {Reported} now @returns {Generator<Change>}
+ */
+function* lostMembers(guild, sent = new Reported(''), now) {
+  for (const user of new Set([...sent.members.keys(), ...sent.doubtful])) {
+    if (user !== undefined && !now.members.has(user)) yield memberChange(guild, user, []);
+  }
 }
 
-module.exports = { apply, differences, guildLine, linesOf, memberChange };
+module.exports = { Reported, differences, guildLine, lostMembers, memberChange };

@@ -2,13 +2,13 @@
 
 'use strict';
 
-const { apply, differences, linesOf, memberChange } = require('./records.js');
+const { Reported, differences, lostMembers, memberChange } = require('./records.js');
 const { CompanionError } = require('./report.js');
 
 const LINES_PER_REQUEST = 5_000;
 const LONGEST_PAUSE = 60_000;
 
-/** Keeps what the service accepted last, and one request for changes in flight at a time. */
+/** Keeps what was sent last, and one request for changes in flight at a time. */
 class Sync {
   /** Failures in a row. */ failures = 0;
   /** Callers of `flush` that wait. */ hurry = 0;
@@ -21,7 +21,7 @@ class Sync {
   #reporter;
   #flushAfter;
   #isSending = false;
-  /** @type {Map<string, import('./records.js').Reported>} */ #sent = new Map();
+  /** @type {Map<string, Reported>} */ #sent = new Map();
   /** Shards whose last snapshot could not remove anything. @type {Set<number>} */ #incomplete = new Set();
 
   constructor({ world, facts, pending, members, transport, waiting, reporter }, { flushAfter }) {
@@ -113,18 +113,25 @@ class Sync {
     const taken = marks.takeGuilds((guild) => this.#world.shardOf(guild) === shard);
     taken.shards.add(shard);
     marks.shards.delete(shard);
-    let found, refused;
+    let found = { state: new Map() };
+    let refused;
     try {
       found = await this.#stateOf(shard);
-      const query = found.unknown || found.failed ? '' : this.#replace(shard);
-      const lines = [...found.state].flatMap(([guild, now]) => [...linesOf(guild, now)]);
-      refused = await this.#transport.syncGuilds('snapshot', query, lines);
+      refused = await this.#postSnapshot(shard, found);
     } catch (error) {
+      for (const [guild, now] of found.state) {
+        now.doubt(this.#sent.get(guild));
+        this.#sent.set(guild, now);
+      }
       marks.putBack(taken);
       throw error;
     }
     for (const guild of this.#sent.keys()) if (this.#world.shardOf(guild) === shard) this.#sent.delete(guild);
-    for (const [guild, now] of found.state) if (!refused.has(guild)) this.#sent.set(guild, now);
+    for (const [guild, now] of found.state) {
+      if (refused.has(guild)) continue;
+      now.doubtful.clear();
+      this.#sent.set(guild, now);
+    }
     if (found.unknown || refused.size) this.#incomplete.add(shard);
     else this.#incomplete.delete(shard);
     if (found.unknown) this.complete(shard); // the last unknown guild may have come during the request
@@ -135,10 +142,17 @@ class Sync {
     throw new CompanionError('callback_failed', `no facts of ${found.failed} guilds of shard ${shard}`);
   }
 
-  /** Returns the query that lets a complete snapshot remove what it leaves out. */
-  #replace(shard) {
-    const kinds = this.#members.hasAll(shard) ? 'guilds,members' : 'guilds';
-    return `?replace=${kinds}&shard=${shard}&shards=${this.#world.shardCount}`;
+  /** Returns the guilds that the service refused. Only a complete snapshot removes what it leaves out. */
+  #postSnapshot(shard, { state, unknown, failed }) {
+    const lines = [...state].flatMap(([guild, now]) => [...now.lines(guild)]);
+    const hasMembers = this.#members.hasAll(shard);
+    const isComplete = !unknown && !failed;
+    if (!isComplete || !hasMembers) {
+      for (const [guild, now] of state) lines.push(...lostMembers(guild, this.#sent.get(guild), now));
+    }
+    const kinds = hasMembers ? 'guilds,members' : 'guilds';
+    const query = isComplete ? `?replace=${kinds}&shard=${shard}&shards=${this.#world.shardCount}` : '';
+    return this.#transport.syncGuilds('snapshot', query, lines);
   }
 
   /** Returns the guilds of a shard, how many of them are unknown, and how many have no facts. */
@@ -146,7 +160,7 @@ class Sync {
     const known = this.#known(this.#world.guildsOf(shard));
     await this.#facts.ask(known);
     const asked = new Set(known.map(({ id }) => id));
-    /** @type {Map<string, import('./records.js').Reported>} */
+    /** @type {Map<string, Reported>} */
     const state = new Map();
     let unknown = 0;
     let failed = 0;
@@ -205,9 +219,7 @@ class Sync {
       }
       found = await this.#changes(taken);
       for (let start = 0; start < found.changes.length; start += LINES_PER_REQUEST) {
-        const part = found.changes.slice(start, start + LINES_PER_REQUEST);
-        const refused = await this.#transport.syncGuilds('changes', '', part);
-        for (const change of part) if (!refused.has(change.guild)) apply(this.#sent, change);
+        await this.#postChanges(found.changes.slice(start, start + LINES_PER_REQUEST));
       }
     } catch (error) {
       marks.putBack(taken);
@@ -217,7 +229,19 @@ class Sync {
     if (found.failed.length) throw new CompanionError('callback_failed', `no facts of ${found.failed.length} guilds`);
   }
 
+  async #postChanges(changes) {
+    for (const change of changes) this.#apply(change, false);
+    const refused = await this.#transport.syncGuilds('changes', '', changes);
+    for (const change of changes) if (!refused.has(change.guild)) this.#apply(change, true);
+  }
+
+  #apply(change, isCertain) {
+    if (!this.#sent.has(change.guild)) this.#sent.set(change.guild, new Reported(''));
+    this.#sent.get(change.guild).apply(change, isCertain);
+  }
+
   async #sendRemoval(guild) {
+    this.#sent.get(guild)?.doubt();
     await this.#transport.send('removal', 'DELETE', `/bot/guilds/${guild}`);
     this.#sent.delete(guild);
     this.#world.left.delete(guild);
@@ -227,7 +251,8 @@ class Sync {
   async #changes(taken) {
     const marked = new Set([...taken.whole, ...taken.guilds, ...taken.members.keys()]);
     const known = this.#known([...marked].filter((id) => this.#world.guilds.has(id)));
-    const isWhole = ({ id }) => taken.whole.has(id) || !this.#sent.has(id);
+    const isCertain = (id) => this.#sent.has(id) && !this.#sent.get(id).doubtful.has(undefined);
+    const isWhole = ({ id }) => taken.whole.has(id) || !isCertain(id);
     const whole = new Set(known.filter(isWhole));
     await this.#facts.ask(known.filter((guild) => whole.has(guild) || !this.#facts.of(guild.id)));
     const changes = [];
@@ -243,10 +268,10 @@ class Sync {
         this.#members.start(guild.shardId);
       } else {
         const line = this.#world.guildLine(guild);
-        if (taken.guilds.has(id) && line !== sent.guild) changes.push({ guild: id, line });
+        if (taken.guilds.has(id) && !sent.hasGuild(line)) changes.push({ guild: id, line });
         for (const user of taken.members.get(id) ?? []) {
           const roles = this.#world.rolesOf(guild, user);
-          if (String(roles) !== String(sent.members.get(user) ?? [])) changes.push(memberChange(id, user, roles));
+          if (!sent.hasMember(user, roles)) changes.push(memberChange(id, user, roles));
         }
       }
     }

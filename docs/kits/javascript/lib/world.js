@@ -2,7 +2,7 @@
 
 'use strict';
 
-const { guildLine } = require('./records.js');
+const { Reported, guildLine } = require('./records.js');
 
 const GUILD_MEMBERS_INTENT = 1 << 1;
 
@@ -90,7 +90,7 @@ class World {
 
   // Current state ----------------------------------------------------------------------------------------------------
 
-  /** Returns the current state of a guild whose facts are known. @returns {import('./records.js').Reported} */
+  /** Returns the current state of a guild whose facts are known. @returns {Reported} */
   report(guild, sent) {
     const members = new Map();
     const bound = this.#facts.boundRoles(guild.id);
@@ -105,7 +105,7 @@ class World {
         if (kept.length && !guild.members.cache.has(user)) members.set(user, kept);
       }
     }
-    return { guild: this.guildLine(guild), members };
+    return new Reported(this.guildLine(guild), members);
   }
 
   guildLine(guild) {

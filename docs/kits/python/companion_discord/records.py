@@ -36,15 +36,31 @@ def member_line(guild_id: int, user_id: int, roles: Iterable[int]) -> str:
 
 @dataclass
 class Reported:
-    """A guild as lines of a sync: the current state, or the last one that the service accepted."""
+    """A guild as lines of a sync: the current state, or the last one that was sent.
+
+    A request without an answer may have been applied or not. What it was about is doubtful: it is sent again even if the
+    state has returned to what was sent before.
+    """
 
     guild: str
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    doubtful: set[int | None] = field(default_factory=set)  # users, and `None` for the guild itself
 
     def lines(self, guild_id: int) -> Iterator[str]:
         yield self.guild
         for user_id, roles in self.members.items():
             yield member_line(guild_id, user_id, roles)
+
+    def doubt(self, other: Reported | None = None) -> None:
+        """Makes everything doubtful, and everything of `other` as well."""
+        self.members = {**(other.members if other else {}), **self.members}
+        self.doubtful |= {None, *self.members, *(other.doubtful if other else ())}
+
+    def has_member(self, user_id: int, roles: tuple[int, ...]) -> bool:
+        return user_id not in self.doubtful and self.members.get(user_id, ()) == roles
+
+    def has_guild(self, guild: str) -> bool:
+        return None not in self.doubtful and self.guild == guild
 
 
 @dataclass
@@ -56,26 +72,38 @@ class Change:
     user: int | None = None
     roles: tuple[int, ...] = ()
 
-    def apply(self, sent: dict[int, Reported]) -> None:
-        """Records that the service accepted it."""
+    def apply(self, sent: dict[int, Reported], *, is_certain: bool) -> None:
+        """Records that it was sent, and whether the service accepted it."""
+        reported = sent.setdefault(self.guild, Reported(""))
         if self.user is None:
-            sent.setdefault(self.guild, Reported("")).guild = self.line
+            reported.guild = self.line
         elif self.roles:
-            sent[self.guild].members[self.user] = self.roles
+            reported.members[self.user] = self.roles
         else:
-            sent[self.guild].members.pop(self.user, None)
+            reported.members.pop(self.user, None)
+        if is_certain:
+            reported.doubtful.discard(self.user)
+        else:
+            reported.doubtful.add(self.user)
 
 
 def differences(guild_id: int, sent: Reported | None, now: Reported) -> Iterator[Change]:
     """Yields what turns `sent` into `now`, the guild before its members."""
-    if sent is None or sent.guild != now.guild:
+    before = sent or Reported("")
+    if not before.has_guild(now.guild):
         yield Change(guild_id, now.guild)
-    before = sent.members if sent else {}
     for user_id, roles in now.members.items():
-        if before.get(user_id) != roles:
+        if not before.has_member(user_id, roles):
             yield member_change(guild_id, user_id, roles)
-    for user_id in before.keys() - now.members.keys():
-        yield member_change(guild_id, user_id, ())
+    yield from lost_members(guild_id, sent, now)
+
+
+def lost_members(guild_id: int, sent: Reported | None, now: Reported) -> Iterator[Change]:
+    """Yields a change for each member that was sent with roles, or is doubtful, and has none now."""
+    if sent is not None:
+        for user_id in sent.members.keys() | sent.doubtful:
+            if user_id is not None and user_id not in now.members:
+                yield member_change(guild_id, user_id, ())
 
 
 def member_change(guild_id: int, user_id: int, roles: tuple[int, ...]) -> Change:

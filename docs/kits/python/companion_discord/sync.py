@@ -11,7 +11,7 @@ from functools import partial
 from .facts import Facts
 from .members import MemberLoader
 from .pending import Marks, Pending
-from .records import Change, Reported, differences, member_change
+from .records import Change, Reported, differences, lost_members, member_change
 from .report import CompanionError, Reporter
 from .transport import Transport
 from .world import World, is_known
@@ -21,7 +21,7 @@ LONGEST_PAUSE = 60.0
 
 
 class Sync:
-    """Keeps what the service accepted last, and one request for changes in flight at a time."""
+    """Keeps what was sent last, and one request for changes in flight at a time."""
 
     def __init__(
         self,
@@ -107,18 +107,27 @@ class Sync:
         taken = marks.take_guilds(lambda guild_id: self._world.shard_of(guild_id) == shard)
         taken.shards.add(shard)
         marks.shards.discard(shard)
+        state: dict[int, Reported] = {}
         try:
             state, unknown, failed = await self._state_of(shard)
+            query = "" if unknown or failed else self._replace(shard)
             lines = [(id_, line) for id_, now in state.items() for line in now.lines(id_)]
-            refused = await self._transport.sync_guilds(
-                "snapshot", "" if unknown or failed else self._replace(shard), lines
-            )
+            if "members" not in query:
+                lost = (change for id_, now in state.items() for change in lost_members(id_, self._sent.get(id_), now))
+                lines += [(change.guild, change.line) for change in lost]
+            refused = await self._transport.sync_guilds("snapshot", query, lines)
         except BaseException:
+            for guild_id, now in state.items():
+                now.doubt(self._sent.get(guild_id))
+            self._sent.update(state)
             self._pending.marks.put_back(taken)
             raise
-        self._sent = {
-            guild_id: sent for guild_id, sent in self._sent.items() if self._world.shard_of(guild_id) != shard
-        } | {guild_id: now for guild_id, now in state.items() if guild_id not in refused}
+        for guild_id in [guild_id for guild_id in self._sent if self._world.shard_of(guild_id) == shard]:
+            del self._sent[guild_id]
+        for guild_id, now in state.items():
+            if guild_id not in refused:
+                now.doubtful.clear()
+                self._sent[guild_id] = now
         if unknown or refused:
             self._incomplete.add(shard)
             if unknown:
@@ -184,11 +193,7 @@ class Sync:
                     await self._send_removal(guild_id)
             changes, failed = await self._changes(taken)
             for start in range(0, len(changes), LINES_PER_REQUEST):
-                part = changes[start : start + LINES_PER_REQUEST]
-                refused = await self._transport.sync_guilds("changes", "", [(one.guild, one.line) for one in part])
-                for change in part:
-                    if change.guild not in refused:
-                        change.apply(self._sent)
+                await self._post_changes(changes[start : start + LINES_PER_REQUEST])
         except BaseException:
             self._pending.marks.put_back(taken)
             raise
@@ -196,7 +201,21 @@ class Sync:
             self._pending.marks.whole |= failed
             raise CompanionError("callback_failed", f"no facts of {len(failed)} guilds")
 
+    def _is_certain(self, guild_id: int) -> bool:
+        sent = self._sent.get(guild_id)
+        return sent is not None and None not in sent.doubtful
+
+    async def _post_changes(self, changes: list[Change]) -> None:
+        for change in changes:
+            change.apply(self._sent, is_certain=False)
+        refused = await self._transport.sync_guilds("changes", "", [(one.guild, one.line) for one in changes])
+        for change in changes:
+            if change.guild not in refused:
+                change.apply(self._sent, is_certain=True)
+
     async def _send_removal(self, guild_id: int) -> None:
+        if guild_id in self._sent:
+            self._sent[guild_id].doubt()
         await self._transport.send("removal", "DELETE", f"/bot/guilds/{guild_id}")
         self._sent.pop(guild_id, None)
         self._world.left.discard(guild_id)
@@ -205,7 +224,7 @@ class Sync:
         """Returns the differences of marked guilds, guilds before their members, and the guilds without facts."""
         marked = taken.whole | taken.guilds | {guild for guild, _ in taken.members}
         known = [guild for id_ in sorted(marked) if (guild := self._world.guilds.get(id_)) and is_known(guild)]
-        whole = {guild.id for guild in known if guild.id in taken.whole or guild.id not in self._sent}
+        whole = {guild.id for guild in known if guild.id in taken.whole or not self._is_certain(guild.id)}
         await self._facts.ask([guild for guild in known if guild.id in whole or self._facts.of(guild.id) is None])
         changes: list[Change] = []
         failed: set[int] = set()
@@ -218,12 +237,12 @@ class Sync:
             elif guild.id in whole:
                 changes += differences(guild.id, sent, self._world.report(guild, sent))
                 self._members.start(guild.shard_id)
-            elif guild.id in taken.guilds and (line := self._world.guild_line(guild)) != (sent and sent.guild):
+            elif guild.id in taken.guilds and not self._sent[guild.id].has_guild(line := self._world.guild_line(guild)):
                 changes.append(Change(guild.id, line))
         compared = {guild.id: guild for guild in known if guild.id not in whole | failed}
         for guild_id, user_id in sorted(taken.members):
             if guild_id in compared and guild_id in self._world.guilds:
                 roles = self._world.roles_of(compared[guild_id], user_id)
-                if roles != self._sent[guild_id].members.get(user_id, ()):
+                if not self._sent[guild_id].has_member(user_id, roles):
                     changes.append(member_change(guild_id, user_id, roles))
         return changes, failed
