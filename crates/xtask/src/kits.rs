@@ -1,4 +1,4 @@
-//! Tests the kits of `docs/kits` with their libraries against the program itself.
+//! The kits of `docs/kits`, installed as packages and run with the libraries that they are for against the program itself.
 
 use anyhow::Result;
 
@@ -31,10 +31,12 @@ pub(crate) fn run(languages: &[Language]) -> Result<()> {
     let chosen = |language| languages.is_empty() || languages.contains(&language);
     let mut tests = Vec::new();
     if chosen(Language::Python) {
-        tests.push(format!("{KIT_PYTHON} docs/kits/tests/test_discord_py.py"));
+        for name in ["discord", "package"] {
+            tests.push(format!("{KIT_PYTHON} docs/kits/tests/test_{name}_py.py"));
+        }
     }
     if chosen(Language::Node) {
-        for name in ["discord-js", "client", "requests"] {
+        for name in ["discord-js", "package-js", "plain", "client", "requests"] {
             tests.push(format!("node docs/kits/tests/test-{name}.mjs"));
         }
     }

@@ -94,7 +94,7 @@ pub(crate) const NODE: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// The libraries with which the kits for Node.js are tested.
+/// The libraries that the kits for Node.js are tested with. The tests install the package itself beside them.
 pub(crate) const DISCORD_JS: Requirement = Requirement {
     name: "discord.js",
     is_met: || root().is_ok_and(|root| root.join(KIT_MODULES).join("node_modules/ws").is_dir()),
@@ -110,10 +110,14 @@ pub(crate) const DISCORD_JS: Requirement = Requirement {
 };
 pub(crate) const KIT_MODULES: &str = "target/kit-modules";
 
-/// The library with which the Python kit is tested, in its own virtual environment.
+/// The library that the kit for Python is tested with, in an environment of its own, and what builds and checks the
+/// package. The tests install the package itself.
 pub(crate) const DISCORD_PY: Requirement = Requirement {
     name: "discord.py",
-    is_met: || runs(&format!("{KIT_PYTHON} -m pip show --quiet discord.py")),
+    is_met: || {
+        let is_installed = |package| runs(&format!("{KIT_PYTHON} -m pip show --quiet {package}"));
+        ["discord.py", "flit_core", "mypy"].into_iter().all(is_installed)
+    },
     install: Install::Commands(|| {
         // Debian packages venv separately.
         let has_venv = runs("python3 -m ensurepip --version");
