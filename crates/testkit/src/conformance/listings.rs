@@ -423,7 +423,7 @@ async fn an_unreadable_grant_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
     let expected = Listing { blocked: true, ..Listing::default() };
     fresh
         .through_both(async |stores| {
-            assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected)
+            assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected);
         })
         .await;
 }
