@@ -111,6 +111,16 @@ async function an_unreachable_service_is_named_with_the_reason() {
   });
 }
 
+async function the_address_of_another_api_is_named_as_the_cause() {
+  await withRig(2, { shards: 1 }, async (it) => {
+    it.connect({ url: it.service.public });
+    await until('the kit has noticed', () => it.errors.length > 0);
+    const [{ word, message }] = it.errors;
+    expect(word, 'not_found', "the error's word");
+    expect(message.includes('Check that url is the address of the management API'), true, message);
+  });
+}
+
 async function errors_and_the_end_of_an_outage_go_to_the_log() {
   await withRig(4, {}, async (it) => {
     const messages = [];
@@ -297,6 +307,7 @@ await main([
   requests_name_the_kit_and_its_version,
   wrong_options_are_refused_with_their_fix,
   an_unreachable_service_is_named_with_the_reason,
+  the_address_of_another_api_is_named_as_the_cause,
   errors_and_the_end_of_an_outage_go_to_the_log,
   stopping_detaches_the_client_and_keeps_it_running,
   stopping_leaves_a_destroy_that_was_wrapped_later,

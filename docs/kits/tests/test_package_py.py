@@ -100,6 +100,14 @@ async def an_unreachable_service_is_named_with_the_reason() -> None:
         expect(str(it.errors[0]), f"unreachable: cannot reach 127.0.0.1:{port}: connection refused", "the error")
 
 
+async def the_address_of_another_api_is_named_as_the_cause() -> None:
+    async with rig(2, shards=1) as it:
+        it.connect(it.service.public)
+        await until("the kit has noticed", lambda: it.errors != [])
+        expect(it.errors[0].word, "not_found", "the error's word")
+        expect("Check that url is the address of the management API" in str(it.errors[0]), True, str(it.errors[0]))
+
+
 async def the_end_of_an_outage_is_logged() -> None:
     async with rig(4) as it:
         messages = _Messages()
@@ -338,6 +346,7 @@ TESTS = [
     requests_name_the_kit_and_its_version,
     wrong_arguments_are_refused_with_their_fix,
     an_unreachable_service_is_named_with_the_reason,
+    the_address_of_another_api_is_named_as_the_cause,
     the_end_of_an_outage_is_logged,
     stopping_detaches_a_bot_and_keeps_it_running,
     stopping_gives_a_plain_client_its_handlers_back,

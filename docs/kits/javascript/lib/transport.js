@@ -123,6 +123,8 @@ class Transport {
   }
 }
 
+const CHECK_URL = 'check that url is the address of the management API';
+
 /** Returns why a request failed, without its address. */
 function reasonOf(error) {
   const cause = error.cause ?? error;
@@ -143,11 +145,13 @@ async function dataOf(answer) {
   const seconds = answer.headers.get('Retry-After') ?? '';
   const retryAfter = /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
   if (typeof envelope?.data !== 'object' || envelope.data === null) {
-    throw new CompanionError('unreadable', `the answer (${status}) is not the service's`, { status, retryAfter });
+    throw new CompanionError('unreadable', `the answer (${status}) is not the service's: ${CHECK_URL}`, { status, retryAfter });
   }
   if (status === 200) return envelope.data;
   const { error = 'unreadable', fields } = envelope.data;
-  throw new CompanionError(error, envelope.message, { status, retryAfter, fields });
+  // Every path that the kit calls exists.
+  const hint = error === 'not_found' ? ` C${CHECK_URL.slice(1)}.` : '';
+  throw new CompanionError(error, envelope.message + hint, { status, retryAfter, fields });
 }
 
 module.exports = { Transport };

@@ -117,6 +117,9 @@ class Transport:
         self.on_reconnected(seconds)
 
 
+CHECK_URL = "check that url is the address of the management API"
+
+
 def _reason(error: Exception, timeout: float) -> str:
     """Returns why a request failed, without the repetition of its address."""
     if isinstance(error, asyncio.TimeoutError):
@@ -136,7 +139,7 @@ async def _data_of(answer: aiohttp.ClientResponse) -> dict[str, Any]:
         envelope = json.loads(await answer.text())
         data, message = dict(envelope["data"]), str(envelope["message"])
     except (ValueError, KeyError, TypeError):
-        data, message = {"error": "unreadable"}, f"the answer ({answer.status}) is not the service's"
+        data, message = {"error": "unreadable"}, f"the answer ({answer.status}) is not the service's: {CHECK_URL}"
         if answer.status < 400:
             raise CompanionError("unreadable", message, status=answer.status) from None
     if answer.status == 200:
@@ -146,6 +149,8 @@ async def _data_of(answer: aiohttp.ClientResponse) -> dict[str, Any]:
 
 def _refusal(answer: aiohttp.ClientResponse, data: Mapping[str, Any], message: str) -> CompanionError:
     seconds = answer.headers.get("Retry-After", "")
+    if answer.status == 404 and data.get("error") == "not_found":  # every path that the kit calls exists
+        message += f" C{CHECK_URL[1:]}."
     return CompanionError(
         data.get("error", "unreadable"),
         message,
