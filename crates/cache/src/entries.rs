@@ -28,7 +28,7 @@ use std::{
     },
 };
 
-impl State {
+impl EntriesState {
     /// Returns the shared entry of a guild if its content is equal, otherwise replaces it by `part`.
     fn share_guild(&mut self, id: GuildId, part: GuildEntry) -> Arc<GuildEntry> {
         self.guilds.share(id, part, |part| {
@@ -46,13 +46,13 @@ pub(crate) struct Entries {
     absent: Cache<TokenHash, (), Weight, RandomState>,
     listings: Cache<UserId, Arc<ListingEntry>, Weight, RandomState, MarkStale>,
     /// Locked by writers only.
-    state: Mutex<State>,
+    state: Mutex<EntriesState>,
     session_loads: AtomicU64,
     listing_loads: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct EntriesState {
     change_log: ChangeLog,
     guilds: SharedGuilds,
     /// The guilds whose entries depend on a user's subscription.
@@ -110,7 +110,7 @@ impl Entries {
         self.listing_loads.fetch_add(1, Relaxed);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EntriesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -51,7 +51,7 @@ pub(crate) enum Observation {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum Phase {
     Closed { failures: u32 },
     Open(Pause),
     HalfOpen(Pause),
@@ -74,22 +74,22 @@ impl Pause {
 #[derive(Debug)]
 pub(crate) struct CircuitBreaker {
     rules: BreakerRules,
-    state: State,
+    state: Phase,
     /// The principals refused since the last success, and when.
     refused_users: Vec<(Principal, Timestamp)>,
 }
 
 impl CircuitBreaker {
     pub(crate) const fn new(rules: BreakerRules) -> Self {
-        Self { rules, state: State::Closed { failures: 0 }, refused_users: Vec::new() }
+        Self { rules, state: Phase::Closed { failures: 0 }, refused_users: Vec::new() }
     }
 
     /// Returns how long calls are rejected, or `None` if one would be admitted.
     pub(crate) fn blocked_for(&self, now: Timestamp) -> Option<Duration> {
         match self.state {
-            State::Closed { .. } => None,
-            State::Open(pause) => pause.left(now),
-            State::HalfOpen(_) => Some(PROBE_RETRY_AFTER),
+            Phase::Closed { .. } => None,
+            Phase::Open(pause) => pause.left(now),
+            Phase::HalfOpen(_) => Some(PROBE_RETRY_AFTER),
         }
     }
 
@@ -99,23 +99,23 @@ impl CircuitBreaker {
             return Err(wait);
         }
         match self.state {
-            State::Open(pause) => {
-                self.state = State::HalfOpen(pause);
+            Phase::Open(pause) => {
+                self.state = Phase::HalfOpen(pause);
                 Ok(BreakerPermit::Probe)
             }
-            State::Closed { .. } | State::HalfOpen(_) => Ok(BreakerPermit::Regular),
+            Phase::Closed { .. } | Phase::HalfOpen(_) => Ok(BreakerPermit::Regular),
         }
     }
 
     /// Records the outcome of a call. Outcomes of calls sent before the breaker opened are ignored.
     pub(crate) fn record(&mut self, permit: BreakerPermit, observation: Observation, now: Timestamp) {
         self.state = match (self.state, permit, observation) {
-            (State::Closed { .. }, _, Observation::Alive)
-            | (State::HalfOpen(_), BreakerPermit::Probe, Observation::Alive) => {
+            (Phase::Closed { .. }, _, Observation::Alive)
+            | (Phase::HalfOpen(_), BreakerPermit::Probe, Observation::Alive) => {
                 self.refused_users.clear();
-                State::Closed { failures: 0 }
+                Phase::Closed { failures: 0 }
             }
-            (unchanged @ State::Closed { .. }, _, Observation::RefusedFor(principal)) => {
+            (unchanged @ Phase::Closed { .. }, _, Observation::RefusedFor(principal)) => {
                 if self.note_refused(principal, now) {
                     self.open(now, self.rules.first_pause)
                 } else {
@@ -123,21 +123,21 @@ impl CircuitBreaker {
                 }
             }
             // The probe proves nothing in either direction, so another one follows after the same pause.
-            (State::HalfOpen(pause), BreakerPermit::Probe, Observation::RefusedFor(_)) => {
+            (Phase::HalfOpen(pause), BreakerPermit::Probe, Observation::RefusedFor(_)) => {
                 self.open(now, pause.length)
             }
-            (State::Closed { failures }, _, Observation::Failing) => {
+            (Phase::Closed { failures }, _, Observation::Failing) => {
                 let failures = failures.saturating_add(1);
                 if failures < self.rules.failures {
-                    State::Closed { failures }
+                    Phase::Closed { failures }
                 } else {
                     self.open(now, self.rules.first_pause)
                 }
             }
-            (State::HalfOpen(pause), BreakerPermit::Probe, Observation::Failing) => {
+            (Phase::HalfOpen(pause), BreakerPermit::Probe, Observation::Failing) => {
                 self.open(now, pause.length.saturating_mul(2))
             }
-            (unchanged @ (State::Open(_) | State::HalfOpen(_)), _, _) => unchanged,
+            (unchanged @ (Phase::Open(_) | Phase::HalfOpen(_)), _, _) => unchanged,
         };
     }
 
@@ -152,22 +152,22 @@ impl CircuitBreaker {
 
     /// Records that a call was cancelled without an outcome.
     pub(crate) fn cancel(&mut self, permit: BreakerPermit) {
-        if let (State::HalfOpen(pause), BreakerPermit::Probe) = (self.state, permit) {
-            self.state = State::Open(pause);
+        if let (Phase::HalfOpen(pause), BreakerPermit::Probe) = (self.state, permit) {
+            self.state = Phase::Open(pause);
         }
     }
 
     pub(crate) const fn state(&self) -> BreakerState {
         match self.state {
-            State::Closed { .. } => BreakerState::Closed,
-            State::Open(_) => BreakerState::Open,
-            State::HalfOpen(_) => BreakerState::HalfOpen,
+            Phase::Closed { .. } => BreakerState::Closed,
+            Phase::Open(_) => BreakerState::Open,
+            Phase::HalfOpen(_) => BreakerState::HalfOpen,
         }
     }
 
-    fn open(&mut self, now: Timestamp, length: Duration) -> State {
+    fn open(&mut self, now: Timestamp, length: Duration) -> Phase {
         self.refused_users.clear();
-        State::Open(Pause { since: now, length: length.min(self.rules.longest_pause) })
+        Phase::Open(Pause { since: now, length: length.min(self.rules.longest_pause) })
     }
 }
 

@@ -63,12 +63,12 @@ pub(crate) struct CallLimiter {
     /// Limits the number of calls that wait for a slot.
     waiters: PerRoute<Semaphore>,
     slot_timeout: Duration,
-    state: Mutex<State>,
+    state: Mutex<LimiterState>,
     /// The pause requested from other nodes. `None` for a single node.
     shared: Option<SharedPause>,
 }
 
-struct State {
+struct LimiterState {
     limits: KnownLimits,
     breakers: PerRoute<CircuitBreaker>,
     user_budgets: UserBudgets,
@@ -90,7 +90,7 @@ impl CallLimiter {
             slots: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
             waiters: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
             slot_timeout: settings.deadlines.slot,
-            state: Mutex::new(State {
+            state: Mutex::new(LimiterState {
                 limits: KnownLimits::default(),
                 breakers: PerRoute::new(|| CircuitBreaker::new(breaker)),
                 user_budgets: UserBudgets::new(refused_per_user),
@@ -184,7 +184,7 @@ impl CallLimiter {
         Timestamp::EPOCH.after(self.clock.monotonic())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LimiterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,7 +193,7 @@ fn limited(reason: &'static str, wait: Duration) -> CallError {
     CallError::Limited { reason, wait }
 }
 
-impl State {
+impl LimiterState {
     /// Returns whether the call would be admitted now.
     fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
         let Call { route, token, code, .. } = call;

@@ -3,7 +3,7 @@
 use crate::{
     journal::Journal,
     keyed::Table,
-    state::{MemoryStorage, State},
+    state::{MemoryStorage, Tables},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -76,7 +76,7 @@ impl Records for MemoryStorage {
     }
 }
 
-fn apply(state: &mut State, mutation: Mutation, journal: &mut Journal) -> Tally {
+fn apply(state: &mut Tables, mutation: Mutation, journal: &mut Journal) -> Tally {
     match mutation {
         Mutation::Put(record) => put(state, record, journal),
         Mutation::Remove(key) => remove(state, &key, journal),
@@ -89,7 +89,7 @@ fn apply(state: &mut State, mutation: Mutation, journal: &mut Journal) -> Tally 
     }
 }
 
-fn put(state: &mut State, record: Record, journal: &mut Journal) -> Tally {
+fn put(state: &mut Tables, record: Record, journal: &mut Journal) -> Tally {
     match record {
         Record::Guild(guild) => state.guilds.put(Arc::new(guild), journal),
         // Members of a guild that the same sync removed are ignored.
@@ -106,7 +106,7 @@ fn put(state: &mut State, record: Record, journal: &mut Journal) -> Tally {
     }
 }
 
-fn remove(state: &mut State, key: &Key, journal: &mut Journal) -> Tally {
+fn remove(state: &mut Tables, key: &Key, journal: &mut Journal) -> Tally {
     match key {
         Key::Guild(guild) => state.guilds.remove(*guild, journal),
         Key::Member(guild, user) => state.guilds.remove_member(*guild, *user, journal).unwrap_or_default(),
@@ -120,7 +120,7 @@ fn remove(state: &mut State, key: &Key, journal: &mut Journal) -> Tally {
     }
 }
 
-fn find(state: &State, key: &Key) -> Option<Record> {
+fn find(state: &Tables, key: &Key) -> Option<Record> {
     match key {
         Key::Guild(guild) => state.guilds.find(*guild).map(|guild| Record::Guild((*guild).clone())),
         Key::Member(guild, user) => {
@@ -140,7 +140,7 @@ fn find(state: &State, key: &Key) -> Option<Record> {
 }
 
 /// Returns the keys of all records of a kind, in order.
-fn keys_of(state: &State, kind: Kind) -> Vec<Key> {
+fn keys_of(state: &Tables, kind: Kind) -> Vec<Key> {
     let users = |users: Vec<UserId>, key: fn(UserId) -> Key| users.into_iter().map(key).collect();
     let mut keys: Vec<_> = match kind {
         Kind::Guild => state.guilds.all().map(|known| Key::Guild(known.guild.id)).collect(),
@@ -161,7 +161,7 @@ fn keys_of(state: &State, kind: Kind) -> Vec<Key> {
 }
 
 /// Returns the keys of all records that `forget` removes.
-fn keys_about(state: &State, user: UserId) -> Vec<Key> {
+fn keys_about(state: &Tables, user: UserId) -> Vec<Key> {
     let sessions = state.sessions.of_user(user).map(|session| Key::Session(session.id));
     let members = state.guilds.of_member(user).map(|guild| Key::Member(guild, user));
     let feedback = state.feedback.of_submitter(user).cloned().map(Key::Feedback);
@@ -174,7 +174,7 @@ fn team_key(member: &TeamMember) -> (UserId, Name) {
     (user, category.clone())
 }
 
-fn remove_silent(state: &mut State, silent: &[(ClusterId, Timestamp)], journal: &mut Journal) -> Tally {
+fn remove_silent(state: &mut Tables, silent: &[(ClusterId, Timestamp)], journal: &mut Journal) -> Tally {
     let mut tally = Tally::NOTHING;
     for (cluster, heard) in silent {
         if state.clusters.get(cluster).is_some_and(|last| last.received_at == *heard) {
@@ -196,7 +196,7 @@ impl Staged {
     }
 
     /// Applies the staged records. Returns an error and changes nothing if a member's guild is unknown.
-    fn apply(self, state: &mut State, replace: &Replace, journal: &mut Journal) -> Result<Tally, SyncError> {
+    fn apply(self, state: &mut Tables, replace: &Replace, journal: &mut Journal) -> Result<Tally, SyncError> {
         let Self(staged) = self;
         let unknown = |guild: GuildId| !state.guilds.has(guild) && !staged.contains_key(&Key::Guild(guild));
         let lost = staged.values().filter_map(|Numbered { line, record }| match record {

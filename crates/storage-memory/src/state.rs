@@ -26,12 +26,12 @@ pub struct MemoryStorage {
 }
 
 struct Inner {
-    state: RwLock<State>,
+    state: RwLock<Tables>,
     latest: watch::Sender<Revision>,
 }
 
 /// All tables, and the history of their changes.
-pub(crate) struct State {
+pub(crate) struct Tables {
     pub(crate) sessions: Sessions,
     pub(crate) spent_codes: Marks,
     /// The last pause requested by the platform, expired or not.
@@ -51,7 +51,7 @@ pub(crate) struct State {
     history: History,
 }
 
-impl State {
+impl Tables {
     pub(crate) const fn history(&self) -> &History {
         &self.history
     }
@@ -67,7 +67,7 @@ impl MemoryStorage {
     /// Creates an empty store that keeps this many changes. A request for older ones yields a gap.
     #[must_use]
     pub fn with_history(changes: usize) -> Self {
-        let state = State {
+        let state = Tables {
             sessions: Sessions::default(),
             spent_codes: Marks::default(),
             platform_pause: None,
@@ -86,25 +86,25 @@ impl MemoryStorage {
     }
 
     /// Locks the state for reading. Callers must not await while they hold the guard.
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
         self.inner.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state atomically. Changes noted in the journal are appended to the history in the same step.
-    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> T {
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Tables, &mut Journal) -> T) -> T {
         self.write_changes(change).0
     }
 
     /// Changes the state atomically, and returns what changed. If `change` fails, it must not have noted anything.
     pub(crate) fn apply_with<E>(
         &self,
-        change: impl FnOnce(&mut State, &mut Journal) -> Result<Tally, E>,
+        change: impl FnOnce(&mut Tables, &mut Journal) -> Result<Tally, E>,
     ) -> Result<Applied, E> {
         let (tally, changes) = self.write_changes(change);
         Ok(Applied { tally: tally?, changes })
     }
 
-    fn write_changes<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> (T, Vec<Change>) {
+    fn write_changes<T>(&self, change: impl FnOnce(&mut Tables, &mut Journal) -> T) -> (T, Vec<Change>) {
         let mut journal = Journal::default();
         let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state, &mut journal);

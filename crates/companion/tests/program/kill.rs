@@ -30,18 +30,18 @@ const WRITERS: u64 = 4;
 const GUILDS_OF_A_WRITER: u64 = 12;
 
 /// The member count of a guild, or `None` if it is absent.
-type State = Option<u64>;
+type RunState = Option<u64>;
 
 /// The expected states of a writer's guilds.
 #[derive(Default)]
 struct Ledger {
-    acknowledged: HashMap<u64, State>,
+    acknowledged: HashMap<u64, RunState>,
     /// The unanswered write, which may have been applied or not.
-    open: Option<(u64, State)>,
+    open: Option<(u64, RunState)>,
 }
 
 impl Ledger {
-    fn last_acknowledged(&self, guild: u64) -> State {
+    fn last_acknowledged(&self, guild: u64) -> RunState {
         self.acknowledged.get(&guild).copied().flatten()
     }
 

@@ -7,7 +7,7 @@ mod team_order;
 
 pub use self::{
     listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
-    pick::{Draw, Seed, few},
+    pick::{Draw, Seed, sample_few},
     status::{BotStatus, Holds, LastHeard, Uptime, bot_status, in_words},
     team_order::order_team,
 };

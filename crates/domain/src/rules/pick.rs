@@ -35,7 +35,7 @@ impl Draw {
 /// is equally likely, as far as `N` random numbers of 64 bits allow. A faster [`Draw::positions`] for few positions
 /// of a large population.
 #[must_use]
-pub fn few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize>; N] {
+pub fn sample_few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize>; N] {
     let mut drawn = [None; N];
     // A Fisher-Yates shuffle of which only the first `N` places are computed: each is swapped with a later one. The
     // swapped positions are noted here.
@@ -96,7 +96,7 @@ mod tests {
         let draws = 120_000;
         let mut seen: HashMap<[Option<usize>; 3], f64> = HashMap::new();
         for _ in 0..draws {
-            *seen.entry(few(5, std::array::from_fn(|_| chance.next_u64()))).or_default() += 1.0;
+            *seen.entry(sample_few(5, std::array::from_fn(|_| chance.next_u64()))).or_default() += 1.0;
         }
         let expected = f64::from(draws) / 60.0;
         let chi_square: f64 = seen.values().map(|count| (count - expected).powi(2) / expected).sum();
@@ -106,8 +106,8 @@ mod tests {
 
     #[test]
     fn few_reaches_the_first_and_the_last_position() {
-        assert_eq!(few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 2].map(Some));
-        assert_eq!(few(2, [u64::MAX; 3]), [Some(1), Some(0), None]);
+        assert_eq!(sample_few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 2].map(Some));
+        assert_eq!(sample_few(2, [u64::MAX; 3]), [Some(1), Some(0), None]);
     }
 
     proptest! {
@@ -115,7 +115,7 @@ mod tests {
         fn few_returns_distinct_positions_in_range(
             population in 0..12_usize, random in any::<[u64; 5]>(),
         ) {
-            let mut positions: Vec<_> = few(population, random).into_iter().flatten().collect();
+            let mut positions: Vec<_> = sample_few(population, random).into_iter().flatten().collect();
             prop_assert!(positions.iter().all(|position| *position < population));
             positions.sort_unstable();
             positions.dedup();

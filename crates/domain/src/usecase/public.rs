@@ -3,7 +3,7 @@
 use crate::{
     model::{Feedback, Name, TeamMember},
     port::{Entropy, FeedbackStore, StoreError, TeamRoster},
-    rules::{Seed, few, order_team},
+    rules::{Seed, order_team, sample_few},
 };
 use std::sync::Arc;
 
@@ -46,6 +46,6 @@ impl PickFeedback {
     pub fn places(&self, population: usize) -> [Option<usize>; FEEDBACK_COUNT] {
         let mut random = [[0; size_of::<u64>()]; FEEDBACK_COUNT];
         self.entropy.fill(random.as_flattened_mut());
-        few(population, random.map(u64::from_le_bytes))
+        sample_few(population, random.map(u64::from_le_bytes))
     }
 }

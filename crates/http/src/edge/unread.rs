@@ -23,9 +23,9 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A request body. Handlers read a clone of it, so that the edge knows how much they have read.
 #[derive(Clone)]
-pub(super) struct TrackedBody(Rc<RefCell<State>>);
+pub(super) struct TrackedBody(Rc<RefCell<UnreadState>>);
 
-struct State {
+struct UnreadState {
     payload: Payload,
     announced: Option<u64>,
     read: u64,
@@ -41,7 +41,7 @@ impl TrackedBody {
             return None;
         }
         let announced = announced(request.headers());
-        let body = Self(Rc::new(RefCell::new(State { payload, announced, read: 0, has_ended: false })));
+        let body = Self(Rc::new(RefCell::new(UnreadState { payload, announced, read: 0, has_ended: false })));
         request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
         Some(body)
     }
@@ -53,7 +53,7 @@ impl TrackedBody {
     }
 
     fn is_within(&self, limit: usize) -> bool {
-        let State { announced, read, .. } = *self.0.borrow();
+        let UnreadState { announced, read, .. } = *self.0.borrow();
         announced.unwrap_or(read).max(read) <= limit as u64
     }
 }

@@ -56,7 +56,7 @@ impl Default for Incoming {
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     incoming: Incoming,
     /// Bytes received from the client that the server may not read yet.
     ahead: Vec<u8>,
@@ -70,7 +70,7 @@ struct State {
     buffered: usize,
 }
 
-impl State {
+impl StreamState {
     /// Returns how many of `bytes` the server may read now.
     fn admit(&mut self, bytes: &[u8]) -> usize {
         let (count, is_complete) = match &mut self.incoming {
@@ -105,7 +105,7 @@ pub(crate) struct Connection {
     permit: ConnectionPermit,
     drain: Drain,
     config: ServiceConfig,
-    state: RefCell<State>,
+    state: RefCell<StreamState>,
 }
 
 impl Connection {
@@ -113,7 +113,7 @@ impl Connection {
         Self { permit, drain: drain.clone(), config: config.clone(), state: RefCell::default() }
     }
 
-    fn state(&self) -> RefMut<'_, State> {
+    fn state(&self) -> RefMut<'_, StreamState> {
         self.state.borrow_mut()
     }
 
@@ -176,7 +176,7 @@ impl Connection {
     }
 
     /// Counts bytes as buffered for the client. Returns an error if its address exceeds the limit.
-    fn add_buffered(&self, state: &mut State, bytes: usize) -> io::Result<()> {
+    fn add_buffered(&self, state: &mut StreamState, bytes: usize) -> io::Result<()> {
         state.buffered += bytes;
         if self.permit.add_buffered(bytes) {
             return Ok(());

@@ -70,7 +70,7 @@ struct Snapshot {
 #[derive(Default)]
 struct Writer {
     entries: Entries,
-    state: State,
+    state: LoadedFeedback,
     /// Number of loads started. Only pages of the latest are used.
     load: u64,
     /// Entries changed since the load began. Pages in flight may contain their old version.
@@ -78,7 +78,7 @@ struct Writer {
 }
 
 #[derive(Default, PartialEq, Eq)]
-enum State {
+enum LoadedFeedback {
     /// Not loaded, or more entries than fit.
     #[default]
     Absent,
@@ -192,7 +192,7 @@ impl Shared {
     /// Starts a load; until it is complete, the store picks. Returns the number of the load.
     fn start_load(&self) -> u64 {
         let mut writer = self.writer();
-        *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
+        *writer = Writer { state: LoadedFeedback::Loading, load: writer.load + 1, ..Writer::default() };
         self.snapshot
             .store(Arc::new(Snapshot { is_current: false, ..Snapshot::clone(&self.snapshot.load()) }));
         writer.load
@@ -231,7 +231,7 @@ impl Shared {
     /// Adds a page of a load. Returns whether the load is over.
     fn add_page(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
         let mut writer = self.writer();
-        if writer.load != load || writer.state != State::Loading {
+        if writer.load != load || writer.state != LoadedFeedback::Loading {
             return true;
         }
         let Writer { entries, changed, .. } = &mut *writer;
@@ -240,11 +240,11 @@ impl Shared {
         }
         let last = page.len() < PAGE_SIZE.get() as usize;
         if last {
-            writer.state = State::Whole;
+            writer.state = LoadedFeedback::Whole;
             writer.changed = HashSet::new();
         }
         self.publish(&mut writer);
-        last || writer.state == State::Absent
+        last || writer.state == LoadedFeedback::Absent
     }
 
     /// Publishes a snapshot if all entries are loaded. Discards them if there are too many.
@@ -253,7 +253,7 @@ impl Shared {
             tracing::info!(self.most, "more feedback than fits in memory, so the store picks");
             *writer = Writer { load: writer.load, ..Writer::default() };
             self.snapshot.store(Arc::default());
-        } else if writer.state == State::Whole {
+        } else if writer.state == LoadedFeedback::Whole {
             let (whole, index_bytes) = (Some(writer.entries.pages().clone()), writer.entries.index_bytes());
             self.snapshot.store(Arc::new(Snapshot { whole, is_current: true, index_bytes }));
         }
@@ -269,9 +269,9 @@ impl Shared {
         let mut writer = self.writer();
         for (id, json) in found {
             match writer.state {
-                State::Absent => return Ok(()),
-                State::Loading => drop(writer.changed.insert(id.clone())),
-                State::Whole => {}
+                LoadedFeedback::Absent => return Ok(()),
+                LoadedFeedback::Loading => drop(writer.changed.insert(id.clone())),
+                LoadedFeedback::Whole => {}
             }
             writer.entries.apply(id, json.as_deref());
         }

@@ -48,12 +48,12 @@ fn lines(connection: &mut SqliteConnection, query: String) -> Vec<String> {
 
 /// The stored rows, and what the storage returns for them.
 #[derive(Debug, PartialEq, Eq)]
-struct State {
+struct FileState {
     tables: BTreeMap<String, Vec<String>>,
     answers: String,
 }
 
-impl State {
+impl FileState {
     async fn of(folder: &Folder, storage: &DieselStorage) -> Self {
         let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
         assert_eq!(
@@ -128,7 +128,7 @@ struct Recording {
     log: Vec<u8>,
     page: usize,
     /// The number of frames in the log, and the state at that point.
-    acknowledged: Vec<(usize, State)>,
+    acknowledged: Vec<(usize, FileState)>,
 }
 
 impl Recording {
@@ -162,7 +162,7 @@ impl Recording {
             self.page = u32::from_be_bytes(size.try_into().unwrap()).try_into().unwrap();
         }
         self.log = log;
-        let state = State::of(folder, storage).await;
+        let state = FileState::of(folder, storage).await;
         assert!(
             self.acknowledged.last().is_none_or(|(_, before)| *before != state),
             "each write changes something"
@@ -192,7 +192,7 @@ impl Recording {
     }
 
     /// Returns the acknowledged state at this number of frames.
-    fn after(&self, frames: usize) -> &State {
+    fn after(&self, frames: usize) -> &FileState {
         &self.acknowledged.iter().rfind(|(needed, _)| *needed <= frames).unwrap().1
     }
 
@@ -203,7 +203,7 @@ impl Recording {
         fs::write(log_of(&folder), log).unwrap();
         let storage = folder.open().await;
         storage.check().await.unwrap();
-        assert!(State::of(&folder, &storage).await == *self.after(frames), "{case}");
+        assert!(FileState::of(&folder, &storage).await == *self.after(frames), "{case}");
         storage.put(Record::Blocked(user(1_000_000))).await.unwrap();
         assert!(storage.is_blocked(user(1_000_000)).await.unwrap(), "{case}");
     }

@@ -108,7 +108,7 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
 }
 
-const MANY: NonZeroU32 = NonZeroU32::MAX;
+const NO_LIMIT: NonZeroU32 = NonZeroU32::MAX;
 const HUNDRED: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const MICROSECOND: Duration = Duration::from_micros(1);
 const NONE_OVER: Cutoffs =
@@ -225,7 +225,7 @@ impl SessionStore for Wrong {
                 return Ok(gone);
             }
         };
-        self.inner.create(session, MANY, ended).await?;
+        self.inner.create(session, NO_LIMIT, ended).await?;
         self.note(session);
         Ok(gone)
     }
@@ -277,7 +277,7 @@ impl SessionStore for Wrong {
                 }
             };
             self.inner.revoke(id).await?;
-            self.inner.create(&touched, MANY, NONE_OVER).await?;
+            self.inner.create(&touched, NO_LIMIT, NONE_OVER).await?;
         }
         Ok(())
     }
@@ -347,7 +347,7 @@ impl SessionStore for Wrong {
             (Fault::RevokesInSteps, _) => self.end(sessions, usize::MAX).await,
             (Fault::RevokeUserKeepsOne, Some(last)) => {
                 let revoked = self.inner.revoke_user(user).await?;
-                self.inner.create(last, MANY, NONE_OVER).await?;
+                self.inner.create(last, NO_LIMIT, NONE_OVER).await?;
                 Ok(revoked)
             }
             _ => self.inner.revoke_user(user).await,
@@ -360,7 +360,7 @@ impl SessionStore for Wrong {
         match self.fault {
             Fault::PruneLate => self.inner.prune(moved(ended, |time| time.before(MICROSECOND)), limit).await,
             Fault::PruneEarly => self.inner.prune(moved(ended, |time| time.after(MICROSECOND)), limit).await,
-            Fault::PruneWithoutLimit => self.inner.prune(ended, MANY).await,
+            Fault::PruneWithoutLimit => self.inner.prune(ended, NO_LIMIT).await,
             Fault::PrunesHundred => self.inner.prune(ended, limit.min(HUNDRED)).await,
             Fault::PrunesAsMade => self.end(self.over(|made, _| ended.has_ended(made)).await?, most).await,
             Fault::PrunesInSteps => self.end(self.over(|_, found| ended.has_ended(found)).await?, most).await,
@@ -371,7 +371,7 @@ impl SessionStore for Wrong {
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
         match self.fault {
             Fault::RewindsEarly => self.inner.rewind(now.before(MICROSECOND), limit).await,
-            Fault::RewindWithoutLimit => self.inner.rewind(now, MANY).await,
+            Fault::RewindWithoutLimit => self.inner.rewind(now, NO_LIMIT).await,
             Fault::RewindsNothing => Ok(0),
             Fault::RewindsHundred => self.inner.rewind(now, limit.min(HUNDRED)).await,
             Fault::RewindsInSteps => {
