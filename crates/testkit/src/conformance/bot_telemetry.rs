@@ -3,7 +3,7 @@
 use super::{
     Damage, Fresh, Stores,
     concurrency::CALLERS,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{LOTS, at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{
@@ -211,13 +211,13 @@ async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
         let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat(&name(number, 0), at(2)) };
         record(store, &report).await;
     };
-    GivenUp { fresh, what: "a report", ready, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what: "a report", ready, write, look, further }.leaves_all_or_nothing().await;
     let write = async |store: &Arc<Stores>, number| {
         let silent = [0, 1, 2].map(|part| (cluster_id(&name(number, part)), at(1)));
         forget_silent(store, &silent).await;
     };
     // The reports of the first part have other times by now, so each is written again.
-    GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
 }
 
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {

@@ -68,7 +68,7 @@ async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
 
 /// A write that is cancelled at each of its await points, and its allowed effects. Everything concerns the entities of
 /// one number, and `look` returns comparable values for every number.
-pub(super) struct GivenUp<'a, P: ?Sized, Ready, Write, Look, Further> {
+pub(super) struct CancelledWrite<'a, P: ?Sized, Ready, Write, Look, Further> {
     pub(super) fresh: &'a Fresh<P>,
     /// The name of the write in failure messages.
     pub(super) what: &'static str,
@@ -81,7 +81,8 @@ pub(super) struct GivenUp<'a, P: ?Sized, Ready, Write, Look, Further> {
     pub(super) further: Further,
 }
 
-impl<P, Ready, Write, Look, Further, Made, Written, Seen, Other> GivenUp<'_, P, Ready, Write, Look, Further>
+impl<P, Ready, Write, Look, Further, Made, Written, Seen, Other>
+    CancelledWrite<'_, P, Ready, Write, Look, Further>
 where
     P: ?Sized,
     Ready: AsyncFn(&Arc<P>, u64) -> Made,

@@ -3,7 +3,7 @@
 use super::{
     Fresh, Stores,
     concurrency::CALLERS,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
     stream::Stream,
 };
@@ -135,7 +135,7 @@ async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
     let write = async |stores: &Arc<Stores>, number| {
         begin(stores, &session(100 + number, nth_user(number), at(0)), &grant(1)).await;
     };
-    GivenUp { fresh, what: "a sign-in", ready, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what: "a sign-in", ready, write, look, further }.leaves_all_or_nothing().await;
 
     let nth_user = |number| nth_user(10_000 + number);
     let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
@@ -148,8 +148,9 @@ async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
         let version = version_of(stores, nth_user(number)).await.unwrap();
         stores.sign_ins.end(nth_user(number), version).await.unwrap();
     };
-    let given_up = GivenUp { fresh, what: "the end of a grant", ready: signed_in, write, look, further };
-    given_up.leaves_all_or_nothing().await;
+    let cancelled =
+        CancelledWrite { fresh, what: "the end of a grant", ready: signed_in, write, look, further };
+    cancelled.leaves_all_or_nothing().await;
 
     let nth_user = |number| self::nth_user(20_000 + number);
     let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
@@ -163,7 +164,7 @@ async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
         stores.sign_ins.end_without_grant(nth_user(number)).await.unwrap();
     };
     let what = "the end of sessions without a grant";
-    GivenUp { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
 }
 
 /// More than any user has, but a cap can be as high.

@@ -2,7 +2,7 @@
 
 use super::{
     Damage, Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{AWKWARD, BEYOND_SIGNED, awkward_names, name, team_member, user_id},
 };
 use companion_domain::{
@@ -225,7 +225,7 @@ async fn a_cancelled_replacement_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let team = |users: [u64; 3], position| {
         roster(users.map(|user| team_member(user_id(user), "Core", position)).to_vec())
     };
-    let given_up = GivenUp {
+    let cancelled = CancelledWrite {
         fresh,
         what: "a replacement",
         ready: async |store: &Arc<Stores>, _| replace(store, &team([1, 2, 3], 1)).await,
@@ -237,7 +237,7 @@ async fn a_cancelled_replacement_is_complete_or_absent(fresh: &Fresh<Stores>) {
             replace(store, &same).await;
         },
     };
-    given_up.leaves_all_or_nothing().await;
+    cancelled.leaves_all_or_nothing().await;
 }
 
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {

@@ -3,7 +3,7 @@
 use super::history::{since, subjects_of};
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{
         LOTS, at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, subscription,
         team_member, token_hash, user_id,
@@ -95,7 +95,7 @@ pub(super) async fn a_bulk_write_lists_all_changes(fresh: &Fresh<Stores>) {
 /// Otherwise caches would keep the stale entry for ever.
 pub(super) async fn a_cancelled_write_is_listed_if_it_was_applied(fresh: &Fresh<Stores>) {
     let user = |number: u64| user_id(number + 1);
-    let blocked = GivenUp {
+    let blocked = CancelledWrite {
         fresh,
         what: "a block and what is told of it",
         ready: async |_: &Arc<Stores>, _| {},

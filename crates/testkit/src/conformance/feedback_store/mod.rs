@@ -5,7 +5,7 @@ mod pick;
 
 use super::{
     Damage, Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{feedback, feedback_id, prose, user_id},
 };
 use crate::entropy::SeededEntropy;
@@ -57,7 +57,7 @@ async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
         text: prose(text),
         ..feedback(&format!("entry-{number}"), stars, user_id(1))
     };
-    let given_up = GivenUp {
+    let cancelled = CancelledWrite {
         fresh,
         what: "a put",
         ready: async |store: &Arc<Stores>, number| say(store, &entry(number, 5, "good")).await,
@@ -71,7 +71,7 @@ async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
         },
         further: async |store: &Arc<Stores>| take_back(store, &feedback_id("further")).await,
     };
-    given_up.leaves_all_or_nothing().await;
+    cancelled.leaves_all_or_nothing().await;
 }
 
 async fn an_unreadable_entry_affects_no_other(fresh: &Fresh<Stores>) {

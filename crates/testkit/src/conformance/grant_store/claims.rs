@@ -2,7 +2,7 @@
 
 use crate::conformance::{
     Fresh,
-    concurrency::{CALLERS, GivenUp, all_of},
+    concurrency::{CALLERS, CancelledWrite, all_of},
     sample::{LOTS, at, grant, guild_id, user_id},
 };
 use companion_domain::{
@@ -282,12 +282,14 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>)
         async |store: &Arc<Port>, number| store.find(user(number)).await.unwrap().map(|found| found.content);
     let further = async |store: &Arc<Port>| store.replace(user_id(u64::MAX), &grant(1)).await.unwrap();
     let write = async |store: &Arc<Port>, number| store.replace(user(number), &grant(2)).await.unwrap();
-    GivenUp { fresh, what: "a replacement", ready, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what: "a replacement", ready, write, look, further }
+        .leaves_all_or_nothing()
+        .await;
     let write = async |store: &Arc<Port>, number| {
         let version = store.find(user(number)).await.unwrap().unwrap().version;
         store.update(user(number), version, &grant(2), ClaimAfter::Released).await.unwrap();
     };
-    GivenUp { fresh, what: "an update", ready, write, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what: "an update", ready, write, look, further }.leaves_all_or_nothing().await;
 }
 
 pub(super) const USER: u64 = 1;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{at, feedback, guild, guild_id, heartbeat, member, name, session, staff, team_member, user_id},
     stream::Stream,
 };
@@ -131,7 +131,7 @@ pub(super) async fn a_cancelled_batch_is_complete_or_absent(fresh: &Fresh<Stores
         let roles = seen.first().map(|seen| seen.roles.as_slice().len());
         (roles, stores.blocked.is_blocked(user_id(number)).await.unwrap())
     };
-    let given_up = GivenUp {
+    let cancelled = CancelledWrite {
         fresh,
         what: "a batch",
         ready: async |_: &Arc<Stores>, _| {},
@@ -141,8 +141,8 @@ pub(super) async fn a_cancelled_batch_is_complete_or_absent(fresh: &Fresh<Stores
             stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
         },
     };
-    given_up.leaves_all_or_nothing().await;
-    let given_up = GivenUp {
+    cancelled.leaves_all_or_nothing().await;
+    let cancelled = CancelledWrite {
         what: "a removal",
         ready: async |stores: &Arc<Stores>, number| put_all(stores, records(number + 1)).await,
         write: async |stores: &Arc<Stores>, number| {
@@ -155,5 +155,5 @@ pub(super) async fn a_cancelled_batch_is_complete_or_absent(fresh: &Fresh<Stores
             stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
         },
     };
-    given_up.leaves_all_or_nothing().await;
+    cancelled.leaves_all_or_nothing().await;
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{BEYOND_SIGNED, LOTS, some_of_lots},
 };
 use companion_domain::{
@@ -191,7 +191,7 @@ pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
             let wanted = if record == before { 0 } else { (kind.variants)(number).len() - 1 };
             (kind.variants)(number).swap_remove(wanted)
         };
-        let given_up = GivenUp {
+        let cancelled = CancelledWrite {
             fresh,
             what: "a put",
             ready: async |stores: &Arc<Stores>, number| put(stores, &keyed(before, number + 1)).await,
@@ -202,7 +202,7 @@ pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
             },
             further: async |stores: &Arc<Stores>| remove(stores, &kind.key(u64::MAX)).await,
         };
-        given_up.leaves_all_or_nothing().await;
+        cancelled.leaves_all_or_nothing().await;
     })
     .await;
 }

@@ -4,10 +4,10 @@
 mod about;
 mod atomicity;
 mod batch;
+mod cancelled;
 mod common;
 mod export;
 mod forget;
-mod given_up;
 mod keyed;
 mod kinds;
 mod members;
@@ -58,7 +58,7 @@ suite! {
         forget_is_idempotent,
         forget_removes_very_many_records,
     }
-    @given_up {
+    @cancelled {
         a_cancelled_write_is_complete_or_absent,
         a_write_does_not_block_the_polling_thread needs Gating,
     }

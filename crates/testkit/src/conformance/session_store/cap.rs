@@ -3,7 +3,7 @@
 use super::{Port, used};
 use crate::conformance::{
     Fresh,
-    concurrency::{GivenUp, all_of},
+    concurrency::{CancelledWrite, all_of},
     sample::{NONE_OVER, TEN, at, session, user_id},
 };
 use companion_domain::{
@@ -164,7 +164,7 @@ async fn check(
     what: &'static str,
     write: impl AsyncFn(&Arc<dyn SessionStore>, u64),
 ) {
-    let given_up = GivenUp {
+    let cancelled = CancelledWrite {
         fresh,
         what,
         ready: async |store: &Arc<dyn SessionStore>, number| three(store, first + number).await,
@@ -172,7 +172,7 @@ async fn check(
         look: async |store: &Arc<dyn SessionStore>, number| left(store, first + number).await,
         further,
     };
-    given_up.leaves_all_or_nothing().await;
+    cancelled.leaves_all_or_nothing().await;
 }
 
 pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {

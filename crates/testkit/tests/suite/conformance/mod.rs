@@ -2,8 +2,9 @@
 //! must catch it. A suite that lets one pass is the defect.
 
 mod fed;
+mod feeds_and_listings;
 mod grants;
-mod helped;
+mod hooked;
 mod identity;
 mod lagging;
 mod marks;
@@ -11,7 +12,6 @@ mod plain;
 mod proof;
 mod sessions;
 mod shown;
-mod told;
 mod world;
 
 use companion_testkit::{
@@ -46,7 +46,7 @@ fn all_proofs() -> Vec<Proof> {
     [
         fed::proofs(),
         grants::proofs(),
-        helped::proofs(),
+        hooked::proofs(),
         identity::proofs(),
         lagging::proofs(),
         marks::code_proofs(),
@@ -56,9 +56,9 @@ fn all_proofs() -> Vec<Proof> {
         shown::feedback_proofs(),
         shown::team_proofs(),
         shown::telemetry_proofs(),
-        told::feed_proofs(),
-        told::listing_proofs(),
-        told::sign_in_proofs(),
+        feeds_and_listings::feed_proofs(),
+        feeds_and_listings::listing_proofs(),
+        feeds_and_listings::sign_in_proofs(),
         world::proofs(),
     ]
     .into_iter()

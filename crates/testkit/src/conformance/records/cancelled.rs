@@ -3,7 +3,7 @@
 use super::common::{add, replacing};
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::GivenUp,
+    concurrency::CancelledWrite,
     sample::{at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, user_id},
     stream::Stream,
 };
@@ -57,7 +57,9 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores
         stores.records.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
     };
     let what = "a sync";
-    GivenUp { fresh, what, ready: nothing, write: sync, look: left, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what, ready: nothing, write: sync, look: left, further }
+        .leaves_all_or_nothing()
+        .await;
 
     // Other users than before, so that no earlier data interferes.
     const LATER: u64 = 100_000;
@@ -66,7 +68,7 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores
         async |stores: &Arc<Stores>, number| stores.records.forget(user(LATER + number)).await.unwrap();
     let look = async |stores: &Arc<Stores>, number| left(stores, LATER + number).await;
     let what = "forgetting";
-    GivenUp { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
+    CancelledWrite { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
 }
 
 pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
