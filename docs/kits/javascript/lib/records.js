@@ -26,11 +26,11 @@ function memberChange(guild, user, roles) {
 /**
  * A guild as lines of a sync: the current state, or the last one that was sent.
  *
- * A request without an answer may have been applied or not. What it was about is doubtful: it is sent again even if the
+ * A request without an answer may have been applied or not. What it was about is unconfirmed: it is sent again even if the
  * state has returned to what was sent before.
  */
 class Reported {
-  /** Users, and `undefined` for the guild itself. @type {Set<string | undefined>} */ doubtful = new Set();
+  /** Users, and `undefined` for the guild itself. @type {Set<string | undefined>} */ unconfirmed = new Set();
 
   /** @param {string} guild @param {Map<string, string[]>} members bound roles by user */
   constructor(guild, members = new Map()) {
@@ -45,17 +45,17 @@ class Reported {
   }
 
   hasGuild(line) {
-    return !this.doubtful.has(undefined) && this.guild === line;
+    return !this.unconfirmed.has(undefined) && this.guild === line;
   }
 
   hasMember(user, roles) {
-    return !this.doubtful.has(user) && String(this.members.get(user) ?? []) === String(roles);
+    return !this.unconfirmed.has(user) && String(this.members.get(user) ?? []) === String(roles);
   }
 
-  /** Makes everything doubtful, and everything of `other` as well. @param {Reported} [other] */
-  doubt(other = this) {
+  /** Makes everything unconfirmed, and everything of `other` as well. @param {Reported} [other] */
+  markUnconfirmed(other = this) {
     this.members = new Map([...other.members, ...this.members]);
-    this.doubtful = new Set([undefined, ...this.members.keys(), ...other.doubtful, ...this.doubtful]);
+    this.unconfirmed = new Set([undefined, ...this.members.keys(), ...other.unconfirmed, ...this.unconfirmed]);
   }
 
   /** Records that a change was sent, and whether the service accepted it. @param {Change} change */
@@ -63,8 +63,8 @@ class Reported {
     if (user === undefined) this.guild = line;
     else if (roles.length) this.members.set(user, roles);
     else this.members.delete(user);
-    if (isCertain) this.doubtful.delete(user);
-    else this.doubtful.add(user);
+    if (isCertain) this.unconfirmed.delete(user);
+    else this.unconfirmed.add(user);
   }
 }
 
@@ -81,11 +81,11 @@ function* differences(guild, sent = new Reported(''), now) {
 }
 
 /**
- * Yields a change for each member that was sent with roles, or is doubtful, and has none now.
+ * Yields a change for each member that was sent with roles, or is unconfirmed, and has none now.
  * @param {string} guild @param {Reported | undefined} sent @param {Reported} now @returns {Generator<Change>}
  */
 function* lostMembers(guild, sent = new Reported(''), now) {
-  for (const user of new Set([...sent.members.keys(), ...sent.doubtful])) {
+  for (const user of new Set([...sent.members.keys(), ...sent.unconfirmed])) {
     if (user !== undefined && !now.members.has(user)) yield memberChange(guild, user, []);
   }
 }

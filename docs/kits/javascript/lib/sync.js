@@ -6,7 +6,7 @@ const { Reported, differences, lostMembers, memberChange } = require('./records.
 const { CompanionError } = require('./report.js');
 
 const LINES_PER_REQUEST = 5_000;
-const LONGEST_PAUSE = 60_000;
+const MAX_BACK_OFF = 60_000;
 
 /** Keeps what was sent last, and one request for changes in flight at a time. */
 class Sync {
@@ -85,7 +85,7 @@ class Sync {
   }
 
   #backOff({ retryAfter = 0 }) {
-    const doubled = Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(this.failures, 10));
+    const doubled = Math.min(MAX_BACK_OFF, 500 * 2 ** Math.min(this.failures, 10));
     // Jitter keeps many bots from returning at the same moment.
     return this.#waiting.pause(Math.max(doubled * between(0.5, 1), retryAfter * between(1, 1.1)));
   }
@@ -120,7 +120,7 @@ class Sync {
       refused = await this.#postSnapshot(shard, found);
     } catch (error) {
       for (const [guild, now] of found.state) {
-        now.doubt(this.#sent.get(guild));
+        now.markUnconfirmed(this.#sent.get(guild));
         this.#sent.set(guild, now);
       }
       marks.putBack(taken);
@@ -129,7 +129,7 @@ class Sync {
     for (const guild of this.#sent.keys()) if (this.#world.shardOf(guild) === shard) this.#sent.delete(guild);
     for (const [guild, now] of found.state) {
       if (refused.has(guild)) continue;
-      now.doubtful.clear();
+      now.unconfirmed.clear();
       this.#sent.set(guild, now);
     }
     if (found.unknown || refused.size) this.#incomplete.add(shard);
@@ -241,7 +241,7 @@ class Sync {
   }
 
   async #sendRemoval(guild) {
-    this.#sent.get(guild)?.doubt();
+    this.#sent.get(guild)?.markUnconfirmed();
     await this.#transport.send('removal', 'DELETE', `/bot/guilds/${guild}`);
     this.#sent.delete(guild);
     this.#world.left.delete(guild);
@@ -251,7 +251,7 @@ class Sync {
   async #changes(taken) {
     const marked = new Set([...taken.whole, ...taken.guilds, ...taken.members.keys()]);
     const known = this.#known([...marked].filter((id) => this.#world.guilds.has(id)));
-    const isCertain = (id) => this.#sent.has(id) && !this.#sent.get(id).doubtful.has(undefined);
+    const isCertain = (id) => this.#sent.has(id) && !this.#sent.get(id).unconfirmed.has(undefined);
     const isWhole = ({ id }) => taken.whole.has(id) || !isCertain(id);
     const whole = new Set(known.filter(isWhole));
     await this.#facts.ask(known.filter((guild) => whole.has(guild) || !this.#facts.of(guild.id)));

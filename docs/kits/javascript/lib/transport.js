@@ -5,7 +5,7 @@
 const { version } = require('../package.json');
 const { CompanionError } = require('./report.js');
 
-const MOST_REFUSALS = 10;
+const MAX_REFUSALS = 10;
 const REASONS = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -62,7 +62,7 @@ class Transport {
         return refused;
       } catch (error) {
         const wrong = rest[(error.wrongLine ?? 0) - 1];
-        if (!wrong || refused.size >= MOST_REFUSALS) throw error;
+        if (!wrong || refused.size >= MAX_REFUSALS) throw error;
         this.#reporter.error(error);
         refused.add(wrong.guild);
       }

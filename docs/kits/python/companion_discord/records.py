@@ -38,29 +38,29 @@ def member_line(guild_id: int, user_id: int, roles: Iterable[int]) -> str:
 class Reported:
     """A guild as lines of a sync: the current state, or the last one that was sent.
 
-    A request without an answer may have been applied or not. What it was about is doubtful: it is sent again even if the
+    A request without an answer may have been applied or not. What it was about is unconfirmed: it is sent again even if the
     state has returned to what was sent before.
     """
 
     guild: str
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    doubtful: set[int | None] = field(default_factory=set)  # users, and `None` for the guild itself
+    unconfirmed: set[int | None] = field(default_factory=set)  # users, and `None` for the guild itself
 
     def lines(self, guild_id: int) -> Iterator[str]:
         yield self.guild
         for user_id, roles in self.members.items():
             yield member_line(guild_id, user_id, roles)
 
-    def doubt(self, other: Reported | None = None) -> None:
-        """Makes everything doubtful, and everything of `other` as well."""
+    def mark_unconfirmed(self, other: Reported | None = None) -> None:
+        """Makes everything unconfirmed, and everything of `other` as well."""
         self.members = {**(other.members if other else {}), **self.members}
-        self.doubtful |= {None, *self.members, *(other.doubtful if other else ())}
+        self.unconfirmed |= {None, *self.members, *(other.unconfirmed if other else ())}
 
     def has_member(self, user_id: int, roles: tuple[int, ...]) -> bool:
-        return user_id not in self.doubtful and self.members.get(user_id, ()) == roles
+        return user_id not in self.unconfirmed and self.members.get(user_id, ()) == roles
 
     def has_guild(self, guild: str) -> bool:
-        return None not in self.doubtful and self.guild == guild
+        return None not in self.unconfirmed and self.guild == guild
 
 
 @dataclass
@@ -82,9 +82,9 @@ class Change:
         else:
             reported.members.pop(self.user, None)
         if is_certain:
-            reported.doubtful.discard(self.user)
+            reported.unconfirmed.discard(self.user)
         else:
-            reported.doubtful.add(self.user)
+            reported.unconfirmed.add(self.user)
 
 
 def differences(guild_id: int, sent: Reported | None, now: Reported) -> Iterator[Change]:
@@ -99,9 +99,9 @@ def differences(guild_id: int, sent: Reported | None, now: Reported) -> Iterator
 
 
 def lost_members(guild_id: int, sent: Reported | None, now: Reported) -> Iterator[Change]:
-    """Yields a change for each member that was sent with roles, or is doubtful, and has none now."""
+    """Yields a change for each member that was sent with roles, or is unconfirmed, and has none now."""
     if sent is not None:
-        for user_id in sent.members.keys() | sent.doubtful:
+        for user_id in sent.members.keys() | sent.unconfirmed:
             if user_id is not None and user_id not in now.members:
                 yield member_change(guild_id, user_id, ())
 

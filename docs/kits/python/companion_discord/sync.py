@@ -17,7 +17,7 @@ from .transport import Transport
 from .world import World, is_known
 
 LINES_PER_REQUEST = 5_000
-LONGEST_PAUSE = 60.0
+MAX_BACK_OFF = 60.0
 
 
 class Sync:
@@ -79,7 +79,7 @@ class Sync:
                 await self._back_off(problem)
 
     async def _back_off(self, problem: CompanionError) -> None:
-        doubled = min(LONGEST_PAUSE, 0.5 * 2 ** min(self.failures, 10))
+        doubled = min(MAX_BACK_OFF, 0.5 * 2 ** min(self.failures, 10))
         delay = doubled * random.uniform(0.5, 1.0)
         if problem.retry_after is not None:  # jitter keeps many bots from returning at the same moment
             delay = max(delay, problem.retry_after * random.uniform(1.0, 1.1))
@@ -118,7 +118,7 @@ class Sync:
             refused = await self._transport.sync_guilds("snapshot", query, lines)
         except BaseException:
             for guild_id, now in state.items():
-                now.doubt(self._sent.get(guild_id))
+                now.mark_unconfirmed(self._sent.get(guild_id))
             self._sent.update(state)
             self._pending.marks.put_back(taken)
             raise
@@ -126,7 +126,7 @@ class Sync:
             del self._sent[guild_id]
         for guild_id, now in state.items():
             if guild_id not in refused:
-                now.doubtful.clear()
+                now.unconfirmed.clear()
                 self._sent[guild_id] = now
         if unknown or refused:
             self._incomplete.add(shard)
@@ -203,7 +203,7 @@ class Sync:
 
     def _is_certain(self, guild_id: int) -> bool:
         sent = self._sent.get(guild_id)
-        return sent is not None and None not in sent.doubtful
+        return sent is not None and None not in sent.unconfirmed
 
     async def _post_changes(self, changes: list[Change]) -> None:
         for change in changes:
@@ -215,7 +215,7 @@ class Sync:
 
     async def _send_removal(self, guild_id: int) -> None:
         if guild_id in self._sent:
-            self._sent[guild_id].doubt()
+            self._sent[guild_id].mark_unconfirmed()
         await self._transport.send("removal", "DELETE", f"/bot/guilds/{guild_id}")
         self._sent.pop(guild_id, None)
         self._world.left.discard(guild_id)

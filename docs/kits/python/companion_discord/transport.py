@@ -17,7 +17,7 @@ import aiohttp
 from .arguments import checked_key, checked_url
 from .report import CompanionError, Posted, Reporter, Stats, log
 
-MOST_REFUSALS = 10
+MAX_REFUSALS = 10
 
 
 class Transport:
@@ -60,7 +60,7 @@ class Transport:
                 return refused
             except CompanionError as error:
                 number = error.wrong_line()
-                if number is None or not 1 <= number <= len(rest) or len(refused) >= MOST_REFUSALS:
+                if number is None or not 1 <= number <= len(rest) or len(refused) >= MAX_REFUSALS:
                     raise
                 self._reporter.error(error)
                 refused.add(rest[number - 1][0])
