@@ -14,9 +14,13 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     path::Path,
-    sync::Arc,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
 };
 use tempfile::TempDir;
@@ -134,11 +138,19 @@ impl Installation {
     }
 }
 
-/// An address without a listener. Another process could take it in the meantime, but ports are given out in turn.
+/// Returns a free loopback address. It lies below the ephemeral ports, so that no connection takes it before the program
+/// binds it, and each concurrent test has a range of its own.
 pub(crate) fn free_address() -> String {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    assert!(TcpStream::connect(address).is_err());
-    address.to_string()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let slot = std::env::var("NEXTEST_TEST_GLOBAL_SLOT").ok().and_then(|slot| slot.parse::<u32>().ok());
+    let first = 10_000 + slot.unwrap_or(0) % 10 * 1_000;
+    loop {
+        let number = process::id().wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = format!("127.0.0.1:{}", first + number % 1_000);
+        if TcpListener::bind(&address).is_ok() {
+            return address;
+        }
+    }
 }
 
 /// Answers everyone with a date of 1994, and refuses every code.

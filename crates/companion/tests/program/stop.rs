@@ -2,6 +2,7 @@
 
 use crate::{
     http::{self, Kept},
+    installation::free_address,
     program::Program,
     stage::{InProcess, MANAGEMENT_KEY, Node, Stage, exported_guilds, guild, until},
 };
@@ -12,7 +13,7 @@ use companion_testkit::{clock::FixedClock, world::a_user};
 use serde_json::Value;
 use std::{
     io::Write as _,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -203,7 +204,7 @@ pub(crate) fn restarts() -> u32 {
 #[test]
 fn a_restart_under_load_cuts_off_no_request() {
     let restarts = restarts();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let address = free_address();
     let start = || {
         let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__LISTEN", &address).start();
         service.public();

@@ -1,13 +1,15 @@
 //! Stored data, and files and servers that are missing, damaged or removed.
 
 use crate::{
-    http, metrics,
+    http,
+    installation::free_address,
+    metrics,
     program::{Finished, Program},
     stage::until,
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use serde_json::{Value, json};
-use std::{fs, net::TcpListener, path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -358,7 +360,7 @@ fn an_unreadable_row_affects_no_other() {
 
 #[test]
 fn reports_an_unreachable_server_with_what_to_check() {
-    let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let place = free_address();
     let url = format!("postgres://bot:hunter2@{place}/companion");
     let run = |arguments: &[&str]| {
         let finished = Program::serving(arguments)

@@ -3,13 +3,13 @@
 use crate::{
     browser::{chromium::Chromium, page::Page},
     http,
+    installation::free_address,
     program::{Program, Running},
     stage::{MANAGEMENT_KEY, platform},
 };
 use companion_dev_identity::{Account, AccountGuild};
 use serde_json::{Value, json};
 use std::{
-    net::TcpListener,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -57,8 +57,7 @@ fn account(id: u64, username: &str, name: &str, guilds: Vec<AccountGuild>) -> Ac
 impl Stage {
     /// Night Owl owns the guilds 0, 1 and 2, Day Lark owns 3; the bot is in 0, 1 and 3.
     pub(crate) fn new() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let site = format!("http://127.0.0.1:{port}");
+        let site = format!("http://{}", free_address());
         let redirect = format!("{site}/callback");
         let owl = vec![
             membership(0, "Night Owls", true),

@@ -3,13 +3,14 @@
 use super::text;
 use crate::{
     http,
+    installation::free_address,
     program::{Program, Running},
     stage::{MANAGEMENT_KEY, account, platform, until},
 };
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    net::TcpListener,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -19,9 +20,10 @@ use tempfile::TempDir;
 const USER: u64 = 190_000_000_000_000_007;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Returns a port that is free at this moment.
+/// Returns a free port.
 fn free() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let address: SocketAddr = free_address().parse().unwrap();
+    address.port()
 }
 
 pub(crate) fn is_installed() -> bool {
