@@ -46,7 +46,7 @@ pub(super) async fn an_unknown_key_is_not_found(fresh: &Fresh<Stores>) {
 pub(super) async fn a_put_replaces_the_record_and_returns_its_tally(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
         let mut expected = Tally::ADDED;
-        for record in (kind.variants)(1) {
+        for record in kind.variants(1) {
             assert_eq!(put(&fresh.one, &record).await, expected, "{record:?}");
             assert_eq!(put(&fresh.one, &record).await, Tally::NOTHING, "the same again: {record:?}");
             fresh
@@ -83,7 +83,7 @@ pub(super) async fn keys_are_separate(fresh: &Fresh<Stores>) {
     let numbers = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
     each_kind(fresh, async |kind| {
         let variant = |place: usize, number| {
-            let variants = (kind.variants)(number);
+            let variants = kind.variants(number);
             variants.get(place % variants.len()).cloned().unwrap()
         };
         for (place, number) in numbers.into_iter().enumerate() {
@@ -186,10 +186,10 @@ pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
 
 pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
     each_kind(fresh, async |kind| {
-        let [before, .., after] = &(kind.variants)(1)[..] else { return };
+        let [before, .., after] = &kind.variants(1)[..] else { return };
         let keyed = |record: &Record, number| {
-            let wanted = if record == before { 0 } else { (kind.variants)(number).len() - 1 };
-            (kind.variants)(number).swap_remove(wanted)
+            let wanted = if record == before { 0 } else { kind.variants(number).len() - 1 };
+            kind.variants(number).swap_remove(wanted)
         };
         let cancelled = CancelledWrite {
             fresh,

@@ -22,8 +22,11 @@ use companion_domain::{
 /// A kind of record that is put, found and removed by its key.
 pub(super) struct KeyedKind {
     pub(super) name: &'static str,
-    /// Records with the key of this number, each differing in one field from the previous one.
-    pub(super) variants: fn(u64) -> Vec<Record>,
+    /// Returns a record with the key of this number.
+    record: fn(u64) -> Record,
+    /// Returns records with the key of this number, each differing in one field from the previous one, the first from
+    /// `record`. They may be large.
+    changed: fn(u64) -> Vec<Record>,
     /// Records of different keys that a careless adapter corrupts or confuses.
     pub(super) awkward: fn() -> Vec<Record>,
     /// Records that must be stored before.
@@ -35,9 +38,15 @@ pub(super) struct KeyedKind {
 }
 
 impl KeyedKind {
-    /// Returns a record with the key of this number.
     pub(super) fn record(&self, number: u64) -> Record {
-        (self.variants)(number).swap_remove(0)
+        (self.record)(number)
+    }
+
+    /// Returns `record` and all its changes.
+    pub(super) fn variants(&self, number: u64) -> Vec<Record> {
+        let mut all = (self.changed)(number);
+        all.insert(0, self.record(number));
+        all
     }
 
     pub(super) fn key(&self, number: u64) -> Key {
@@ -55,7 +64,8 @@ const HOME: u64 = 77;
 pub(super) const KEYED: [KeyedKind; 6] = [
     KeyedKind {
         name: "guild",
-        variants: |number| guilds(number).into_iter().map(Record::Guild).collect(),
+        record: |number| Record::Guild(guild(guild_id(number))),
+        changed: |number| guilds(number).into_iter().map(Record::Guild).collect(),
         awkward: || {
             let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
             named.map(Record::Guild).collect()
@@ -66,9 +76,10 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
     KeyedKind {
         name: "member",
-        variants: |number| {
+        record: |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])),
+        changed: |number| {
             let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();
-            let sets = [roles(&[1, 2]), roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
+            let sets = [roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
             let member = |roles| companion_domain::model::Member {
                 roles,
                 ..member(guild_id(HOME), user_id(number), &[])
@@ -82,11 +93,11 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
     KeyedKind {
         name: "plus",
-        variants: |number| {
+        record: |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
+        changed: |number| {
             let long: Vec<_> = (1..=1000).map(|number| number * 7_919 % 1009).collect();
             let of = |guilds: &[u64], slots| subscription(user_id(number), guilds.iter().copied(), slots);
             let all = [
-                of(&[3, 1, 2], 3),
                 of(&[2, 1, 3], 3),
                 of(&[2, 1, 3], 5),
                 of(&[], 5),
@@ -103,8 +114,9 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
     KeyedKind {
         name: "staff",
-        variants: |number| {
-            let one = StaffPermission::ALL.iter().map(|grant| staff([*grant]));
+        record: |number| Record::Staff(user_id(number), staff(StaffPermission::ALL.iter().copied().take(1))),
+        changed: |number| {
+            let one = StaffPermission::ALL.iter().skip(1).map(|grant| staff([*grant]));
             let more = [
                 staff([]),
                 staff([StaffPermission::Support, StaffPermission::Founder]),
@@ -119,7 +131,8 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
     KeyedKind {
         name: "blocked",
-        variants: |number| vec![Record::Blocked(user_id(number))],
+        record: |number| Record::Blocked(user_id(number)),
+        changed: |_| nothing(),
         awkward: nothing,
         needs: nothing,
         absent: |_| None,
@@ -127,7 +140,8 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
     KeyedKind {
         name: "feedback",
-        variants: |number| entries(number).into_iter().map(Record::Feedback).collect(),
+        record: |number| Record::Feedback(entry(number)),
+        changed: |number| entries(number).into_iter().map(Record::Feedback).collect(),
         awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
         needs: nothing,
         absent: |_| None,
@@ -135,7 +149,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     },
 ];
 
-/// Returns a guild that changes in one field at a time.
+/// Returns the changes of a guild, one field at a time.
 fn guilds(number: u64) -> Vec<Guild> {
     let all_bound = |key: &RoleKey| (*key, roles(&(1..=400).chain([u64::MAX]).collect::<Vec<_>>()));
     let changes: [&dyn Fn(&mut Guild); 12] = [
@@ -155,7 +169,11 @@ fn guilds(number: u64) -> Vec<Guild> {
     changed(guild(guild_id(number)), &changes)
 }
 
-/// Returns a feedback entry that changes in one field at a time.
+fn entry(number: u64) -> Feedback {
+    feedback(&format!("f{number}"), 5, user_id(1))
+}
+
+/// Returns the changes of a feedback entry, one field at a time.
 fn entries(number: u64) -> Vec<Feedback> {
     let changes: [&dyn Fn(&mut Feedback); 9] = [
         &|entry| entry.text = prose("Other words"),
@@ -168,17 +186,15 @@ fn entries(number: u64) -> Vec<Feedback> {
         &|entry| entry.submitter.name = name(AWKWARD),
         &|entry| entry.submitter.avatar = "https://pictures.example/new.png".parse().unwrap(),
     ];
-    changed(feedback(&format!("f{number}"), 5, user_id(1)), &changes)
+    changed(entry(number), &changes)
 }
 
-fn changed<T: Clone>(first: T, changes: &[&dyn Fn(&mut T)]) -> Vec<T> {
-    let mut all = vec![first];
-    for change in changes {
-        let mut next = all.last().unwrap().clone();
-        change(&mut next);
-        all.push(next);
-    }
-    all
+fn changed<T: Clone>(mut value: T, changes: &[&dyn Fn(&mut T)]) -> Vec<T> {
+    let next = |change: &&dyn Fn(&mut T)| {
+        change(&mut value);
+        value.clone()
+    };
+    changes.iter().map(next).collect()
 }
 
 fn awkward_entries() -> Vec<Feedback> {
