@@ -21,14 +21,7 @@ use companion_testkit::{
     vault::TestVault,
 };
 use proof::Proof;
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::{collections::HashSet, sync::Arc};
 
 companion_testkit::entropy_conformance! {
     Fresh::new(Arc::new(SeededEntropy::new(1)))
@@ -42,57 +35,69 @@ companion_testkit::vault_conformance! {
     Fresh::new(Arc::new(TestVault::default()))
 }
 
-fn all_proofs() -> Vec<Proof> {
-    [
-        fed::proofs(),
-        grants::proofs(),
-        hooked::proofs(),
-        identity::proofs(),
-        lagging::proofs(),
-        marks::code_proofs(),
-        marks::pause_proofs(),
-        plain::proofs(),
-        sessions::proofs(),
-        shown::feedback_proofs(),
-        shown::team_proofs(),
-        shown::telemetry_proofs(),
-        feeds_and_listings::feed_proofs(),
-        feeds_and_listings::listing_proofs(),
-        feeds_and_listings::sign_in_proofs(),
-        world::proofs(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
+/// Declares two tests for each group of wrong adapters, and a function that returns all proofs.
+macro_rules! proven {
+    ($($group:ident: $module:ident::$proofs:ident;)+) => {
+        fn all_proofs() -> Vec<Proof> {
+            [$($module::$proofs as fn() -> Vec<Proof>),+].into_iter().flat_map(|proofs| proofs()).collect()
+        }
 
-#[test]
-fn every_wrong_adapter_is_caught_by_its_behaviour() {
-    let proofs = all_proofs();
-    let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let check = || {
-        while let Some(proof) = proofs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match proof.on_the_wrong_adapter() {
-                Err(complaint) => println!("{proof}\n    {complaint}"),
-                Ok(()) => missed.lock().unwrap().push(proof.to_string()),
-            }
+        mod proven {
+            $(mod $group {
+                use crate::conformance;
+
+                #[test]
+                fn every_wrong_adapter_is_caught_by_its_behaviour() {
+                    let (report, missed) = conformance::check_wrong_adapters(&conformance::$module::$proofs());
+                    println!("{report}");
+                    assert!(missed.is_empty(), "not caught: {missed:#?}");
+                }
+
+                #[test]
+                fn no_sound_adapter_is_caught() {
+                    conformance::assert_sound_adapters_pass(&conformance::$module::$proofs());
+                }
+            })+
         }
     };
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(check);
+}
+
+proven! {
+    fed: fed::proofs;
+    grants: grants::proofs;
+    hooked: hooked::proofs;
+    identity: identity::proofs;
+    lagging: lagging::proofs;
+    codes: marks::code_proofs;
+    pauses: marks::pause_proofs;
+    plain: plain::proofs;
+    sessions: sessions::proofs;
+    feedback: shown::feedback_proofs;
+    team: shown::team_proofs;
+    telemetry: shown::telemetry_proofs;
+    feeds: feeds_and_listings::feed_proofs;
+    listings: feeds_and_listings::listing_proofs;
+    sign_ins: feeds_and_listings::sign_in_proofs;
+    world: world::proofs;
+}
+
+/// Returns what each behaviour reports about its wrong adapter, and the adapters that were not caught.
+fn check_wrong_adapters(proofs: &[Proof]) -> (String, Vec<String>) {
+    let mut report = format!("{} wrong adapters", proofs.len());
+    let mut missed = Vec::new();
+    for proof in proofs {
+        match proof.on_the_wrong_adapter() {
+            Err(complaint) => report.push_str(&format!("\n{proof}\n    {complaint}")),
+            Ok(()) => missed.push(proof.to_string()),
         }
-    });
-    println!("{} wrong adapters", proofs.len());
-    let missed = missed.into_inner().unwrap();
-    assert!(missed.is_empty(), "not caught: {missed:#?}");
+    }
+    (report, missed)
 }
 
 /// A behaviour that complains about everything catches nothing.
-#[test]
-fn no_sound_adapter_is_caught() {
+fn assert_sound_adapters_pass(proofs: &[Proof]) {
     let mut checked = HashSet::new();
-    for proof in all_proofs() {
+    for proof in proofs {
         if checked.insert((proof.suite, proof.behaviour)) {
             assert_eq!(proof.on_the_sound_adapter(), Ok(()), "{proof} fails on a sound adapter");
         }
