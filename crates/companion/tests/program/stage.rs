@@ -7,7 +7,7 @@ use crate::{
 use companion::{
     Service,
     composition::{Adapters, Composition, Keys, Storage},
-    configuration::{Layers, load},
+    configuration::{Layers, StorageUrl, load},
     service::Listeners,
     system::SystemEntropy,
 };
@@ -15,10 +15,12 @@ use companion_dev_identity::{
     Account, AccountGuild, Client, Control, DevIdentity, Options, Running as Platform,
 };
 use companion_http::ServerLimits;
+use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     net::TcpListener,
+    ops::Deref,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -146,14 +148,21 @@ pub(crate) fn exported_guilds(exported: &str) -> BTreeMap<u64, u64> {
 /// A serving program.
 pub(crate) struct Node {
     pub(crate) running: Running,
-    public: String,
-    management: String,
+    api: Api,
+}
+
+impl Deref for Node {
+    type Target = Api;
+
+    fn deref(&self) -> &Api {
+        &self.api
+    }
 }
 
 impl Node {
     /// Waits until the program prints its addresses.
     pub(crate) fn of(mut running: Running) -> Self {
-        Self { public: running.public(), management: running.management(), running }
+        Self { api: Api { public: running.public(), management: running.management() }, running }
     }
 
     /// Waits until the program is ready.
@@ -163,6 +172,19 @@ impl Node {
         node
     }
 
+    /// Stops the node with SIGINT.
+    pub(crate) fn stop(self) -> Finished {
+        self.running.stop()
+    }
+}
+
+/// A client of both APIs of a node.
+pub(crate) struct Api {
+    public: String,
+    management: String,
+}
+
+impl Api {
     /// Returns `None` if the response is incomplete.
     pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
         http::send(&self.public, "GET", path, &[], "")
@@ -234,11 +256,6 @@ impl Node {
     pub(crate) fn is_ready(&self) -> bool {
         http::get(&self.management, "/health/ready", &[]).status == 200
     }
-
-    /// Stops the node with SIGINT.
-    pub(crate) fn stop(self) -> Finished {
-        self.running.stop()
-    }
 }
 
 /// A service in this process, with its runtime.
@@ -261,6 +278,29 @@ impl InProcess {
         limits: ServerLimits,
         adjust: impl FnOnce(&mut Adapters),
     ) -> Self {
+        let open = async |url: &StorageUrl| Storage::open(url).await.unwrap();
+        Self::over(open, variables, limits, adjust)
+    }
+
+    /// Starts a node of this stage on a PostgreSQL server, with the timeouts of these options.
+    pub(crate) fn node(stage: &Stage, options: PostgresOptions) -> Self {
+        let variables = [
+            ("COMPANION_IDENTITY__API_URL", &*stage.platform.api_url()),
+            ("COMPANION_IDENTITY__CDN_URL", &stage.platform.cdn_url()),
+            ("COMPANION_MANAGEMENT__KEY", "the-management-key"),
+        ];
+        let open = async |_: &StorageUrl| {
+            Storage::Diesel(Arc::new(DieselStorage::open_postgres(options).await.unwrap()))
+        };
+        Self::over(open, &variables, ServerLimits::default(), |_| {})
+    }
+
+    fn over(
+        open: impl AsyncFnOnce(&StorageUrl) -> Storage,
+        variables: &[(&str, &str)],
+        limits: ServerLimits,
+        adjust: impl FnOnce(&mut Adapters),
+    ) -> Self {
         let layers = Layers::none()
             .with("COMPANION_STORAGE__URL", "memory:")
             .with("COMPANION_SECRETS__KEY", KEY)
@@ -273,7 +313,7 @@ impl InProcess {
         let configuration = load(&layers).unwrap().configuration;
         let runtime = Runtime::new().unwrap();
         let within = runtime.enter();
-        let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
+        let storage = runtime.block_on(open(&configuration.storage.url));
         let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
         adjust(&mut adapters);
         let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
@@ -283,6 +323,10 @@ impl InProcess {
         let (public, management) = (service.public_address(), service.management_address());
         drop(within);
         Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
+    }
+
+    pub(crate) fn api(&self) -> Api {
+        Api { public: self.public.clone(), management: self.management.clone() }
     }
 
     pub(crate) fn stop(self) {

@@ -81,7 +81,7 @@ impl<D> Nodes<D> {
 }
 
 /// Polls all these nodes until the condition holds, and returns how long each of them took.
-fn until_each(nodes: &[&Node], what: &str, is_so: impl Fn(&Node) -> bool + Sync) -> Vec<Duration> {
+fn until_each<N: Sync>(nodes: &[&N], what: &str, is_so: impl Fn(&N) -> bool + Sync) -> Vec<Duration> {
     let is_so = &is_so;
     thread::scope(|scope| {
         let asking: Vec<_> = nodes

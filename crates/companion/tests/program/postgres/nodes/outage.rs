@@ -4,8 +4,10 @@ use super::{Nodes, PROPAGATION, TIMEOUT, Times, until_each};
 use crate::{
     http::Answer,
     postgres::{Database, psql},
-    stage::{Node, Stage, exported_guilds, guild, guild_of, until},
+    stage::{Api, InProcess, Node, Stage, exported_guilds, guild, guild_of, until},
 };
+use companion_domain::model::Secret;
+use companion_storage_diesel::PostgresOptions;
 use std::{
     collections::HashMap,
     io::{Read as _, Write as _},
@@ -325,12 +327,18 @@ impl Line {
         url.into()
     }
 
-    fn interrupt(&self) {
+    /// Interrupts the line until the result is dropped.
+    fn interrupt(&self) -> Interruption {
         self.gate.set(true);
+        Interruption(Arc::clone(&self.gate))
     }
+}
 
-    fn restore(&self) {
-        self.gate.set(false);
+struct Interruption(Arc<Gate>);
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        self.0.set(false);
     }
 }
 
@@ -363,7 +371,7 @@ fn is_unavailable(answer: &Answer) -> bool {
 }
 
 /// Makes a change on each of these nodes in turn. Returns how long each other node took to show it.
-fn change_at_each(nodes: &[&Node], token: &str, from: u64) -> Times {
+fn change_at_each(nodes: &[&Api], token: &str, from: u64) -> Times {
     let mut times = Times::default();
     for (turn, members_now) in (0..nodes.len()).zip(from..) {
         let path = format!("/bot/guilds/{}", guild_of(1));
@@ -383,7 +391,7 @@ fn nodes() -> Option<usize> {
 }
 
 /// Sends requests to a partitioned node until it refuses them, once its cache is too old.
-fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
+fn refuses_in_time(parted: &Api, token: &str, parting: Instant) {
     let mut answered = 0;
     loop {
         let asked = parting.elapsed();
@@ -400,6 +408,16 @@ fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
     assert!(after < CACHE_TRUST + SLACK, "{after:?}");
 }
 
+/// Returns options with short timeouts: a partitioned node answers only when they have expired.
+fn impatient(url: String) -> PostgresOptions {
+    let timeout = Duration::from_millis(500);
+    PostgresOptions {
+        max_write_wait: timeout,
+        statement_timeout: timeout,
+        ..PostgresOptions::new(Secret::new(url))
+    }
+}
+
 /// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the
 /// expiry.
 #[test]
@@ -409,10 +427,11 @@ fn a_partition_affects_only_the_partitioned_node() {
     let line = Line::to(&server);
     let others = 1..nodes().unwrap_or(USUAL_NODES);
     let starting: Vec<_> = others.map(|_| stage.program(&["serve"], &server).start()).collect();
-    let parted = stage.serve(&line.url(&server));
+    let parted_node = InProcess::node(&stage, impatient(line.url(&server)));
+    let parted = parted_node.api();
     let others: Vec<_> = starting.into_iter().map(Node::of).collect();
-    let others: Vec<&Node> = others.iter().collect();
-    let all: Vec<&Node> = others.iter().copied().chain([&parted]).collect();
+    let others: Vec<&Api> = others.iter().map(|node| &**node).collect();
+    let all: Vec<&Api> = others.iter().copied().chain([&parted]).collect();
     for node in &all {
         until("ready", TIMEOUT, || node.is_ready());
     }
@@ -423,7 +442,7 @@ fn a_partition_affects_only_the_partitioned_node() {
     assert_eq!(parted.guilds(&ends).status, 200);
 
     let parting = Instant::now();
-    line.interrupt();
+    let interruption = line.interrupt();
     others[0].sign_out(&ends);
     let code = stage.platform().mint_code(2);
     thread::scope(|scope| {
@@ -453,7 +472,7 @@ fn a_partition_affects_only_the_partitioned_node() {
     }
 
     let healing = Instant::now();
-    line.restore();
+    drop(interruption);
     let last = others[0].guilds(&stays);
     until("healed", TIMEOUT, || {
         let (ended, answer) = (parted.guilds(&ends), parted.guilds(&stays));
@@ -470,4 +489,5 @@ fn a_partition_affects_only_the_partitioned_node() {
     let again = change_at_each(&all, &stays, 200);
     again.tell("all nodes after the partition: from a change to every node");
     assert!(again.worst() < PROPAGATION);
+    parted_node.stop();
 }
