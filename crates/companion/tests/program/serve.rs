@@ -65,6 +65,8 @@ fn serves_counts_and_stops_the_dashboard() {
 const BOT: &str = "the-key-of-the-bot-1";
 const NEXT: &str = "the-key-of-the-bot-2";
 const THIRD: &str = "the-key-of-the-bot-3";
+const SPARE: &str = "the-key-of-the-bot-4";
+const LAST: &str = "the-key-of-the-bot-5";
 const MONITORING: &str = "the-monitoring-key-1";
 
 fn with_keys() -> Program {
@@ -73,11 +75,15 @@ fn with_keys() -> Program {
         .env("COMPANION_LOG__FORMAT", "json")
         .file("bot.key", &format!("{BOT}\n"))
         .file("next.key", &format!("{NEXT}\n"))
+        .file("spare.key", &format!("{SPARE}\n"))
+        .file("last.key", &format!("{LAST}\n"))
         .env(
             "COMPANION_MANAGEMENT__KEYS",
             &format!(
                 r#"{{"bot": {{"key_file": "bot.key", "scopes": ["feed"]}},
                     "bot-next": {{"key_file": "next.key", "scopes": ["feed"]}},
+                    "spare": {{"key_file": "spare.key", "scopes": ["feed"]}},
+                    "last": {{"key_file": "last.key", "scopes": ["feed"]}},
                     "monitoring": {{"key": "{MONITORING}", "scopes": ["metrics"]}}}}"#
             ),
         )
@@ -102,6 +108,8 @@ fn scoped_keys_are_replaced_at_runtime_without_a_gap() {
     for (method, path, key, expected) in [
         ("PUT", "/bot/blocked/1", BOT, 200),
         ("PUT", "/bot/blocked/1", NEXT, 200),
+        ("PUT", "/bot/blocked/1", SPARE, 200),
+        ("PUT", "/bot/blocked/1", LAST, 200),
         ("GET", "/metrics", BOT, 403),
         ("GET", "/users/1", MONITORING, 403),
         ("GET", "/users/1", "some-other-key-here", 401),
@@ -123,27 +131,24 @@ fn scoped_keys_are_replaced_at_runtime_without_a_gap() {
     assert!(matches!(refused, 401 | 429), "{refused}");
 
     // Neither an invalid key, nor the key of another entry, nor a missing file revokes the current key.
-    for content in [Some("short"), Some(MONITORING), None] {
-        match content {
-            Some(content) => write("bot.key", content),
-            None => {
-                std::fs::remove_file(folder.join("bot.key")).unwrap();
-                mkfifoat(CWD, folder.join("bot.key"), Mode::RUSR | Mode::WUSR).unwrap();
-            }
-        }
-        // Once the other file has been read twice, this one has been read too.
-        for next in ["the-key-of-the-bot-5", NEXT] {
-            write("next.key", next);
-            until_accepted(&management, next);
-        }
-        assert_eq!(status_with(&management, "PUT", "/bot/blocked/1", THIRD), 200);
+    write("bot.key", "short");
+    write("spare.key", MONITORING);
+    std::fs::remove_file(folder.join("last.key")).unwrap();
+    mkfifoat(CWD, folder.join("last.key"), Mode::RUSR | Mode::WUSR).unwrap();
+    // Once the other file has been read twice, these have been read too.
+    for next in ["the-key-of-the-bot-6", NEXT] {
+        write("next.key", next);
+        until_accepted(&management, next);
+    }
+    for current in [THIRD, SPARE, LAST] {
+        assert_eq!(status_with(&management, "PUT", "/bot/blocked/1", current), 200, "{current}");
     }
     service.signal("TERM");
     let log = service.finish().err;
     assert_eq!(log.matches("a management key was not replaced").count(), 3, "{log}");
-    let fifo = "key_file bot.key cannot be read: it is not a regular file";
+    let fifo = "key_file last.key cannot be read: it is not a regular file";
     assert_eq!(log.matches(fifo).count(), 1, "{log}");
-    for secret in [BOT, NEXT, THIRD, MONITORING] {
+    for secret in [BOT, NEXT, THIRD, SPARE, LAST, MONITORING] {
         assert!(!log.contains(secret), "{log}");
     }
 }
