@@ -46,7 +46,7 @@ struct Scene {
     enough: usize,
 }
 
-const SCENES: [Scene; 4] = [
+const BEHIND_ONE_ADDRESS: [Scene; 2] = [
     Scene {
         name: "behind one address with 2 junk codes/s",
         junk: (1, 2),
@@ -62,6 +62,9 @@ const SCENES: [Scene; 4] = [
         // Before the first success no client there is known to be honest.
         enough: 75,
     },
+];
+
+const BESIDE_OTHER_ADDRESSES: [Scene; 2] = [
     Scene {
         name: "beside 5 addresses with 2 junk codes/s",
         junk: (5, 2),
@@ -187,10 +190,19 @@ async fn service(platform: &Running) -> TestService {
 
 #[tokio::test(start_paused = true)]
 async fn junk_codes_leave_honest_sign_ins_working() {
+    play_all(BESIDE_OTHER_ADDRESSES).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn junk_codes_leave_honest_sign_ins_of_the_same_address_working() {
+    play_all(BEHIND_ONE_ADDRESS).await;
+}
+
+async fn play_all(scenes: [Scene; 2]) {
     let _turn = alone().await;
     let seconds = amount("JUNK_SECONDS", 35);
     let mut outcomes = Vec::new();
-    for scene in SCENES {
+    for scene in scenes {
         let outcome = LocalSet::new().run_until(scene.play(seconds)).await;
         let (signed_in, tried) = outcome.signed_in();
         let Outcome { honest, junk, token_calls } = &outcome;
