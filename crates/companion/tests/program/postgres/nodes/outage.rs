@@ -415,14 +415,15 @@ fn refuses_in_time(parted: &Api, token: &str, parting: Instant) {
     assert!(after < CACHE_TRUST + SLACK, "{after:?}");
 }
 
-/// Returns options with short timeouts: a partitioned node answers only when they have expired.
-fn impatient(url: String) -> PostgresOptions {
-    let timeout = Duration::from_millis(500);
-    PostgresOptions {
-        max_write_wait: timeout,
-        statement_timeout: timeout,
-        ..PostgresOptions::new(Secret::new(url))
+/// Returns the options of the partitioned node. It answers some requests only when its timeouts have expired, so they
+/// are short in the default form.
+fn options(url: String, full: bool) -> PostgresOptions {
+    let usual = PostgresOptions::new(Secret::new(url));
+    if full {
+        return usual;
     }
+    let timeout = Duration::from_millis(500);
+    PostgresOptions { max_write_wait: timeout, statement_timeout: timeout, ..usual }
 }
 
 /// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the
@@ -434,7 +435,7 @@ fn a_partition_affects_only_the_partitioned_node() {
     let line = Line::to(&server);
     let others = 1..nodes().unwrap_or(USUAL_NODES);
     let starting: Vec<_> = others.map(|_| stage.program(&["serve"], &server).start()).collect();
-    let parted_node = InProcess::node(&stage, impatient(line.url(&server)));
+    let parted_node = InProcess::node(&stage, options(line.url(&server), full));
     let parted = parted_node.api();
     let others: Vec<_> = starting.into_iter().map(Node::of).collect();
     let others: Vec<&Api> = others.iter().map(|node| &**node).collect();
