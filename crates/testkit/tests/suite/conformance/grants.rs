@@ -1,6 +1,6 @@
 //! Wrong grant stores.
 
-use crate::conformance::proof::{a_turn, a_while, faults, locked, memory, stores, with};
+use crate::conformance::proof::{Meeting, a_turn, faults, locked, memory, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -71,6 +71,8 @@ struct Wrong {
     claimed_until: Mutex<Option<Timestamp>>,
     carried_over: AtomicBool,
     turn: tokio::sync::Mutex<()>,
+    /// Callers that have read the grant.
+    readers: Meeting,
 }
 
 impl Wrong {
@@ -82,6 +84,7 @@ impl Wrong {
             claimed_until: Mutex::default(),
             carried_over: AtomicBool::default(),
             turn: tokio::sync::Mutex::default(),
+            readers: Meeting::default(),
         }
     }
 
@@ -190,7 +193,7 @@ impl GrantStore for Wrong {
             }
             Fault::UpdateNotAtomic => {
                 let found = self.inner.find(user).await?.map(|grant| grant.version);
-                a_while().await;
+                self.readers.meet().await;
                 if found == Some(version) {
                     return self.inner.replace(user, content).await;
                 }
@@ -239,7 +242,7 @@ impl GrantStore for Wrong {
             }
             Fault::RemovedTwice => {
                 let found = self.inner.find(user).await?;
-                a_while().await;
+                self.readers.meet().await;
                 self.inner.remove_unused(user, version).await?;
                 Ok(found.is_some_and(|grant| grant.version == version))
             }

@@ -6,7 +6,10 @@ use companion_testkit::conformance::{Behaviour, Fresh, Stores, run};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -137,6 +140,23 @@ pub(crate) async fn a_turn() {
 pub(crate) async fn a_while() {
     for _ in 0..50 {
         a_turn().await;
+    }
+}
+
+/// Where concurrent callers wait for each other, so that all that meet have read before any of them writes.
+#[derive(Default)]
+pub(crate) struct Meeting(AtomicUsize);
+
+impl Meeting {
+    /// Waits for another caller; a lone one goes on after a while.
+    pub(crate) async fn meet(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let another = async {
+            while self.0.load(Ordering::SeqCst) < 2 {
+                a_turn().await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(2), another).await;
     }
 }
 
