@@ -9,6 +9,7 @@
 //! | [`model`] | value types and entities, valid by construction |
 //! | [`policy`] | the twenty permissions and the four roles |
 //! | [`session`] | tokens and the life of a session |
+//! | [`settings`] | what a bot lets people set, and how a change is decided |
 //! | [`rules`] | what is listed, picked and reported, and in which order |
 //! | [`change`] | the vocabulary of changes |
 //! | [`port`] | traits that adapters implement; its page explains how to add one |
@@ -27,4 +28,5 @@ pub mod port;
 pub mod request;
 pub mod rules;
 pub mod session;
+pub mod settings;
 pub mod usecase;

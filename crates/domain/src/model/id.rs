@@ -64,6 +64,11 @@ snowflake!(
     "guild id"
 );
 snowflake!(
+    /// A channel of a guild on the platform.
+    ChannelId,
+    "channel id"
+);
+snowflake!(
     /// A role of a guild on the platform.
     RoleId,
     "role id"

@@ -6,6 +6,7 @@ mod field_error;
 mod guild;
 mod id;
 mod number;
+mod outline;
 mod people;
 mod platform;
 mod secret;
@@ -19,8 +20,9 @@ pub use self::{
     colour::Colour,
     field_error::FieldError,
     guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
-    id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
+    id::{ChannelId, ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     number::{Finite, Megabytes, Number},
+    outline::{ChannelKind, Entries, Outline, OutlineChannel, OutlineEntry, OutlineRole},
     people::{Feedback, Rating, Roster, TeamMember, User},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
@@ -29,7 +31,7 @@ pub use self::{
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},
     telemetry::{Heartbeat, Shard, Shards},
-    text::{Name, Prose},
+    text::{Description, Label, Name, Prose, Title},
     time::{Span, Timestamp},
     web_url::WebUrl,
 };

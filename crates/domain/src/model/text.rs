@@ -62,6 +62,28 @@ bounded_text!(
     "text of at most 4000 characters without NUL"
 );
 
+bounded_text!(
+    /// The name of a channel or a role.
+    Label,
+    "name",
+    0..=100,
+    "text of at most 100 characters without NUL"
+);
+bounded_text!(
+    /// A title that people read on a form: of a section, a field or a choice.
+    Title,
+    "title",
+    1..=80,
+    "text of 1 to 80 characters without NUL"
+);
+bounded_text!(
+    /// A sentence or two below a title.
+    Description,
+    "description",
+    0..=400,
+    "text of at most 400 characters without NUL"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

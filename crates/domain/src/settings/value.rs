@@ -1,0 +1,122 @@
+//! Values of settings.
+
+use super::SettingKey;
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// The largest whole number that every JSON parser reads exactly.
+pub(super) const LARGEST_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// A value of one field, as a schema may accept it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Of a `boolean`.
+    Boolean(bool),
+    /// Of an `integer` or a `number`: finite, and never negative zero.
+    #[serde(serialize_with = "write_number")]
+    Number(f64),
+    /// Of a `text`, `choice`, `color`, `channel` or `role`.
+    Text(Box<str>),
+    /// Of a field with `many`.
+    List(Vec<Box<str>>),
+}
+
+impl Value {
+    /// A number. Returns `None` unless it is finite.
+    #[must_use]
+    pub fn number(number: f64) -> Option<Self> {
+        // Adding zero turns negative zero into zero, which every JSON parser reads back alike.
+        number.is_finite().then_some(Self::Number(number + 0.0))
+    }
+
+    /// Its size in bytes, near what it takes as JSON.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Boolean(_) => 5,
+            Self::Number(_) => 24,
+            Self::Text(text) => text.len() + 2,
+            Self::List(items) => items.iter().map(|item| item.len() + 3).sum::<usize>() + 2,
+        }
+    }
+}
+
+/// Writes a number, without a fraction if it is whole and exact.
+pub(super) fn write_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if number.fract() == 0.0 && number.abs() <= LARGEST_INTEGER {
+        serializer.serialize_i64(*number as i64)
+    } else {
+        serializer.serialize_f64(*number)
+    }
+}
+
+/// Values by key. What is absent has its default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Values(BTreeMap<SettingKey, Value>);
+
+impl Values {
+    /// The largest size that a guild may have stored, in bytes as [`Value::size`] counts them.
+    pub const MAX_SIZE: usize = 64 * 1024;
+
+    /// Returns the value that is set, if any.
+    #[must_use]
+    pub fn get(&self, key: &SettingKey) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Sets or, with `None`, unsets a value. Returns what was set before.
+    pub fn set(&mut self, key: SettingKey, value: Option<Value>) -> Option<Value> {
+        match value {
+            Some(value) => self.0.insert(key, value),
+            None => self.0.remove(&key),
+        }
+    }
+
+    /// All of them, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&SettingKey, &Value)> {
+        self.0.iter()
+    }
+
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Their size in bytes, near what they take as JSON.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.iter().map(|(key, value)| key.as_str().len() + 4 + value.size()).sum()
+    }
+}
+
+impl FromIterator<(SettingKey, Value)> for Values {
+    fn from_iter<I: IntoIterator<Item = (SettingKey, Value)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_finite_and_never_negative_zero() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(Value::number(number), None);
+        }
+        let Some(Value::Number(zero)) = Value::number(-0.0) else { panic!("zero is a number") };
+        assert!(zero.is_sign_positive());
+    }
+
+    #[test]
+    fn values_are_set_replaced_and_unset() {
+        let (mut values, key) = (Values::default(), "welcome.on".parse::<SettingKey>().unwrap());
+        assert_eq!(values.set(key.clone(), Some(Value::Boolean(true))), None);
+        assert_eq!(values.set(key.clone(), Some(Value::Boolean(false))), Some(Value::Boolean(true)));
+        assert_eq!((values.get(&key), values.size()), (Some(&Value::Boolean(false)), 19));
+        assert_eq!(values.set(key.clone(), None), Some(Value::Boolean(false)));
+        assert!(values.is_empty() && values.get(&key).is_none());
+    }
+}
