@@ -278,6 +278,14 @@ export type Changes = {
   removed: number;
 };
 
+/** A channel of a guild. */
+export type ChannelRecord = {
+  id: Snowflake;
+  name: string;
+  /** What the channel is for. */
+  kind: 'text' | 'voice' | 'category' | 'forum' | 'announcement';
+};
+
 /** The status of a cluster of the bot. */
 export type ClusterReport = {
   /** Memory in use, in megabytes. */
@@ -494,6 +502,17 @@ export type Nothing = Record<string, never>;
 /** A reason that keeps a guild out of a user's list. */
 export type Obstacle = 'blocked' | 'not_signed_in' | 'without_list' | 'not_a_member' | 'without_bot' | 'plain_member';
 
+/** The names of a guild's channels and roles, for the forms of its settings. */
+export type OutlineLine = {
+  kind: 'outline';
+  /** The guild's id. */
+  guild: Snowflake;
+  /** The channels, in the order shown. */
+  channels: Array<ChannelRecord>;
+  /** The roles, in the order shown. */
+  roles: Array<RoleRecord>;
+};
+
 /** What the user may do in the guild. Every key is always present. */
 export type Permissions = {
   ERLC_STAFF: boolean;
@@ -584,6 +603,14 @@ export type Reasons = {
 export type Resources = {
   /** Memory of all live clusters of the bot, in megabytes with two decimals. */
   memory: number;
+};
+
+/** A role of a guild. */
+export type RoleRecord = {
+  id: Snowflake;
+  name: string;
+  /** The colour, or null if the role has none of its own. */
+  color: string | null;
 };
 
 /** A new session. */
@@ -730,7 +757,7 @@ export type SubscriptionRecord = {
 };
 
 /** One record, on one line. */
-export type SyncLine = GuildLine | MemberLine | SubscriptionLine | StaffLine | BlockedLine | FeedbackLine | TeamMemberLine;
+export type SyncLine = GuildLine | MemberLine | SubscriptionLine | StaffLine | BlockedLine | FeedbackLine | TeamMemberLine | OutlineLine;
 
 /** The whole team. A user is listed at most once per category: entries with the same `discord_id` and `category` are rejected with 422. */
 export type Team = Array<TeamMemberRecord>;
@@ -1390,7 +1417,7 @@ export interface Operations {
   };
   /** Report the whole world as one change. */
   sync: {
-    input: { 'replace'?: Array<'all' | 'guilds' | 'members' | 'plus' | 'staff' | 'blocked' | 'feedback' | 'team'>; 'shard'?: number; 'shards'?: number; body: Iterable<SyncLine> };
+    input: { 'replace'?: Array<'all' | 'guilds' | 'members' | 'plus' | 'staff' | 'blocked' | 'feedback' | 'team' | 'outlines'>; 'shard'?: number; 'shards'?: number; body: Iterable<SyncLine> };
     data: Changes;
     errors:
       | 'body_invalid'

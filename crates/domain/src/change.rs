@@ -56,6 +56,31 @@ macro_rules! kinds {
                 event: "team", stored: "team", replaced: Some("team"), personal: false, listed: false, alone: false,
                 record (member: TeamMember), key (member.user.id => UserId, member.category.clone() => Name),
             }
+            /// Names of the channels and roles of guilds.
+            Outline {
+                event: "outline", stored: "outline", replaced: Some("outlines"), personal: false, listed: false, alone: true,
+                about (guild: GuildId), record (outline: Outline), key (outline.guild => GuildId),
+            }
+            /// The schema of settings. Only an import contains it.
+            Schema {
+                event: "schema", stored: "schema", replaced: None, personal: false, listed: false, alone: false,
+                record (schema: Schema), key (() => ()),
+            }
+            /// Settings of guilds. Only an import contains them.
+            Settings {
+                event: "settings", stored: "settings", replaced: None, personal: false, listed: false, alone: false,
+                about (guild: GuildId, revision: u64), record (guild: GuildId, settings: Stored), key (*guild => GuildId),
+            }
+            /// The history of settings. Only an import contains it.
+            SettingsEdit {
+                event: "settings_edit", stored: "settings_edit", replaced: None, personal: true, listed: false, alone: false,
+                record (entry: HistoryEntry), key (entry.guild => GuildId, entry.revision => u64),
+            }
+            /// Confirmations of settings by the bot.
+            Applied {
+                event: "applied", stored: "applied", replaced: None, personal: false, listed: false, alone: false,
+                about (guild: GuildId, revision: u64),
+            }
             /// Reports of the bot's clusters.
             Cluster {
                 event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false, alone: false,
@@ -207,6 +232,14 @@ macro_rules! define_kinds {
 
 kinds!(define_kinds);
 
+impl Kind {
+    /// Whether its records belong to a guild: they need it, and are removed with it.
+    #[must_use]
+    pub const fn is_of_guild(self) -> bool {
+        matches!(self, Self::Member | Self::Outline)
+    }
+}
+
 /// The answer to "what has changed since this revision?"
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
@@ -271,6 +304,11 @@ mod tests {
             Subject::Blocked(user),
             Subject::Feedback("a".parse().unwrap()),
             Subject::Many(Kind::Team),
+            Subject::Outline(guild),
+            Subject::Many(Kind::Schema),
+            Subject::Settings(guild, 1),
+            Subject::Many(Kind::SettingsEdit),
+            Subject::Applied(guild, 1),
             Subject::Cluster("a".parse().unwrap()),
             Subject::Session(TokenHash::from_bytes([0; 32])),
             Subject::Grant(user),

@@ -25,6 +25,7 @@ mod guild;
 mod line;
 mod lines;
 mod node;
+mod outline;
 mod pattern;
 mod record;
 mod report;
@@ -32,6 +33,7 @@ mod report;
 mod round_trip;
 mod schemas;
 mod session;
+mod settings;
 mod team;
 mod user;
 mod values;
@@ -44,10 +46,15 @@ pub use self::{
     line::{Accepted, KeyedRecord, LineRecord, SyncLine, write_line},
     lines::Lines,
     node::{FieldErrors, Fields, Node, Path},
+    outline::{ChannelRecord, OutlineRecord, RoleRecord},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},
     report::{ClusterReport, Report},
     schemas::schemas,
     session::SessionRecord,
+    settings::{
+        MAX_SCHEMA_BYTES, SchemaRecord, SentSchema, SettingsConfirmation, SettingsEditRecord, SettingsPatch,
+        SettingsRecord, read_confirmation, read_schema,
+    },
     team::{Team, TeamMemberRecord},
     user::{BlockedRecord, StaffRecord, UserRecord},
     values::Snowflake,

@@ -6,8 +6,10 @@ use crate::{
     grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     node::{FieldErrors, Fields, Node},
+    outline::OutlineRecord,
     record::{KeyPart, Keys, Record},
     session::SessionRecord,
+    settings::{SchemaRecord, SettingsEditRecord, SettingsRecord},
     team::TeamMemberRecord,
     user::{BlockedRecord, StaffRecord},
 };
@@ -88,7 +90,7 @@ macro_rules! line_records {
                 $(Kind::$kind => {
                     $record::read(Keys::InRecord, fields, errors).map($record::into_record)
                 })+
-                Kind::Cluster => None,
+                Kind::Applied | Kind::Cluster => None,
             }
         }
 
@@ -116,6 +118,10 @@ line_records! {
     BlockedRecord is Blocked(user) of (user,), keyed by (user);
     FeedbackRecord is Feedback(feedback) of feedback, keyed by (id);
     TeamMemberRecord is Team(member) of member;
+    OutlineRecord is Outline(outline) of outline, keyed by (guild);
+    SchemaRecord is Schema(schema) of (schema,);
+    SettingsRecord is Settings(guild, stored) of (guild, stored);
+    SettingsEditRecord is SettingsEdit(entry) of entry;
     SessionRecord is Session(session) of session;
     GrantRecord is Grant(user, grant) of (user, grant);
 }
@@ -130,7 +136,9 @@ pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record
 fn read(node: Node<'_, '_>, accepted: Accepted, errors: &mut FieldErrors) -> Option<port::Record> {
     let mut fields = node.fields(errors)?;
     let name = fields.required("kind", errors)?;
-    let mut kinds = Kind::ALL.into_iter().filter(|kind| accepted.has(*kind) && *kind != Kind::Cluster);
+    let mut kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| accepted.has(*kind) && !matches!(kind, Kind::Applied | Kind::Cluster));
     let Some(kind) = kinds.clone().find(|kind| name.value.as_str() == Some(kind.event())) else {
         let last = kinds.next_back().map_or("", Kind::event);
         let others: Vec<_> = kinds.map(Kind::event).collect();

@@ -2,6 +2,7 @@
 
 use crate::{
     line::{SyncLine, lines},
+    outline::{ChannelRecord, RoleRecord},
     record::{Record, body_schema},
     report::{ClusterReport, ShardReport},
     team::{Team, TeamMemberRecord},
@@ -23,6 +24,8 @@ pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
         (Team::name().into(), Team::schema()),
         body::<TeamMemberRecord>(),
         body::<UserRecord>(),
+        body::<ChannelRecord>(),
+        body::<RoleRecord>(),
         body::<ClusterReport>(),
         body::<ShardReport>(),
     ]);

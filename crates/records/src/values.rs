@@ -8,12 +8,13 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{
-        ClusterId, Colour, FeedbackId, GuildId, Invalid, Megabytes, MemberCount, Name, Number,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
-        StaffPermissions, SubscribedGuilds, Timestamp, UserId, WebUrl,
+        ChannelId, ChannelKind, ClusterId, Colour, FeedbackId, GuildId, Invalid, Label, Megabytes,
+        MemberCount, Name, Number, PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey,
+        RoleSet, Slots, StaffPermission, StaffPermissions, SubscribedGuilds, Timestamp, UserId, WebUrl,
     },
     port::{GrantVersion, Sealed},
     session::{TokenHash, UserAgent},
+    settings::Origin,
 };
 use serde::Serializer;
 use utoipa::{
@@ -63,6 +64,9 @@ macro_rules! texts {
 
 texts! {
     Name: bounded(&Name::LENGTH);
+    Label: bounded(&Label::LENGTH);
+    ChannelKind: text().enum_values(Some(ChannelKind::ALL.map(ChannelKind::as_str)));
+    Origin: text();
     Prose: bounded(&Prose::LENGTH);
     WebUrl: text().pattern(Some(pattern::web_url())).max_length(Some(WebUrl::MAX_LENGTH));
     Colour: text().pattern(Some(pattern::COLOUR));
@@ -73,6 +77,7 @@ texts! {
     UserId: Ref::from_schema_name(Snowflake::name());
     GuildId: Ref::from_schema_name(Snowflake::name());
     RoleId: Ref::from_schema_name(Snowflake::name());
+    ChannelId: Ref::from_schema_name(Snowflake::name());
 }
 
 /// An id of the platform. Sent as text, since the number is too large for JavaScript.

@@ -33,6 +33,11 @@ macro_rules! tables {
                 user_id -> BigInt,
                 roles -> Text,
             }
+            outlines (guild) [OutlineRow, staged_outlines] {
+                guild -> BigInt,
+                channels -> Text,
+                roles -> Text,
+            }
             subscriptions (user_id) [SubscriptionRow, staged_subscriptions] {
                 user_id -> BigInt,
                 slots -> BigInt,
@@ -70,6 +75,28 @@ macro_rules! tables {
                 submitter_avatar -> Text,
             } + {
                 slot -> Nullable<BigInt>,
+            }
+            settings_schema (id) [SchemaRow, staged_settings_schema] {
+                id -> BigInt,
+                content -> Text,
+            }
+            settings (guild) [SettingsRow, staged_settings] {
+                guild -> BigInt,
+                revision -> BigInt,
+                content -> Text,
+                changed_at -> Nullable<BigInt>,
+                changed_by -> Nullable<BigInt>,
+                changed_via -> Nullable<Text>,
+                applied -> Nullable<BigInt>,
+                problems -> Text,
+            }
+            settings_edits (guild, revision) [SettingsEditRow, staged_settings_edits] {
+                guild -> BigInt,
+                revision -> BigInt,
+                made_at -> BigInt,
+                made_by -> Nullable<BigInt>,
+                via -> Text,
+                content -> Text,
             }
             clusters (id) [ClusterRow] {
                 id -> Text,

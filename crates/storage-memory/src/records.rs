@@ -8,7 +8,7 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{ClusterId, GuildId, Member, Name, TeamMember, Timestamp, UserId},
+    model::{ClusterId, GuildId, Member, Name, Outline, TeamMember, Timestamp, UserId},
     port::{
         ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError,
         SyncError,
@@ -67,7 +67,8 @@ impl Records for MemoryStorage {
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         self.apply_with(|state, journal| {
-            let mut tally = Tally::NOTHING;
+            // The history of settings keeps what was changed, without who.
+            let mut tally = state.forget_editor(user);
             for key in keys_about(state, user) {
                 tally += remove(state, &key, journal);
             }
@@ -101,6 +102,14 @@ fn put(state: &mut Tables, record: Record, journal: &mut Journal) -> Tally {
         Record::Blocked(user) => state.blocked.put(user, (), journal),
         Record::Feedback(entry) => state.feedback.put(entry.id.clone(), Arc::new(entry), journal),
         Record::Team(member) => state.team.put(team_key(&member), member, journal),
+        // Like members.
+        Record::Outline(outline) if !state.guilds.has(outline.guild) => Tally::NOTHING,
+        Record::Outline(outline) => state.outlines.put(outline.guild, Arc::new(outline), journal),
+        Record::Schema(schema) => state.schema.put((), Arc::new(schema), journal),
+        Record::Settings(guild, settings) => state.settings.put(guild, settings, journal),
+        Record::SettingsEdit(entry) => {
+            state.settings_edits.put((entry.guild, entry.revision), entry, journal)
+        }
         Record::Session(session) => state.sessions.put(session.id, session, journal),
         Record::Grant(user, grant) => state.grants.put(user, grant, journal),
     }
@@ -108,13 +117,21 @@ fn put(state: &mut Tables, record: Record, journal: &mut Journal) -> Tally {
 
 fn remove(state: &mut Tables, key: &Key, journal: &mut Journal) -> Tally {
     match key {
-        Key::Guild(guild) => state.guilds.remove(*guild, journal),
+        Key::Guild(guild) => {
+            // It goes with the guild, and is not counted.
+            state.outlines.remove(guild, journal);
+            state.guilds.remove(*guild, journal)
+        }
+        Key::Outline(guild) => state.outlines.remove(guild, journal),
         Key::Member(guild, user) => state.guilds.remove_member(*guild, *user, journal).unwrap_or_default(),
         Key::Subscription(user) => state.subscriptions.remove(user, journal),
         Key::Staff(user) => state.staff.remove(user, journal),
         Key::Blocked(user) => state.blocked.remove(user, journal),
         Key::Feedback(id) => state.feedback.remove(id, journal),
         Key::Team(user, category) => state.team.remove(&(*user, category.clone()), journal),
+        Key::Schema(()) => state.schema.remove(&(), journal),
+        Key::Settings(guild) => state.settings.remove(guild, journal),
+        Key::SettingsEdit(guild, revision) => state.settings_edits.remove(&(*guild, *revision), journal),
         Key::Session(id) => state.sessions.remove(id, journal),
         Key::Grant(user) => state.grants.remove(user, journal),
     }
@@ -134,6 +151,14 @@ fn find(state: &Tables, key: &Key) -> Option<Record> {
         Key::Blocked(user) => state.blocked.get(user).map(|()| Record::Blocked(*user)),
         Key::Feedback(id) => state.feedback.find(id).map(|entry| Record::Feedback((*entry).clone())),
         Key::Team(user, category) => state.team.get(&(*user, category.clone())).cloned().map(Record::Team),
+        Key::Outline(guild) => state.outlines.get(guild).map(|outline| Record::Outline((**outline).clone())),
+        Key::Schema(()) => state.schema.get(&()).map(|schema| Record::Schema((**schema).clone())),
+        Key::Settings(guild) => {
+            state.settings.get(guild).map(|settings| Record::Settings(*guild, settings.clone()))
+        }
+        Key::SettingsEdit(guild, revision) => {
+            state.settings_edits.get(&(*guild, *revision)).cloned().map(Record::SettingsEdit)
+        }
         Key::Session(id) => state.sessions.find(id).map(Record::Session),
         Key::Grant(user) => state.grants.find(*user).map(|grant| Record::Grant(*user, grant)),
     }
@@ -152,21 +177,30 @@ fn keys_of(state: &Tables, kind: Kind) -> Vec<Key> {
         Kind::Team => {
             state.team.keys().into_iter().map(|(user, category)| Key::Team(user, category)).collect()
         }
+        Kind::Outline => state.outlines.keys().into_iter().map(Key::Outline).collect(),
+        Kind::Schema => state.schema.keys().into_iter().map(Key::Schema).collect(),
+        Kind::Settings => state.settings.keys().into_iter().map(Key::Settings).collect(),
+        Kind::SettingsEdit => {
+            let keys = state.settings_edits.keys().into_iter();
+            keys.map(|(guild, revision)| Key::SettingsEdit(guild, revision)).collect()
+        }
         Kind::Session => state.sessions.keys().into_iter().map(Key::Session).collect(),
         Kind::Grant => users(state.grants.keys(), Key::Grant),
-        Kind::Cluster => Vec::new(),
+        Kind::Cluster | Kind::Applied => Vec::new(),
     };
     keys.sort_unstable();
     keys
 }
 
-/// Returns the keys of all records that `forget` removes.
+/// Returns the keys of all records that name the user.
 fn keys_about(state: &Tables, user: UserId) -> Vec<Key> {
     let sessions = state.sessions.of_user(user).map(|session| Key::Session(session.id));
     let members = state.guilds.of_member(user).map(|guild| Key::Member(guild, user));
     let feedback = state.feedback.of_submitter(user).cloned().map(Key::Feedback);
+    let edits = state.settings_edits.iter().filter(move |(_, entry)| entry.edit.by == Some(user));
+    let edits = edits.map(|((guild, revision), _)| Key::SettingsEdit(*guild, *revision));
     let single = [Key::Grant(user), Key::Staff(user), Key::Subscription(user)];
-    sessions.chain(members).chain(feedback).chain(single).collect()
+    sessions.chain(members).chain(feedback).chain(edits).chain(single).collect()
 }
 
 fn team_key(member: &TeamMember) -> (UserId, Name) {
@@ -200,7 +234,11 @@ impl Staged {
         let Self(staged) = self;
         let unknown = |guild: GuildId| !state.guilds.has(guild) && !staged.contains_key(&Key::Guild(guild));
         let lost = staged.values().filter_map(|Numbered { line, record }| match record {
-            Record::Member(member) if unknown(member.guild) => Some((*line, member.guild)),
+            Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. })
+                if unknown(*guild) =>
+            {
+                Some((*line, *guild))
+            }
             _ => None,
         });
         if let Some((line, guild)) = lost.min() {
@@ -210,7 +248,9 @@ impl Staged {
         for kind in &replace.kinds {
             for key in keys_of(state, *kind) {
                 let covered = match key {
-                    Key::Guild(guild) | Key::Member(guild, _) => replace.covers(*kind, guild),
+                    Key::Guild(guild) | Key::Member(guild, _) | Key::Outline(guild) => {
+                        replace.covers(*kind, guild)
+                    }
                     _ => true,
                 };
                 if covered && !staged.contains_key(&key) {

@@ -10,8 +10,9 @@ use crate::{
 };
 use companion_domain::{
     change::{Applied, Change, Kind, Revision, Subject, Tally},
-    model::{ClusterId, Heartbeat, Name, StaffPermissions, TeamMember, UserId},
+    model::{ClusterId, GuildId, Heartbeat, Name, Outline, StaffPermissions, TeamMember, UserId},
     port::PlatformPause,
+    settings::{HistoryEntry, Schema, Stored},
 };
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
@@ -46,6 +47,13 @@ pub(crate) struct Tables {
     pub(crate) feedback: FeedbackEntries,
     /// Places in the team, by user and category.
     pub(crate) team: Rows<(UserId, Name), TeamMember>,
+    /// Removed with their guild.
+    pub(crate) outlines: Rows<GuildId, Arc<Outline>>,
+    /// The published schema, in one row.
+    pub(crate) schema: Rows<(), Arc<Schema>>,
+    pub(crate) settings: Rows<GuildId, Stored>,
+    /// By guild and revision.
+    pub(crate) settings_edits: Rows<(GuildId, u64), HistoryEntry>,
     /// The last report of each cluster.
     pub(crate) clusters: Rows<ClusterId, Arc<Heartbeat>>,
     history: History,
@@ -78,6 +86,10 @@ impl MemoryStorage {
             blocked: Rows::new(Subject::Blocked),
             feedback: FeedbackEntries::default(),
             team: Rows::new(|_| Subject::Many(Kind::Team)),
+            outlines: Rows::new(Subject::Outline),
+            schema: Rows::new(|()| Subject::Many(Kind::Schema)),
+            settings: Rows::new(|_| Subject::Many(Kind::Settings)),
+            settings_edits: Rows::new(|_| Subject::Many(Kind::SettingsEdit)),
             clusters: Rows::new(Subject::Cluster),
             history: History::new(changes),
         };

@@ -12,13 +12,14 @@ use companion_domain::{
         UserId,
     },
     port::{
-        ApplyError, BlockList, BotTelemetry, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
-        GrantContent, GrantStore, GrantVersion, GuildDirectory, Listing, ListingScope, Listings, Mutation,
-        Record, RecordSink, RecordSource, Records, Replace, SessionStore, SignIns, SpentCodes, StoreError,
-        SyncError, TeamRoster,
+        ApplyError, BlockList, BotTelemetry, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
+        ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
+        Listing, ListingScope, Listings, Mutation, Record, RecordSink, RecordSource, Records, Replace,
+        SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
+    settings::{Change, HistoryEntry, Problem, Schema, Stored},
 };
 use std::{num::NonZeroU32, ops::Deref, sync::Arc};
 
@@ -140,6 +141,16 @@ over! {
         async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
         async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
         async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
+    }
+    SettingsStoreOver for SettingsStore by settings {
+        async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError>;
+        async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError>;
+        async fn find(&self, guild: GuildId) -> Result<Stored, StoreError>;
+        async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
+        async fn confirm(&self, guild: GuildId, revision: u64, problems: &[Problem]) -> Result<(Stored, Applied), ConfirmSettingsError>;
+        async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
+        async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError>;
+        async fn page(&self, slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;
     }
     SignInsOver for SignIns by sign_ins {
         async fn begin(&self, session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;

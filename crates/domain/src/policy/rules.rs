@@ -23,7 +23,7 @@ impl Source {
     }
 }
 
-/// Each permission with its sources. One source has_needed_scopes; the first that holds is given as the reason. A permission
+/// Each permission with its sources. One source is enough; the first that holds is given as the reason. A permission
 /// comes after those that imply it, so a single pass decides all of them.
 const RULES: [(Permission, &[Source]); 20] = {
     use Fact::{Bound, Granted};

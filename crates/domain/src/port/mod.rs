@@ -47,6 +47,7 @@ mod platform;
 mod reading;
 mod records;
 mod sessions;
+mod settings;
 mod stores;
 mod system;
 mod vault;
@@ -66,6 +67,7 @@ pub use self::{
         ShardSlice, SourceError, SyncError,
     },
     sessions::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns},
+    settings::{ChangeSettingsError, ConfirmSettingsError, SettingsStore},
     stores::{Ports, Stores},
     system::{Clock, Entropy, Health, Scheduler, Work},
     vault::{Opened, Sealed, Vault, VaultError},

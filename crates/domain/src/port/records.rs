@@ -4,10 +4,11 @@ use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Applied, Key, Kind, Tally, kinds},
     model::{
-        ClusterId, Feedback, FieldError, Guild, GuildId, Heartbeat, Member, Roster, StaffPermissions,
-        Subscription, TeamMember, Timestamp, UserId,
+        ClusterId, Feedback, FieldError, Guild, GuildId, Heartbeat, Member, Outline, Roster,
+        StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
     },
     session::Session,
+    settings::{HistoryEntry, Schema, Stored},
 };
 use async_trait::async_trait;
 use std::{
@@ -27,7 +28,7 @@ macro_rules! define_records {
         }
     )+) => {
         /// A record that is fed, synced, imported or exported.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub enum Record {
             $($(#[doc = $doc] $kind($($type),+),)?)+
         }
@@ -58,7 +59,7 @@ macro_rules! define_records {
 kinds!(define_records);
 
 /// A record and its line number.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Numbered {
     /// Counted from 1.
     pub line: u64,
@@ -207,7 +208,7 @@ pub enum SyncError {
     /// The sink of an export failed with this error.
     #[error("the records could not be passed on")]
     Sink(#[source] Cause),
-    /// A member's guild is neither stored nor part of the sync.
+    /// The guild of a member or an outline is neither stored nor part of the sync.
     #[error("line {line} names guild {guild}, which is not known")]
     UnknownGuild {
         /// The first such line.
@@ -251,8 +252,8 @@ impl Mutation {
         }
     }
 
-    /// Checks what needs no store: that every kind can be written alone, and that no member belongs to a guild that
-    /// the batch itself has removed. Returns the guilds that must be stored already, because the batch names members of them.
+    /// Checks what needs no store: that every kind can be written alone, and that no member or outline belongs to a
+    /// guild that the batch itself has removed. Returns the guilds that must be stored already.
     pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
         let mut there = BTreeMap::new();
         let mut needed = BTreeSet::new();
@@ -265,13 +266,12 @@ impl Mutation {
             match mutation {
                 Self::Put(Record::Guild(guild)) => drop(there.insert(guild.id, true)),
                 Self::Remove(Key::Guild(guild)) => drop(there.insert(*guild, false)),
-                Self::Put(Record::Member(Member { guild, .. })) | Self::Remove(Key::Member(guild, _)) => {
-                    match there.get(guild) {
-                        None => drop(needed.insert(*guild)),
-                        Some(true) => {}
-                        Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
-                    }
-                }
+                Self::Put(Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }))
+                | Self::Remove(Key::Member(guild, _) | Key::Outline(guild)) => match there.get(guild) {
+                    None => drop(needed.insert(*guild)),
+                    Some(true) => {}
+                    Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
+                },
                 Self::Put(_)
                 | Self::Remove(_)
                 | Self::ReplaceTeam(_)
@@ -286,7 +286,7 @@ impl Mutation {
 /// Why a batch changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A member's guild is not stored.
+    /// The guild of a member or an outline is not stored.
     #[error("guild {0} is not known")]
     UnknownGuild(GuildId),
     /// Records of this kind cannot be written alone.

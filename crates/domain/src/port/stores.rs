@@ -3,8 +3,8 @@
 use super::{
     ApplyError, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
     GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation, Numbered, Record,
-    RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SignIns, SourceError, SpentCodes,
-    StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
+    RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SettingsStore, SignIns, SourceError,
+    SpentCodes, StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
 };
 use crate::{
     change::{Applied, Key, Kind},
@@ -52,6 +52,8 @@ pub struct Stores {
     pub records: Arc<dyn Records>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
+    /// The schema, settings of guilds and their history.
+    pub settings: Arc<dyn SettingsStore>,
     /// Sessions together with their grants.
     pub sign_ins: Arc<dyn SignIns>,
     /// Used sign-in codes.
@@ -78,6 +80,7 @@ impl Stores {
             + Listings
             + Records
             + SessionStore
+            + SettingsStore
             + SignIns
             + SpentCodes
             + TeamRoster
@@ -93,6 +96,7 @@ impl Stores {
             stored_listings: store.clone(),
             records: store.clone(),
             sessions: store.clone(),
+            settings: store.clone(),
             sign_ins: store.clone(),
             spent_codes: store.clone(),
             team: store.clone(),
@@ -125,10 +129,10 @@ impl Stores {
         Self { blocked, ..self }.without([Kind::Blocked])
     }
 
-    /// Reads guilds and the roles of their members from this port.
+    /// Reads guilds and the roles of their members from this port. Outlines, which belong to a stored guild, are not kept.
     #[must_use]
     pub fn with_guilds(self, guilds: Arc<dyn GuildDirectory>) -> Self {
-        Self { guilds, ..self }.without([Kind::Guild, Kind::Member])
+        Self { guilds, ..self }.without([Kind::Guild, Kind::Member, Kind::Outline])
     }
 
     fn without<const N: usize>(mut self, kinds: [Kind; N]) -> Self {

@@ -1,9 +1,9 @@
 //! Construction of all use cases over one set of ports.
 
 use super::{
-    Authenticate, ChangeDispatcher, DispatchedRecords, ExplainGuild, Feed, ForgetUser, Freshness, ListGuilds,
-    ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants, RevokeUnusedGrants, ShowTeam,
-    ShowUser, SignIn, WatchChanges,
+    Authenticate, ChangeDispatcher, DispatchedRecords, ExplainGuild, Feed, ForgetUser, Freshness,
+    GuildSettings, ListGuilds, ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants,
+    RevokeUnusedGrants, ShowTeam, ShowUser, SignIn, WatchChanges,
 };
 use crate::{
     change::Kind,
@@ -30,6 +30,8 @@ pub struct UseCases {
     pub report_status: Arc<ReportStatus>,
     /// Applies what the bot reports, and looks it up.
     pub feed: Arc<Feed>,
+    /// Reads and changes settings.
+    pub settings: Arc<GuildSettings>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
     /// Streams changes.
@@ -80,11 +82,27 @@ impl UseCases {
             clock.clone(),
             scheduler,
         ));
+        let list_guilds = Arc::new(ListGuilds {
+            listings: listings.clone(),
+            grants: stores.grants.clone(),
+            sign_ins: sign_ins.clone(),
+            refresh,
+            dispatcher: dispatcher.clone(),
+            clock: clock.clone(),
+            freshness,
+        });
         Self {
+            settings: Arc::new(GuildSettings {
+                store: stores.settings.clone(),
+                records: stores.records.clone(),
+                list_guilds: list_guilds.clone(),
+                dispatcher: dispatcher.clone(),
+                clock: clock.clone(),
+            }),
             sign_in: Arc::new(SignIn {
                 identity,
                 codes: stores.spent_codes.clone(),
-                sign_ins: sign_ins.clone(),
+                sign_ins,
                 grants: stores.grants.clone(),
                 blocked: stores.blocked.clone(),
                 revoke_unused: revoke_unused.clone(),
@@ -103,15 +121,7 @@ impl UseCases {
                 tokens: tokens.clone(),
                 limits,
             }),
-            list_guilds: Arc::new(ListGuilds {
-                listings: listings.clone(),
-                grants: stores.grants.clone(),
-                sign_ins,
-                refresh,
-                dispatcher: dispatcher.clone(),
-                clock: clock.clone(),
-                freshness,
-            }),
+            list_guilds,
             pick_feedback: Arc::new(PickFeedback { feedback: stores.feedback.clone(), entropy }),
             show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories }),
             report_status: Arc::new(ReportStatus {

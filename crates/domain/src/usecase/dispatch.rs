@@ -178,8 +178,8 @@ impl ChangeDispatcher {
         self.pass_after(begun_before).await
     }
 
-    /// Like [`catch_up`](Self::catch_up), but a pass already in flight has_needed_scopes: the state is newer than before, not
-    /// the newest.
+    /// Like [`catch_up`](Self::catch_up), but a pass already in flight is enough: the state is newer than before, not the
+    /// newest.
     pub async fn freshen(&self) -> Result<(), StoreError> {
         let ended_before = self.ended.load(SeqCst);
         self.pass_after(ended_before).await
@@ -232,7 +232,7 @@ impl ChangeDispatcher {
     /// Delivers the changes of a write of this process to every subscriber. The write stands even if a delivery
     /// fails: the next pass over the feed retries it. If other processes have written in between, that pass runs
     /// first. Concurrent writers share one delivery.
-    async fn deliver(&self, written: &[Change]) {
+    pub(super) async fn deliver(&self, written: &[Change]) {
         if written.is_empty() {
             return;
         }

@@ -112,8 +112,8 @@ impl ListGuilds {
     /// last list.
     pub async fn newer(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
         let renewed = self.refresh.within_request(self.renew(user)).await;
-        let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
-            Ok(()) => no_list_yet(),
+        let failure = match renewed.unwrap_or_else(|| Err(ListGuildsError::not_yet())) {
+            Ok(()) => ListGuildsError::not_yet(),
             Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
             Err(other) => return Err(other),
         };
@@ -129,7 +129,7 @@ impl ListGuilds {
     }
 
     fn with_age(&self, listing: Arc<Listing>) -> Result<GuildListing, ListGuildsError> {
-        let list = listing.list().ok_or_else(no_list_yet)?;
+        let list = listing.list().ok_or_else(ListGuildsError::not_yet)?;
         Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
     }
 
@@ -183,7 +183,7 @@ impl ListGuilds {
                     return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
                 }
                 Refreshed::Failed(error) => return Err(no_list(&error)),
-                Refreshed::Pending => return Err(no_list_yet()),
+                Refreshed::Pending => return Err(ListGuildsError::not_yet()),
                 Refreshed::Replaced => {}
             }
         }
@@ -205,8 +205,11 @@ impl ListGuilds {
     }
 }
 
-fn no_list_yet() -> ListGuildsError {
-    ListGuildsError::NoList { retry_after: RETRY_AFTER, cause: "the platform has not answered yet".into() }
+impl ListGuildsError {
+    /// The platform has returned no list that is new enough yet.
+    pub(super) fn not_yet() -> Self {
+        Self::NoList { retry_after: RETRY_AFTER, cause: "the platform has not answered yet".into() }
+    }
 }
 
 fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {

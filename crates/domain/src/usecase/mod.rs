@@ -11,6 +11,7 @@ mod refresh;
 mod reseal;
 mod revoke_unused;
 mod sessions;
+mod settings;
 mod sign_in;
 mod single_flight;
 mod status;
@@ -30,6 +31,7 @@ pub use self::{
     reseal::{ResealGrants, Resealed},
     revoke_unused::{RevokeUnusedGrants, Round},
     sessions::{Authenticate, AuthenticateError, ManageSessions},
+    settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView},
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},

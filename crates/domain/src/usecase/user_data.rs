@@ -6,6 +6,7 @@ use crate::{
     model::{Feedback, GuildList, Member, StaffPermissions, Subscription, UserId},
     port::{GrantStore, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
     session::Session,
+    settings::HistoryEntry,
 };
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub struct ShowUser {
 }
 
 /// Everything that is stored about a user and that forgetting them would remove.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredUser {
     /// Sessions, oldest first.
     pub sessions: Vec<Session>,
@@ -30,6 +31,8 @@ pub struct StoredUser {
     pub staff: Option<StaffPermissions>,
     /// Feedback, by id.
     pub feedback: Vec<Feedback>,
+    /// Changes of settings, by guild and revision. Forgetting keeps them, without the user.
+    pub settings: Vec<HistoryEntry>,
 }
 
 /// A grant without its tokens, which are never shown.
@@ -57,6 +60,7 @@ impl ShowUser {
                     stored.grant = Some(StoredGrant { tokens, list: grant.content.list });
                 }
                 Record::Member(member) => stored.members.push(member),
+                Record::SettingsEdit(entry) => stored.settings.push(entry),
                 Record::Subscription(subscription) => stored.subscription = Some(subscription),
                 Record::Staff(_, grants) => stored.staff = Some(grants),
                 Record::Feedback(feedback) => stored.feedback.push(feedback),
@@ -66,6 +70,7 @@ impl ShowUser {
         }
         stored.sessions.sort_by_key(|session| (session.created_at, session.id));
         stored.members.sort_by_key(|member| member.guild);
+        stored.settings.sort_by_key(|entry| (entry.guild, entry.revision));
         stored.feedback.sort_by(|one, other| one.id.cmp(&other.id));
         Ok(Some(stored))
     }

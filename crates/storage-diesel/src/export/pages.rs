@@ -3,30 +3,38 @@
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
-    schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions},
+    schema::{
+        blocked, feedback, grants, guilds, members, outlines, sessions, settings, settings_edits, staff,
+        subscriptions,
+    },
     table::{
+        self,
+        column::ID_RANGES,
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
-            SubscriptionRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, SessionRow,
+            SettingsEditRow, SettingsRow, StaffRow, SubscriptionRow,
         },
         team,
         unreadable::Unreadable,
     },
 };
 use companion_domain::port::Record;
-use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
-use std::{collections::VecDeque, sync::Arc};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper,
+};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+};
 use tokio::sync::mpsc;
 
-/// Ranges of signed columns, in the order of the unsigned platform ids that they hold. No id is 0, but a row may have
-/// it; that row is counted as unreadable.
-const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
-
 pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
-    guilds_with_members(db, sender)?;
+    let unreadable = guilds_with_members(db, sender)?;
+    all_outlines(db, sender, &unreadable)?;
     people(db, sender)?;
     all_feedback(db, sender)?;
     whole_team(db, sender)?;
+    all_settings(db, sender)?;
     all_sessions(db, sender)?;
     all_grants(db, sender)
 }
@@ -82,8 +90,9 @@ where
 }
 
 /// Sends each guild before its members. Members of an unreadable guild are skipped too, because they would arrive
-/// without their guild.
-fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
+/// without their guild. Returns the unreadable guilds.
+fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<HashSet<i64>, ExportError> {
+    let mut unreadable = HashSet::new();
     by_id!(db, sender, guilds::id, GuildRow, |page| {
         let mut members = Members::of(&page);
         let mut batch = Vec::new();
@@ -91,6 +100,9 @@ fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<()
             let id = row.id;
             let guild = sender.unreadable.one(row).map(Record::Guild);
             let known = guild.is_some();
+            if !known {
+                unreadable.insert(id);
+            }
             batch.extend(guild);
             while let Some(member) = members.next_in(db, id)? {
                 if known {
@@ -105,7 +117,7 @@ fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<()
         }
         sender.send(batch)?;
     });
-    Ok(())
+    Ok(unreadable)
 }
 
 /// The members of a page of guilds, in the order of the guilds.
@@ -171,6 +183,44 @@ impl Members {
         self.queue.extend(page);
         Ok(())
     }
+}
+
+/// Sends the outlines of all guilds but these, which are unreadable.
+fn all_outlines(
+    db: &mut AnyConnection,
+    sender: &PageSender,
+    unreadable: &HashSet<i64>,
+) -> Result<(), ExportError> {
+    by_id!(db, sender, outlines::guild, OutlineRow, |page| {
+        let page = page.into_iter().filter(|row| !unreadable.contains(&row.guild)).collect();
+        sender.send(records(sender, page, Record::Outline))?;
+    });
+    Ok(())
+}
+
+/// Sends the schema, then all settings, then their history.
+fn all_settings(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
+    let schema = table::settings::schema(db, &sender.unreadable)?;
+    sender.send(schema.into_iter().map(Record::Schema).collect())?;
+    by_id!(db, sender, settings::guild, SettingsRow, |page| {
+        sender.send(records(sender, page, |(guild, stored)| Record::Settings(guild, stored)))?;
+    });
+    for (from, to) in ID_RANGES {
+        let mut after = (from, -1);
+        loop {
+            let page: Vec<SettingsEditRow> = settings_edits::table
+                .filter(settings_edits::guild.between(after.0, to))
+                .filter(settings_edits::guild.gt(after.0).or(settings_edits::revision.gt(after.1)))
+                .order((settings_edits::guild, settings_edits::revision))
+                .limit(PAGE_RECORDS)
+                .select(SettingsEditRow::as_select())
+                .load(db)?;
+            let Some(last) = page.last() else { break };
+            after = (last.guild, last.revision);
+            sender.send(records(sender, page, Record::SettingsEdit))?;
+        }
+    }
+    Ok(())
 }
 
 fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {

@@ -7,8 +7,8 @@ use crate::{
     storage::DieselStorage,
     sync,
     table::{
-        blocked, clusters, feedback, grants, guilds, history::Write, members, sessions, staff, subscriptions,
-        team, unreadable::Unreadable,
+        blocked, clusters, feedback, grants, guilds, history::Write, members, outlines, sessions, settings,
+        staff, subscriptions, team, unreadable::Unreadable,
     },
 };
 use async_trait::async_trait;
@@ -94,8 +94,14 @@ fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, WorkError> {
         Record::Staff(user, grants) => staff::put(write, *user, *grants),
         Record::Blocked(user) => blocked::put(write, *user),
         Record::Feedback(entry) => feedback::put(write, entry),
+        Record::Outline(outline) => outlines::put(write, outline),
         // `Mutation::check` has rejected a batch that contains them.
-        Record::Team(_) | Record::Session(_) | Record::Grant(..) => Ok(Tally::NOTHING),
+        Record::Team(_)
+        | Record::Schema(_)
+        | Record::Settings(..)
+        | Record::SettingsEdit(_)
+        | Record::Session(_)
+        | Record::Grant(..) => Ok(Tally::NOTHING),
     }
 }
 
@@ -107,7 +113,13 @@ fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
         Key::Staff(user) => staff::remove(write, *user),
         Key::Blocked(user) => blocked::remove(write, *user),
         Key::Feedback(id) => feedback::remove(write, id.as_str()),
-        Key::Team(..) | Key::Session(_) | Key::Grant(_) => Ok(Tally::NOTHING),
+        Key::Outline(guild) => outlines::remove(write, *guild),
+        Key::Team(..)
+        | Key::Schema(())
+        | Key::Settings(_)
+        | Key::SettingsEdit(..)
+        | Key::Session(_)
+        | Key::Grant(_) => Ok(Tally::NOTHING),
     }
 }
 
@@ -125,16 +137,22 @@ fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Op
         Key::Feedback(id) => {
             feedback::find(db, id, unreadable)?.map(|entry| Record::Feedback(Arc::unwrap_or_clone(entry)))
         }
+        Key::Outline(guild) => outlines::find(db, *guild, unreadable)?.map(Record::Outline),
         Key::Team(user, category) => {
             let mut team = team::all(db, unreadable)?.into_iter();
             team.find(|member| member.key() == (*user, category)).map(Record::Team)
+        }
+        Key::Schema(()) => settings::schema(db, unreadable)?.map(Record::Schema),
+        Key::Settings(guild) => settings::find(db, *guild)?.map(|stored| Record::Settings(*guild, stored)),
+        Key::SettingsEdit(guild, revision) => {
+            settings::entry(db, *guild, *revision, unreadable)?.map(Record::SettingsEdit)
         }
         Key::Session(id) => sessions::find(db, id)?.and_then(|row| unreadable.one(row)).map(Record::Session),
         Key::Grant(user) => grants::find(db, *user, unreadable)?.map(|grant| Record::Grant(*user, grant)),
     })
 }
 
-/// Returns the records that `forget` would remove.
+/// Returns the records that name a user.
 fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, WorkError> {
     let sessions = unreadable.all(sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
@@ -147,10 +165,11 @@ fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Resul
     let subscription = subscriptions::of_user(db, user, unreadable)?;
     records.extend(subscription.map(|kept| Record::Subscription((*kept).clone())));
     records.extend(feedback::of_submitter(db, user, unreadable)?.into_iter().map(Record::Feedback));
+    records.extend(settings::by_user(db, user, unreadable)?.into_iter().map(Record::SettingsEdit));
     Ok(records)
 }
 
-/// Removes all records of a user, except a block and a place in the team.
+/// Removes all records of a user, except a block and a place in the team, and their name in the history of settings.
 fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let mut tally = sessions::forget(write, user)?;
     tally += grants::remove(write, user)?;
@@ -158,6 +177,7 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     tally += staff::remove(write, user)?;
     tally += subscriptions::remove(write, user)?;
     tally += feedback::forget(write, user)?;
+    tally += settings::forget(write, user)?;
     Ok(tally)
 }
 

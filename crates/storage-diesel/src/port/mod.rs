@@ -3,3 +3,4 @@
 mod fed;
 mod people;
 mod reading;
+mod settings;

@@ -47,7 +47,7 @@ impl Listings for DieselStorage {
     }
 }
 
-fn read(
+pub(super) fn read(
     db: &mut AnyConnection,
     user: UserId,
     asked: ListingScope,

@@ -147,8 +147,8 @@ impl Workspace {
     }
 
     fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {
-        if kinds.contains(&Kind::Member) {
-            // Whether a member's guild is known also depends on the staged guilds.
+        if kinds.iter().any(|kind| kind.is_of_guild()) {
+            // Whether the guild of a record is known also depends on the staged guilds.
             kinds.insert(Kind::Guild);
         }
         for kind in kinds.difference(&self.kinds.clone()) {

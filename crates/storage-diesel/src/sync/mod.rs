@@ -207,6 +207,7 @@ mod tests {
                 Kind::Blocked,
                 Kind::Feedback,
                 Kind::Team,
+                Kind::Outline,
             ];
             let kinds = kinds.into_iter().filter(|_| self.below(2) == 0).collect();
             let shard = if self.below(3) == 0 { ShardSlice::new(0, 2) } else { None };

@@ -129,8 +129,8 @@ impl Plan {
     /// Returns the kinds whose changes invalidate a comparison.
     fn watched(&self) -> BTreeSet<Kind> {
         let mut kinds: BTreeSet<_> = self.early.iter().map(|merge| merge.kind).collect();
-        if kinds.contains(&Kind::Member) {
-            // A removed guild invalidates its staged members.
+        if kinds.iter().any(|kind| kind.is_of_guild()) {
+            // A removed guild invalidates its staged records.
             kinds.insert(Kind::Guild);
         }
         kinds
@@ -173,11 +173,11 @@ impl Plan {
         db: &mut AnyConnection,
         guilds: &Scope<'_>,
     ) -> Result<Option<UnknownGuild>, WorkError> {
-        if !self.early.iter().any(|merge| merge.kind == Kind::Member) {
+        if !self.early.iter().any(|merge| merge.kind.is_of_guild()) {
             return Ok(None);
         }
         let unknown = staging::first_unknown_guild(db, guilds)?.map(|(line, guild)| {
-            let nonsense = RowError { table: "staged_member_guilds", column: "guild" };
+            let nonsense = RowError { table: "staged_named_guilds", column: "guild" };
             Ok(UnknownGuild { line: line.cast_unsigned(), guild: from_column(&guild).map_err(|_| nonsense)? })
         });
         unknown.transpose()

@@ -46,6 +46,10 @@ pub(crate) fn from_column<I: Snowflake>(column: &i64) -> Result<I, Invalid> {
     I::of(column.cast_unsigned())
 }
 
+/// Ranges of signed columns, in the order of the unsigned platform ids that they hold. No id is 0, but a row may have
+/// it; that row is counted as unreadable.
+pub(crate) const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
+
 /// Joins several ids into one column, in order.
 pub(crate) fn to_text(ids: &[impl Snowflake]) -> String {
     let words: Vec<_> = ids.iter().map(ToString::to_string).collect();

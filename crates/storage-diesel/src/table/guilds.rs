@@ -4,7 +4,7 @@ use super::{
     column::any_of,
     column::{MAX_VALUES, from_column, to_column},
     history::{Write, removed},
-    members,
+    members, outlines,
     row::{GuildRow, Row, read},
     unreadable::Unreadable,
 };
@@ -123,9 +123,10 @@ pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, WorkErr
     Ok(write.noted(tally, || Subject::Guild(guild.id)))
 }
 
-/// Removes a guild and its members. The members are noted as changes, but not counted.
+/// Removes a guild with its members and its outline, which are noted as changes, but not counted.
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
     members::remove_all_of(write, guild)?;
+    outlines::remove(write, guild)?;
     let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Guild(guild)))
 }

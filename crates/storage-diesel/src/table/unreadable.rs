@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Tables whose rows become values.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 15] = [
     "blocked",
     "changes",
     "clusters",
@@ -23,7 +23,11 @@ const TABLES: [&str; 11] = [
     "grants",
     "guilds",
     "members",
+    "outlines",
     "sessions",
+    "settings",
+    "settings_edits",
+    "settings_schema",
     "staff",
     "subscriptions",
     "team",

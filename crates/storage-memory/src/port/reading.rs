@@ -1,6 +1,6 @@
 //! Ports over the change feed, listings and health.
 
-use crate::state::MemoryStorage;
+use crate::state::{MemoryStorage, Tables};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision},
@@ -27,17 +27,22 @@ impl ChangeFeed for MemoryStorage {
 #[async_trait]
 impl Listings for MemoryStorage {
     async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
-        let state = self.read();
-        let grant = state.grants.find(user).map(GrantSummary::from);
+        Ok(Arc::new(self.read().listing(user, asked)))
+    }
+}
+
+impl Tables {
+    pub(crate) fn listing(&self, user: UserId, asked: ListingScope) -> Listing {
+        let grant = self.grants.find(user).map(GrantSummary::from);
         let asked = asked.guilds(grant.as_ref());
-        Ok(Arc::new(Listing {
-            blocked: state.blocked.get(&user).is_some(),
-            guilds: state.guilds.with_roles(user, &asked),
-            guild_subscriptions: state.subscriptions.guild_subscriptions(&asked),
-            subscription: state.subscriptions.of_user(user),
-            staff: state.staff.get(&user).copied().unwrap_or_default(),
+        Listing {
+            blocked: self.blocked.get(&user).is_some(),
+            guilds: self.guilds.with_roles(user, &asked),
+            guild_subscriptions: self.subscriptions.guild_subscriptions(&asked),
+            subscription: self.subscriptions.of_user(user),
+            staff: self.staff.get(&user).copied().unwrap_or_default(),
             grant,
-        }))
+        }
     }
 }
 

@@ -222,6 +222,14 @@ pub enum Damage {
     Guild(GuildId),
     /// A member's roles.
     Member(GuildId, UserId),
+    /// The outline of a guild.
+    Outline(GuildId),
+    /// The schema of settings.
+    Schema,
+    /// The settings of a guild.
+    Settings(GuildId),
+    /// An entry of the history of a guild's settings.
+    SettingsEdit(GuildId, u64),
     /// A user's subscription.
     Subscription(UserId),
     /// A user's staff permissions.

@@ -51,6 +51,7 @@ pub mod records;
 pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
+pub mod settings_store;
 pub mod sign_ins;
 pub mod spent_codes;
 pub mod team_roster;
@@ -80,6 +81,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),
+    ("settings_store", settings_store::NAMES),
     ("sign_ins", sign_ins::NAMES),
     ("spent_codes", spent_codes::NAMES),
     ("team_roster", team_roster::NAMES),

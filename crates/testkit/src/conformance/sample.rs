@@ -5,12 +5,18 @@ pub(super) use crate::world::{guild_id, name, user_id};
 use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_user, roles};
 use companion_domain::{
     model::{
-        ClusterId, Feedback, FeedbackId, Guild, GuildId, GuildList, Heartbeat, Member, Membership, Name,
-        Number, PlatformPermissions, Prose, Rating, RoleBindings, RoleKey, Shard, ShardId, Shards, Slots,
+        ChannelId, ChannelKind, ClusterId, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList,
+        Heartbeat, Member, Membership, Name, Number, Outline, OutlineChannel, OutlineRole,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, Shard, ShardId, Shards, Slots,
         StaffPermission, StaffPermissions, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
     },
+    policy::Permission,
     port::{GrantContent, Sealed},
     session::{Cutoffs, Session, TokenHash, UserAgent},
+    settings::{
+        Bounds, ChangedField, Edit, Field, FieldType, HistoryEntry, Many, Origin, Problem, Schema, Section,
+        Stored, Value,
+    },
 };
 use std::num::NonZeroU32;
 
@@ -103,6 +109,79 @@ pub(super) fn guild(id: GuildId) -> Guild {
 
 pub(super) fn member(guild: GuildId, user: UserId, numbers: &[u64]) -> Member {
     a_member(guild.get(), user.get(), numbers)
+}
+
+pub(super) fn outline(guild: GuildId) -> Outline {
+    let channel = |number, kind| OutlineChannel {
+        id: ChannelId::new(guild.get() % 1_000 + number).unwrap(),
+        name: format!("channel-{number}").parse().unwrap(),
+        kind,
+    };
+    let role = |number, colour: Option<&str>| OutlineRole {
+        id: RoleId::new(number).unwrap(),
+        name: format!("Role {number}").parse().unwrap(),
+        colour: colour.map(|colour| colour.parse().unwrap()),
+    };
+    Outline {
+        guild,
+        channels: Entries::new(vec![channel(5, ChannelKind::Text), channel(4, ChannelKind::Voice)]).unwrap(),
+        roles: Entries::new(vec![role(2, Some("#1ABC9C")), role(1, None)]).unwrap(),
+    }
+}
+
+/// Returns a schema with a section for managers and a visible premium one, each with a text, a list and a number.
+pub(super) fn settings_schema() -> Schema {
+    let field = |key: &str, field_type, many| Field {
+        key: key.parse().unwrap(),
+        title: "A field".parse().unwrap(),
+        description: None,
+        field_type,
+        many,
+        default: None,
+    };
+    let text = || FieldType::Text { min_length: 0, max_length: FieldType::MAX_LENGTH, multiline: true };
+    let section = |key: &str, plus| Section {
+        key: key.parse().unwrap(),
+        title: "A section".parse().unwrap(),
+        description: Some(AWKWARD.parse().unwrap()),
+        permission: Permission::ManageServer,
+        plus,
+        visible: plus,
+        fields: vec![
+            field("text", text(), None),
+            field("list", text(), Some(Many { min: 0, max: 50 })),
+            field("number", FieldType::Number(Bounds { min: Some(0.5), ..Bounds::default() }), None),
+            field("on", FieldType::Boolean, None),
+        ],
+    };
+    Schema::new(vec![section("free", false), section("plus", true)]).unwrap()
+}
+
+/// Returns settings at this revision, without a user.
+pub(super) fn stored_settings(revision: u64) -> Stored {
+    let values = [
+        ("free.text", Value::Text(AWKWARD.into())),
+        ("free.list", Value::List(TEXTS.map(Box::from).to_vec())),
+        ("free.number", Value::Number(0.1 + 0.2)),
+        ("old.on", Value::Boolean(true)),
+    ];
+    Stored {
+        revision,
+        values: values.into_iter().map(|(key, value)| (key.parse().unwrap(), value)).collect(),
+        changed: Some(Edit { at: at(1), by: None, via: Origin::Bot }),
+        applied: Some(revision),
+        problems: vec![Problem { key: "free.text".parse().unwrap(), message: AWKWARD.parse().unwrap() }],
+    }
+}
+
+/// Returns an entry of the history, without a user.
+pub(super) fn settings_entry(guild: GuildId, revision: u64) -> HistoryEntry {
+    let changes = vec![ChangedField {
+        key: "free.number".parse().unwrap(),
+        from: Some(Value::Text(AWKWARD.into())),
+        to: None,
+    }];
+    HistoryEntry { guild, revision, edit: Edit { at: at(1), by: None, via: Origin::Api }, changes }
 }
 
 pub(super) fn subscription(user: UserId, guilds: impl IntoIterator<Item = u64>, slots: u64) -> Subscription {

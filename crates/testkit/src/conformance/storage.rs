@@ -19,6 +19,7 @@ macro_rules! storage_conformance {
         $crate::records_conformance!(storage().await);
         $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
         $crate::sessions_and_grants_conformance!(storage().await);
+        $crate::settings_store_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));
         $crate::team_roster_conformance!(storage().await);

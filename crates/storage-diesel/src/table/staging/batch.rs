@@ -1,13 +1,14 @@
 //! Rows that a sync stages.
 
-use super::kinds::stage_member_guilds;
+use super::kinds::stage_named_guilds;
 use crate::{
     connection::AnyConnection,
     schema::tables,
     table::{
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
-            SubscriptionGuildRow, SubscriptionRow, TeamRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, RowKey, SchemaRow,
+            SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow, SubscriptionRow,
+            TeamRow,
         },
         subscriptions,
     },
@@ -34,8 +35,9 @@ pub(crate) struct RecordBatch {
     kinds: BTreeSet<Kind>,
     guilds: Rows<GuildRow>,
     members: Rows<MemberRow>,
-    /// The line on which the guild of a member was first named.
-    member_guilds: BTreeMap<i64, i64>,
+    outlines: Rows<OutlineRow>,
+    /// The line on which the guild of a member or an outline was first named.
+    named_guilds: BTreeMap<i64, i64>,
     subscriptions: Rows<SubscriptionRow>,
     /// The guilds that each subscription names.
     subscription_guilds: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
@@ -43,6 +45,9 @@ pub(crate) struct RecordBatch {
     blocked: Rows<BlockedRow>,
     feedback: Rows<FeedbackRow>,
     team: Rows<TeamRow>,
+    schema: Rows<SchemaRow>,
+    settings: Rows<SettingsRow>,
+    settings_edits: Rows<SettingsEditRow>,
     sessions: Rows<SessionRow>,
     grants: Rows<GrantRow>,
 }
@@ -69,8 +74,13 @@ impl RecordBatch {
             Record::Guild(guild) => take(&mut self.guilds, GuildRow::from(&guild)),
             Record::Member(member) => {
                 let row = MemberRow::from(&member);
-                self.member_guilds.entry(row.guild).or_insert(line.cast_signed());
+                self.named_guilds.entry(row.guild).or_insert(line.cast_signed());
                 take(&mut self.members, row);
+            }
+            Record::Outline(outline) => {
+                let row = OutlineRow::from(&outline);
+                self.named_guilds.entry(row.guild).or_insert(line.cast_signed());
+                take(&mut self.outlines, row);
             }
             Record::Subscription(subscription) => {
                 let row = SubscriptionRow::from(&subscription);
@@ -82,6 +92,9 @@ impl RecordBatch {
             Record::Blocked(user) => take(&mut self.blocked, BlockedRow::from(user)),
             Record::Feedback(feedback) => take(&mut self.feedback, FeedbackRow::from(&feedback)),
             Record::Team(member) => take(&mut self.team, TeamRow::from(&member)),
+            Record::Schema(schema) => take(&mut self.schema, SchemaRow::from(&schema)),
+            Record::Settings(guild, stored) => take(&mut self.settings, SettingsRow::from((guild, &stored))),
+            Record::SettingsEdit(entry) => take(&mut self.settings_edits, SettingsEditRow::from(&entry)),
             Record::Session(session) => take(&mut self.sessions, SessionRow::from(&session)),
             Record::Grant(user, grant) => take(&mut self.grants, GrantRow::from((user, &grant))),
         }
@@ -92,13 +105,17 @@ impl RecordBatch {
         db.transaction(|db| {
             stage(self.guilds, db)?;
             stage(self.members, db)?;
-            stage_member_guilds(self.member_guilds, db)?;
+            stage(self.outlines, db)?;
+            stage_named_guilds(self.named_guilds, db)?;
             stage(self.subscriptions, db)?;
             stage_subscription_guilds(self.subscription_guilds, db)?;
             stage(self.staff, db)?;
             stage(self.blocked, db)?;
             stage(self.feedback, db)?;
             stage(self.team, db)?;
+            stage(self.schema, db)?;
+            stage(self.settings, db)?;
+            stage(self.settings_edits, db)?;
             stage(self.sessions, db)?;
             stage(self.grants, db)
         })

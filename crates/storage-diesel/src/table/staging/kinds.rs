@@ -6,12 +6,13 @@ use crate::{
     failure::WorkError,
     schema::ColumnType,
     table::{
+        column::from_column,
         feedback::slots,
         history::{self, Write, max_named},
         members,
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
-            SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, SchemaRow, SessionRow,
+            SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
         },
         sessions,
     },
@@ -35,6 +36,7 @@ pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
     match kind {
         Kind::Guild => Some(&GuildRow::TABLE),
         Kind::Member => Some(&MemberRow::TABLE),
+        Kind::Outline => Some(&OutlineRow::TABLE),
         Kind::Subscription => Some(&SubscriptionRow::TABLE),
         Kind::Staff => Some(&StaffRow::TABLE),
         Kind::Blocked => Some(&BlockedRow::TABLE),
@@ -42,13 +44,16 @@ pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
         Kind::Team => Some(&TeamRow::TABLE),
         Kind::Session => Some(&SessionRow::TABLE),
         Kind::Grant => Some(&GrantRow::TABLE),
-        Kind::Cluster => None,
+        Kind::Schema => Some(&SchemaRow::TABLE),
+        Kind::Settings => Some(&SettingsRow::TABLE),
+        Kind::SettingsEdit => Some(&SettingsEditRow::TABLE),
+        Kind::Applied | Kind::Cluster => None,
     }
 }
 
 /// Returns how a kind is merged, or `None` if no record has this kind.
 pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
-    let goes_with_guild = kind == Kind::Member && replace.kinds.contains(&Kind::Guild);
+    let goes_with_guild = kind.is_of_guild() && replace.kinds.contains(&Kind::Guild);
     Some(Merge {
         kind,
         table: table_of(kind)?,
@@ -63,7 +68,7 @@ pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
 fn covered(kind: Kind, replace: &Replace) -> Option<String> {
     let guild = match kind {
         Kind::Guild => Some("id"),
-        Kind::Member => Some("guild"),
+        _ if kind.is_of_guild() => Some("guild"),
         _ => None,
     };
     let in_slice = |(column, slice): (&str, ShardSlice)| {
@@ -119,7 +124,10 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
 /// Runs the statements that must precede the merge. Returns the number of feedback slots before it.
 fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
     match merge.kind {
-        Kind::Guild => remove_members_of_removed_guilds(write)?,
+        Kind::Guild => {
+            remove_members_of_removed_guilds(write)?;
+            remove_outlines_of_removed_guilds(write)?;
+        }
         Kind::Subscription => {
             let (table, differing) = (SubscriptionGuildRow::TABLE.name, merge.table.differing());
             let update = Op::Update.number();
@@ -162,28 +170,30 @@ fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
     highest.map_or(Ok(()), |version| history::raise_grant_offset(db, version))
 }
 
-/// Creates the table of the lines on which each member's guild was first named.
-pub(super) fn create_member_guilds(db: &mut AnyConnection) -> QueryResult<()> {
-    db.batch_execute("CREATE TEMPORARY TABLE staged_member_guilds (guild BIGINT PRIMARY KEY, line BIGINT)")
+/// Creates the table of the lines on which the guild of a member or an outline was first named.
+pub(super) fn create_named_guilds(db: &mut AnyConnection) -> QueryResult<()> {
+    db.batch_execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS staged_named_guilds (guild BIGINT PRIMARY KEY, line BIGINT)",
+    )
 }
 
-pub(super) fn stage_member_guilds(lines: BTreeMap<i64, i64>, db: &mut AnyConnection) -> QueryResult<()> {
+pub(super) fn stage_named_guilds(lines: BTreeMap<i64, i64>, db: &mut AnyConnection) -> QueryResult<()> {
     if lines.is_empty() {
         return Ok(());
     }
     let rows: Vec<_> = lines.into_iter().map(|(guild, line)| format!("({guild}, {line})")).collect();
-    let insert = "INSERT INTO staged_member_guilds (guild, line) VALUES";
+    let insert = "INSERT INTO staged_named_guilds (guild, line) VALUES";
     sql_query(format!("{insert} {} ON CONFLICT (guild) DO NOTHING", rows.join(", "))).execute(db)?;
     Ok(())
 }
 
-/// Returns the first line whose member's guild is neither stored nor staged, and that guild.
+/// Returns the first line whose guild is neither stored nor staged, and that guild.
 pub(crate) fn first_unknown_guild(
     db: &mut AnyConnection,
     guilds: &Scope<'_>,
 ) -> QueryResult<Option<(i64, i64)>> {
     let unknown = sql::<(BigInt, BigInt)>(&format!(
-        "SELECT m.line, m.guild FROM staged_member_guilds AS m
+        "SELECT m.line, m.guild FROM staged_named_guilds AS m
          WHERE NOT EXISTS (SELECT 1 FROM {} AS t WHERE t.id = m.guild)
          AND NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.id = m.guild)
          AND {} ORDER BY m.line LIMIT 1",
@@ -214,6 +224,23 @@ pub(super) fn remove_members_of_removed_guilds(write: &mut Write<'_>) -> Result<
     }
     for (guild, user) in going {
         write.note(members::subject(guild, user));
+    }
+    Ok(())
+}
+
+/// Removes the outlines of guilds that are about to be removed. They are noted as changes, but not counted.
+fn remove_outlines_of_removed_guilds(write: &mut Write<'_>) -> Result<(), WorkError> {
+    let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
+    let table = OutlineRow::TABLE.name;
+    let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
+    let limit = max_named(Kind::Outline) + 1;
+    let going: Vec<i64> = sql::<BigInt>(&format!("SELECT guild {theirs} LIMIT {limit}")).load(write.db)?;
+    if !going.is_empty() {
+        sql_query(format!("DELETE {theirs}")).execute(write.db)?;
+    }
+    for guild in going {
+        let subject = from_column(&guild).map_or(Subject::Many(Kind::Outline), Subject::Outline);
+        write.note(subject);
     }
     Ok(())
 }

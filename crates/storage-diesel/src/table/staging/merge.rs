@@ -1,6 +1,6 @@
 //! Merges staged rows, and creates the temporary tables of each database.
 
-use super::{kinds::create_holes, kinds::create_member_guilds, kinds::table_of};
+use super::{kinds::create_holes, kinds::create_named_guilds, kinds::table_of};
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
@@ -215,7 +215,7 @@ impl Merge {
 /// Returns the staging tables of a kind.
 pub(crate) fn staged_tables(kind: Kind) -> impl Iterator<Item = &'static str> {
     let more = match kind {
-        Kind::Member => Some("staged_member_guilds"),
+        _ if kind.is_of_guild() => Some("staged_named_guilds"),
         Kind::Subscription => Some(SubscriptionGuildRow::TABLE.staged),
         Kind::Feedback => Some("staged_holes"),
         _ => None,
@@ -229,7 +229,7 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
         create_for(table, db)?;
     }
     match kind {
-        Kind::Member => create_member_guilds(db),
+        _ if kind.is_of_guild() => create_named_guilds(db),
         Kind::Subscription => create_for(&SubscriptionGuildRow::TABLE, db),
         Kind::Feedback => create_holes(db),
         _ => Ok(()),

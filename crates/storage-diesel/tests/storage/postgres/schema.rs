@@ -34,11 +34,15 @@ pub(crate) fn server() -> String {
 const POOL_LOCK: u32 = 1;
 
 /// Every table, referenced tables first.
-pub(crate) const TABLES: [&str; 15] = [
+pub(crate) const TABLES: [&str; 19] = [
     "history",
     "changes",
     "guilds",
     "members",
+    "outlines",
+    "settings_schema",
+    "settings",
+    "settings_edits",
     "subscriptions",
     "subscription_guilds",
     "staff",

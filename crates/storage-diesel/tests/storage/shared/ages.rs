@@ -14,9 +14,10 @@ use companion_domain::{
     port::{
         BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
         GuildDirectory, Health, ListingScope, Listings, Mutation, PlatformPause, PlatformPauses, Record,
-        Records, SessionStore, SpentCodes, StoreErrorKind, TeamRoster,
+        Records, SessionStore, SettingsStore, SpentCodes, StoreErrorKind, TeamRoster,
     },
     session::TokenHash,
+    settings::Value,
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::{
@@ -71,6 +72,8 @@ pub(crate) async fn opens_a_database_of_every_schema_version_with_its_data<P: Pl
                 "0006_sessions" => sessions(&storage).await,
                 "0007_devices" => devices(&storage).await,
                 "0008_platform_pause" => platform_pause(&storage).await,
+                "0009_outlines" => outlines(&storage).await,
+                "0010_settings" => settings(&storage).await,
                 unknown => {
                     panic!("write statements that fill what {unknown} made, and a check that finds it")
                 }
@@ -87,6 +90,32 @@ async fn platform_pause(storage: &DieselStorage) {
         wait: Duration::from_secs(5),
     };
     assert_eq!(storage.current().await.unwrap(), Some(pause));
+}
+
+async fn outlines(storage: &DieselStorage) {
+    let found = Records::find(storage, &Key::Outline(guild_id(1))).await.unwrap();
+    let Some(Record::Outline(outline)) = found else { panic!("{found:?}") };
+    assert_eq!(
+        outline.channels.as_slice().iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+        ["général"]
+    );
+    assert_eq!(
+        outline.roles.as_slice().iter().map(|it| it.colour.is_some()).collect::<Vec<_>>(),
+        [true, false]
+    );
+    assert_eq!(Records::find(storage, &Key::Outline(guild_id(BEYOND_SIGNED))).await.unwrap(), None);
+}
+
+async fn settings(storage: &DieselStorage) {
+    assert_eq!(storage.schema().await.unwrap().unwrap().sections().len(), 1);
+    let stored = SettingsStore::find(storage, guild_id(BEYOND_SIGNED)).await.unwrap();
+    assert_eq!((stored.revision, stored.applied, stored.problems.len()), (2, Some(1), 1));
+    assert_eq!(stored.values.get(&"welcome.on".parse().unwrap()), Some(&Value::Boolean(true)));
+    assert_eq!(stored.changed.and_then(|edit| edit.by), Some(user_id(7)));
+    let broken = SettingsStore::find(storage, guild_id(2)).await;
+    assert_eq!(broken.map_err(|error| error.kind), Err(StoreErrorKind::Corrupt));
+    let history = SettingsStore::history(storage, guild_id(BEYOND_SIGNED)).await.unwrap();
+    assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2]);
 }
 
 async fn history(storage: &DieselStorage) {
@@ -239,7 +268,9 @@ async fn exports(storage: &DieselStorage, age: usize) {
         5, // Two subscriptions, two staff grants, two blocks, two places in the team.
         8, 3, // Clusters are not exported.
         0, // A session, and all grants but the unreadable one.
-        4,
+        4, 0, 0, // An outline.
+        1, // The schema, the settings of a guild and an entry of their history.
+        3,
     ];
     assert_eq!(kept.0.len(), readable.iter().take(age).sum::<usize>(), "at age {age}: {:?}", kept.0);
 }

@@ -20,6 +20,14 @@ pub(crate) fn statement<P: Place>(damage: &Damage) -> String {
         Damage::Member(guild, user) => {
             format!("UPDATE members SET roles = 'canary' WHERE guild = {guild} AND user_id = {user}")
         }
+        Damage::Outline(guild) => format!("UPDATE outlines SET roles = 'canary' WHERE guild = {guild}"),
+        Damage::Schema => "UPDATE settings_schema SET content = 'canary'".to_owned(),
+        Damage::Settings(guild) => format!("UPDATE settings SET content = 'canary' WHERE guild = {guild}"),
+        Damage::SettingsEdit(guild, revision) => {
+            format!(
+                "UPDATE settings_edits SET content = 'canary' WHERE guild = {guild} AND revision = {revision}"
+            )
+        }
         Damage::Subscription(user) => {
             format!("UPDATE subscriptions SET guilds = 'canary' WHERE user_id = {user}")
         }

@@ -9,6 +9,7 @@ mod gathering;
 mod inspection;
 mod migrations;
 mod replaced;
+mod settings;
 mod syncing;
 mod torn;
 

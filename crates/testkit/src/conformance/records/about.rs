@@ -1,27 +1,15 @@
 //! Reads everything stored about a user.
 
-use super::common::{add, by_key, two_of_each};
+use super::common::{add, by_key, is_of, two_of_each};
 use crate::conformance::{
     Fresh, Stores,
     sample::{LOTS, at, feedback, guild, guild_id, member, session, user_id},
 };
-use companion_domain::{model::UserId, port::Record};
+use companion_domain::port::Record;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
-
-/// Whether forgetting a user removes this record.
-fn is_of(user: UserId, record: &Record) -> bool {
-    match record {
-        Record::Member(member) => member.user == user,
-        Record::Subscription(subscription) => subscription.user == user,
-        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
-        Record::Feedback(feedback) => feedback.submitter.id == user,
-        Record::Session(session) => session.user == user,
-        Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => false,
-    }
-}
 
 pub(super) async fn about_returns_what_forget_removes(fresh: &Fresh<Stores>) {
     let world = || {

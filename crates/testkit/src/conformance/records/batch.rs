@@ -87,7 +87,7 @@ async fn is_listed(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> Ap
 
 pub(super) async fn a_write_returns_its_changes(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
-        put_all(&fresh.one, (kind.needs)()).await;
+        kind.prepare(&fresh.one, [1]).await;
         for record in kind.variants(1).into_iter().take(3).chain([kind.record(1), kind.record(1)]) {
             let batch = vec![Mutation::Put(record)];
             is_listed(fresh, async |stores| stores.records.apply(batch).await.unwrap()).await;

@@ -3,13 +3,14 @@
 use crate::conformance::{
     Stores,
     sample::{
-        at, feedback, grant, guild, guild_id, member, session, staff, subscription, team_member, user_id,
+        at, feedback, grant, guild, guild_id, member, outline, session, settings_entry, settings_schema,
+        staff, stored_settings, subscription, team_member, user_id,
     },
     stream::{Collected, Stream},
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::StaffPermission,
+    model::{StaffPermission, UserId},
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
 use std::collections::BTreeMap;
@@ -62,7 +63,7 @@ pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
     records.into_iter().map(|record| (record.key(), record)).collect()
 }
 
-/// Returns two records of every kind, with every member in guild 1, each kind in key order.
+/// Returns two records of every kind, but one schema, with every member in guild 1, each kind in key order.
 pub(super) fn two_of_each() -> Vec<Record> {
     let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
     vec![
@@ -80,9 +81,36 @@ pub(super) fn two_of_each() -> Vec<Record> {
         Record::Feedback(feedback("two", 2, user_id(2))),
         Record::Team(team_member(user_id(1), "Core", 1)),
         Record::Team(team_member(user_id(2), "Core", 2)),
+        Record::Outline(outline(guild_id(1))),
+        Record::Outline(outline(guild_id(2))),
+        Record::Schema(settings_schema()),
+        Record::Settings(guild_id(1), stored_settings(1)),
+        Record::Settings(guild_id(2), stored_settings(2)),
+        Record::SettingsEdit(settings_entry(guild_id(1), 1)),
+        Record::SettingsEdit(settings_entry(guild_id(2), 2)),
         Record::Session(session(1, user_id(1), at(1))),
         Record::Session(session(2, user_id(2), at(2))),
         Record::Grant(user_id(1), granted(7, 1)),
         Record::Grant(user_id(2), granted(3, 2)),
     ]
+}
+
+/// Whether forgetting a user removes this record.
+pub(super) fn is_of(user: UserId, record: &Record) -> bool {
+    match record {
+        Record::Member(member) => member.user == user,
+        Record::Subscription(subscription) => subscription.user == user,
+        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
+        Record::Feedback(feedback) => feedback.submitter.id == user,
+        Record::Session(session) => session.user == user,
+        // The guild that a user owns is the bot's data.
+        Record::Guild(_)
+        | Record::Outline(_)
+        | Record::Blocked(_)
+        | Record::Team(_)
+        // Forgetting changes the history of settings, and removes none of it.
+        | Record::Schema(_)
+        | Record::Settings(..)
+        | Record::SettingsEdit(_) => false,
+    }
 }

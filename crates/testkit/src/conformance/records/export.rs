@@ -1,6 +1,6 @@
 //! The contents of an export.
 
-use super::common::{add, by_key, contents, replaceable, replacing, two_of_each};
+use super::common::{add, by_key, contents, is_of, replaceable, replacing, two_of_each};
 use crate::conformance::{
     Damage, Fresh, Stores,
     sample::{
@@ -12,7 +12,7 @@ use crate::conformance::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Key, Kind},
+    change::Key,
     model::{Feedback, Guild, GuildId, Roster, StaffPermission, TeamMember},
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
@@ -89,31 +89,19 @@ pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
 
 async fn put(stores: &Stores, record: &Record) {
     match record {
-        Record::Guild(guild) => {
-            stores.records.put(Record::Guild(guild.clone())).await.unwrap();
-        }
-        Record::Member(member) => {
-            stores.records.put(Record::Member(member.clone())).await.unwrap();
-        }
-        Record::Subscription(subscription) => {
-            stores.records.put(Record::Subscription(subscription.clone())).await.unwrap();
-        }
-        Record::Staff(user, grants) => {
-            stores.records.put(Record::Staff(*user, *grants)).await.unwrap();
-        }
-        Record::Blocked(user) => {
-            stores.records.put(Record::Blocked(*user)).await.unwrap();
-        }
-        Record::Feedback(feedback) => {
-            stores.records.put(Record::Feedback(feedback.clone())).await.unwrap();
-        }
-        // The team is written as a whole.
-        Record::Team(_) => {}
         Record::Session(session) => {
             stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
         }
         Record::Grant(user, grant) => {
             stores.grants.replace(*user, &grant.content).await.unwrap();
+        }
+        Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
+        // Changes write settings, with their own time and revision.
+        Record::Settings(..) | Record::SettingsEdit(_) => drop(add(stores, vec![record.clone()]).await),
+        // The team is written as a whole.
+        Record::Team(_) => {}
+        other => {
+            stores.records.put(other.clone()).await.unwrap();
         }
     }
 }
@@ -195,6 +183,7 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     add(&fresh.one, two_of_each()).await;
     for damage in [
         Damage::Member(guild_id(1), user),
+        Damage::Outline(guild_id(1)),
         Damage::Subscription(user),
         Damage::Staff(user),
         Damage::Feedback(feedback_id("one")),
@@ -206,12 +195,12 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
             return;
         }
     }
-    // The first of the two of each kind, except guilds and blocks.
-    let is_whole = |(place, record): &(usize, Record)| {
-        place % 2 == 1 || matches!(record.kind(), Kind::Guild | Kind::Blocked)
+    let is_damaged = |record: &Record| match record {
+        Record::Outline(outline) => outline.guild == guild_id(1),
+        Record::Team(member) => member.user.id == user,
+        other => is_of(user, other),
     };
-    let whole = two_of_each().into_iter().enumerate().filter(is_whole).map(|(_, record)| record);
-    let whole = by_key(whole.collect());
+    let whole = by_key(two_of_each().into_iter().filter(|record| !is_damaged(record)).collect());
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     assert_eq!(fresh.one.records.about(user).await.unwrap(), []);
     let forgotten = fresh.one.records.forget(user).await.unwrap().tally;
@@ -222,7 +211,7 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
     if fresh.damage(Damage::Guild(guild_id(1))).await {
         let mut importable = by_key(two_of_each());
-        importable.retain(|key, _| !matches!(key, Key::Guild(id) | Key::Member(id, _) if *id == guild_id(1)));
+        importable.retain(|key, _| !matches!(key, Key::Guild(id) | Key::Member(id, _) | Key::Outline(id) if *id == guild_id(1)));
         fresh.through_both(async |stores| assert_eq!(contents(stores).await, importable)).await;
     }
 }

@@ -1,6 +1,6 @@
 //! Forgets a user.
 
-use super::common::{add, by_key, contents, two_of_each};
+use super::common::{add, by_key, contents, is_of, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -53,17 +53,10 @@ pub(super) async fn forget_removes_everything_of_a_user(fresh: &Fresh<Stores>) {
 pub(super) async fn forget_keeps_the_data_of_others(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     fresh.one.records.forget(user_id(1)).await.unwrap();
-    let of_user_1 = |record: &Record| match record {
-        Record::Member(member) => member.user == user_id(1),
-        Record::Subscription(subscription) => subscription.user == user_id(1),
-        Record::Staff(user, _) | Record::Grant(user, _) => *user == user_id(1),
-        Record::Feedback(feedback) => feedback.submitter.id == user_id(1),
-        Record::Session(session) => session.user == user_id(1),
-        // The guild that user 1 owns is the bot's data.
-        Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => false,
-    };
-    let others =
-        two_of_each().into_iter().filter(|record| !of_user_1(record)).chain([Record::Blocked(user_id(1))]);
+    let others = two_of_each()
+        .into_iter()
+        .filter(|record| !is_of(user_id(1), record))
+        .chain([Record::Blocked(user_id(1))]);
     assert_eq!(contents(&fresh.one).await, by_key(others.collect()));
 }
 

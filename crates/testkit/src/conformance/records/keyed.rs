@@ -5,7 +5,7 @@ use super::{
     kinds::{KEYED, KeyedKind},
 };
 use crate::conformance::{
-    Fresh, Stores,
+    CALLERS, Fresh, Stores,
     concurrency::CancelledWrite,
     sample::{BEYOND_SIGNED, LOTS, some_of_lots},
 };
@@ -27,16 +27,20 @@ async fn remove(stores: &Stores, key: &Key) -> Tally {
     stores.records.remove(key.clone()).await.unwrap()
 }
 
-/// Runs the check for each kind, with its prerequisites in the store.
-async fn each_kind(fresh: &Fresh<Stores>, check: impl AsyncFn(&KeyedKind)) {
+/// Runs the check for each kind, with what the records of these numbers need in the store.
+async fn each_kind(
+    fresh: &Fresh<Stores>,
+    numbers: impl IntoIterator<Item = u64> + Clone,
+    check: impl AsyncFn(&KeyedKind),
+) {
     for kind in &KEYED {
-        put_all(&fresh.one, (kind.needs)()).await;
+        kind.prepare(&fresh.one, numbers.clone()).await;
         check(kind).await;
     }
 }
 
 pub(super) async fn an_unknown_key_is_not_found(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [1], async |kind| {
         assert_eq!(find(&fresh.one, &kind.key(1)).await, (kind.absent)(1), "{}", kind.name);
         assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
     })
@@ -44,7 +48,7 @@ pub(super) async fn an_unknown_key_is_not_found(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn a_put_replaces_the_record_and_returns_its_tally(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [1], async |kind| {
         let mut expected = Tally::ADDED;
         for record in kind.variants(1) {
             assert_eq!(put(&fresh.one, &record).await, expected, "{record:?}");
@@ -61,7 +65,7 @@ pub(super) async fn a_put_replaces_the_record_and_returns_its_tally(fresh: &Fres
 }
 
 pub(super) async fn removal_is_idempotent_and_counted_once(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [1, 2], async |kind| {
         let (gone, stays) = (kind.record(1), kind.record(2));
         put_all(&fresh.one, vec![gone.clone(), stays.clone()]).await;
         fresh.settle().await;
@@ -81,7 +85,7 @@ pub(super) async fn removal_is_idempotent_and_counted_once(fresh: &Fresh<Stores>
 
 pub(super) async fn keys_are_separate(fresh: &Fresh<Stores>) {
     let numbers = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, numbers, async |kind| {
         let variant = |place: usize, number| {
             let variants = kind.variants(number);
             variants.get(place % variants.len()).cloned().unwrap()
@@ -108,7 +112,7 @@ pub(super) async fn keys_are_separate(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [], async |kind| {
         let all = (kind.awkward)();
         for record in &all {
             assert_eq!(put(&fresh.one, record).await, Tally::ADDED, "{record:?}");
@@ -132,7 +136,7 @@ pub(super) async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn one_concurrent_caller_adds_and_one_removes(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [1], async |kind| {
         let record = kind.record(1);
         let putting = |_, stores: Arc<Stores>| {
             let record = record.clone();
@@ -153,7 +157,7 @@ pub(super) async fn one_concurrent_caller_adds_and_one_removes(fresh: &Fresh<Sto
 }
 
 pub(super) async fn concurrent_puts_are_never_lost(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, 1..=CALLERS, async |kind| {
         let putting = |number, stores: Arc<Stores>| {
             let record = kind.record(number + 1);
             async move { put(&stores, &record).await }
@@ -168,7 +172,7 @@ pub(super) async fn concurrent_puts_are_never_lost(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, 1..=LOTS, async |kind| {
         let all: Vec<_> = (1..=LOTS).map(|number| Mutation::Put(kind.record(number))).collect();
         let applied = fresh.one.records.apply(all).await.unwrap();
         assert_eq!(applied.tally, Tally { added: LOTS, ..Tally::NOTHING }, "{}", kind.name);
@@ -185,7 +189,7 @@ pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
-    each_kind(fresh, async |kind| {
+    each_kind(fresh, [u64::MAX], async |kind| {
         let [before, .., after] = &kind.variants(1)[..] else { return };
         let keyed = |record: &Record, number| {
             let wanted = if record == before { 0 } else { kind.variants(number).len() - 1 };
@@ -194,7 +198,10 @@ pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
         let cancelled = CancelledWrite {
             fresh,
             what: "a put",
-            ready: async |stores: &Arc<Stores>, number| put(stores, &keyed(before, number + 1)).await,
+            ready: async |stores: &Arc<Stores>, number| {
+                kind.prepare(stores, [number + 1]).await;
+                put(stores, &keyed(before, number + 1)).await
+            },
             write: async |stores: &Arc<Stores>, number| put(stores, &keyed(after, number + 1)).await,
             look: async |stores: &Arc<Stores>, number| {
                 let found = find(stores, &kind.key(number + 1)).await;
@@ -209,7 +216,7 @@ pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
 
 pub(super) async fn a_put_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
-        put_all(&fresh.one, (kind.needs)()).await;
+        kind.prepare(&fresh.one, [1]).await;
         let record = kind.record(1);
         fresh.waits_elsewhere(async move |stores: &Stores| put(stores, &record).await).await;
     }
@@ -218,6 +225,7 @@ pub(super) async fn a_put_does_not_block_the_polling_thread(fresh: &Fresh<Stores
 pub(super) async fn an_unreadable_record_affects_no_other(fresh: &Fresh<Stores>) {
     for kind in &KEYED {
         let Some(damage) = kind.damage else { continue };
+        kind.prepare(&fresh.one, [1, 2, 3]).await;
         put_all(&fresh.one, [1, 2, 3].map(|number| kind.record(number)).to_vec()).await;
         for number in [1, 3] {
             if !fresh.damage(damage(number)).await {

@@ -1,11 +1,12 @@
 //! The table of kinds with a key: samples of each, and their properties.
 
+use super::common::{by_key, put_all};
 use crate::{
     conformance::{
-        Damage,
+        Damage, Stores,
         sample::{
             AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, guild, guild_id, member, name,
-            prose, staff, stars, subscription, user_id,
+            outline, prose, staff, stars, subscription, user_id,
         },
     },
     world::roles,
@@ -13,8 +14,8 @@ use crate::{
 use companion_domain::{
     change::Key,
     model::{
-        Feedback, Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
-        Timestamp,
+        ChannelKind, Entries, Feedback, Guild, MemberCount, Outline, OutlineEntry, RoleBindings, RoleId,
+        RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
     },
     port::Record,
 };
@@ -29,8 +30,8 @@ pub(super) struct KeyedKind {
     changed: fn(u64) -> Vec<Record>,
     /// Records of different keys that a careless adapter corrupts or confuses.
     pub(super) awkward: fn() -> Vec<Record>,
-    /// Records that must be stored before.
-    pub(super) needs: fn() -> Vec<Record>,
+    /// The record that must be stored before the one of this number.
+    needs: fn(u64) -> Option<Record>,
     /// What is found under the key of this number if nothing was put.
     pub(super) absent: fn(u64) -> Option<Record>,
     /// How a record is made unreadable.
@@ -52,6 +53,12 @@ impl KeyedKind {
     pub(super) fn key(&self, number: u64) -> Key {
         self.record(number).key()
     }
+
+    /// Stores what the records of these numbers need.
+    pub(super) async fn prepare(&self, stores: &Stores, numbers: impl IntoIterator<Item = u64>) {
+        let needed = by_key(numbers.into_iter().filter_map(self.needs).collect());
+        put_all(stores, needed.into_values().collect()).await;
+    }
 }
 
 fn nothing() -> Vec<Record> {
@@ -61,7 +68,7 @@ fn nothing() -> Vec<Record> {
 /// The guild of all members.
 const HOME: u64 = 77;
 
-pub(super) const KEYED: [KeyedKind; 6] = [
+pub(super) const KEYED: [KeyedKind; 7] = [
     KeyedKind {
         name: "guild",
         record: |number| Record::Guild(guild(guild_id(number))),
@@ -70,7 +77,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
             let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
             named.map(Record::Guild).collect()
         },
-        needs: nothing,
+        needs: |_| None,
         absent: |_| None,
         damage: Some(|number| Damage::Guild(guild_id(number))),
     },
@@ -87,7 +94,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
             sets.map(member).map(Record::Member).to_vec()
         },
         awkward: nothing,
-        needs: || vec![Record::Guild(guild(guild_id(HOME)))],
+        needs: |_| Some(Record::Guild(guild(guild_id(HOME)))),
         absent: |number| Some(Record::Member(member(guild_id(HOME), user_id(number), &[]))),
         damage: None,
     },
@@ -108,7 +115,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
             all.map(Record::Subscription).to_vec()
         },
         awkward: nothing,
-        needs: nothing,
+        needs: |_| None,
         absent: |_| None,
         damage: Some(|number| Damage::Subscription(user_id(number))),
     },
@@ -125,7 +132,7 @@ pub(super) const KEYED: [KeyedKind; 6] = [
             one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
         },
         awkward: nothing,
-        needs: nothing,
+        needs: |_| None,
         absent: |_| None,
         damage: Some(|number| Damage::Staff(user_id(number))),
     },
@@ -134,16 +141,25 @@ pub(super) const KEYED: [KeyedKind; 6] = [
         record: |number| Record::Blocked(user_id(number)),
         changed: |_| nothing(),
         awkward: nothing,
-        needs: nothing,
+        needs: |_| None,
         absent: |_| None,
         damage: None,
+    },
+    KeyedKind {
+        name: "outline",
+        record: |number| Record::Outline(outline(guild_id(number))),
+        changed: |number| outlines(number).into_iter().map(Record::Outline).collect(),
+        awkward: nothing,
+        needs: |number| Some(Record::Guild(guild(guild_id(number)))),
+        absent: |_| None,
+        damage: Some(|number| Damage::Outline(guild_id(number))),
     },
     KeyedKind {
         name: "feedback",
         record: |number| Record::Feedback(entry(number)),
         changed: |number| entries(number).into_iter().map(Record::Feedback).collect(),
         awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
-        needs: nothing,
+        needs: |_| None,
         absent: |_| None,
         damage: Some(|number| Damage::Feedback(feedback_id(&format!("f{number}")))),
     },
@@ -167,6 +183,27 @@ fn guilds(number: u64) -> Vec<Guild> {
         &|guild| guild.bindings = RoleBindings::default(),
     ];
     changed(guild(guild_id(number)), &changes)
+}
+
+/// Returns an outline that changes in one field at a time.
+fn outlines(number: u64) -> Vec<Outline> {
+    let changes: [&dyn Fn(&mut Outline); 6] = [
+        &|outline| {
+            outline.channels = renamed(&outline.channels, |channel| channel.name = AWKWARD.parse().unwrap());
+        },
+        &|outline| outline.channels = renamed(&outline.channels, |channel| channel.kind = ChannelKind::Forum),
+        &|outline| outline.channels = Entries::new(Vec::new()).unwrap(),
+        &|outline| outline.roles = renamed(&outline.roles, |role| role.colour = None),
+        &|outline| outline.roles = renamed(&outline.roles, |role| role.name = "".parse().unwrap()),
+        &|outline| outline.roles = Entries::new(Vec::new()).unwrap(),
+    ];
+    changed(outline(guild_id(number)), &changes)
+}
+
+fn renamed<T: OutlineEntry + Clone>(entries: &Entries<T>, change: impl Fn(&mut T)) -> Entries<T> {
+    let mut entries = entries.as_slice().to_vec();
+    entries.iter_mut().for_each(change);
+    Entries::new(entries).unwrap()
 }
 
 fn entry(number: u64) -> Feedback {

@@ -30,9 +30,11 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     for kind in replaceable() {
         add(&fresh.one, two_of_each()).await;
         let mut expected = two_of_each();
-        // The second record of each kind is left out; no other record depends on it.
+        // The second record of each kind is left out. Only an outline depends on it.
         let left_out = expected.iter().rposition(|record| record.kind() == kind).unwrap();
-        expected.remove(left_out);
+        let gone = expected.remove(left_out);
+        let gone = if let Record::Guild(guild) = gone { Some(guild.id) } else { None };
+        expected.retain(|record| !matches!(record, Record::Outline(outline) if Some(outline.guild) == gone));
         let sent = expected.iter().filter(|record| record.kind() == kind).cloned().collect();
         assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
         assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
@@ -73,6 +75,7 @@ pub(super) async fn an_omitted_guild_is_removed_with_its_members(fresh: &Fresh<S
     );
     let gone = |record: &Record| {
         matches!(record, Record::Member(_))
+            || matches!(record, Record::Outline(outline) if outline.guild == guild_id(1))
             || matches!(record, Record::Guild(guild) if guild.id == guild_id(1))
     };
     let expected = two_of_each().into_iter().filter(|record| !gone(record)).collect();
@@ -127,8 +130,8 @@ pub(super) async fn a_shard_limits_only_guilds_and_members(fresh: &Fresh<Stores>
     replace(&fresh.one, &rest, sent.clone()).await;
     let kept = two_of_each().into_iter().filter(|record| {
         let kind = record.kind();
-        // Guilds 1 and 2 belong to shard 0, with their members.
-        matches!(kind, Kind::Guild | Kind::Member) || kind.replaced().is_none()
+        // Guilds 1 and 2 belong to shard 0, with their members and outlines.
+        kind == Kind::Guild || kind.is_of_guild() || kind.replaced().is_none()
     });
     assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
 }

@@ -8,13 +8,15 @@ use companion_domain::{
     change::{Applied, Changes, Key, Revision},
     model::{CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, Timestamp, UserId},
     port::{
-        ApplyError, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
-        GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildWithRoles, Health, Listing,
-        ListingScope, Listings, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace,
-        SessionStore, SignIns, SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
+        ApplyError, BlockList, BotTelemetry, Cause, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
+        ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
+        GuildWithRoles, Health, Listing, ListingScope, Listings, Mutation, Numbered, Record, RecordSink,
+        RecordSource, Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SourceError,
+        SpentCodes, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
+    settings::{Change, HistoryEntry, Problem, Schema, Stored},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, Stores};
@@ -84,6 +86,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "an_unused_grant_is_removed_once",
             "a_session_of_another_user_keeps_no_grant",
             "an_unused_grant_is_removed_once";
+        settings_store:
+            "returns_values_exactly_as_they_were_set",
+            "a_confirmation_never_lowers_and_repeats_nothing",
+            "returns_the_last_published_schema";
         sign_ins:
             "a_sign_in_writes_the_session_and_the_grant",
             "ends_only_the_current_version_of_a_grant",
@@ -227,6 +233,16 @@ lagging! {
         write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
         read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
         read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+    }
+    SettingsStore {
+        write publish(schema: &Schema) -> Result<Applied, StoreError>;
+        write change(change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
+        write confirm(guild: GuildId, revision: u64, problems: &[Problem]) -> Result<(Stored, Applied), ConfirmSettingsError>;
+        write remove(guild: GuildId) -> Result<Applied, StoreError>;
+        read schema() -> Result<Option<Arc<Schema>>, StoreError>;
+        read find(guild: GuildId) -> Result<Stored, StoreError>;
+        read history(guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
+        read page(slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;
     }
     SignIns {
         write begin(session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;

@@ -11,6 +11,7 @@ mod marks;
 mod plain;
 mod proof;
 mod sessions;
+mod settings;
 mod shown;
 mod world;
 
@@ -72,6 +73,7 @@ proven! {
     pauses: marks::pause_proofs;
     plain: plain::proofs;
     sessions: sessions::proofs;
+    settings: settings::proofs;
     feedback: shown::feedback_proofs;
     team: shown::team_proofs;
     telemetry: shown::telemetry_proofs;

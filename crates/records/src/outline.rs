@@ -1,0 +1,97 @@
+//! Names of the channels and roles of a guild.
+
+use crate::{
+    format::{Format, Written},
+    node::{FieldErrors, Node},
+    record::{Nested, record},
+};
+use companion_domain::model::{
+    ChannelId, ChannelKind, Colour, Entries, GuildId, Label, Outline, OutlineChannel, OutlineEntry,
+    OutlineRole, RoleId,
+};
+use serde::Serializer;
+use std::marker::PhantomData;
+use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
+
+record! {
+    /// A channel of a guild.
+    pub ChannelRecord of OutlineChannel {
+        key {}
+        fields {
+            id ["id"]: ChannelId = id;
+            name ["name"]: Label = name;
+            /// What the channel is for.
+            kind ["kind"]: ChannelKind = kind;
+        }
+        example {"id": "190000000000000011", "name": "general", "kind": "text"}
+    }
+    OutlineChannel { id, name, kind }
+}
+
+record! {
+    /// A role of a guild.
+    pub RoleRecord of OutlineRole {
+        key {}
+        fields {
+            id ["id"]: RoleId = id;
+            name ["name"]: Label = name;
+            /// The colour, or null if the role has none of its own.
+            colour ["color"]: Option<Colour> = colour;
+        }
+        example {"id": "190000000000000003", "name": "Moderator", "color": "#1ABC9C"}
+    }
+    OutlineRole { id, name, colour }
+}
+
+record! {
+    /// The names of a guild's channels and roles, for the forms of its settings.
+    pub OutlineRecord of Outline {
+        key {
+            /// The guild's id.
+            guild ["guild"] in "guild": GuildId = guild;
+        }
+        fields {
+            /// The channels, in the order shown.
+            channels ["channels"]: EntryList<ChannelRecord> = channels;
+            /// The roles, in the order shown.
+            roles ["roles"]: EntryList<RoleRecord> = roles;
+        }
+        example {
+            "channels": [{"id": "190000000000000011", "name": "general", "kind": "text"}],
+            "roles": [{"id": "190000000000000003", "name": "Moderator", "color": "#1ABC9C"}]
+        }
+    }
+    Outline { guild, channels, roles }
+}
+
+/// Maximum size of an entry in bytes: a name in escapes, and room for the rest.
+const MAX_ENTRY_BYTES: usize = 12 * *Label::LENGTH.end() + 128;
+
+impl OutlineRecord {
+    /// Size of the largest valid outline, in bytes.
+    pub const MAX_BYTES: usize = 2 * Entries::<OutlineRole>::MAX * MAX_ENTRY_BYTES + 1024;
+}
+
+/// A list of records with distinct ids.
+pub(crate) struct EntryList<R>(PhantomData<R>);
+
+impl<R> Format for EntryList<R>
+where
+    R: crate::record::Record,
+    R::Value: OutlineEntry,
+{
+    type Value = Entries<R::Value>;
+
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        let entries = node.list(errors, Nested::<R>::read)?;
+        node.accept(Entries::new(entries), errors)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.as_slice().iter().map(Written::<Nested<R>>))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(Nested::<R>::schema()).max_items(Some(Entries::<R::Value>::MAX)).into()
+    }
+}

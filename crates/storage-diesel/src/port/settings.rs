@@ -1,0 +1,117 @@
+//! The port over settings.
+
+use super::reading;
+use crate::{
+    failure::WorkError,
+    storage::DieselStorage,
+    table::{history::Write, settings},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Applied, Tally},
+    model::GuildId,
+    port::{ChangeSettingsError, ConfirmSettingsError, ListingScope, SettingsStore, ShardSlice, StoreError},
+    settings::{Change, HistoryEntry, Problem, Rejected, Schema, Stored},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+/// Why a decision inside a write ended early.
+enum Undecided {
+    Rejected(Rejected),
+    Failed(WorkError),
+}
+
+impl From<Rejected> for Undecided {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+fn applied(write: &mut Write<'_>, tally: Tally) -> Result<Applied, WorkError> {
+    Ok(Applied { tally, changes: write.record_noted()? })
+}
+
+#[async_trait]
+impl SettingsStore for DieselStorage {
+    async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(settings::schema(db, &unreadable)?.map(Arc::new))).await
+    }
+
+    async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError> {
+        let schema = schema.clone();
+        self.write(move |write| {
+            let tally = settings::publish(write, &schema)?;
+            applied(write, tally)
+        })
+        .await
+    }
+
+    async fn find(&self, guild: GuildId) -> Result<Stored, StoreError> {
+        self.read(move |db| Ok(settings::find(db, guild)?.unwrap_or_default())).await
+    }
+
+    async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
+        let (change, unreadable) = (change.clone(), self.unreadable());
+        let work = move |write: &mut Write<'_>| {
+            let schema = settings::schema(write.db, &unreadable)?.unwrap_or_default();
+            let stored = settings::find(write.db, change.guild)?.unwrap_or_default();
+            let decided = change.decide(&schema, stored, |user| {
+                let asked = ListingScope::Guild(change.guild);
+                let listing = reading::read(write.db, user, asked, &unreadable).map_err(Undecided::Failed)?;
+                Ok(listing.standing(change.guild))
+            });
+            let decided = match decided {
+                Ok(decided) => decided,
+                Err(Undecided::Rejected(rejected)) => return Ok(Err(rejected)),
+                Err(Undecided::Failed(error)) => return Err(error),
+            };
+            let stored = decided.stored.clone();
+            let tally = settings::store(write, &change, decided)?;
+            Ok(Ok((stored, applied(write, tally)?)))
+        };
+        Ok(self.write(work).await??)
+    }
+
+    async fn confirm(
+        &self,
+        guild: GuildId,
+        revision: u64,
+        problems: &[Problem],
+    ) -> Result<(Stored, Applied), ConfirmSettingsError> {
+        let problems = problems.to_vec();
+        let work = move |write: &mut Write<'_>| {
+            let mut stored = settings::find(write.db, guild)?.unwrap_or_default();
+            let tally = match stored.confirm(revision, problems) {
+                Err(current) => return Ok(Err(ConfirmSettingsError::AboveCurrent(current))),
+                Ok(false) => Tally::NOTHING,
+                Ok(true) => settings::confirm(write, guild, &stored)?,
+            };
+            Ok(Ok((stored, applied(write, tally)?)))
+        };
+        self.write(work).await?
+    }
+
+    async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(settings::history(db, guild, &unreadable)?)).await
+    }
+
+    async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
+        self.write(move |write| {
+            let tally = settings::remove(write, guild)?;
+            applied(write, tally)
+        })
+        .await
+    }
+
+    async fn page(
+        &self,
+        slice: Option<ShardSlice>,
+        after: Option<GuildId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<(GuildId, Stored)>, StoreError> {
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| Ok(settings::page(db, slice, after, limit, &unreadable)?)).await
+    }
+}

@@ -1,0 +1,468 @@
+//! The contract of [`SettingsStore`](companion_domain::port::SettingsStore).
+
+use super::{
+    Damage, Fresh, Stores,
+    sample::{
+        AWKWARD, BEYOND_SIGNED, at, grant, guild, guild_id, guild_id_in, settings_schema, subscription,
+        user_id,
+    },
+};
+use companion_domain::{
+    change::{Applied, Changes, Key, Revision, Subject, Tally},
+    model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
+    port::{ChangeSettingsError, ConfirmSettingsError, GrantContent, Record, ShardSlice, StoreErrorKind},
+    settings::{
+        Authority, Change, ChangedField, Edit, HistoryEntry, Origin, Problem, Rejected, Schema, SettingKey,
+        Stored, Value,
+    },
+};
+use std::num::NonZeroU32;
+
+suite! {
+    /// Generates one test per behaviour of `SettingsStore`. It needs all storage ports.
+    settings_store_conformance($): settings_store, Stores;
+    nothing_is_set_before_the_first_schema,
+    returns_the_last_published_schema,
+    returns_values_exactly_as_they_were_set,
+    a_change_is_one_step_with_its_history_and_its_change,
+    a_change_that_changes_nothing_is_not_recorded,
+    an_outdated_or_wrong_change_changes_nothing,
+    one_of_many_changes_of_a_revision_wins,
+    concurrent_changes_are_made_one_after_the_other,
+    a_user_is_judged_by_what_is_stored,
+    a_list_that_is_too_old_does_not_decide,
+    the_history_keeps_the_last_fifty_changes,
+    a_confirmation_never_lowers_and_repeats_nothing,
+    settings_outlive_their_guild,
+    removal_includes_confirmation_and_history,
+    pages_contain_each_guild_with_values_once_by_id,
+    forgetting_a_user_keeps_what_they_changed,
+    unreadable_settings_are_corrupt_and_affect_no_other needs Damaging,
+    an_unreadable_schema_counts_as_absent needs Damaging,
+    an_unreadable_entry_of_the_history_is_left_out needs Damaging,
+}
+
+const GUILD: u64 = 7;
+
+fn key(text: &str) -> SettingKey {
+    text.parse().unwrap()
+}
+
+fn text(text: &str) -> Option<Value> {
+    Some(Value::Text(text.into()))
+}
+
+/// Returns a change by the bot.
+fn change<const N: usize>(guild: GuildId, values: [(&str, Option<Value>); N]) -> Change {
+    Change {
+        guild,
+        values: values.into_iter().map(|(name, value)| (key(name), value)).collect(),
+        expected: None,
+        edit: Edit { at: at(1), by: None, via: Origin::Bot },
+        authority: None,
+    }
+}
+
+fn by_user(change: Change, user: UserId, list_since: Timestamp) -> Change {
+    let edit = Edit { by: Some(user), via: Origin::Site, ..change.edit };
+    Change { edit, authority: Some(Authority { user, list_since }), ..change }
+}
+
+async fn publish(stores: &Stores) {
+    stores.settings.publish(&settings_schema()).await.unwrap();
+}
+
+/// Sets `free.text` of a guild.
+async fn set(stores: &Stores, guild: GuildId, to: &str) -> (Stored, Applied) {
+    stores.settings.change(&change(guild, [("free.text", text(to))])).await.unwrap()
+}
+
+async fn rejected(stores: &Stores, change: &Change) -> Rejected {
+    match stores.settings.change(change).await {
+        Err(ChangeSettingsError::Rejected(rejected)) => rejected,
+        other => panic!("it was not rejected: {other:?}"),
+    }
+}
+
+async fn latest(stores: &Stores) -> Revision {
+    stores.changes.latest().await.unwrap()
+}
+
+/// Returns the subjects of the changes after a revision.
+async fn subjects_since(stores: &Stores, revision: Revision) -> Vec<Subject> {
+    match stores.changes.since(revision).await.unwrap() {
+        Changes::Listed(changes) => changes.into_iter().map(|change| change.subject).collect(),
+        Changes::Gap(_) => panic!("the history reaches back"),
+    }
+}
+
+async fn nothing_is_set_before_the_first_schema(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    assert_eq!(stores.settings.schema().await.unwrap(), None);
+    assert_eq!(stores.settings.find(guild_id(GUILD)).await.unwrap(), Stored::default());
+    assert_eq!(stores.settings.history(guild_id(GUILD)).await.unwrap(), []);
+    let any = change(guild_id(GUILD), [("free.text", text("a"))]);
+    assert!(matches!(rejected(stores, &any).await, Rejected::Invalid(_)));
+}
+
+async fn returns_the_last_published_schema(fresh: &Fresh<Stores>) {
+    let (first, second) = (settings_schema(), Schema::default());
+    for schema in [&first, &second, &first] {
+        let before = latest(&fresh.one).await;
+        let applied = fresh.one.settings.publish(schema).await.unwrap();
+        assert_eq!(applied.changes.len(), 1);
+        assert_eq!(subjects_since(&fresh.one, before).await.len(), 1);
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(stores.settings.schema().await.unwrap().as_deref(), Some(schema));
+            })
+            .await;
+    }
+    assert_eq!(fresh.one.settings.publish(&first).await.unwrap(), Applied::default());
+}
+
+async fn returns_values_exactly_as_they_were_set(fresh: &Fresh<Stores>) {
+    publish(&fresh.one).await;
+    let values = [
+        ("free.text", text(AWKWARD)),
+        ("free.number", Some(Value::Number(0.7 + 0.1))),
+        ("free.on", Some(Value::Boolean(false))),
+        ("free.list", Some(Value::List(vec!["b".into(), "".into(), AWKWARD.into(), "a".into()]))),
+        ("plus.text", text("")),
+        ("plus.number", Some(Value::Number(9_007_199_254_740_991.0))),
+        ("plus.list", Some(Value::List(Vec::new()))),
+    ];
+    let sent = change(guild_id(u64::MAX), values);
+    let (stored, _) = fresh.one.settings.change(&sent).await.unwrap();
+    let expected = Stored {
+        revision: 1,
+        values: sent.values.clone().into_iter().filter_map(|(key, value)| Some((key, value?))).collect(),
+        changed: Some(sent.edit),
+        ..Stored::default()
+    };
+    assert_eq!(stored, expected);
+    fresh
+        .through_both(async |stores| {
+            assert_eq!(stores.settings.find(guild_id(u64::MAX)).await.unwrap(), expected);
+        })
+        .await;
+}
+
+async fn a_change_is_one_step_with_its_history_and_its_change(fresh: &Fresh<Stores>) {
+    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    set(stores, guild, "first").await;
+    let before = latest(stores).await;
+    let second = change(guild, [("free.text", None), ("free.on", Some(Value::Boolean(true)))]);
+    let (stored, applied) = stores.settings.change(&second).await.unwrap();
+    assert_eq!((stored.revision, applied.tally), (2, Tally::CHANGED));
+    assert_eq!(subjects_since(stores, before).await, [Subject::Settings(guild, 2)]);
+    assert_eq!(
+        applied.changes.iter().map(|change| &change.subject).collect::<Vec<_>>(),
+        [&Subject::Settings(guild, 2)]
+    );
+    let changes = vec![
+        ChangedField { key: key("free.on"), from: None, to: Some(Value::Boolean(true)) },
+        ChangedField { key: key("free.text"), from: text("first"), to: None },
+    ];
+    let expected = HistoryEntry { guild, revision: 2, edit: second.edit, changes };
+    fresh
+        .through_both(async |stores| {
+            let history = stores.settings.history(guild).await.unwrap();
+            assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2, 1]);
+            assert_eq!(history.first(), Some(&expected));
+        })
+        .await;
+}
+
+async fn a_change_that_changes_nothing_is_not_recorded(fresh: &Fresh<Stores>) {
+    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    let (stored, _) = set(stores, guild, "same").await;
+    let before = latest(stores).await;
+    let again = change(guild, [("free.text", text("same")), ("free.on", None)]);
+    assert_eq!(stores.settings.change(&again).await.unwrap(), (stored, Applied::default()));
+    assert_eq!(latest(stores).await, before);
+    assert_eq!(stores.settings.history(guild).await.unwrap().len(), 1);
+}
+
+async fn an_outdated_or_wrong_change_changes_nothing(fresh: &Fresh<Stores>) {
+    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    let (stored, _) = set(stores, guild, "kept").await;
+    let before = latest(stores).await;
+    let outdated = Change { expected: Some(0), ..change(guild, [("free.text", text("lost"))]) };
+    assert_eq!(rejected(stores, &outdated).await, Rejected::Outdated(1));
+    let wrong =
+        [("free.text", text("lost")), ("free.number", Some(Value::Boolean(true))), ("no.field", None)];
+    let Rejected::Invalid(errors) = rejected(stores, &change(guild, wrong)).await else {
+        panic!("two values are wrong")
+    };
+    let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["values.free.number", "values.no.field"]);
+    assert_eq!(stores.settings.find(guild).await.unwrap(), stored);
+    assert_eq!((stores.settings.history(guild).await.unwrap().len(), latest(stores).await), (1, before));
+}
+
+async fn one_of_many_changes_of_a_revision_wins(fresh: &Fresh<Stores>) {
+    publish(&fresh.one).await;
+    let outcomes = fresh
+        .concurrently(|number, stores| async move {
+            let values = [("free.text", text(&format!("{number}")))];
+            let change = Change { expected: Some(0), ..change(guild_id(GUILD), values) };
+            stores.settings.change(&change).await.map(|(stored, _)| stored)
+        })
+        .await;
+    let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    let outdated = |outcome: &Result<Stored, ChangeSettingsError>| {
+        matches!(outcome, Err(ChangeSettingsError::Rejected(Rejected::Outdated(1))))
+    };
+    assert!(won.len() == 1 && lost.iter().all(outdated), "{lost:?}");
+    assert_eq!(
+        fresh.one.settings.find(guild_id(GUILD)).await.unwrap(),
+        *won.first().unwrap().as_ref().unwrap()
+    );
+}
+
+async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) {
+    publish(&fresh.one).await;
+    let mut revisions = fresh
+        .concurrently(|number, stores| async move {
+            set(&stores, guild_id(GUILD), &format!("{number}")).await.0.revision
+        })
+        .await;
+    revisions.sort_unstable();
+    let count = revisions.len() as u64;
+    assert_eq!(revisions, (1..=count).collect::<Vec<_>>());
+    let history = fresh.one.settings.history(guild_id(GUILD)).await.unwrap();
+    for (later, earlier) in history.iter().zip(history.iter().skip(1)) {
+        let (from, to) =
+            (later.changes.first().unwrap().from.clone(), earlier.changes.first().unwrap().to.clone());
+        assert_eq!((later.revision - 1, from), (earlier.revision, to), "each follows the one before");
+    }
+}
+
+/// Returns a grant whose list has the guild with these permissions.
+fn listing_guild(fetched_at: Timestamp, bits: u64) -> GrantContent {
+    let permissions = PlatformPermissions::from_bits(bits);
+    let membership = Membership { guild: guild_id(GUILD), owner: false, permissions };
+    GrantContent { list: Some(GuildList { memberships: [membership].into(), fetched_at }), ..grant(1) }
+}
+
+/// The platform's bit for managing a guild.
+const MANAGE: u64 = 1 << 5;
+
+async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
+    let (stores, guild, user) = (&fresh.one, guild_id(GUILD), user_id(1));
+    publish(stores).await;
+    let free = |to: &str| by_user(change(guild, [("free.text", text(to))]), user, at(0));
+    let plus = || by_user(change(guild, [("plus.text", text("a"))]), user, at(0));
+    assert!(matches!(rejected(stores, &free("a")).await, Rejected::NotListed(_)));
+    stores.records.put(Record::Guild(super::sample::guild(guild))).await.unwrap();
+    stores.grants.replace(user, &listing_guild(at(0), MANAGE)).await.unwrap();
+    let (stored, _) = stores.settings.change(&free("a")).await.unwrap();
+    assert_eq!(stored.changed, Some(Edit { at: at(1), by: Some(user), via: Origin::Site }));
+    assert!(matches!(rejected(stores, &plus()).await, Rejected::NotEditable(_)));
+    stores.records.put(Record::Subscription(subscription(user_id(9), [GUILD], 1))).await.unwrap();
+    assert_eq!(stores.settings.change(&plus()).await.unwrap().0.revision, 2);
+    // What was taken away a moment ago counts no more, through any handle.
+    fresh.settle().await;
+    fresh.other.grants.replace(user, &listing_guild(at(0), 0)).await.unwrap();
+    assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
+    fresh.other.grants.replace(user, &listing_guild(at(0), MANAGE)).await.unwrap();
+    fresh.other.records.put(Record::Blocked(user)).await.unwrap();
+    assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
+    assert_eq!(stores.settings.find(guild).await.unwrap().revision, 2);
+}
+
+async fn a_list_that_is_too_old_does_not_decide(fresh: &Fresh<Stores>) {
+    let (stores, guild, user) = (&fresh.one, guild_id(GUILD), user_id(1));
+    publish(stores).await;
+    stores.records.put(Record::Guild(super::sample::guild(guild))).await.unwrap();
+    stores.grants.replace(user, &listing_guild(at(5), MANAGE)).await.unwrap();
+    let change = |list_since| by_user(change(guild, [("free.text", text("a"))]), user, list_since);
+    assert_eq!(rejected(stores, &change(at(6))).await, Rejected::ListTooOld);
+    assert_eq!(stores.settings.change(&change(at(5))).await.unwrap().0.revision, 1);
+}
+
+async fn the_history_keeps_the_last_fifty_changes(fresh: &Fresh<Stores>) {
+    let (stores, guild, other) = (&fresh.one, guild_id(GUILD), guild_id(GUILD + 1));
+    publish(stores).await;
+    set(stores, other, "alone").await;
+    for number in 1..=53 {
+        set(stores, guild, &format!("{number}")).await;
+    }
+    fresh
+        .through_both(async |stores| {
+            let history = stores.settings.history(guild).await.unwrap();
+            let revisions: Vec<_> = history.iter().map(|entry| entry.revision).collect();
+            assert_eq!(revisions, (4..=53).rev().collect::<Vec<_>>());
+            assert_eq!(stores.settings.history(other).await.unwrap().len(), 1);
+        })
+        .await;
+}
+
+async fn a_confirmation_never_lowers_and_repeats_nothing(fresh: &Fresh<Stores>) {
+    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    for to in ["one", "two"] {
+        set(stores, guild, to).await;
+    }
+    let problems = vec![Problem { key: key("free.text"), message: AWKWARD.parse().unwrap() }];
+    let before = latest(stores).await;
+    let above = stores.settings.confirm(guild, 3, &[]).await;
+    assert!(matches!(above, Err(ConfirmSettingsError::AboveCurrent(2))), "{above:?}");
+    for (revision, problems, differs) in
+        [(1, &[][..], true), (2, &problems, true), (2, &problems, false), (1, &[], false)]
+    {
+        let (stored, applied) = stores.settings.confirm(guild, revision, problems).await.unwrap();
+        assert_eq!(applied.tally != Tally::NOTHING, differs);
+        assert_eq!((stored.revision, applied.changes.len()), (2, usize::from(differs)));
+    }
+    assert_eq!(
+        subjects_since(stores, before).await,
+        [Subject::Applied(guild, 1), Subject::Applied(guild, 2)]
+    );
+    fresh
+        .through_both(async |stores| {
+            let stored = stores.settings.find(guild).await.unwrap();
+            assert_eq!((stored.applied, &stored.problems), (Some(2), &problems));
+        })
+        .await;
+    set(stores, guild, "three").await;
+    assert_eq!(stores.settings.find(guild).await.unwrap().applied, Some(2));
+}
+
+async fn settings_outlive_their_guild(fresh: &Fresh<Stores>) {
+    let (stores, id) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    stores.records.put(Record::Guild(guild(id))).await.unwrap();
+    let (stored, _) = set(stores, id, "kept").await;
+    stores.records.remove(Key::Guild(id)).await.unwrap();
+    assert_eq!(stores.settings.find(id).await.unwrap(), stored);
+    assert_eq!(stores.settings.history(id).await.unwrap().len(), 1);
+}
+
+async fn removal_includes_confirmation_and_history(fresh: &Fresh<Stores>) {
+    let (stores, guild, other) = (&fresh.one, guild_id(GUILD), guild_id(GUILD + 1));
+    publish(stores).await;
+    set(stores, guild, "gone").await;
+    set(stores, other, "kept").await;
+    stores.settings.confirm(guild, 1, &[]).await.unwrap();
+    let before = latest(stores).await;
+    assert_eq!(stores.settings.remove(guild).await.unwrap().tally, Tally::REMOVED);
+    assert_eq!(subjects_since(stores, before).await, [Subject::Settings(guild, 0)]);
+    assert_eq!(stores.settings.remove(guild).await.unwrap(), Applied::default());
+    fresh
+        .through_both(async |stores| {
+            assert_eq!(stores.settings.find(guild).await.unwrap(), Stored::default());
+            assert_eq!(stores.settings.history(guild).await.unwrap(), []);
+            assert_eq!(stores.settings.history(other).await.unwrap().len(), 1);
+        })
+        .await;
+}
+
+async fn pages_contain_each_guild_with_values_once_by_id(fresh: &Fresh<Stores>) {
+    publish(&fresh.one).await;
+    let ids = [
+        guild_id_in(0, 3),
+        guild_id_in(1, 1),
+        guild_id_in(2, 9),
+        guild_id(BEYOND_SIGNED),
+        guild_id(u64::MAX),
+    ];
+    for id in ids.iter().rev() {
+        set(&fresh.one, *id, "set").await;
+    }
+    // Nothing is set here any more.
+    let unset = guild_id_in(1, 2);
+    set(&fresh.one, unset, "unset").await;
+    fresh.one.settings.change(&change(unset, [("free.text", None)])).await.unwrap();
+    fresh.settle().await;
+    let (two, mut after, mut seen) = (NonZeroU32::new(2).unwrap(), None, Vec::new());
+    loop {
+        let page = fresh.other.settings.page(None, after, two).await.unwrap();
+        assert!(page.len() <= 2 && page.iter().all(|(_, stored)| stored.revision == 1));
+        let Some((last, _)) = page.last() else { break };
+        after = Some(*last);
+        seen.extend(page.into_iter().map(|(guild, _)| guild));
+    }
+    assert_eq!(seen, ids);
+    let mut of_shards = Vec::new();
+    for index in 0..3 {
+        let slice = ShardSlice::new(index, 3).unwrap();
+        let page = fresh.other.settings.page(Some(slice), None, NonZeroU32::new(100).unwrap()).await.unwrap();
+        assert!(page.iter().all(|(guild, _)| slice.has(*guild)));
+        of_shards.extend(page.into_iter().map(|(guild, _)| guild));
+    }
+    of_shards.sort_unstable();
+    assert_eq!(of_shards, ids);
+}
+
+async fn forgetting_a_user_keeps_what_they_changed(fresh: &Fresh<Stores>) {
+    let (stores, guild, user) = (&fresh.one, guild_id(GUILD), user_id(1));
+    publish(stores).await;
+    for (by, to) in [(user, "one"), (user_id(2), "two"), (user, "three")] {
+        let edit = Edit { at: at(1), by: Some(by), via: Origin::Bot };
+        let change = Change { edit, ..change(guild, [("free.text", text(to))]) };
+        stores.settings.change(&change).await.unwrap();
+    }
+    let about = stores.records.about(user).await.unwrap();
+    assert!(about.len() == 2 && about.iter().all(|it| matches!(it, Record::SettingsEdit(_))), "{about:?}");
+    assert_eq!(stores.records.forget(user).await.unwrap().tally.changed, 2);
+    fresh
+        .through_both(async |stores| {
+            let by: Vec<_> =
+                stores.settings.history(guild).await.unwrap().iter().map(|it| it.edit.by).collect();
+            assert_eq!(by, [None, Some(user_id(2)), None]);
+            let stored = stores.settings.find(guild).await.unwrap();
+            assert_eq!(stored.values.get(&key("free.text")), text("three").as_ref());
+            assert_eq!(stored.changed, Some(Edit { at: at(1), by: None, via: Origin::Bot }));
+            assert_eq!(stores.records.about(user).await.unwrap(), []);
+        })
+        .await;
+}
+
+async fn unreadable_settings_are_corrupt_and_affect_no_other(fresh: &Fresh<Stores>) {
+    let (stores, guild, other) = (&fresh.one, guild_id(GUILD), guild_id(GUILD + 1));
+    publish(stores).await;
+    for id in [guild, other] {
+        set(stores, id, "set").await;
+    }
+    if !fresh.damage(Damage::Settings(guild)).await {
+        return;
+    }
+    // A change would overwrite what an operator may still repair.
+    let found = stores.settings.find(guild).await;
+    assert_eq!(found.map_err(|error| error.kind), Err(StoreErrorKind::Corrupt));
+    let changed = stores.settings.change(&change(guild, [("free.text", None)])).await;
+    assert!(
+        matches!(changed, Err(ChangeSettingsError::Store(error)) if error.kind == StoreErrorKind::Corrupt)
+    );
+    let page = stores.settings.page(None, None, NonZeroU32::new(9).unwrap()).await.unwrap();
+    assert_eq!(page.into_iter().map(|(guild, _)| guild).collect::<Vec<_>>(), [other]);
+}
+
+async fn an_unreadable_schema_counts_as_absent(fresh: &Fresh<Stores>) {
+    publish(&fresh.one).await;
+    if !fresh.damage(Damage::Schema).await {
+        return;
+    }
+    assert_eq!(fresh.one.settings.schema().await.unwrap(), None);
+    publish(&fresh.one).await;
+    assert_eq!(fresh.one.settings.schema().await.unwrap().as_deref(), Some(&settings_schema()));
+}
+
+async fn an_unreadable_entry_of_the_history_is_left_out(fresh: &Fresh<Stores>) {
+    let (stores, guild) = (&fresh.one, guild_id(GUILD));
+    publish(stores).await;
+    for to in ["one", "two", "three"] {
+        set(stores, guild, to).await;
+    }
+    if !fresh.damage(Damage::SettingsEdit(guild, 2)).await {
+        return;
+    }
+    let history = stores.settings.history(guild).await.unwrap();
+    assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(set(stores, guild, "four").await.0.revision, 4);
+}
