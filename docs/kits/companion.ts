@@ -440,6 +440,23 @@ export type GuildRecord = {
   };
 };
 
+/** The settings of a guild. */
+export type GuildSettings = {
+  /** Raised by one with each change; 0 if nothing was ever set. */
+  revision: number;
+  /** The values of all fields, by `section.field`: what is set, otherwise the default, otherwise null. */
+  values: Record<string, never>;
+  /** The fields that are set. */
+  set: Array<string>;
+  /** When it was last changed, in seconds since 1970; null if never. */
+  changed_at: number | null;
+  changed_by: Snowflake | null;
+  /** The revision that the bot acts by; null if it has confirmed none. */
+  applied: number | null;
+  /** Why the bot does not act by some values of that revision. */
+  problems: Array<SettingsProblem>;
+};
+
 /** Health of the service and the bot. */
 export type Health = {
   api: Api;
@@ -507,6 +524,14 @@ export type OutlineLine = {
   kind: 'outline';
   /** The guild's id. */
   guild: Snowflake;
+  /** The channels, in the order shown. */
+  channels: Array<ChannelRecord>;
+  /** The roles, in the order shown. */
+  roles: Array<RoleRecord>;
+};
+
+/** The names of a guild's channels and roles, for the forms of its settings. */
+export type OutlineRecord = {
   /** The channels, in the order shown. */
   channels: Array<ChannelRecord>;
   /** The roles, in the order shown. */
@@ -613,6 +638,22 @@ export type RoleRecord = {
   color: string | null;
 };
 
+/** What people can set in each guild. */
+export type SentSchema = {
+  sections: Array<{
+    description?: string | null;
+    fields: Array<unknown>;
+    key: string;
+    /** Who may edit the section. */
+    permission: 'ERLC_STAFF' | 'SERVICE_PLUS_GUILD' | 'QUALITY_ASSURANCE' | 'ERLC_ADMIN' | 'DOCWRITER' | 'FOUNDER' | 'ERLC_MANAGER' | 'MANAGE_SERVER' | 'EXECUTIVE' | 'BOT_DEVELOPER' | 'WEB_DEVELOPER' | 'SETUP' | 'SESSION_STARTER' | 'MOD' | 'SUPPORT' | 'MANAGEMENT' | 'ADMIN' | 'SERVICE_STAFF' | 'ERLC_LINKED' | 'SERVICE_PLUS_MEMBER';
+    /** Whether only premium guilds have it. */
+    plus?: boolean | null;
+    title: string;
+    /** Whether everyone who sees the guild sees the values. */
+    visible?: boolean | null;
+  }>;
+};
+
 /** A new session. */
 export type Session = {
   /** The session token, shown this once. Send it in the header `Token`. */
@@ -622,6 +663,44 @@ export type Session = {
 
 /** A session token. */
 export type SessionToken = string;
+
+/** A change of a guild's settings. */
+export type SettingsChange = {
+  /** The revision that it made. */
+  revision: number;
+  /** When, in seconds since 1970. */
+  at: number;
+  by: Snowflake | null;
+  /** Through what: the dashboard, the public API or the bot. */
+  via: string;
+  /** What was different: the field and its value before and after; null is unset. */
+  changes: Array<Record<string, never>>;
+};
+
+/** What the bot acts by. */
+export type SettingsConfirmation = {
+  problems?: Array<{
+    key: string;
+    message: string;
+  }> | null;
+  revision: number;
+};
+
+/** Values to set. */
+export type SettingsPatch = {
+  /** The user on whose behalf the bot makes the change. */
+  by?: string | null;
+  /** By `section.field`; null returns a field to its default. */
+  values: Record<string, never>;
+};
+
+/** A value that the bot does not act by. */
+export type SettingsProblem = {
+  /** The field, as `section.field`. */
+  key: string;
+  /** Why, as people read it. */
+  message: string;
+};
 
 /** A shard, with numbers as the bot reported them. */
 export type ShardRecord = {
@@ -666,6 +745,17 @@ export type Status = {
   version: Version;
   resources: Resources;
   health: Health;
+};
+
+/** A change of settings by a user. */
+export type StoredChange = {
+  guild: Snowflake;
+  /** The revision that it made. */
+  revision: number;
+  /** When, in seconds since 1970. */
+  at: number;
+  /** What was different: the field and its value before and after; null is unset. */
+  changes: Array<Record<string, never>>;
 };
 
 /** A feedback entry of any rating. */
@@ -735,6 +825,8 @@ export type StoredUser = {
   staff: Array<string>;
   /** Feedback of the user, by id. */
   feedback: Array<StoredFeedback>;
+  /** Changes of settings by the user, by guild. Forgetting keeps them, without the user. */
+  settings: Array<StoredChange>;
 };
 
 /** A user's premium subscription. */
@@ -886,6 +978,7 @@ export type ErrorWord =
   | 'provider_limited'
   | 'provider_timeout'
   | 'rate_limited'
+  | 'settings_changed'
   | 'sign_in_not_configured'
   | 'storage_unavailable'
   | 'token_invalid'
@@ -1020,6 +1113,23 @@ export interface Operations {
       | 'overloaded'
       | 'rate_limited';
   };
+  /** Read what is set in all guilds. */
+  listSettings: {
+    input: { 'shard'?: number; 'shards'?: number };
+    data: string;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
   /** Read this document. */
   getDocument: {
     input: Record<never, never>;
@@ -1134,6 +1244,62 @@ export interface Operations {
   /** Remove a member who has left or has no roles. */
   removeMember: {
     input: { 'guild': Snowflake; 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'kept_elsewhere'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Read the names of a guild's channels and roles. */
+  getOutline: {
+    input: { 'guild': Snowflake };
+    data: OutlineRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report the names of a guild's channels and roles. */
+  putOutline: {
+    input: { 'guild': Snowflake; body: OutlineRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'kept_elsewhere'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Remove the names of a guild's channels and roles. */
+  removeOutline: {
+    input: { 'guild': Snowflake };
     data: Changes;
     errors:
       | 'body_invalid'
@@ -1415,6 +1581,130 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
+  /** Read the schema of settings. */
+  getSettingsSchema: {
+    input: Record<never, never>;
+    data: SentSchema;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Publish the schema of settings. */
+  putSettingsSchema: {
+    input: { body: SentSchema };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Read the settings of a guild. */
+  getSettings: {
+    input: { 'guild': Snowflake };
+    data: GuildSettings;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Remove the settings of a guild. */
+  removeSettings: {
+    input: { 'guild': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Change settings of a guild. */
+  patchSettings: {
+    input: { 'guild': Snowflake; 'If-Match'?: string; body: SettingsPatch };
+    data: GuildSettings;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'header_invalid'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'settings_changed'
+      | 'storage_unavailable';
+  };
+  /** Confirm that the bot acts by a revision. */
+  putApplied: {
+    input: { 'guild': Snowflake; body: SettingsConfirmation };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Read the history of a guild's settings. */
+  getSettingsHistory: {
+    input: { 'guild': Snowflake };
+    data: Array<SettingsChange>;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
   /** Report the whole world as one change. */
   sync: {
     input: { 'replace'?: Array<'all' | 'guilds' | 'members' | 'plus' | 'staff' | 'blocked' | 'feedback' | 'team' | 'outlines'>; 'shard'?: number; 'shards'?: number; body: Iterable<SyncLine> };
@@ -1550,6 +1840,7 @@ const OPERATIONS = {
   isReady: { method: 'GET', path: '/health/ready', listener: 'management', body: 'none', places: {} },
   getMetrics: { method: 'GET', path: '/metrics', listener: 'management', body: 'none', places: {} },
   watchChanges: { method: 'GET', path: '/bot/changes', listener: 'management', body: 'none', places: {"kinds":"query","since":"query","Last-Event-ID":"header"} },
+  listSettings: { method: 'GET', path: '/bot/settings/guilds', listener: 'management', body: 'none', places: {"shard":"query","shards":"query"} },
   getDocument: { method: 'GET', path: '/openapi.json', listener: 'management', body: 'none', places: {} },
   getReference: { method: 'GET', path: '/docs', listener: 'management', body: 'none', places: {} },
   getGuild: { method: 'GET', path: '/bot/guilds/{guild}', listener: 'management', body: 'none', places: {"guild":"path"} },
@@ -1558,6 +1849,9 @@ const OPERATIONS = {
   getMember: { method: 'GET', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
   putMember: { method: 'PUT', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'json', places: {"guild":"path","user":"path"} },
   removeMember: { method: 'DELETE', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
+  getOutline: { method: 'GET', path: '/bot/guilds/{guild}/outline', listener: 'management', body: 'none', places: {"guild":"path"} },
+  putOutline: { method: 'PUT', path: '/bot/guilds/{guild}/outline', listener: 'management', body: 'json', places: {"guild":"path"} },
+  removeOutline: { method: 'DELETE', path: '/bot/guilds/{guild}/outline', listener: 'management', body: 'none', places: {"guild":"path"} },
   getPlus: { method: 'GET', path: '/bot/plus/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
   putPlus: { method: 'PUT', path: '/bot/plus/{user}', listener: 'management', body: 'json', places: {"user":"path"} },
   removePlus: { method: 'DELETE', path: '/bot/plus/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
@@ -1573,6 +1867,13 @@ const OPERATIONS = {
   explainGuild: { method: 'GET', path: '/bot/guilds/{guild}/why/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
   putTeam: { method: 'PUT', path: '/bot/team', listener: 'management', body: 'json', places: {} },
   putHeartbeat: { method: 'PUT', path: '/bot/clusters/{cluster}/heartbeat', listener: 'management', body: 'json', places: {"cluster":"path"} },
+  getSettingsSchema: { method: 'GET', path: '/bot/settings', listener: 'management', body: 'none', places: {} },
+  putSettingsSchema: { method: 'PUT', path: '/bot/settings', listener: 'management', body: 'json', places: {} },
+  getSettings: { method: 'GET', path: '/bot/guilds/{guild}/settings', listener: 'management', body: 'none', places: {"guild":"path"} },
+  removeSettings: { method: 'DELETE', path: '/bot/guilds/{guild}/settings', listener: 'management', body: 'none', places: {"guild":"path"} },
+  patchSettings: { method: 'PATCH', path: '/bot/guilds/{guild}/settings', listener: 'management', body: 'json', places: {"guild":"path","If-Match":"header"} },
+  putApplied: { method: 'PUT', path: '/bot/guilds/{guild}/settings/applied', listener: 'management', body: 'json', places: {"guild":"path"} },
+  getSettingsHistory: { method: 'GET', path: '/bot/guilds/{guild}/settings/history', listener: 'management', body: 'none', places: {"guild":"path"} },
   sync: { method: 'POST', path: '/bot/sync', listener: 'management', body: 'lines', places: {"replace":"query","shard":"query","shards":"query"} },
   listSessions: { method: 'GET', path: '/sessions', listener: 'management', body: 'none', places: {"user":"query"} },
   signOut: { method: 'POST', path: '/sessions/sign-out', listener: 'management', body: 'none', places: {"Token":"header"} },

@@ -78,6 +78,7 @@ impl FailurePages {
                 home(),
             ),
             ApiError::HeaderInvalid { .. }
+            | ApiError::PreconditionRequired
             | ApiError::InputInvalid(_)
             | ApiError::BodyBroken
             | ApiError::BodyTimeout
@@ -104,6 +105,24 @@ impl FailurePages {
                 "You are signed out",
                 "Your session has ended, here or on another device. Sign in again to go on.".to_owned(),
                 sign_in(),
+            ),
+            ApiError::SignInStale => (
+                "Please sign in again",
+                "To change something, we have to know what you may do right now, and your sign-in is too old for that. \
+                 Nothing was changed."
+                    .to_owned(),
+                sign_in(),
+            ),
+            ApiError::SettingsChanged(_) => (
+                "Nothing was changed",
+                "Someone else changed these settings meanwhile. Open the page again to see what they are now."
+                    .to_owned(),
+                home(),
+            ),
+            ApiError::PermissionMissing(_) => (
+                "Nothing was changed",
+                "You may not edit these settings, or not any more.".to_owned(),
+                home(),
             ),
             ApiError::Blocked => (
                 "You cannot use this site",

@@ -7,6 +7,7 @@ use actix_web::{
     http::header::{CONTENT_LENGTH, HeaderMap},
 };
 use futures_util::StreamExt as _;
+use serde_json::Value;
 use std::{
     convert::Infallible,
     future::{Future, Ready, ready},
@@ -25,6 +26,29 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(7);
 /// Awaits a body. Returns [`ApiError::BodyTimeout`] if it takes too long.
 pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     timeout(BODY_TIMEOUT, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
+}
+
+/// Reads a whole body of JSON, whatever its `Content-Type`. The inner error says why it is not JSON.
+pub async fn read_json(
+    headers: &HeaderMap,
+    mut payload: Payload,
+    limit: usize,
+) -> Result<Result<Value, serde_json::Error>, ApiError> {
+    let announced = announced(headers).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    if announced.is_some_and(|length| length > limit) {
+        return Err(ApiError::BodyTooLarge);
+    }
+    in_time(async {
+        let mut body = Vec::with_capacity(announced.unwrap_or_default());
+        while let Some(chunk) = payload.next().await {
+            body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
+            if body.len() > limit {
+                return Err(ApiError::BodyTooLarge);
+            }
+        }
+        Ok(serde_json::from_slice(&body))
+    })
+    .await
 }
 
 /// The body of a request that needs none.

@@ -46,6 +46,7 @@ mod request_id;
 pub mod routing;
 mod server;
 mod session_use;
+pub mod settings;
 mod shell;
 mod sign_ins;
 mod tls;
@@ -64,7 +65,7 @@ pub use self::{
     projection::Projections,
     public::{PublicApi, PublicDocument, PublicSettings, PublicUseCases},
     server::{RunningServer, Socket, serve, serve_public},
-    session_use::{audited_end, end_session, forget_user, guilds_of, session_of},
+    session_use::{audited_end, end_session, forget_user, guilds_of, session_of, shown_settings_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsError, TlsIdentity},

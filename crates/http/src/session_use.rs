@@ -9,12 +9,13 @@ use crate::{
 use actix_web::HttpRequest;
 use companion_domain::{
     change::Tally,
-    model::UserId,
+    model::{GuildId, UserId},
     port::StoreError,
     session::Session,
+    settings::Rights,
     usecase::{
-        Authenticate, AuthenticateError, ForgetUser, GuildListing, ListGuilds, ListGuildsError,
-        ManageSessions,
+        Authenticate, AuthenticateError, ForgetUser, GuildListing, GuildSettings, ListGuilds,
+        ListGuildsError, ManageSessions, SettingsView,
     },
 };
 use std::{future::Future, sync::Arc};
@@ -56,19 +57,42 @@ async fn audited<T>(
     listing: impl Future<Output = Result<T, ListGuildsError>>,
 ) -> Result<T, ListGuildsError> {
     let listing = listing.await;
-    match &listing {
-        Err(ListGuildsError::SignedOut(ended)) => audit_ended(request, END_AUTHORISATION, ended),
-        Err(ListGuildsError::WithoutGrant(ended)) => audit_ended(request, "end_without_grant", ended),
-        Ok(_) | Err(_) => {}
+    if let Err(error) = &listing {
+        audit_failed_list(|action| Audit::of(request, action).by(Actor::Service), error);
     }
     listing
 }
 
+/// Audits sessions that ended while listing failed.
+pub(crate) fn audit_failed_list(audit: impl Fn(&'static str) -> Audit, error: &ListGuildsError) {
+    match error {
+        ListGuildsError::SignedOut(ended) => audit_all(audit(END_AUTHORISATION), ended),
+        ListGuildsError::WithoutGrant(ended) => audit_all(audit("end_without_grant"), ended),
+        _ => {}
+    }
+}
+
+/// Returns the settings of a guild in a user's list, and what the user may do there.
+pub async fn shown_settings_of(
+    user: UserId,
+    guild: GuildId,
+    settings: &GuildSettings,
+    list_limiter: &ConcurrencyLimiter,
+    request: &HttpRequest,
+) -> Result<(SettingsView, Rights), ApiError> {
+    let found = audited(request, settings.find_as_user(user, guild));
+    within_storage(list_limiter, request, found).await?.ok_or(ApiError::NotFound)
+}
+
 /// Audits sessions that ended with this request, if any.
 fn audit_ended(request: &HttpRequest, action: &'static str, ended: &[Session]) {
+    audit_all(Audit::of(request, action).by(Actor::Service), ended);
+}
+
+fn audit_all(audit: Audit, ended: &[Session]) {
     if !ended.is_empty() {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-        Audit::of(request, action).by(Actor::Service).sessions(ended, Some(tally));
+        audit.sessions(ended, Some(tally));
     }
 }
 

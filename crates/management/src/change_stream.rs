@@ -34,7 +34,8 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// Watch changes as they happen
 ///
 /// Server-sent events. Each change is an event: `id` is its revision, `event` its kind, and `data` its subject: `{"id":
-/// …}`, for a member `{"guild": …, "user": …}`, for the team or a bulk change `{}`. An event is sent once this node
+/// …}`, for a member `{"guild": …, "user": …}`, for settings and their confirmation
+/// `{"guild": …, "revision": …}`, for an outline `{"guild": …}`, for the team, the schema or a bulk change `{}`. An event is sent once this node
 /// serves the change. Without a position the stream begins now, with an event of `id` alone. `event: reset` means that
 /// the history does not reach back to the position: reload everything, and continue from its `id`. A comment is sent
 /// every 15 seconds. The kinds `session` and `grant` are sent only to keys with the scope `people`; requesting them by
@@ -167,7 +168,12 @@ impl ChangeStream {
 /// Writes a change as an event.
 fn event(change: &Change, blocks: &mut String) {
     let (name, parts) = (change.subject.kind().event(), change.subject.parts());
+    // Ids are text, revisions of settings are numbers.
+    let value = |name: &str, text: String| match text.parse::<u64>() {
+        Ok(number) if name == "revision" => Value::from(number),
+        _ => Value::from(text),
+    };
     let about: Map<_, _> =
-        parts.into_iter().map(|(name, part)| (name.to_owned(), part.to_string().into())).collect();
+        parts.into_iter().map(|(name, part)| (name.to_owned(), value(name, part.to_string()))).collect();
     let _ = write!(blocks, "id: {}\nevent: {name}\ndata: {}\n\n", change.revision.0, Value::Object(about));
 }

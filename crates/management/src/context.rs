@@ -4,7 +4,9 @@ use actix_web::web::Bytes;
 use async_trait::async_trait;
 use companion_domain::{
     port::Clock,
-    usecase::{ExplainGuild, Feed, ForgetUser, ManageSessions, ShowUser, UseCases, WatchChanges},
+    usecase::{
+        ExplainGuild, Feed, ForgetUser, GuildSettings, ManageSessions, ShowUser, UseCases, WatchChanges,
+    },
 };
 use companion_http::{ConcurrencyLimiter, MetricsSource};
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use tokio::sync::Semaphore;
 pub struct ManagementUseCases {
     /// Applies what the bot reports.
     pub feed: Arc<Feed>,
+    /// Reads and changes settings of guilds.
+    pub settings: Arc<GuildSettings>,
     /// Streams changes.
     pub watch_changes: Arc<WatchChanges>,
     /// Explains why a user sees a guild, or does not.
@@ -31,6 +35,7 @@ impl From<&UseCases> for ManagementUseCases {
     fn from(all: &UseCases) -> Self {
         Self {
             feed: all.feed.clone(),
+            settings: all.settings.clone(),
             watch_changes: all.watch_changes.clone(),
             explain: all.explain.clone(),
             sessions: all.sessions.clone(),

@@ -4,7 +4,7 @@
 
 use crate::{
     access::Scope, change_stream, clusters, health, keyed_records::FED, reference, routes::routes, sessions,
-    sync, team, users, why,
+    settings, sync, team, users, why,
 };
 use actix_web::web::Bytes;
 use companion_http::{
@@ -46,6 +46,13 @@ struct Probes;
         why::explain,
         team::put,
         clusters::put,
+        settings::show_schema,
+        settings::publish,
+        settings::show,
+        settings::patch,
+        settings::remove,
+        settings::confirm,
+        settings::history,
         sync::sync,
         sessions::list,
         sessions::sign_out,
@@ -61,7 +68,7 @@ struct Others;
 /// Operations that respond with other formats.
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    paths(health::show, change_stream::watch, reference::document, reference::page),
+    paths(health::show, change_stream::watch, settings::all, reference::document, reference::page),
     tags(
         (name = "public", description = "For dashboards and websites, on the public listener."),
         (name = "management", description = "For the bot and the operator, on the management listener."),

@@ -5,7 +5,7 @@ use actix_web::Resource;
 use companion_domain::model::{Feedback, FeedbackId, GuildId, UserId};
 use companion_http::{ApiError, audit::Audit, openapi::failure};
 use companion_records::{
-    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, OutlineRecord, StaffRecord, SubscriptionRecord,
 };
 use utoipa::openapi::OpenApi;
 
@@ -25,9 +25,10 @@ impl Fed {
 }
 
 /// All kinds of keyed records.
-pub(crate) const FED: [Fed; 6] = [
+pub(crate) const FED: [Fed; 7] = [
     Fed::of::<GuildRecord>(),
     Fed::of::<MemberRecord>(),
+    Fed::of::<OutlineRecord>(),
     Fed::of::<SubscriptionRecord>(),
     Fed::of::<StaffRecord>(),
     Fed::of::<FeedbackRecord>(),
@@ -66,6 +67,25 @@ impl FedRecord for MemberRecord {
 
     fn missing() -> ApiError {
         ApiError::GuildUnknown
+    }
+}
+
+impl FedRecord for OutlineRecord {
+    type LookUpFailures = failure::LookUp;
+    type ChangeFailures = failure::FeedingMember;
+
+    const PATH: &'static str = "/bot/guilds/{guild}/outline";
+    const GET: (&'static str, &'static str) =
+        ("getOutline", "Read the names of a guild's channels and roles");
+    const PUT: (&'static str, &'static str) =
+        ("putOutline", "Report the names of a guild's channels and roles");
+    const REMOVE: (&'static str, &'static str) =
+        ("removeOutline", "Remove the names of a guild's channels and roles");
+    const ACTIONS: [&'static str; 2] = ["put_outline", "remove_outline"];
+    const MIN_BODY_LIMIT: usize = Self::MAX_BYTES;
+
+    fn audited(audit: Audit, (guild,): &(GuildId,)) -> Audit {
+        audit.subject(guild)
     }
 }
 

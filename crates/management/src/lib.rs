@@ -40,6 +40,7 @@ mod request;
 mod resource;
 mod routes;
 mod sessions;
+mod settings;
 mod stream;
 mod sync;
 mod team;

@@ -12,7 +12,7 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
 
-/// Selects every kind.
+/// Selects every kind but outlines, which are sent by themselves.
 const ALL: &str = "all";
 
 /// Returns the kinds that can be replaced, by name.
@@ -52,15 +52,22 @@ pub(crate) struct Replacement {
 pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
     let query = Query::read(query, &["replace", "shard", "shards"])?;
     let kinds = query.text("replace").map(kinds_of).transpose()?.unwrap_or_default();
+    Ok(Replace { kinds, shard: shard_slice(&query)? })
+}
+
+/// Parses `shard` and `shards`.
+pub(crate) fn shard_slice(query: &Query) -> Result<Option<ShardSlice>, ApiError> {
     let number = |name| query.text(name).map(|value| number(name, value)).transpose();
-    Ok(Replace { kinds, shard: slice(number("shard")?, number("shards")?)? })
+    slice(number("shard")?, number("shards")?)
 }
 
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
     let mut kinds = BTreeSet::new();
     for name in list.split(',') {
-        let named: Vec<_> =
-            self::kinds().filter(|(known, _)| name == ALL || *known == name).map(|(_, kind)| kind).collect();
+        let named: Vec<_> = self::kinds()
+            .filter(|(known, kind)| *known == name || (name == ALL && *kind != Kind::Outline))
+            .map(|(_, kind)| kind)
+            .collect();
         if named.is_empty() {
             let known: Vec<_> = self::kinds().map(|(known, _)| known).collect();
             return Err(invalid_value(

@@ -5,10 +5,10 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use companion_domain::model::{FieldError, Invalid, Roster};
 use companion_http::{
     ApiError,
-    body::{UnusedBody, announced, in_time},
+    body::{UnusedBody, read_json},
 };
 use companion_records::{FieldErrors, Record, Team, read_body};
-use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
 
@@ -20,27 +20,8 @@ impl FromRequest for JsonBody {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let limit = body_limit(request);
-        let announced =
-            announced(request.headers()).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-        let mut payload = payload.take();
-        async move {
-            if announced.is_some_and(|length| length > limit) {
-                return Err(ApiError::BodyTooLarge);
-            }
-            in_time(async {
-                let mut body = Vec::with_capacity(announced.unwrap_or_default());
-                while let Some(chunk) = payload.next().await {
-                    body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
-                    if body.len() > limit {
-                        return Err(ApiError::BodyTooLarge);
-                    }
-                }
-                Ok(Self(serde_json::from_slice(&body)))
-            })
-            .await
-        }
-        .boxed_local()
+        let (limit, request, payload) = (body_limit(request), request.clone(), payload.take());
+        async move { read_json(request.headers(), payload, limit).await.map(Self) }.boxed_local()
     }
 }
 
@@ -72,6 +53,11 @@ impl JsonBody {
     /// Parses the record in this body, with the key from the path.
     pub(crate) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
         read_body::<R>(&|name| request.match_info().query(name), &self.0).map_err(ApiError::InputInvalid)
+    }
+
+    /// Returns the document, or why there is none.
+    pub(crate) const fn document(&self) -> &Result<Value, serde_json::Error> {
+        &self.0
     }
 
     /// Parses the team in this body.

@@ -3,7 +3,7 @@
 use crate::{
     change::{Changes, answer, change},
     context::ManagementContext,
-    request::{EmptyBody, JsonBody, key},
+    request::{EmptyBody, JsonBody, MinBodyLimit, key},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::port::Mutation;
@@ -45,6 +45,9 @@ pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
     /// Audit actions of PUT and DELETE.
     const ACTIONS: [&'static str; 2];
 
+    /// Size of the largest record, if it can exceed the configured limit of a body.
+    const MIN_BODY_LIMIT: usize = 0;
+
     /// Adds the key to an audit event.
     fn audited(audit: Audit, key: &Self::Key) -> Audit;
 
@@ -62,6 +65,7 @@ pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
 /// Returns the resource of these records. HEAD runs the same handler as GET.
 pub(crate) fn resource<R: FedRecord>(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
+        .app_data(MinBodyLimit(R::MIN_BODY_LIMIT))
         .route(web::get().to(show::<R>))
         .route(web::head().to(show::<R>))
         .route(web::put().to(put::<R>))

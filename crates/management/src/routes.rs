@@ -3,7 +3,7 @@
 
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
-    change_stream, clusters, health, keyed_records, reference, sessions, sync, team, users, why,
+    change_stream, clusters, health, keyed_records, reference, sessions, settings, sync, team, users, why,
 };
 use actix_web::Resource;
 use companion_http::routing::reading;
@@ -18,7 +18,7 @@ pub(crate) fn routes() -> impl Iterator<Item = Route> {
 }
 
 /// Routes other than keyed records.
-const OTHERS: [Route; 15] = [
+const OTHERS: [Route; 20] = [
     ("/health/live", None, |path| reading(path, health::live)),
     ("/health/ready", None, |path| reading(path, health::ready)),
     ("/metrics", Some(Metrics), |path| reading(path, health::show)),
@@ -27,6 +27,11 @@ const OTHERS: [Route; 15] = [
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
     ("/bot/team", Some(Feed), team::resource),
     ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::resource),
+    ("/bot/settings", Some(Feed), settings::schema_resource),
+    ("/bot/settings/guilds", Some(Feed), |path| reading(path, settings::all)),
+    ("/bot/guilds/{guild}/settings", Some(Feed), settings::guild_resource),
+    ("/bot/guilds/{guild}/settings/applied", Some(Feed), settings::applied_resource),
+    ("/bot/guilds/{guild}/settings/history", Some(Feed), |path| reading(path, settings::history)),
     ("/bot/sync", Some(Feed), sync::resource),
     ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
     ("/sessions", Some(People), |path| reading(path, sessions::list)),

@@ -130,6 +130,7 @@ fn public_settings() -> PublicSettings {
         allowed_origins: vec!["https://dashboard.example".parse().unwrap()],
         redirects: Redirects::One(use_cases::REDIRECT.parse().unwrap()),
         sign_out: false,
+        guild_settings: false,
         body_limit: 64 * 1024,
         build: BuildInfo {
             name: "1.2.3".to_owned(),

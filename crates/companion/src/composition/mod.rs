@@ -156,6 +156,7 @@ fn public_settings(configuration: &Configuration) -> PublicSettings {
         allowed_origins: http.allowed_origins.clone(),
         redirects: redirects(identity),
         sign_out: http.sign_out,
+        guild_settings: http.settings,
         body_limit: limits.body.bytes(),
         build: build_information(),
         pictures: PictureServer::new(identity.cdn_url.clone()),

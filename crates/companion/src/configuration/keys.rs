@@ -82,6 +82,8 @@ keys! {
             "Addresses of reverse proxies whose word about the client's address counts.";
         sign_out: bool = Value("false"),
             "Whether `DELETE /auth` ends a session.";
+        settings: bool = Value("false"),
+            "Whether the public API has `GET` and `PATCH /guilds/{guild}/settings`.";
         workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" },
             "Threads that answer public requests.";
         tls_certificate: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
@@ -335,6 +337,7 @@ mod tests {
         ("http.allowed_origins", "[]"),
         ("http.trusted_proxies", "[]"),
         ("http.sign_out", "false"),
+        ("http.settings", "false"),
         ("http.workers", "(one for each processor core)"),
         ("http.tls_certificate", "(none: plain HTTP)"),
         ("http.tls_key", "(none: plain HTTP)"),

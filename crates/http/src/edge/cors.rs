@@ -11,6 +11,9 @@ use actix_web::http::{
 
 const ALLOWED_HEADERS: HeaderValue =
     HeaderValue::from_static("Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch");
+/// For paths that accept changes.
+const ALLOWED_HEADERS_OF_CHANGES: HeaderValue =
+    HeaderValue::from_static("Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch, If-Match, Content-Type");
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static("X-Request-Id, Retry-After, Age, ETag");
 /// Browsers may cache a preflight response for two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
@@ -71,8 +74,10 @@ impl CorsHeaders {
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
         let methods = headers.get(header::ALLOW).filter(|_| self.is_preflight).cloned();
         if let Some(methods) = methods {
+            let changes = methods.to_str().is_ok_and(|methods| methods.contains("PATCH"));
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
+            let allowed = if changes { ALLOWED_HEADERS_OF_CHANGES } else { ALLOWED_HEADERS };
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
             headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
         }
     }

@@ -2,8 +2,13 @@
 
 use super::ApiError;
 use companion_domain::{
-    port::{ApplyError, IdentityError, IdentityErrorKind, StoreError, StoreErrorKind},
-    usecase::{AuthenticateError, ListGuildsError, SignInError},
+    model::FieldError,
+    port::{
+        ApplyError, ChangeSettingsError, ConfirmSettingsError, IdentityError, IdentityErrorKind, StoreError,
+        StoreErrorKind,
+    },
+    settings::{PartKey, Rejected},
+    usecase::{AuthenticateError, ChangeAsUserError, ListGuildsError, SignInError},
 };
 
 impl From<StoreError> for ApiError {
@@ -24,6 +29,51 @@ impl From<ApplyError> for ApiError {
             ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
             ApplyError::NotWritableAlone(_) => Self::Internal(error.into()),
             ApplyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Rejected> for ApiError {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::NotListed(_) => Self::NotFound,
+            Rejected::ListTooOld => Self::SignInStale,
+            Rejected::NotEditable(sections) => Self::PermissionMissing(
+                sections.iter().map(|key: &PartKey| key.as_str().to_owned()).collect(),
+            ),
+            Rejected::Outdated(revision) => Self::SettingsChanged(revision),
+            Rejected::Invalid(errors) => Self::InputInvalid(errors),
+        }
+    }
+}
+
+impl From<ChangeSettingsError> for ApiError {
+    fn from(error: ChangeSettingsError) -> Self {
+        match error {
+            ChangeSettingsError::Rejected(rejected) => rejected.into(),
+            ChangeSettingsError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeAsUserError> for ApiError {
+    fn from(error: ChangeAsUserError) -> Self {
+        match error {
+            ChangeAsUserError::List(error) => error.into(),
+            ChangeAsUserError::SignInStale => Self::SignInStale,
+            ChangeAsUserError::Rejected(rejected) => rejected.into(),
+        }
+    }
+}
+
+impl From<ConfirmSettingsError> for ApiError {
+    fn from(error: ConfirmSettingsError) -> Self {
+        match error {
+            ConfirmSettingsError::AboveCurrent(current) => {
+                let message = format!("must be at most {current}, the current revision");
+                Self::InputInvalid(vec![FieldError { path: "revision".to_owned(), message }])
+            }
+            ConfirmSettingsError::Store(error) => error.into(),
         }
     }
 }

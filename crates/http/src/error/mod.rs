@@ -84,6 +84,14 @@ pub enum ApiError {
     NotReported,
     /// Records of this kind are kept outside of the store, so they cannot be written.
     KeptElsewhere(&'static str),
+    /// The settings have another revision than the caller expects: this one.
+    SettingsChanged(u64),
+    /// A change of settings needs `If-Match`.
+    PreconditionRequired,
+    /// The user may not edit these sections of the settings.
+    PermissionMissing(Vec<String>),
+    /// The user's rights cannot be confirmed without a newer sign-in.
+    SignInStale,
 }
 
 /// How an error is shown to the caller.
@@ -213,6 +221,29 @@ impl ApiError {
                 )
                 .into(),
             ),
+            Self::SettingsChanged(revision) => (
+                412,
+                "settings_changed",
+                format!(
+                    "The settings have revision {revision} by now, and nothing changed. Read them again."
+                )
+                .into(),
+            ),
+            Self::PreconditionRequired => (
+                428,
+                "precondition_required",
+                "Send the revision that the change is based on in the header If-Match, in quotes.".into(),
+            ),
+            Self::PermissionMissing(sections) => (
+                403,
+                "permission_missing",
+                format!("You may not edit {} in this guild; nothing changed.", sections.join(", ")).into(),
+            ),
+            Self::SignInStale => (
+                401,
+                "sign_in_stale",
+                "Your rights cannot be confirmed: the sign-in is older than an hour. Sign in again.".into(),
+            ),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Problem { status, word, message, retry_after: self.retry_after() }
@@ -249,7 +280,11 @@ impl ApiError {
             | Self::InputInvalid(_)
             | Self::GuildUnknown
             | Self::NotReported
-            | Self::KeptElsewhere(_) => None,
+            | Self::KeptElsewhere(_)
+            | Self::SettingsChanged(_)
+            | Self::PreconditionRequired
+            | Self::PermissionMissing(_)
+            | Self::SignInStale => None,
         }
     }
 

@@ -70,6 +70,7 @@ answers! {
     NotReported: [ApiError::NotReported];
     GuildUnknown: [ApiError::GuildUnknown];
     KeptElsewhere: [ApiError::KeptElsewhere("team")];
+    SettingsChanged: [ApiError::SettingsChanged(8)];
     MethodNotAllowed: [ApiError::MethodNotAllowed(READING)];
     BodyTimeout: [ApiError::BodyTimeout];
     BodyTooLarge: [ApiError::BodyTooLarge];
@@ -149,11 +150,17 @@ failures! {
     /// Reads of a record that must have been reported.
     LookUp: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
+    /// Reads of the schema, which must have been published.
+    Published: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, RateLimited, Internal,
+        StorageUnavailable;
     /// Reads of members of a guild that must have been reported.
     Member: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
     /// Writes of members of a guild that must have been reported.
     FeedingMember: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, KeptElsewhere, BodyTooLarge,
+        InputInvalid, RateLimited, Internal, StorageUnavailable;
+    /// Changes of a guild's settings.
+    ChangingSettings: RequestInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, SettingsChanged, BodyTooLarge,
         InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// Sync, with a body of any length.
     Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, InputInvalid, RateLimited, Internal, StorageUnavailable;

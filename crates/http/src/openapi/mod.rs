@@ -73,8 +73,8 @@ fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
 
 /// Returns the operations of a path.
 pub fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let PathItem { get, put, post, delete, .. } = item;
-    [get, put, post, delete].into_iter().flatten()
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().flatten()
 }
 
 fn success(operation: &mut Operation) -> Option<&mut Response> {

@@ -2,6 +2,7 @@
 
 mod auth;
 mod feedback;
+mod guild_settings;
 mod guilds;
 mod settings;
 mod status;
@@ -47,7 +48,7 @@ impl PublicApi {
     ) -> Self {
         let shell = Shell::new(ShellSettings {
             listener: "public",
-            paths: ROUTES.map(|route| route.path).to_vec(),
+            paths: ROUTES.iter().map(|route| route.path).chain([guild_settings::PATH]).collect(),
             allowed_origins: settings.allowed_origins.clone(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
@@ -94,6 +95,9 @@ impl PublicApi {
         for Route { path, resource, .. } in ROUTES {
             config.service(resource(path, self.context.settings.sign_out));
         }
+        if self.context.settings.guild_settings {
+            config.service(guild_settings::resource());
+        }
     }
 
     /// Returns the whole application, for a server or a test.
@@ -128,7 +132,8 @@ impl ReadyResponses for PublicContext {
     }
 }
 
-/// The public API's part of the OpenAPI document. It does not contain `DELETE /auth`, which is off by default.
+/// The public API's part of the OpenAPI document. It does not contain `DELETE /auth` and
+/// `/guilds/{guild}/settings`, which are off by default.
 #[derive(OpenApi)]
 #[openapi(
     paths(status::report, auth::sign_in, guilds::list, feedback::pick, team::show),

@@ -11,7 +11,7 @@ use crate::{
 use companion_domain::{
     model::PictureServer,
     port::Clock,
-    usecase::{Authenticate, ListGuilds, ManageSessions, PickFeedback, SignIn, UseCases},
+    usecase::{Authenticate, GuildSettings, ListGuilds, ManageSessions, PickFeedback, SignIn, UseCases},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -28,6 +28,8 @@ pub struct PublicUseCases {
     pub pick_feedback: Arc<PickFeedback>,
     /// Ends sessions.
     pub sessions: Arc<ManageSessions>,
+    /// Reads and changes settings of guilds.
+    pub settings: Arc<GuildSettings>,
 }
 
 impl From<&UseCases> for PublicUseCases {
@@ -38,6 +40,7 @@ impl From<&UseCases> for PublicUseCases {
             list_guilds: all.list_guilds.clone(),
             pick_feedback: all.pick_feedback.clone(),
             sessions: all.sessions.clone(),
+            settings: all.settings.clone(),
         }
     }
 }
@@ -51,6 +54,8 @@ pub struct PublicSettings {
     pub redirects: Redirects,
     /// Whether `DELETE /auth` ends a session.
     pub sign_out: bool,
+    /// Whether `/guilds/{guild}/settings` exists.
+    pub guild_settings: bool,
     /// Largest request body, in bytes.
     pub body_limit: usize,
     /// The running version, shown by `GET /`.

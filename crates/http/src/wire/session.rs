@@ -1,6 +1,6 @@
 //! Sessions and the stored data of a user, as both APIs show them.
 
-use super::Snowflake;
+use super::{Snowflake, settings::StoredChange};
 use companion_domain::{
     model::{self, Feedback, Member, Membership, Subscription, UserId},
     session::Session,
@@ -102,6 +102,8 @@ pub struct StoredUser<'a> {
     staff: Vec<&'static str>,
     /// Feedback of the user, by id.
     feedback: Vec<StoredFeedback<'a>>,
+    /// Changes of settings by the user, by guild. Forgetting keeps them, without the user.
+    settings: Vec<StoredChange<'a>>,
 }
 
 impl<'a> StoredUser<'a> {
@@ -116,6 +118,7 @@ impl<'a> StoredUser<'a> {
             plus: stored.subscription.as_ref().map(StoredSubscription::from),
             staff: stored.staff.iter().flat_map(|grants| grants.iter()).map(|grant| grant.as_str()).collect(),
             feedback: stored.feedback.iter().map(StoredFeedback::from).collect(),
+            settings: stored.settings.iter().map(StoredChange::from).collect(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod patience;
 mod pipelining;
 mod reading;
 mod requests;
+mod settings;
 mod sockets;
 mod tls;
 

@@ -152,6 +152,7 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
     let kept = [
         "/bot/guilds/{guild}",
         "/bot/guilds/{guild}/members/{user}",
+        "/bot/guilds/{guild}/outline",
         "/bot/plus/{user}",
         "/bot/staff/{user}",
         "/bot/feedback/{id}",
@@ -161,6 +162,20 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
     }
     for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()) {
         locked.push(("get", path, concrete.to_owned(), Value::Null));
+    }
+    let (schema, settings) = ("/bot/settings", "/bot/guilds/{guild}/settings");
+    let (applied, history) = ("/bot/guilds/{guild}/settings/applied", "/bot/guilds/{guild}/settings/history");
+    for (method, path, body) in [
+        ("put", schema, json!({"sections": []})),
+        ("get", schema, Value::Null),
+        ("patch", settings, json!({"values": {}})),
+        ("get", settings, Value::Null),
+        ("put", applied, json!({"revision": 0})),
+        ("get", history, Value::Null),
+        ("get", "/bot/settings/guilds", Value::Null),
+        ("delete", settings, Value::Null),
+    ] {
+        locked.push((method, path, path.replace("{guild}", "7"), body));
     }
     for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()).rev() {
         locked.push(("delete", path, concrete.to_owned(), Value::Null));
@@ -226,6 +241,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
             let wrong = match path {
                 "/bot/sync" => "/bot/sync?replace=x".to_owned(),
                 "/bot/changes" => concrete.clone(),
+                "/bot/settings/guilds" => format!("{path}?shard=x"),
                 _ => wrong,
             };
             let refused = request(method, &wrong, &body).set_payload("{}");
@@ -254,6 +270,18 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     let unknown = "/bot/guilds/99/members/1";
     answers.push(("delete", member, service.manage(TestRequest::delete().uri(unknown)).await));
     answers.push(("put", member, service.manage(request("put", unknown, &json!({"roles": []}))).await));
+    let (outline, unknown) = ("/bot/guilds/{guild}/outline", "/bot/guilds/99/outline");
+    answers.push(("get", outline, service.manage(TestRequest::get().uri(unknown)).await));
+    answers.push(("delete", outline, service.manage(TestRequest::delete().uri(unknown)).await));
+    answers.push(("put", outline, service.manage(request("put", unknown, &sample::outline())).await));
+    let settings = "/bot/guilds/{guild}/settings";
+    service.manage(request("put", "/bot/guilds/7", &sample::guild())).await;
+    for revision in ["7", "\"7\""] {
+        let change = request("patch", "/bot/guilds/7/settings", &json!({"values": {}}));
+        answers.push(("patch", settings, service.manage(change.insert_header(("If-Match", revision))).await));
+    }
+    let unpublished = Service::new().await;
+    answers.push(("get", "/bot/settings", unpublished.manage(TestRequest::get().uri("/bot/settings")).await));
     let sign_out = || TestRequest::post().uri("/sessions/sign-out");
     for wrong in [
         sign_out(),

@@ -130,7 +130,7 @@ async fn audits_every_feed_change_with_its_counts() {
         (block(), "block", None, Some("5"), [1, 0, 0]),
         (delete("/bot/blocked/5"), "unblock", None, Some("5"), [0, 0, 1]),
         (put("/bot/team", &team), "put_team", None, None, [0, 0, 0]),
-        (sync("", &sample::world()), "sync", None, None, [7, 0, 0]),
+        (sync("", &sample::world()), "sync", None, None, [8, 0, 0]),
     ];
     for (request, action, subject, user, [added, changed, removed]) in cases {
         service.manage(named(request)).await;
@@ -351,7 +351,7 @@ async fn audit_events_of_sessions_have_this_format() {
     assert_written(
         &log,
         &[
-            r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":6,"changed":0,"removed":0"#,
+            r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":7,"changed":0,"removed":0"#,
         ],
     );
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     answers::{every_management_answer, every_public_answer},
+    put,
     service::{Answer, Service},
 };
 use actix_web::{http::Method, test::TestRequest};
@@ -53,6 +54,7 @@ fn operations_of(path: &Value) -> impl Iterator<Item = (&String, &Value)> {
 #[actix_web::test]
 async fn the_document_covers_every_route() {
     let service = Service::new().await;
+    service.manage(put("/bot/settings", &json!({"sections": []}))).await;
     let document = document();
     let mut described = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -79,7 +81,7 @@ async fn the_document_covers_every_route() {
         assert_eq!(documented, answered, "{path}");
         described += 1;
     }
-    assert_eq!(described, 5 + 21);
+    assert_eq!(described, 5 + 27);
 }
 
 #[actix_web::test]
@@ -227,7 +229,10 @@ fn the_document_matches_the_contract() {
         assert_eq!(schema["additionalProperties"], false, "{name}");
         let required: BTreeSet<_> =
             schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert_eq!(required, properties.keys().map(String::as_str).collect(), "{name}");
+        // Bodies of requests may leave something out.
+        if !matches!(name.as_str(), "SettingsPatch" | "SettingsConfirmation") {
+            assert_eq!(required, properties.keys().map(String::as_str).collect(), "{name}");
+        }
     }
 }
 
@@ -290,7 +295,7 @@ fn body_examples_are_valid() {
             }
         }
     }
-    assert_eq!(bodies, 8);
+    assert_eq!(bodies, 12);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod input;
 mod key;
 mod metrics;
 mod session;
+mod settings;
 mod stream;
 
 use companion_testkit::api::{

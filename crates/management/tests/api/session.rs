@@ -126,6 +126,7 @@ async fn shows_and_forgets_all_data_of_a_user() {
             "plus": {"guilds": ["7"], "slots": 1},
             "staff": ["SUPPORT"],
             "feedback": [said],
+            "settings": [],
         })
     );
     assert!(!String::from_utf8_lossy(&answer.body).contains(token.trim_start_matches("cmp_")));

@@ -5,13 +5,21 @@ use serde_json::{Value, json};
 
 /// Returns a body size that exceeds the limit of a path. Some paths have a higher limit than others.
 pub fn larger_than_any(path: &str) -> usize {
-    if path == "/bot/team" || path.ends_with("/heartbeat") { 5_000_000 } else { BODY_LIMIT + 1 }
+    let has_own_limit = ["/bot/team", "/heartbeat", "/outline", "/settings", "/applied"];
+    if has_own_limit.iter().any(|end| path.ends_with(end)) { 5_000_000 } else { BODY_LIMIT + 1 }
 }
 
 pub fn guild() -> Value {
     json!({
         "name": "Harbour Town", "icon": "https://cdn.example/icons/7.png", "members": 1200, "owner": "1",
         "setup": true, "linked": false, "roles": {"MOD": ["70", "71"], "SESSION_STARTER": []},
+    })
+}
+
+pub fn outline() -> Value {
+    json!({
+        "channels": [{"id": "11", "name": "general", "kind": "text"}],
+        "roles": [{"id": "70", "name": "Moderator", "color": "#1ABC9C"}],
     })
 }
 
@@ -44,6 +52,7 @@ pub fn everything_put() -> Vec<(&'static str, Value, Value)> {
     vec![
         ("/bot/guilds/7", guild(), with(guild(), "icon", Value::Null)),
         ("/bot/guilds/7/members/5", json!({"roles": ["70"]}), json!({"roles": []})),
+        ("/bot/guilds/7/outline", outline(), with(outline(), "roles", json!([]))),
         ("/bot/plus/5", json!({"guilds": ["7"], "slots": 2}), json!({"guilds": [], "slots": 2})),
         (
             "/bot/staff/5",
@@ -67,6 +76,7 @@ pub fn world() -> Vec<Value> {
     vec![
         line("member", &json!({"guild": "7", "user": "5"}), json!({"roles": ["70"]})),
         line("guild", &json!({"id": "7"}), guild()),
+        line("outline", &json!({"guild": "7"}), outline()),
         line("plus", &json!({"user": "5"}), json!({"guilds": ["7"], "slots": 1})),
         line("staff", &json!({"user": "5"}), json!({"permissions": ["SUPPORT"]})),
         line("feedback", &json!({"id": "f"}), feedback()),

@@ -3,7 +3,7 @@
 use crate::{
     over::{
         BlockListOver, BotTelemetryOver, FeedbackStoreOver, ListingsOver, Over, RecordsOver,
-        SessionStoreOver, SignInsOver, SpentCodesOver, TeamRosterOver,
+        SessionStoreOver, SettingsStoreOver, SignInsOver, SpentCodesOver, TeamRosterOver,
     },
     service::{Plan, TestService},
     use_cases::{self, InMemory},
@@ -22,8 +22,8 @@ use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, Secret, User, UserId},
     port::{
-        BlockList, BotTelemetry, FeedbackStore, Listings, Mutation, Record, Records, SessionStore, SignIns,
-        SpentCodes, StoreError, StoreErrorKind, Stores, TeamRoster,
+        BlockList, BotTelemetry, FeedbackStore, Listings, Mutation, Record, Records, SessionStore,
+        SettingsStore, SignIns, SpentCodes, StoreError, StoreErrorKind, Stores, TeamRoster,
     },
     usecase::SignInRequest,
 };
@@ -333,6 +333,7 @@ impl Faulty {
         stores.feedback = over.clone();
         stores.records = over.clone();
         stores.sessions = over.clone();
+        stores.settings = over.clone();
         stores.sign_ins = over.clone();
         stores.spent_codes = over.clone();
         stores.stored_listings = over.clone();
@@ -373,6 +374,7 @@ failing! {
     SessionStoreOver by sessions: SessionStore;
     ListingsOver by listings: Listings;
     RecordsOver by records: Records;
+    SettingsStoreOver by settings: SettingsStore;
     SignInsOver by sign_ins: SignIns;
     SpentCodesOver by spent_codes: SpentCodes;
     TeamRosterOver by team: TeamRoster;

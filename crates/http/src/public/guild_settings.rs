@@ -1,0 +1,97 @@
+//! `GET` and `PATCH /guilds/{guild}/settings`, off by default: settings of a guild in the user's list.
+
+use super::settings::PublicContext;
+use crate::{
+    body::{UnusedBody, read_json},
+    envelope,
+    error::ApiError,
+    headers,
+    openapi::Private,
+    routing,
+    session_use::{session_of, shown_settings_of},
+    settings::{MAX_CHANGE_BYTES, change_settings, expected_revision, read_values},
+    wire::shown_settings,
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::{
+    model::{FieldError, GuildId, UserId},
+    settings::Origin,
+};
+
+pub(super) const PATH: &str = "/guilds/{guild}/settings";
+
+pub(super) fn resource() -> Resource {
+    routing::resource(PATH, "GET, HEAD, PATCH, OPTIONS")
+        .route(web::get().to(show))
+        .route(web::head().to(show))
+        .route(web::patch().to(change))
+}
+
+async fn show(
+    context: web::Data<PublicContext>,
+    request: HttpRequest,
+    body: UnusedBody,
+) -> Result<HttpResponse, ApiError> {
+    let token = headers::token(request.headers())?;
+    body.ignore(context.settings.body_limit).await?;
+    let user = user_of(&context, token, &request).await?;
+    answer(&context, &request, user, guild_of(&request)?).await
+}
+
+async fn change(
+    context: web::Data<PublicContext>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    let token = headers::token(request.headers())?;
+    let limit = MAX_CHANGE_BYTES.max(context.settings.body_limit);
+    let sent = read_json(request.headers(), body.into_inner(), limit).await?;
+    let user = user_of(&context, token, &request).await?;
+    let guild = guild_of(&request)?;
+    let expected = expected_revision(request.headers())?;
+    if expected.is_none() && !request.headers().contains_key(actix_web::http::header::IF_MATCH) {
+        return Err(ApiError::PreconditionRequired);
+    }
+    let values = values_of(sent)?;
+    let PublicContext { use_cases, storage_limiter, .. } = &**context;
+    let settings = &use_cases.settings;
+    change_settings(settings, storage_limiter, &request, user, guild, values, expected, Origin::Api).await?;
+    answer(&context, &request, user, guild).await
+}
+
+async fn user_of(context: &PublicContext, token: &str, request: &HttpRequest) -> Result<UserId, ApiError> {
+    let session =
+        session_of(token, &context.use_cases.authenticate, &context.storage_limiter, request).await?;
+    Ok(session.user)
+}
+
+fn guild_of(request: &HttpRequest) -> Result<GuildId, ApiError> {
+    request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)
+}
+
+fn values_of(
+    sent: Result<serde_json::Value, serde_json::Error>,
+) -> Result<companion_domain::usecase::SentValues, ApiError> {
+    let wrong = |path: &str, message: String| {
+        ApiError::InputInvalid(vec![FieldError { path: path.to_owned(), message }])
+    };
+    let sent = sent.map_err(|error| wrong("", format!("is not JSON: {error}")))?;
+    let members = sent.as_object().ok_or_else(|| wrong("", "must be an object".to_owned()))?;
+    if let Some(unknown) = members.keys().find(|name| *name != "values") {
+        let shown: String = unknown.chars().take(64).collect();
+        return Err(wrong(&shown, "is not known here; known are values".to_owned()));
+    }
+    let values = members.get("values").ok_or_else(|| wrong("values", "is missing".to_owned()))?;
+    read_values(values).map_err(ApiError::InputInvalid)
+}
+
+async fn answer(
+    context: &PublicContext,
+    request: &HttpRequest,
+    user: UserId,
+    guild: GuildId,
+) -> Result<HttpResponse, ApiError> {
+    let PublicContext { use_cases, list_limiter, .. } = context;
+    let (view, rights) = shown_settings_of(user, guild, &use_cases.settings, list_limiter, request).await?;
+    envelope::answer("The settings of the guild.", shown_settings(&view, rights)?, Private::VALUE)
+}

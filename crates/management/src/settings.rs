@@ -1,0 +1,315 @@
+//! `/bot/settings` and `/bot/guilds/{guild}/settings`: what people can set, what they set, and what the bot makes of it.
+
+use crate::{
+    change::{Changes, answer, change},
+    context::ManagementContext,
+    query::Query,
+    replace::shard_slice,
+    request::{EmptyBody, JsonBody, MinBodyLimit, segment},
+};
+use actix_web::{
+    HttpRequest, HttpResponse, Resource,
+    http::{
+        Method,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    web::{self, Bytes},
+};
+use companion_domain::{
+    change::Tally,
+    model::{GuildId, UserId},
+    port::{ShardSlice, StoreError},
+    settings::Stored,
+    usecase::{GuildSettings as Settings, SentValues, SettingsView},
+};
+use companion_http::{
+    ApiError,
+    audit::Audit,
+    deadline::{self, within_storage},
+    openapi::failure,
+    routing,
+    settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_values},
+    wire::{GuildSettings, SettingsChange},
+};
+use companion_records::{
+    FieldErrors, MAX_SCHEMA_BYTES, SentSchema, SettingsConfirmation, SettingsPatch, Snowflake,
+    read_confirmation, read_schema,
+};
+use futures_util::stream;
+use serde_json::json;
+use std::{num::NonZeroU32, sync::Arc};
+
+pub(crate) fn schema_resource(path: &'static str) -> Resource {
+    routing::resource(path, "GET, HEAD, PUT, OPTIONS")
+        .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
+        .route(web::get().to(show_schema))
+        .route(web::head().to(show_schema))
+        .route(web::put().to(publish))
+}
+
+pub(crate) fn guild_resource(path: &'static str) -> Resource {
+    routing::resource(path, "GET, HEAD, PATCH, DELETE, OPTIONS")
+        .app_data(MinBodyLimit(MAX_CHANGE_BYTES))
+        .route(web::get().to(show))
+        .route(web::head().to(show))
+        .route(web::patch().to(patch))
+        .route(web::delete().to(remove))
+}
+
+pub(crate) fn applied_resource(path: &'static str) -> Resource {
+    routing::resource(path, "PUT, OPTIONS")
+        .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
+        .route(web::put().to(confirm))
+}
+
+/// Read the schema of settings
+///
+/// What the bot published last.
+#[utoipa::path(
+    get, path = "/bot/settings", operation_id = "getSettingsSchema", tag = "feed",
+    responses((status = 200, description = "The schema.", body = SentSchema), failure::Published)
+)]
+pub(crate) async fn show_schema(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: EmptyBody,
+) -> Result<HttpResponse, ApiError> {
+    let schema =
+        within_storage(&context.storage_limiter, &request, context.use_cases.settings.schema()).await?;
+    answer("The schema of settings.", &*schema.ok_or(ApiError::NotReported)?)
+}
+
+/// Publish the schema of settings
+///
+/// Replaces the last one. Values that the new schema does not accept are kept and ignored; they count again once a schema
+/// accepts them.
+#[utoipa::path(
+    put, path = "/bot/settings", operation_id = "putSettingsSchema", tag = "feed",
+    request_body(content = SentSchema, example = SentSchema::example),
+    responses((status = 200, description = "The schema is published.", body = Changes), failure::Input)
+)]
+pub(crate) async fn publish(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let schema = read_schema(body.document()).map_err(ApiError::InputInvalid)?;
+    let (settings, audit) = (settings(&context), Audit::of(&request, "put_settings_schema"));
+    change(&context.storage_limiter, &request, audit, async move { settings.publish(&schema).await }).await
+}
+
+/// Read the settings of a guild
+#[utoipa::path(
+    get, path = "/bot/guilds/{guild}/settings", operation_id = "getSettings", tag = "feed",
+    params(("guild" = Snowflake, Path, description = "The guild's id.")),
+    responses((status = 200, description = "The settings.", body = GuildSettings<'_>), failure::Member)
+)]
+pub(crate) async fn show(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: EmptyBody,
+) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = segment(&request, "guild")?;
+    let found =
+        within_storage(&context.storage_limiter, &request, context.use_cases.settings.find(guild)).await?;
+    shown(&found.ok_or(ApiError::GuildUnknown)?)
+}
+
+fn shown(view: &SettingsView) -> Result<HttpResponse, ApiError> {
+    answer("The settings of the guild.", GuildSettings::from(view))
+}
+
+/// Change settings of a guild
+///
+/// `null` returns a field to its default. With `If-Match`, only if the revision is still this one. Nothing changes unless
+/// every value is valid.
+#[utoipa::path(
+    patch, path = "/bot/guilds/{guild}/settings", operation_id = "patchSettings", tag = "feed",
+    params(
+        ("guild" = Snowflake, Path, description = "The guild's id."),
+        ("If-Match" = Option<String>, Header, description = "The expected revision, in quotes.", example = "\"7\""),
+    ),
+    request_body(content = SettingsPatch, example = SettingsPatch::example),
+    responses(
+        (status = 200, description = "The settings after the change.", body = GuildSettings<'_>),
+        failure::ChangingSettings,
+    )
+)]
+pub(crate) async fn patch(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = segment(&request, "guild")?;
+    let expected = expected_revision(request.headers())?;
+    let (values, by) = read_patch(&body).map_err(ApiError::InputInvalid)?;
+    let (settings, audit) = (settings(&context), audit_change(&request, guild, &values));
+    let audit = match by {
+        Some(user) => audit.user(user),
+        None => audit,
+    };
+    let work = async move {
+        let changed = settings.change(guild, values, by, expected).await.map_err(ApiError::from);
+        let changed = changed.and_then(|view| view.ok_or(ApiError::GuildUnknown));
+        match &changed {
+            Ok(_) => audit.concluded(&Ok(Tally::CHANGED)),
+            Err(error) => audit.refused(error),
+        }
+        changed
+    };
+    shown(&deadline::change::<SettingsView, ApiError>(&context.storage_limiter, &request, work).await?)
+}
+
+fn read_patch(
+    body: &JsonBody,
+) -> Result<(SentValues, Option<UserId>), Vec<companion_domain::model::FieldError>> {
+    let mut errors = FieldErrors::default();
+    let read = errors.document(body.document()).and_then(|node| {
+        let mut fields = node.fields(&mut errors)?;
+        let values = fields.required("values", &mut errors);
+        let by = match fields.optional("by").filter(|node| !node.value.is_null()) {
+            Some(node) => node.text::<UserId>(&mut errors).map(Some),
+            None => Some(None),
+        };
+        fields.finish(&mut errors);
+        Some((values?.value, by?))
+    });
+    let (values, by) = errors.unless_any(read)?;
+    Ok((read_values(values)?, by))
+}
+
+/// Remove the settings of a guild
+///
+/// Values and history. The revision begins again at 0.
+#[utoipa::path(
+    delete, path = "/bot/guilds/{guild}/settings", operation_id = "removeSettings", tag = "feed",
+    params(("guild" = Snowflake, Path, description = "The guild's id.")),
+    responses((status = 200, description = "The settings are removed.", body = Changes), failure::Input)
+)]
+pub(crate) async fn remove(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: EmptyBody,
+) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = segment(&request, "guild")?;
+    let (settings, audit) = (settings(&context), Audit::of(&request, "remove_settings").subject(guild));
+    change(&context.storage_limiter, &request, audit, async move { settings.remove(guild).await }).await
+}
+
+/// Confirm that the bot acts by a revision
+///
+/// Except for the values with a problem, which people see beside the field. A confirmation never lowers the revision.
+#[utoipa::path(
+    put, path = "/bot/guilds/{guild}/settings/applied", operation_id = "putApplied", tag = "feed",
+    params(("guild" = Snowflake, Path, description = "The guild's id.")),
+    request_body(content = SettingsConfirmation, example = SettingsConfirmation::example),
+    responses((status = 200, description = "The confirmation is stored.", body = Changes), failure::Member)
+)]
+pub(crate) async fn confirm(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = segment(&request, "guild")?;
+    let (revision, problems) = read_confirmation(body.document()).map_err(ApiError::InputInvalid)?;
+    let (settings, audit) = (settings(&context), Audit::of(&request, "confirm_settings").subject(guild));
+    change(&context.storage_limiter, &request, audit, async move {
+        let confirmed = settings.confirm(guild, revision, &problems).await.map_err(ApiError::from);
+        confirmed.and_then(|tally| tally.ok_or(ApiError::GuildUnknown))
+    })
+    .await
+}
+
+/// Read the history of a guild's settings
+///
+/// The last 50 changes, newest first.
+#[utoipa::path(
+    get, path = "/bot/guilds/{guild}/settings/history", operation_id = "getSettingsHistory", tag = "feed",
+    params(("guild" = Snowflake, Path, description = "The guild's id.")),
+    responses((status = 200, description = "The changes.", body = Vec<SettingsChange<'_>>), failure::Input)
+)]
+pub(crate) async fn history(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: EmptyBody,
+) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = segment(&request, "guild")?;
+    let found = context.use_cases.settings.history(guild);
+    let history = within_storage(&context.storage_limiter, &request, found).await?;
+    answer("The last changes.", history.iter().map(SettingsChange::from).collect::<Vec<_>>())
+}
+
+/// Lines that are read from the store at once.
+const PAGE: NonZeroU32 = NonZeroU32::new(500).unwrap();
+
+/// Read what is set in all guilds
+///
+/// Newline-delimited JSON, a line for each guild in which anything is set, in the order of their ids: `guild`, `revision`,
+/// `applied` and `values`, which has only what is set. `shard` and `shards` narrow it to one shard.
+#[utoipa::path(
+    get, path = "/bot/settings/guilds", operation_id = "listSettings", tag = "feed",
+    params(
+        ("shard" = Option<u32>, Query, description = "The number of a shard, from 0."),
+        ("shards" = Option<u32>, Query, description = "The number of shards."),
+    ),
+    responses(
+        (status = 200, description = "A line for each guild.", body = String, content_type = "application/x-ndjson"),
+        failure::Input,
+    )
+)]
+pub(crate) async fn all(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: EmptyBody,
+) -> Result<HttpResponse, ApiError> {
+    let slice = shard_slice(&Query::read(request.query_string(), &["shard", "shards"])?)?;
+    let mut response = HttpResponse::Ok();
+    response.insert_header((CONTENT_TYPE, "application/x-ndjson")).insert_header((CACHE_CONTROL, "no-store"));
+    if request.method() == Method::HEAD {
+        return Ok(response.finish());
+    }
+    let settings = settings(&context);
+    // The first page is read before the status is sent.
+    let first = within_storage(&context.storage_limiter, &request, settings.page(slice, None, PAGE)).await?;
+    let lines = stream::unfold(Some((settings, first)), move |state| next_lines(state, slice));
+    Ok(response.streaming(lines))
+}
+
+type Page = (Arc<Settings>, Vec<(GuildId, Stored)>);
+
+/// Returns a page as lines, and the page after it.
+async fn next_lines(
+    state: Option<Page>,
+    slice: Option<ShardSlice>,
+) -> Option<(Result<Bytes, StoreError>, Option<Page>)> {
+    let (settings, page) = state?;
+    let (last, _) = page.last()?;
+    let next =
+        if page.len() < PAGE.get() as usize { Ok(None) } else { next_page(&settings, slice, *last).await };
+    let line = |(guild, stored): &(GuildId, Stored)| {
+        let Stored { revision, values, applied, .. } = stored;
+        let line =
+            json!({"guild": guild.to_string(), "revision": revision, "applied": applied, "values": values});
+        format!("{line}\n")
+    };
+    match next {
+        Ok(next) => Some((
+            Ok(Bytes::from(page.iter().map(line).collect::<String>())),
+            next.map(|page| (settings, page)),
+        )),
+        // The connection is cut, so that a client cannot take a part for the whole.
+        Err(error) => Some((Err(error), None)),
+    }
+}
+
+async fn next_page(
+    settings: &Settings,
+    slice: Option<ShardSlice>,
+    after: GuildId,
+) -> Result<Option<Vec<(GuildId, Stored)>>, StoreError> {
+    settings.page(slice, Some(after), PAGE).await.map(Some)
+}
+
+fn settings(context: &ManagementContext) -> Arc<Settings> {
+    Arc::clone(&context.use_cases.settings)
+}
