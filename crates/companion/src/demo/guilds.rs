@@ -27,10 +27,20 @@ impl SampleRole {
         }
     }
 
+    const fn id(self) -> u64 {
+        snowflake(900 + self as u64)
+    }
+
     /// Returns the set that contains only this role.
     pub(super) fn set(self) -> Result<RoleSet, Invalid> {
-        RoleSet::new(vec![RoleId::new(snowflake(900 + self as u64))?])
+        RoleSet::new(vec![RoleId::new(self.id())?])
     }
+}
+
+/// Returns the id, name and colour of every platform role of a sample guild.
+pub(super) fn named_roles() -> impl Iterator<Item = (String, &'static str, Option<&'static str>)> {
+    let named = [("Administrator", Some("#E67E22")), ("Moderator", Some("#1ABC9C")), ("Staff", None)];
+    SampleRole::ALL.into_iter().zip(named).map(|(role, (name, color))| (role.id().to_string(), name, color))
 }
 
 /// The fields that differ between sample guilds.

@@ -2,7 +2,7 @@
 //!
 //! The service runs unmodified. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample users. The other
 //! records are sent over HTTP, as one sync of the management API. [`SimulatedBot`] reports there periodically, and
-//! records change while the demo runs. [`Demo`] starts all of them. Sample users are named after their roles.
+//! records change while the demo runs. It also publishes settings and acts by them. [`Demo`] starts all of them. Sample users are named after their roles.
 
 mod bot;
 mod guilds;
@@ -10,6 +10,7 @@ mod management_client;
 mod motion;
 mod people;
 mod platform;
+mod settings;
 mod world;
 
 pub use self::{
@@ -23,6 +24,7 @@ pub use self::{
 
 use self::{
     motion::WorldMotion,
+    settings::SampleSettings,
     world::{categories, lines},
 };
 use crate::{
@@ -119,6 +121,7 @@ impl Demo {
         let api = ManagementClient::new(service.management_address(), key.clone());
         let world = lines(&people, adapters.clock.now(), &platform.pictures()?)?;
         api.send("POST", "/bot/sync?replace=all", &world).await?;
+        tokio::spawn(SampleSettings::publish(api.clone()).await?.keep_applying());
         let motion = WorldMotion::of(&people, api.clone(), adapters.entropy.clone(), platform.pictures()?);
         let bot = SimulatedBot::new(api, adapters.clock, adapters.entropy);
         bot.report().await?;

@@ -1,6 +1,6 @@
 //! The records of the sample world: guilds, members, subscriptions, staff, team and feedback.
 
-use super::{Person, guilds, sample_user};
+use super::{Person, guilds, sample_user, settings};
 use companion_domain::{
     model::{
         Feedback, Invalid, Member, Name, PictureServer, Rating, Slots, SubscribedGuilds, Subscription,
@@ -18,7 +18,10 @@ pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
 
 /// Returns the sample world as the lines of a sync, with pictures from this address.
 pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
-    Ok(records(people, now, cdn)?.into_iter().map(write_line).collect())
+    let outlines =
+        (0..guilds::TRANSIENT_GUILD).map(|index| guilds::guild_id(index).map(settings::outline_line));
+    let records = records(people, now, cdn)?.into_iter().map(write_line).map(Ok);
+    records.chain(outlines).collect()
 }
 
 fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {

@@ -131,6 +131,31 @@ fn all_endpoints_answer_and_each_user_has_an_own_view() {
 }
 
 #[test]
+fn the_bot_acts_by_settings_and_refuses_one_value() {
+    let mut stage = Stage::new();
+    let code = stage.code("Sample Owner");
+    let guild = stage.guilds_of(&code)[0]["id"].as_str().unwrap().to_owned();
+    let (key, path) = (format!("Bearer {}", stage.key()), format!("/bot/guilds/{guild}/settings"));
+    let management = stage.demo.address("Management API:");
+    let manage = |method: &str, body: &str| {
+        let answer = http::send(&management, method, &path, &[("Authorization", &key)], body).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body["data"].clone()
+    };
+    for (message, greeting, problems) in
+        [("Ahoy, {name}!", "Ahoy, Sample Newcomer!", 0), ("Hi @everyone", "Newcomers are not greeted.", 1)]
+    {
+        manage("PATCH", &json!({"values": {"welcome.message": message}}).to_string());
+        until("in force", TIMEOUT, || {
+            let shown = manage("GET", "");
+            shown["applied"] == shown["revision"]
+                && shown["values"]["shown.greeting"] == greeting
+                && shown["problems"].as_array().unwrap().len() == problems
+        });
+    }
+}
+
+#[test]
 fn sign_in_page_and_pictures_come_from_the_platform() {
     let mut stage = Stage::new();
     let address = stage.demo.address("Sign-in page:");

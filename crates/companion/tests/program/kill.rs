@@ -275,3 +275,56 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
         "{kills} kills under load, at least {answers} acknowledged, no session lost, none back, no sync in part"
     );
 }
+
+const SETTINGS: &str = "/bot/guilds/7/settings";
+
+/// Changes of one writer: each is there with its entry of the history, or not at all.
+#[test]
+fn acknowledged_settings_survive_a_kill_with_their_history() {
+    let (kills, stage) = (kills(), Stage::new());
+    let schema = r#"{"sections":[{"key":"a","title":"A","permission":"MOD","fields":[
+        {"key":"one","type":"integer","title":"One"},{"key":"two","type":"integer","title":"Two"}]}]}"#;
+    let (mut acknowledged, mut dice) = (0, Dice(7));
+    for _ in 0..kills {
+        let node = stage.serve(STORAGE);
+        node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
+        node.manage("PUT", "/bot/settings", schema);
+        let (heard, hear) = channel();
+        let moment = 20 + dice.roll(40);
+        acknowledged = thread::scope(|scope| {
+            let node = &node;
+            let writer = scope.spawn(move || {
+                for number in acknowledged + 1.. {
+                    let body = format!(r#"{{"values":{{"a.one":{number},"a.two":-{number}}}}}"#);
+                    let Some(answer) = node.try_manage("PATCH", SETTINGS, &body) else { return number - 1 };
+                    assert_eq!(answer.body["data"]["revision"], number, "{}", answer.body);
+                    let _ = heard.send(());
+                }
+                0
+            });
+            for _ in 0..moment {
+                hear.recv().unwrap();
+            }
+            node.running.signal("KILL");
+            writer.join().unwrap()
+        });
+        node.running.finish();
+        let node = stage.serve(STORAGE);
+        let stored = node.manage("GET", SETTINGS, "");
+        let revision = stored["revision"].as_i64().unwrap();
+        // The last change may have been made without an answer.
+        assert!((acknowledged..=acknowledged + 1).contains(&revision), "{revision} of {acknowledged}");
+        assert_eq!(stored["values"]["a.one"], revision);
+        assert_eq!(stored["values"]["a.two"], -revision);
+        let history = node.manage("GET", &format!("{SETTINGS}/history"), "");
+        let entries = history.as_array().unwrap();
+        assert_eq!(entries.len(), usize::try_from(revision.min(50)).unwrap());
+        for (entry, expected) in entries.iter().zip((1..=revision).rev()) {
+            assert_eq!(entry["revision"], expected);
+            assert_eq!(entry["changes"][0]["to"], expected);
+        }
+        acknowledged = revision;
+        node.stop();
+    }
+    println!("{kills} kills, {acknowledged} changes of settings, none lost, none half");
+}

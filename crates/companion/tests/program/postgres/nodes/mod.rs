@@ -5,6 +5,7 @@
 
 mod feeds;
 mod outage;
+mod settings;
 
 use super::{Database, psql};
 use crate::{

@@ -1,0 +1,183 @@
+//! Settings of the simulated bot: what it lets people set, and how it acts by it.
+
+use super::{ManagementClient, RequestError, guilds};
+use companion_domain::model::GuildId;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Pause before the stream of changes is opened again.
+const RECONNECT_AFTER: Duration = Duration::from_secs(1);
+/// The field in which the bot shows what it makes of the others.
+const GREETING: &str = "shown.greeting";
+const MESSAGE: &str = "welcome.message";
+const SILENT: &str = "Newcomers are not greeted.";
+
+/// The settings of a guild, as far as the bot uses them.
+#[derive(Deserialize)]
+struct Found {
+    revision: u64,
+    applied: Option<u64>,
+    values: Map<String, Value>,
+}
+
+/// Returns the schema: three sections with every type of field, and one that shows what the bot does.
+fn schema() -> Value {
+    json!({"sections": [
+        {
+            "key": "welcome", "title": "Welcome", "description": "How newcomers are greeted.",
+            "permission": "MANAGE_SERVER", "fields": [
+                {"key": "on", "type": "boolean", "title": "Greet newcomers", "default": true},
+                {"key": "channel", "type": "channel", "title": "Channel", "kinds": ["text", "announcement"]},
+                {"key": "message", "type": "text", "title": "Message", "max_length": 200,
+                 "description": "{name} becomes the name of the newcomer.", "default": "Welcome, {name}!"},
+                {"key": "color", "type": "color", "title": "Colour of the message", "default": "#3498DB"},
+                {"key": "roles", "type": "role", "title": "Roles for newcomers", "many": {"max": 3}},
+            ]
+        },
+        {
+            "key": "moderation", "title": "Moderation", "permission": "MOD", "visible": true, "fields": [
+                {"key": "level", "type": "choice", "title": "Filter", "default": "medium", "choices": [
+                    {"value": "off", "title": "Off"}, {"value": "medium", "title": "Medium"},
+                    {"value": "strict", "title": "Strict"},
+                ]},
+                {"key": "warnings", "type": "integer", "title": "Warnings before a ban", "min": 1, "max": 10,
+                 "default": 3},
+                {"key": "words", "type": "text", "title": "Words that are removed", "max_length": 40,
+                 "many": {"max": 20}},
+                {"key": "log", "type": "channel", "title": "Log"},
+            ]
+        },
+        {
+            "key": "rewards", "title": "Rewards", "description": "Points for being active.",
+            "permission": "ADMIN", "plus": true, "fields": [
+                {"key": "factor", "type": "number", "title": "Points for a message", "min": 0.5, "max": 5,
+                 "unit": "points", "default": 1},
+                {"key": "rules", "type": "text", "title": "Rules", "multiline": true, "max_length": 1000},
+                {"key": "role", "type": "role", "title": "Role of the winner"},
+            ]
+        },
+        {
+            "key": "shown", "title": "The bot right now", "permission": "FOUNDER", "visible": true,
+            "description": "Written by the bot itself.", "fields": [
+                {"key": "greeting", "type": "text", "title": "Next greeting", "multiline": true},
+            ]
+        },
+    ]})
+}
+
+/// Publishes the schema, and acts by what people set from then on.
+pub(super) struct SampleSettings {
+    api: ManagementClient,
+}
+
+impl SampleSettings {
+    /// Publishes the schema.
+    pub(super) async fn publish(api: ManagementClient) -> Result<Self, RequestError> {
+        api.send("PUT", "/bot/settings", &schema().to_string()).await?;
+        Ok(Self { api })
+    }
+
+    /// Acts by every change, as it happens. Never returns.
+    pub(super) async fn keep_applying(self) {
+        loop {
+            if let Err(error) = self.follow().await {
+                tracing::debug!("the simulated bot could not follow changes: {error}");
+            }
+            tokio::time::sleep(RECONNECT_AFTER).await;
+        }
+    }
+
+    async fn follow(&self) -> Result<(), RequestError> {
+        let mut stream = self.api.lines("/bot/changes?kinds=settings").await?;
+        while let Some(line) = stream.next_line().await? {
+            let change =
+                line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+            let guild = change.and_then(|change| change.get("guild")?.as_str()?.parse::<GuildId>().ok());
+            if let Some(guild) = guild {
+                self.apply(guild).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Acts by the settings of a guild, and confirms them.
+    async fn apply(&self, guild: GuildId) -> Result<(), RequestError> {
+        let path = format!("/bot/guilds/{guild}/settings");
+        let mut found: Found = self.api.request("GET", &path, "").await?;
+        if found.applied == Some(found.revision) {
+            return Ok(());
+        }
+        let (greeting, problem) = greeting(&found.values);
+        if found.values.get(GREETING) != Some(&greeting) {
+            let change = json!({"values": {GREETING: greeting}});
+            found = self.api.request("PATCH", &path, &change.to_string()).await?;
+        }
+        let problems: Vec<_> =
+            problem.map(|message| json!({"key": MESSAGE, "message": message})).into_iter().collect();
+        let confirmation = json!({"revision": found.revision, "problems": problems});
+        self.api.send("PUT", &format!("{path}/applied"), &confirmation.to_string()).await
+    }
+}
+
+/// Returns what the bot would say to a newcomer, and why it does not say what people set.
+fn greeting(values: &Map<String, Value>) -> (Value, Option<&'static str>) {
+    let message = values.get(MESSAGE).and_then(Value::as_str).unwrap_or_default();
+    if values.get("welcome.on") == Some(&Value::Bool(false)) {
+        return (json!(SILENT), None);
+    }
+    if message.contains("@everyone") {
+        return (json!(SILENT), Some("I may not mention everyone. Leave @everyone out."));
+    }
+    (json!(message.replace("{name}", "Sample Newcomer")), None)
+}
+
+/// Channels of every sample guild: number, name and kind.
+const CHANNELS: [(u64, &str, &str); 6] = [
+    (0, "Community", "category"),
+    (1, "welcome", "text"),
+    (2, "announcements", "announcement"),
+    (3, "moderators", "text"),
+    (4, "Lounge", "voice"),
+    (5, "ideas", "forum"),
+];
+
+/// Returns the outline of a sample guild as a line of a sync.
+pub(super) fn outline_line(guild: GuildId) -> String {
+    let channels = CHANNELS.map(|(number, name, kind)| {
+        json!({"id": super::snowflake(1000 + number).to_string(), "name": name, "kind": kind})
+    });
+    let roles =
+        guilds::named_roles().map(|(id, name, color)| json!({"id": id, "name": name, "color": color}));
+    let line = json!({
+        "kind": "outline", "guild": guild.to_string(), "channels": channels, "roles": roles.collect::<Vec<_>>(),
+    });
+    format!("{line}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_records::read_schema;
+
+    #[test]
+    fn the_schema_is_valid_and_has_every_type() {
+        let schema = read_schema(&Ok(schema())).unwrap();
+        let fields = schema.sections().iter().flat_map(|section| &section.fields);
+        let mut types: Vec<_> = fields.map(|field| field.field_type.name()).collect();
+        types.sort_unstable();
+        types.dedup();
+        assert_eq!(types, ["boolean", "channel", "choice", "color", "integer", "number", "role", "text"]);
+    }
+
+    #[test]
+    fn one_value_is_refused_with_a_problem() {
+        let said = |on: bool, message: &str| {
+            let values = json!({"welcome.on": on, "welcome.message": message});
+            greeting(values.as_object().unwrap())
+        };
+        assert_eq!(said(true, "Hi, {name}!"), (json!("Hi, Sample Newcomer!"), None));
+        assert_eq!(said(false, "Hi"), (json!(SILENT), None));
+        assert!(said(true, "Hi @everyone").1.is_some());
+    }
+}
