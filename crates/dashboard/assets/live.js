@@ -32,8 +32,18 @@
     if (!answer || answer.status >= 500 || answer.status === 429) { setTimeout(look, 5000); return; }
     // Signed out or not found: load the server's page for it.
     if (!answer.ok) { location.reload(); return; }
-    const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
-    if (now) morph(region(), now); else location.reload();
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const now = page.getElementById("live");
+    if (!now) { location.reload(); return; }
+    morph(region(), now);
+    // Forms stay as they are. Only marked elements beside their fields are updated.
+    for (const beside of document.querySelectorAll("[data-live]")) {
+      const next = page.getElementById(beside.id);
+      if (!next) continue;
+      morph(beside, next);
+      const { previousElementSibling: was, nextElementSibling: note } = beside;
+      if ("now" in beside.dataset) note.hidden = beside.dataset.now === was.value;
+    }
   };
 
   const listen = () => {

@@ -5,7 +5,7 @@ use crate::{
     context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guilds, home, live, my_data, sign_in, status, team,
+    guilds, home, live, my_data, settings, sign_in, status, team,
 };
 use actix_web::{
     App, Resource,
@@ -99,12 +99,13 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 17] = [
+pub(crate) const ROUTES: [Route; 18] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
     ("/guilds", |path| reading(path, guilds::list)),
-    ("/guilds/{guild}", |path| reading(path, guilds::show)),
+    ("/guilds/{guild}", settings::resource),
+    ("/guilds/{guild}/permissions", |path| reading(path, guilds::permissions)),
     ("/devices", |path| reading(path, devices::list)),
     ("/devices/end", devices::end_resource),
     ("/devices/end-all", devices::end_all_resource),

@@ -15,16 +15,24 @@ pub(crate) enum Subject {
     Bot,
     /// Guilds, their permissions, and sessions.
     Guilds,
+    /// Settings of guilds, and all that [`Subject::Guilds`] stands for.
+    Settings,
 }
 
 impl Subject {
-    const fn of(kind: Kind) -> Option<Self> {
-        if matches!(kind, Kind::Cluster) {
-            Some(Self::Bot)
-        } else if kind.is_listed() || matches!(kind, Kind::Session) {
-            Some(Self::Guilds)
-        } else {
-            None
+    const ALL: [Self; 3] = [Self::Bot, Self::Guilds, Self::Settings];
+
+    /// Returns whether it depends on this kind.
+    const fn depends_on(self, kind: Kind) -> bool {
+        let is_of_guilds = kind.is_listed() || matches!(kind, Kind::Session);
+        match self {
+            Self::Bot => matches!(kind, Kind::Cluster),
+            Self::Guilds => is_of_guilds,
+            Self::Settings => {
+                let is_of_settings =
+                    matches!(kind, Kind::Settings | Kind::Applied | Kind::Schema | Kind::Outline);
+                is_of_guilds || is_of_settings
+            }
         }
     }
 }
@@ -35,6 +43,7 @@ impl Subject {
 pub(crate) struct ChangeSignal {
     bot: watch::Sender<u64>,
     guilds: watch::Sender<u64>,
+    settings: watch::Sender<u64>,
 }
 
 impl ChangeSignal {
@@ -51,6 +60,7 @@ impl ChangeSignal {
         match subject {
             Subject::Bot => &self.bot,
             Subject::Guilds => &self.guilds,
+            Subject::Settings => &self.settings,
         }
     }
 }
@@ -62,11 +72,11 @@ impl Subscriber for ChangeSignal {
     }
 
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
-        for subject in [Subject::Bot, Subject::Guilds] {
+        for subject in Subject::ALL {
             let concerned = match batch {
                 ChangeBatch::Everything => true,
                 ChangeBatch::Changes(changes) => {
-                    changes.iter().any(|change| Subject::of(change.subject.kind()) == Some(subject))
+                    changes.iter().any(|change| subject.depends_on(change.subject.kind()))
                 }
             };
             if concerned {

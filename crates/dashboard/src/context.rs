@@ -13,8 +13,8 @@ use companion_domain::{
     model::{Name, Span, WebUrl},
     port::{Clock, Entropy},
     usecase::{
-        Authenticate, ChangeDispatcher, ExplainGuild, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
-        ReportStatus, ShowUser, UseCases,
+        Authenticate, ChangeDispatcher, ExplainGuild, ForgetUser, GuildSettings, ListGuilds, ManageSessions,
+        PickFeedback, ReportStatus, ShowUser, UseCases,
     },
 };
 use companion_http::{ApiError, ConcurrencyLimiter, Origin, Projections, SignInAttempts, TrustedProxies};
@@ -67,6 +67,8 @@ pub struct DashboardUseCases {
     pub list_guilds: Arc<ListGuilds>,
     /// Explains why a user sees a guild, or does not.
     pub explain: Arc<ExplainGuild>,
+    /// Reads and changes settings of guilds.
+    pub settings: Arc<GuildSettings>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
     /// Shows stored data of users.
@@ -87,6 +89,7 @@ impl From<&UseCases> for DashboardUseCases {
             authenticate: all.authenticate.clone(),
             list_guilds: all.list_guilds.clone(),
             explain: all.explain.clone(),
+            settings: all.settings.clone(),
             sessions: all.sessions.clone(),
             show_user: all.show_user.clone(),
             forget: all.forget.clone(),

@@ -78,7 +78,7 @@ async fn end(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, async |visitor, form| {
+    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, form| {
         let id: Option<TokenHash> = form.get("id").parse().ok();
         let own = sessions_of(&context, &request, &visitor)
             .await?
@@ -106,7 +106,7 @@ async fn end_all(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, async |visitor, _| {
+    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, _| {
         let user = visitor.session.user;
         let sessions = Arc::clone(&context.use_cases.sessions);
         let audit = Audit::of(&request, "revoke_user").user(user);

@@ -22,6 +22,11 @@ impl Form {
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
+    /// Returns all values of a field, in order.
+    pub(crate) fn all(&self, name: String) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(field, _)| *field == name).map(|(_, value)| value.as_str())
+    }
+
     async fn read(mut payload: web::Payload, limit: usize) -> Result<Self, ApiError> {
         in_time(async {
             let mut body = Vec::new();
@@ -37,19 +42,20 @@ impl Form {
     }
 }
 
-/// Handles a form of a signed-in user. Its `Origin` must be this site, and it must contain the form token of the
+/// Handles a form of a signed-in user, of at most `limit` bytes. Its `Origin` must be this site, and it must contain the form token of the
 /// session (CSRF protection).
 pub(crate) async fn handle_form(
     context: &DashboardContext,
     request: &HttpRequest,
     payload: web::Payload,
+    limit: usize,
     answer: impl AsyncFnOnce(Visitor, Form) -> Result<HttpResponse, ApiError>,
 ) -> Result<HttpResponse, ApiError> {
     match only(request.headers(), &ORIGIN) {
         Only::Once(origin) if origin == context.settings.url.as_str() => {}
         Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
     }
-    let form = Form::read(payload, context.settings.body_limit).await?;
+    let form = Form::read(payload, limit).await?;
     match Visit::of(context, request).await? {
         Visit::SignedIn(visitor) if visitor.is_form_token(context, form.get("token")) => {
             answer(visitor, form).await

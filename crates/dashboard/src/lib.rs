@@ -17,6 +17,7 @@
 //! | `home`, `team`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
 //! | `reason`, `guilds`, `devices`, `my_data` | reasons of permissions; pages of signed-in users |
+//! | `settings` | settings of a guild as forms |
 //! | `live` | notifies open pages of changes |
 //! | `app` | the table of paths; the application |
 //!
@@ -41,6 +42,7 @@ mod my_data;
 mod page;
 mod pending_sign_in;
 mod reason;
+mod settings;
 mod sign_in;
 mod site;
 mod status;

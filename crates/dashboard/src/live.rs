@@ -3,7 +3,7 @@
 
 use crate::{
     context::DashboardContext,
-    guilds, home, status,
+    guilds, home, settings, status,
     stream_limiter::{LimitKey, StreamPermit},
     view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
@@ -41,7 +41,10 @@ async fn render(
         LivePage::Status => status::render(context, &Visit::Guest),
         LivePage::Guilds => guilds::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {
-            guilds::render_guild(context, request, &visitor(context, request).await?, guild).await
+            settings::render(context, request, &visitor(context, request).await?, guild).await
+        }
+        LivePage::Permissions(guild) => {
+            guilds::render_permissions(context, request, &visitor(context, request).await?, guild).await
         }
     }
 }
@@ -70,7 +73,7 @@ pub(crate) async fn serve(
     }
     let session = match page {
         LivePage::Home | LivePage::Status => None,
-        LivePage::Guilds | LivePage::Guild(_) => {
+        LivePage::Guilds | LivePage::Guild(_) | LivePage::Permissions(_) => {
             let session = visitor(&context, &request).await?.session;
             permits.push(context.stream_limiter.acquire(LimitKey::User(session.user))?);
             Some(session.id)

@@ -88,7 +88,7 @@ async fn forget(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, async |visitor, _| {
+    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, _| {
         let user = visitor.session.user;
         forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
         let mut response = see_other("/forgotten")?;

@@ -90,7 +90,12 @@ pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpRes
 
 /// Responds with a page that the script keeps live.
 pub(crate) fn live(page: &str) -> HttpResponse {
-    response(StatusCode::OK, asset::with_fingerprint(page))
+    live_with(StatusCode::OK, page)
+}
+
+/// Responds with this status and a page that the script keeps live.
+pub(crate) fn live_with(status: StatusCode, page: &str) -> HttpResponse {
+    response(status, asset::with_fingerprint(page))
 }
 
 fn response(status: StatusCode, body: String) -> HttpResponse {

@@ -71,3 +71,33 @@ fn bound(key: RoleKey, seen: Option<&GuildWithRoles>) -> String {
         seen.map(held).unwrap_or_default()
     )
 }
+
+/// Returns what gives a permission, as a sentence.
+pub(crate) const fn given_by(permission: Permission) -> &'static str {
+    match permission {
+        Permission::ManageServer => {
+            "Owning this guild gives it, and so does Administrator or Manage Server on the platform."
+        }
+        Permission::Admin
+        | Permission::Mod
+        | Permission::ErlcManager
+        | Permission::ErlcAdmin
+        | Permission::ErlcStaff
+        | Permission::SessionStarter => {
+            "Managing this guild gives it, and so does a role that it binds to it."
+        }
+        Permission::Setup => "Setting up the bot in this guild gives it.",
+        Permission::ErlcLinked => "Linking this guild to a game server gives it.",
+        Permission::ServicePlusGuild => "A subscription that covers this guild gives it.",
+        Permission::ServicePlusMember => "A subscription of your own gives it.",
+        Permission::Founder
+        | Permission::BotDeveloper
+        | Permission::Executive
+        | Permission::Management
+        | Permission::WebDeveloper
+        | Permission::Support
+        | Permission::ServiceStaff
+        | Permission::QualityAssurance
+        | Permission::Docwriter => "Only the team of the bot gives it.",
+    }
+}

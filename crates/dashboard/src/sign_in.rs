@@ -92,7 +92,7 @@ async fn sign_out(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, async |_, _| {
+    handle_form(&context, &request, payload, context.settings.body_limit, async |_, _| {
         let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
         let ended = end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token);
         match ended.await {

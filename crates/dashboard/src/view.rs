@@ -25,7 +25,9 @@ pub(crate) enum LivePage {
     Home,
     Status,
     Guilds,
+    /// The settings, or the permissions before settings are published.
     Guild(GuildId),
+    Permissions(GuildId),
 }
 
 impl LivePage {
@@ -35,7 +37,15 @@ impl LivePage {
             "/" => Some(Self::Home),
             "/status" => Some(Self::Status),
             "/guilds" => Some(Self::Guilds),
-            _ => path.strip_prefix("/guilds/")?.parse().ok().map(Self::Guild),
+            _ => {
+                let path = path.strip_prefix("/guilds/")?;
+                let (guild, page): (_, fn(GuildId) -> Self) = match path.split_once('/') {
+                    None => (path, Self::Guild),
+                    Some((guild, "permissions")) => (guild, Self::Permissions),
+                    Some(_) => return None,
+                };
+                guild.parse().ok().map(page)
+            }
         }
     }
 
@@ -43,7 +53,8 @@ impl LivePage {
     pub(crate) const fn subject(self) -> Subject {
         match self {
             Self::Home | Self::Status => Subject::Bot,
-            Self::Guilds | Self::Guild(_) => Subject::Guilds,
+            Self::Guilds | Self::Permissions(_) => Subject::Guilds,
+            Self::Guild(_) => Subject::Settings,
         }
     }
 }

@@ -1,0 +1,117 @@
+//! A section as a user sent it: what was changed, what is wrong, and what another user changed meanwhile.
+
+use super::{control::current, typed::Typed};
+use crate::form::Form;
+use companion_domain::{
+    settings::{Field, PartKey, Section, SettingKey, Stored, Value},
+    usecase::SentValues,
+};
+use std::collections::BTreeMap;
+
+/// A section as it was sent.
+pub(crate) struct Attempt {
+    pub(crate) section: PartKey,
+    /// The fields that the form had.
+    pub(crate) entries: BTreeMap<PartKey, Entry>,
+}
+
+/// A field as it was sent.
+pub(crate) struct Entry {
+    pub(crate) typed: Typed,
+    /// Fingerprint of what the form was rendered with first.
+    pub(crate) was: String,
+    pub(crate) is_reset: bool,
+    resolution: Resolution,
+    pub(crate) mistake: Option<String>,
+    /// The value that the user wants, if another user set another one meanwhile.
+    pub(crate) conflict: Option<Option<Value>>,
+}
+
+/// How the user resolved a conflict.
+enum Resolution {
+    None,
+    /// The user's own value counts, over the one with this fingerprint.
+    Mine(String),
+    Theirs,
+}
+
+/// What prevents saving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    Mistakes,
+    Conflicts,
+}
+
+impl Attempt {
+    /// Reads the fields that the form had. A field that was published since is not among them.
+    pub(crate) fn read(section: &Section, form: &Form) -> Self {
+        let resets_all = form.get("reset") == "section";
+        let entry = |field: &Field| {
+            let value = |prefix: &str| form.all(format!("{prefix}.{}", field.key.as_str()));
+            let was = value("was").next()?.to_owned();
+            let resolution = match value("choose").next() {
+                Some("mine") => Resolution::Mine(value("theirs").next().unwrap_or_default().to_owned()),
+                Some("theirs") => Resolution::Theirs,
+                _ => Resolution::None,
+            };
+            let entry = Entry {
+                typed: Typed::sent(field, value("value")),
+                was,
+                is_reset: resets_all || value("reset").next().is_some(),
+                resolution,
+                mistake: None,
+                conflict: None,
+            };
+            Some((field.key.clone(), entry))
+        };
+        Self { section: section.key.clone(), entries: section.fields.iter().filter_map(entry).collect() }
+    }
+
+    /// Returns the values to change: of the fields that the user changed, and only of those.
+    ///
+    /// # Errors
+    /// If a value is wrong, or another user changed it to something else since the form was rendered. The entries then
+    /// say which.
+    pub(crate) fn changes(&mut self, section: &Section, stored: &Stored) -> Result<SentValues, Obstacle> {
+        let mut values = SentValues::new();
+        let mut obstacle = None;
+        for field in &section.fields {
+            let Some(entry) = self.entries.get_mut(&field.key) else { continue };
+            let key = SettingKey::new(&section.key, &field.key);
+            let current = current(field, stored.values.get(&key));
+            match entry.wanted(field) {
+                None => {}
+                Some(Err(mistake)) => {
+                    entry.mistake = Some(mistake);
+                    obstacle = Some(Obstacle::Mistakes);
+                }
+                Some(Ok(value)) if value.as_ref() == current => {}
+                Some(Ok(value)) if entry.is_based_on(&Typed::of(field, current).fingerprint()) => {
+                    values.insert(key, value);
+                }
+                Some(Ok(value)) => {
+                    entry.conflict = Some(value);
+                    obstacle = obstacle.or(Some(Obstacle::Conflicts));
+                }
+            }
+        }
+        obstacle.map_or(Ok(values), Err)
+    }
+}
+
+impl Entry {
+    /// Returns the value that the user wants. `None` if the user did not change it, or took that of the other user.
+    fn wanted(&self, field: &Field) -> Option<Result<Option<Value>, String>> {
+        match self.resolution {
+            Resolution::Theirs => None,
+            _ if self.is_reset => Some(Ok(None)),
+            _ if self.typed.fingerprint() == self.was => None,
+            Resolution::None | Resolution::Mine(_) => Some(self.typed.parse(field)),
+        }
+    }
+
+    /// Returns whether the user knew of the current value.
+    fn is_based_on(&self, now: &str) -> bool {
+        now == self.was || matches!(&self.resolution, Resolution::Mine(over) if now == over)
+    }
+}

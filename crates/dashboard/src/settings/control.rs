@@ -1,0 +1,198 @@
+//! The inputs of a field.
+
+use super::{
+    typed::Typed,
+    words::{channel_name, name, words_or_default},
+};
+use companion_domain::{
+    model::{Colour, Outline},
+    settings::{Bounds, Field, FieldType, Value},
+};
+
+/// Inputs with what they contain.
+pub(crate) enum Control {
+    Line(Line),
+    /// Text of several lines.
+    Area {
+        text: String,
+        placeholder: String,
+    },
+    /// One of a list, without colours.
+    Select(Vec<Choice>),
+    /// Radio buttons, or check boxes if `many`.
+    Boxes {
+        many: bool,
+        choices: Vec<Choice>,
+    },
+}
+
+/// An input of one line.
+#[derive(Default)]
+pub(crate) struct Line {
+    pub(crate) text: String,
+    pub(crate) placeholder: String,
+    /// Present for numbers.
+    pub(crate) number: Option<NumberInput>,
+    pub(crate) pattern: Option<&'static str>,
+    pub(crate) unit: Option<String>,
+    /// A colour to show beside it.
+    pub(crate) colour: Option<Colour>,
+}
+
+/// The attributes of an input for numbers.
+pub(crate) struct NumberInput {
+    pub(crate) step: &'static str,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+}
+
+/// What can be chosen.
+pub(crate) struct Choice {
+    /// Empty for the default.
+    pub(crate) value: String,
+    pub(crate) label: String,
+    pub(crate) is_chosen: bool,
+    pub(crate) colour: Option<Colour>,
+}
+
+impl Control {
+    /// Returns the inputs of a field with what they contain. Without an outline, channels and roles are typed as ids.
+    pub(crate) fn new(field: &Field, typed: &Typed, outline: Option<&Outline>) -> Self {
+        let choice = |value: String, label: String, colour: Option<&Colour>| Choice {
+            is_chosen: typed.has(&value),
+            value,
+            label,
+            colour: colour.cloned(),
+        };
+        let many = field.many.is_some();
+        let choices = match (&field.field_type, outline) {
+            (FieldType::Boolean, _) => {
+                [("true", "On"), ("false", "Off")].map(|(v, l)| choice(v.into(), l.into(), None)).into()
+            }
+            (FieldType::Choice { choices }, _) => {
+                choices.iter().map(|c| choice(c.value.to_string(), c.title.to_string(), None)).collect()
+            }
+            (FieldType::Channel { kinds }, Some(outline)) => {
+                let channels = outline.channels.as_slice().iter();
+                let channels =
+                    channels.map(|channel| (channel, channel.id.to_string())).filter(|(channel, id)| {
+                        kinds.is_empty() || kinds.contains(&channel.kind) || typed.has(id)
+                    });
+                channels.map(|(channel, id)| choice(id, channel_name(channel), None)).collect()
+            }
+            (FieldType::Role, Some(outline)) => {
+                let roles = outline.roles.as_slice().iter();
+                roles
+                    .map(|role| choice(role.id.to_string(), role.name.to_string(), role.colour.as_ref()))
+                    .collect()
+            }
+            (FieldType::Integer(bounds), _) => return Self::number(field, typed, bounds, "1"),
+            (FieldType::Number(bounds), _) => return Self::number(field, typed, bounds, "any"),
+            (FieldType::Text { multiline: true, .. }, _) => return Self::area(field, typed),
+            (FieldType::Text { .. } | FieldType::Channel { .. } | FieldType::Role, _) if many => {
+                return Self::area(field, typed);
+            }
+            (FieldType::Text { .. }, _) => return Self::Line(Line::new(field, typed)),
+            (FieldType::Channel { .. } | FieldType::Role, None) => {
+                return Self::Line(Line { pattern: Some("[0-9]{1,20}"), ..Line::new(field, typed) });
+            }
+            (FieldType::Color, _) => {
+                let line = Line { pattern: Some("#[0-9A-Fa-f]{6}"), ..Line::new(field, typed) };
+                let colour = line.text.parse().or_else(|_| line.placeholder.parse()).ok();
+                return Self::Line(Line { colour, ..line });
+            }
+        };
+        let is_role = matches!(field.field_type, FieldType::Role);
+        Self::of_choices(field, typed, outline, choices, is_role || many)
+    }
+
+    /// Adds the default before the choices, and after them what is chosen but not offered.
+    fn of_choices(
+        field: &Field,
+        typed: &Typed,
+        outline: Option<&Outline>,
+        mut choices: Vec<Choice>,
+        has_boxes: bool,
+    ) -> Self {
+        let unknown: Vec<_> = typed
+            .texts()
+            .filter(|text| choices.iter().all(|choice| choice.value != **text))
+            .map(|text| Choice {
+                value: text.to_owned(),
+                label: name(field, text, outline),
+                is_chosen: true,
+                colour: None,
+            })
+            .collect();
+        choices.extend(unknown);
+        if field.many.is_some() {
+            return Self::Boxes { many: true, choices };
+        }
+        let is_chosen = choices.iter().all(|choice| !choice.is_chosen);
+        let label = words_or_default(field, None, outline);
+        choices.insert(0, Choice { value: String::new(), label, is_chosen, colour: None });
+        if has_boxes { Self::Boxes { many: false, choices } } else { Self::Select(choices) }
+    }
+
+    fn number(field: &Field, typed: &Typed, bounds: &Bounds, step: &'static str) -> Self {
+        let number = NumberInput { step, min: bounds.min, max: bounds.max };
+        let unit = bounds.unit.as_ref().map(ToString::to_string);
+        Self::Line(Line { number: Some(number), unit, ..Line::new(field, typed) })
+    }
+
+    fn area(field: &Field, typed: &Typed) -> Self {
+        let Line { text, placeholder, .. } = Line::new(field, typed);
+        Self::Area { text, placeholder }
+    }
+}
+
+impl Line {
+    fn new(field: &Field, typed: &Typed) -> Self {
+        let placeholder = Typed::of(field, field.default.as_ref()).joined();
+        Self { text: typed.joined(), placeholder, ..Self::default() }
+    }
+}
+
+/// Returns what the inputs do not say themselves: the default of boxes, and what is accepted.
+pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) -> String {
+    let mut hints = Vec::new();
+    match control {
+        Control::Boxes { many: true, .. } => {
+            hints.extend(
+                field.default.as_ref().map(|_| format!("{}.", words_or_default(field, None, outline))),
+            );
+        }
+        Control::Area { .. } if field.many.is_some() => hints.push("One per line.".to_owned()),
+        Control::Boxes { .. } | Control::Area { .. } | Control::Line(_) | Control::Select(_) => {}
+    }
+    hints.extend(field.many.map(|many| match many.min {
+        0 => format!("At most {}.", many.max),
+        min => format!("{min} to {}.", many.max),
+    }));
+    hints.extend(match &field.field_type {
+        FieldType::Integer(Bounds { min, max, .. }) | FieldType::Number(Bounds { min, max, .. }) => {
+            match (min, max) {
+                (Some(min), Some(max)) => Some(format!("From {min} to {max}.")),
+                (Some(min), None) => Some(format!("At least {min}.")),
+                (None, Some(max)) => Some(format!("At most {max}.")),
+                (None, None) => None,
+            }
+        }
+        FieldType::Text { min_length, max_length, .. } => match (*min_length, *max_length) {
+            (0, FieldType::MAX_LENGTH) => None,
+            (0, most) => Some(format!("At most {most} characters.")),
+            (least, most) => Some(format!("{least} to {most} characters.")),
+        },
+        FieldType::Channel { .. } | FieldType::Role if outline.is_none() => {
+            Some("The bot has not sent the names yet, so this is an id.".to_owned())
+        }
+        FieldType::Color => Some("# and six hexadecimal digits.".to_owned()),
+        FieldType::Boolean | FieldType::Choice { .. } | FieldType::Channel { .. } | FieldType::Role => None,
+    });
+    hints.join(" ")
+}
+
+/// Returns the value of a field that counts: what is set and still valid.
+pub(crate) fn current<'a>(field: &Field, set: Option<&'a Value>) -> Option<&'a Value> {
+    set.filter(|value| field.check(value).is_ok())
+}

@@ -1,0 +1,309 @@
+//! `/guilds/{guild}`: the settings of a guild as forms, one per section. They work without scripts.
+
+mod attempt;
+mod control;
+mod section;
+mod typed;
+mod words;
+
+use self::{
+    attempt::{Attempt, Obstacle},
+    control::Control,
+    section::{Content, SectionView, Surroundings},
+};
+use crate::{
+    bot::{BotView, Tone, counted},
+    context::DashboardContext,
+    date::Date,
+    form::handle_form,
+    guilds::{self, GuildHead, Tab, guild_in},
+    page::{self, Frame, Here, see_other},
+    visitor::{Visitor, signed_in},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, http::StatusCode, web};
+use askama::Template;
+use companion_domain::{
+    change::Key,
+    model::{GuildId, Outline, UserId},
+    port::Record,
+    rules::ListedGuild,
+    settings::{Access, Edit, Origin, Rights, Stored},
+    usecase::SettingsView,
+};
+use companion_http::{
+    ApiError,
+    deadline::within_storage,
+    routing,
+    settings::{MAX_CHANGE_BYTES, change_settings},
+    shown_settings_of,
+};
+
+/// How often a change is tried while others change the same settings.
+const MAX_TRIES: usize = 3;
+
+#[derive(Template)]
+#[template(path = "settings.html")]
+struct SettingsPage<'a> {
+    frame: Frame<'a>,
+    head: GuildHead,
+    form_token: String,
+    alert: Option<Alert>,
+    state: StateView,
+    sections: Vec<SectionView>,
+}
+
+/// Why nothing was saved, with links to the fields.
+struct Alert {
+    words: String,
+    fields: Vec<(String, String)>,
+}
+
+/// Whether the bot acts by what is stored.
+struct StateView {
+    tone: Tone,
+    line: String,
+    revision: u64,
+    changed: Option<EditView>,
+    /// Problems of the bot with fields that the visitor may see: id, title and message.
+    problems: Vec<(String, String, String)>,
+}
+
+/// Who changed settings, when and through what, in words.
+pub(crate) struct EditView {
+    pub(crate) who: String,
+    pub(crate) date: Date,
+    pub(crate) via: &'static str,
+}
+
+impl EditView {
+    fn new(edit: &Edit, visitor: &Visitor, context: &DashboardContext) -> Self {
+        Self {
+            who: match edit.by {
+                Some(user) if user == visitor.session.user => "You".to_owned(),
+                Some(user) => format!("User {user}"),
+                None if edit.via == Origin::Bot => "The bot".to_owned(),
+                None => "A user who was forgotten".to_owned(),
+            },
+            date: Date::of(edit.at, context.clock.now()),
+            via: match edit.via {
+                Origin::Site => "on this site",
+                Origin::Api => "through the API",
+                Origin::Bot => "through the bot",
+            },
+        }
+    }
+}
+
+/// Everything that pages of settings show of a guild.
+struct Loaded {
+    listed: ListedGuild,
+    settings: SettingsView,
+    rights: Rights,
+    outline: Option<Outline>,
+}
+
+impl Loaded {
+    async fn read(
+        context: &DashboardContext,
+        request: &HttpRequest,
+        user: UserId,
+        guild: GuildId,
+    ) -> Result<Self, ApiError> {
+        let listed = guilds::listed(context, request, user, guild).await?;
+        let use_case = &context.use_cases.settings;
+        let shown = shown_settings_of(user, guild, use_case, &context.list_limiter, request);
+        let (settings, rights) = shown.await?;
+        let key = Key::Outline(guild);
+        let outline = use_case.records.find(&key);
+        let outline = match within_storage(&context.storage_limiter, request, outline).await? {
+            Some(Record::Outline(outline)) => Some(outline),
+            Some(_) | None => None,
+        };
+        Ok(Self { listed, settings, rights, outline })
+    }
+
+    fn head(&self, context: &DashboardContext, here: Tab) -> GuildHead {
+        let has_settings = !self.settings.schema.sections().is_empty();
+        GuildHead::new(&self.listed, context, has_settings.then_some(here))
+    }
+}
+
+pub(crate) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "GET, HEAD, POST, OPTIONS")
+        .route(web::get().to(show))
+        .route(web::head().to(show))
+        .route(web::post().to(save))
+}
+
+/// Shows a guild of the user's list. Others are not found, whether or not they exist.
+async fn show(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        Ok(page::live(&render(&context, &request, &visitor, guild_in(&request)?).await?))
+    })
+    .await
+}
+
+/// Renders the settings of a guild, or the permissions before a schema is published.
+pub(crate) async fn render(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+    guild: GuildId,
+) -> Result<String, ApiError> {
+    let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
+    if loaded.settings.schema.sections().is_empty() {
+        return guilds::render_permissions(context, request, visitor, guild).await;
+    }
+    let mut query = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let saved = query.find(|(name, _)| name == "saved").map(|(_, section)| section);
+    render_loaded(context, visitor, &loaded, saved.as_deref(), None)
+}
+
+fn render_loaded(
+    context: &DashboardContext,
+    visitor: &Visitor,
+    loaded: &Loaded,
+    saved: Option<&str>,
+    failed: Option<(&Attempt, &str)>,
+) -> Result<String, ApiError> {
+    let Loaded { listed, settings, rights, outline } = loaded;
+    let around = Surroundings {
+        stored: &settings.stored,
+        rights: *rights,
+        outline: outline.as_ref(),
+        attempt: failed.map(|(attempt, _)| attempt),
+        saved,
+    };
+    let sections: Vec<_> =
+        settings.schema.sections().iter().map(|section| SectionView::new(section, &around)).collect();
+    let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
+    page::render(&SettingsPage {
+        frame,
+        head: loaded.head(context, Tab::Settings),
+        form_token: visitor.form_token(context),
+        alert: failed.map(|(_, words)| Alert { words: words.to_owned(), fields: troubled(&sections) }),
+        state: state(context, visitor, loaded),
+        sections,
+    })
+}
+
+/// Returns the fields with a mistake or a conflict.
+fn troubled(sections: &[SectionView]) -> Vec<(String, String)> {
+    let forms = sections.iter().filter_map(|section| match &section.content {
+        Content::Form(fields) => Some(fields),
+        Content::Locked { .. } => None,
+    });
+    let troubled = forms.flatten().filter(|field| field.mistake.is_some() || field.conflict.is_some());
+    troubled.map(|field| (field.id.clone(), field.title.clone())).collect()
+}
+
+fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> StateView {
+    let Stored { revision, applied, problems, changed, .. } = &loaded.settings.stored;
+    let is_confirmed = *applied == Some(*revision);
+    let shown = problems.iter().filter_map(|problem| {
+        let (section, field) = loaded.settings.schema.find(&problem.key)?;
+        let is_shown = is_confirmed && section.access(loaded.rights) != Access::None;
+        is_shown.then(|| (problem.key.to_string(), field.title.to_string(), problem.message.to_string()))
+    });
+    let (tone, line) = match (is_confirmed, problems.len()) {
+        _ if *revision == 0 => (Tone::Good, "Nothing is set yet: the defaults are in force.".to_owned()),
+        (true, 0) => (Tone::Good, "In force.".to_owned()),
+        (true, count) => (Tone::Mixed, format!("In force, except for {}.", counted(count, "field"))),
+        (false, _) if BotView::now(context).is_some_and(|bot| bot.tone == Tone::Bad) => {
+            (Tone::Mixed, "Not in force yet: the bot is silent. It gets them when it is back.".to_owned())
+        }
+        (false, _) => (Tone::Mixed, "Not in force yet: the bot has not confirmed them.".to_owned()),
+    };
+    StateView {
+        tone,
+        line,
+        revision: *revision,
+        changed: changed.as_ref().map(|edit| EditView::new(edit, visitor, context)),
+        problems: shown.collect(),
+    }
+}
+
+/// Saves one section. What was typed is shown again if it cannot be saved.
+async fn save(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    let limit = MAX_CHANGE_BYTES.max(context.settings.body_limit);
+    handle_form(&context, &request, payload, limit, async |visitor, form| {
+        let (user, guild, key) = (visitor.session.user, guild_in(&request)?, form.get("section"));
+        let settings = &context.use_cases.settings;
+        let mut tries = 1..=MAX_TRIES;
+        loop {
+            let loaded = Loaded::read(&context, &request, user, guild).await?;
+            let mut sections = loaded.settings.schema.sections().iter();
+            let section = sections.find(|section| section.key.as_str() == key).ok_or(ApiError::NotFound)?;
+            let mut attempt = Attempt::read(section, &form);
+            let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
+                Err(obstacle) => obstacle.explained(),
+                Ok(values) => {
+                    let expected = Some(loaded.settings.stored.revision);
+                    let limiter = &context.storage_limiter;
+                    let change = change_settings(
+                        settings,
+                        limiter,
+                        &request,
+                        user,
+                        guild,
+                        values.clone(),
+                        expected,
+                        Origin::Site,
+                    );
+                    let outcome = if values.is_empty() { Ok(()) } else { change.await.map(drop) };
+                    match outcome {
+                        Ok(()) => return see_other(&format!("/guilds/{guild}?saved={key}#section-{key}")),
+                        Err(ApiError::SettingsChanged(_)) if tries.next().is_some() => continue,
+                        Err(error) => explained(error)?,
+                    }
+                }
+            };
+            let page = render_loaded(&context, &visitor, &loaded, None, Some((&attempt, &words)))?;
+            return Ok(page::live_with(status, &page));
+        }
+    })
+    .await
+}
+
+impl Obstacle {
+    fn explained(self) -> (StatusCode, String) {
+        match self {
+            Self::Mistakes => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "Nothing was saved yet. Correct these fields, and save again:".to_owned(),
+            ),
+            Self::Conflicts => (
+                StatusCode::CONFLICT,
+                "Nothing was saved yet. These fields were changed meanwhile. Choose a value, and save again:"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// Returns the status and the words of an error that leaves what was typed on the page. Others get an error page.
+fn explained(error: ApiError) -> Result<(StatusCode, String), ApiError> {
+    let words = match &error {
+        ApiError::SignInStale => {
+            "Nothing was saved: your sign-in is too old to know what you may do right now. Sign in again in another \
+             tab, then save here."
+                .to_owned()
+        }
+        ApiError::PermissionMissing(_) => {
+            "Nothing was saved: you may not edit this section, or not any more.".to_owned()
+        }
+        ApiError::SettingsChanged(_) => {
+            "Nothing was saved: others are changing these settings right now. Save again.".to_owned()
+        }
+        ApiError::InputInvalid(errors) => {
+            let errors: Vec<_> = errors.iter().map(|e| format!("{} {}", e.path, e.message)).collect();
+            format!("Nothing was saved: {}.", errors.join("; "))
+        }
+        _ => return Err(error),
+    };
+    Ok((error.problem().status, words))
+}

@@ -1,0 +1,159 @@
+//! Sections and fields, as the page shows them.
+
+use super::{
+    attempt::{Attempt, Entry},
+    control::{Control, current, hint},
+    typed::Typed,
+    words::words_or_default,
+};
+use crate::reason::given_by;
+use companion_domain::{
+    model::Outline,
+    settings::{Access, Field, Rights, Section, SettingKey, Stored},
+};
+
+/// A section.
+pub(crate) struct SectionView {
+    pub(crate) key: String,
+    pub(crate) title: String,
+    pub(crate) description: Option<String>,
+    /// Whether only premium guilds have it.
+    pub(crate) plus: bool,
+    pub(crate) content: Content,
+    /// Whether it was saved by the request before.
+    pub(crate) is_saved: bool,
+}
+
+/// What a visitor gets of a section.
+pub(crate) enum Content {
+    /// A form.
+    Form(Vec<FieldView>),
+    /// What editing needs, and the values by title if they are visible.
+    Locked { needs: Vec<String>, values: Vec<(String, String)> },
+}
+
+/// A field with its inputs.
+pub(crate) struct FieldView {
+    /// Its key within the section.
+    pub(crate) key: String,
+    /// Its whole key, which is its id on the page.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) description: Option<String>,
+    pub(crate) hint: String,
+    pub(crate) control: Control,
+    /// Fingerprint of what the form was rendered with first.
+    pub(crate) was: String,
+    /// Fingerprint of what is stored now.
+    pub(crate) now: String,
+    /// Whether a check box "Back to default" is offered: there is a value, and no choice that is the default.
+    pub(crate) can_reset: bool,
+    pub(crate) is_reset: bool,
+    pub(crate) mistake: Option<String>,
+    pub(crate) conflict: Option<Conflict>,
+    /// Why the bot does not act by the value.
+    pub(crate) problem: Option<String>,
+}
+
+/// A field that two users changed, in words.
+pub(crate) struct Conflict {
+    pub(crate) mine: String,
+    pub(crate) theirs: String,
+}
+
+/// What sections are shown with.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) stored: &'a Stored,
+    pub(crate) rights: Rights,
+    pub(crate) outline: Option<&'a Outline>,
+    /// What the visitor sent and has to correct.
+    pub(crate) attempt: Option<&'a Attempt>,
+    /// The key of the section that was saved by the request before.
+    pub(crate) saved: Option<&'a str>,
+}
+
+impl SectionView {
+    pub(crate) fn new(section: &Section, around: &Surroundings<'_>) -> Self {
+        let key_of = |field: &Field| SettingKey::new(&section.key, &field.key);
+        let shown = |field: &Field| {
+            let value = current(field, around.stored.values.get(&key_of(field)));
+            (field.title.to_string(), words_or_default(field, value, around.outline))
+        };
+        let access = section.access(around.rights);
+        let content = match access {
+            Access::Edit => {
+                let attempt = around.attempt.filter(|attempt| attempt.section == section.key);
+                let entry = |field: &Field| attempt.and_then(|attempt| attempt.entries.get(&field.key));
+                let fields = section.fields.iter();
+                Content::Form(
+                    fields.map(|field| FieldView::new(field, &key_of(field), entry(field), around)).collect(),
+                )
+            }
+            Access::View => Content::Locked {
+                needs: needs(section, around.rights),
+                values: section.fields.iter().map(shown).collect(),
+            },
+            Access::None => Content::Locked { needs: needs(section, around.rights), values: Vec::new() },
+        };
+        Self {
+            key: section.key.as_str().to_owned(),
+            title: section.title.to_string(),
+            description: section.description.as_ref().map(ToString::to_string),
+            plus: section.plus,
+            is_saved: access == Access::Edit && around.saved == Some(section.key.as_str()),
+            content,
+        }
+    }
+}
+
+/// Returns what a visitor lacks to edit a section.
+fn needs(section: &Section, rights: Rights) -> Vec<String> {
+    let mut needs = Vec::new();
+    if !rights.permissions.contains(section.permission) {
+        needs.push(format!(
+            "To edit this, you need {}. {}",
+            section.permission,
+            given_by(section.permission)
+        ));
+    }
+    if section.plus && !rights.premium {
+        needs.push(
+            "Only premium guilds can edit this. A subscription that covers this guild makes it one."
+                .to_owned(),
+        );
+    }
+    needs
+}
+
+impl FieldView {
+    fn new(field: &Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
+        let value = current(field, around.stored.values.get(key));
+        let stored = Typed::of(field, value);
+        let typed = entry.map_or(&stored, |entry| &entry.typed);
+        let control = Control::new(field, typed, around.outline);
+        let now = stored.fingerprint();
+        let has_default = matches!(control, Control::Select(_) | Control::Boxes { many: false, .. });
+        let conflict = entry.and_then(|entry| entry.conflict.as_ref()).map(|mine| Conflict {
+            mine: words_or_default(field, mine.as_ref(), around.outline),
+            theirs: words_or_default(field, value, around.outline),
+        });
+        // Problems are those of the revision that the bot confirmed; a later one may have solved them.
+        let is_confirmed = around.stored.applied == Some(around.stored.revision);
+        let problem = around.stored.problems.iter().find(|problem| is_confirmed && problem.key == *key);
+        Self {
+            key: field.key.as_str().to_owned(),
+            id: key.to_string(),
+            title: field.title.to_string(),
+            description: field.description.as_ref().map(ToString::to_string),
+            hint: hint(field, &control, around.outline),
+            control,
+            was: entry.map_or_else(|| now.clone(), |entry| entry.was.clone()),
+            now,
+            can_reset: value.is_some() && !has_default,
+            is_reset: entry.is_some_and(|entry| entry.is_reset),
+            mistake: entry.and_then(|entry| entry.mistake.clone()),
+            conflict,
+            problem: problem.map(|problem| problem.message.to_string()),
+        }
+    }
+}
