@@ -99,13 +99,14 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 18] = [
+pub(crate) const ROUTES: [Route; 19] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
     ("/guilds", |path| reading(path, guilds::list)),
     ("/guilds/{guild}", settings::resource),
     ("/guilds/{guild}/permissions", |path| reading(path, guilds::permissions)),
+    ("/guilds/{guild}/history", settings::history_resource),
     ("/devices", |path| reading(path, devices::list)),
     ("/devices/end", devices::end_resource),
     ("/devices/end-all", devices::end_all_resource),

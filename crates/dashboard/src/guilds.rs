@@ -99,12 +99,17 @@ pub(crate) struct GuildHead {
 pub(crate) enum Tab {
     Settings,
     Permissions,
+    History,
 }
 
 impl GuildHead {
     /// Returns name, path below that of the guild, and whether it is shown, of each page of the guild.
     pub(crate) fn tabs(&self) -> Vec<(&'static str, &'static str, bool)> {
-        let all = [(Tab::Settings, "Settings", ""), (Tab::Permissions, "Permissions", "/permissions")];
+        let all = [
+            (Tab::Settings, "Settings", ""),
+            (Tab::Permissions, "Permissions", "/permissions"),
+            (Tab::History, "History", "/history"),
+        ];
         let tabs = |here| all.map(|(tab, name, path)| (name, path, tab == here)).to_vec();
         self.here.map(tabs).unwrap_or_default()
     }

@@ -17,7 +17,7 @@
 //! | `home`, `team`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
 //! | `reason`, `guilds`, `devices`, `my_data` | reasons of permissions; pages of signed-in users |
-//! | `settings` | settings of a guild as forms |
+//! | `settings` | settings of a guild as forms, and their history |
 //! | `live` | notifies open pages of changes |
 //! | `app` | the table of paths; the application |
 //!

@@ -46,6 +46,9 @@ async fn render(
         LivePage::Permissions(guild) => {
             guilds::render_permissions(context, request, &visitor(context, request).await?, guild).await
         }
+        LivePage::History(guild) => {
+            settings::render_history(context, request, &visitor(context, request).await?, guild, None).await
+        }
     }
 }
 
@@ -73,7 +76,7 @@ pub(crate) async fn serve(
     }
     let session = match page {
         LivePage::Home | LivePage::Status => None,
-        LivePage::Guilds | LivePage::Guild(_) | LivePage::Permissions(_) => {
+        LivePage::Guilds | LivePage::Guild(_) | LivePage::Permissions(_) | LivePage::History(_) => {
             let session = visitor(&context, &request).await?.session;
             permits.push(context.stream_limiter.acquire(LimitKey::User(session.user))?);
             Some(session.id)

@@ -28,6 +28,7 @@ pub(crate) enum LivePage {
     /// The settings, or the permissions before settings are published.
     Guild(GuildId),
     Permissions(GuildId),
+    History(GuildId),
 }
 
 impl LivePage {
@@ -42,6 +43,7 @@ impl LivePage {
                 let (guild, page): (_, fn(GuildId) -> Self) = match path.split_once('/') {
                     None => (path, Self::Guild),
                     Some((guild, "permissions")) => (guild, Self::Permissions),
+                    Some((guild, "history")) => (guild, Self::History),
                     Some(_) => return None,
                 };
                 guild.parse().ok().map(page)
@@ -54,7 +56,7 @@ impl LivePage {
         match self {
             Self::Home | Self::Status => Subject::Bot,
             Self::Guilds | Self::Permissions(_) => Subject::Guilds,
-            Self::Guild(_) => Subject::Settings,
+            Self::Guild(_) | Self::History(_) => Subject::Settings,
         }
     }
 }

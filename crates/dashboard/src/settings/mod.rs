@@ -2,6 +2,7 @@
 
 mod attempt;
 mod control;
+mod history;
 mod section;
 mod typed;
 mod words;
@@ -37,6 +38,8 @@ use companion_http::{
     settings::{MAX_CHANGE_BYTES, change_settings},
     shown_settings_of,
 };
+
+pub(crate) use self::history::{render as render_history, resource as history_resource};
 
 /// How often a change is tried while others change the same settings.
 const MAX_TRIES: usize = 3;
