@@ -10,4 +10,5 @@ mod answers;
 mod browser;
 mod live;
 mod pages;
+mod settings;
 mod sign_in;

@@ -1,0 +1,279 @@
+//! What is sent and saved.
+
+use super::stage::{SectionForm, guild, owner, publish, schema, set, site, stored, values};
+use crate::browser::{Browser, URL, form, html};
+use companion_domain::settings::Origin;
+use companion_testkit::world::{an_ownership, user_id};
+use serde_json::json;
+
+#[actix_web::test]
+async fn every_type_can_be_set_and_returned_to_its_default() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    for (name, texts) in [
+        ("value.enabled", &["false"][..]),
+        ("value.delay", &["12"]),
+        ("value.ratio", &["0.75"]),
+        ("value.greeting", &["Hello <b>"]),
+        ("value.rules", &["\r\nBe kind.\r\nBe brief."]),
+        ("value.words", &["one\r\n\r\ntwo"]),
+        ("value.style", &["embed"]),
+        ("value.styles", &["plain", "embed"]),
+        ("value.color", &["#aabbcc"]),
+        ("value.channel", &["71"]),
+        ("value.channels", &["71", "72"]),
+        ("value.role", &["81"]),
+        ("value.roles", &["82"]),
+    ] {
+        form.fill(name, texts);
+    }
+    let answer = form.send(&browser).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/guilds/7?saved=welcome#section-welcome"));
+    let set = json!({
+        "welcome.enabled": false, "welcome.delay": 12, "welcome.ratio": 0.75, "welcome.greeting": "Hello <b>",
+        "welcome.rules": "\nBe kind.\nBe brief.", "welcome.words": ["one", "two"], "welcome.style": "embed",
+        "welcome.styles": ["plain", "embed"], "welcome.color": "#aabbcc", "welcome.channel": "71",
+        "welcome.channels": ["71", "72"], "welcome.role": "81", "welcome.roles": ["82"],
+    });
+    assert_eq!(values(&site).await, set);
+    let changed = stored(&site).await.changed.unwrap();
+    assert_eq!((changed.by, changed.via), (Some(user_id(1)), Origin::Site));
+
+    // What is shown is what was typed, and saving it again changes nothing.
+    SectionForm::open(&browser, "welcome").await.save(&browser).await;
+    assert_eq!(stored(&site).await.revision, 1);
+
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    for name in ["enabled", "style", "channel", "role"] {
+        form.fill(&format!("value.{name}"), &[""]);
+    }
+    for name in ["delay", "ratio", "greeting", "rules", "words", "styles", "color", "channels", "roles"] {
+        form.fill(&format!("reset.{name}"), &["yes"]);
+    }
+    form.save(&browser).await;
+    assert_eq!(values(&site).await, json!({}));
+}
+
+#[actix_web::test]
+async fn a_section_returns_to_its_defaults_at_once() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.delay": 9, "welcome.roles": ["81"], "open.word": "kept"})).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.greeting", &["typed in vain"]);
+    form.fill("reset", &["section"]);
+    form.save(&browser).await;
+    assert_eq!(values(&site).await, json!({"open.word": "kept"}));
+}
+
+#[actix_web::test]
+async fn cleared_boxes_differ_from_the_default() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.styles": ["embed"], "welcome.roles": ["81"]})).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.styles", &[]);
+    form.fill("value.roles", &[]);
+    form.save(&browser).await;
+    assert_eq!(values(&site).await, json!({"welcome.styles": []}));
+}
+
+#[actix_web::test]
+async fn only_changed_fields_are_sent() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.delay": 9, "welcome.greeting": "Hi"})).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    set(&site, json!({"welcome.delay": 10, "welcome.ratio": 2})).await;
+    form.fill("value.greeting", &["Hello"]);
+    form.save(&browser).await;
+    assert_eq!(
+        values(&site).await,
+        json!({"welcome.delay": 10, "welcome.greeting": "Hello", "welcome.ratio": 2}),
+        "another user's changes of other fields stay"
+    );
+    let history = site.use_cases.settings.history(guild()).await.unwrap();
+    assert_eq!(history[0].changes.len(), 1);
+}
+
+#[actix_web::test]
+async fn mistakes_return_beside_their_fields_with_all_input() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.color": "#000000"})).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    for (name, texts) in [
+        ("value.delay", &["61"][..]),
+        ("value.ratio", &["a lot"]),
+        ("value.greeting", &["twenty-one characters"]),
+        ("value.rules", &["<textarea>\r\n</textarea><script>"]),
+        ("value.words", &["a\r\nb\r\nc\r\nd"]),
+        ("value.color", &["blue"]),
+        ("value.style", &["embed"]),
+        ("value.roles", &["82", "x"]),
+        ("reset.words", &[]),
+    ] {
+        form.fill(name, texts);
+    }
+    let answer = form.send(&browser).await;
+    assert_eq!(answer.status, 422);
+    let page = html(&answer);
+    for shown in [
+        "The delay must be from 0 to 60.",
+        "The ratio must be a number.",
+        "The greeting must have 0 to 20 characters.",
+        "The words must have 0 to 3 entries.",
+        "The color must be # and six hexadecimal digits, like #1ABC9C.",
+        "Entry 2 of The roles must be",
+        "href=\"#welcome.delay\">The delay</a>",
+        "role=\"alert\"",
+        "aria-describedby=\"welcome.delay-about welcome.delay-mistake\" aria-invalid=\"true\"",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    assert!(!page.contains("<script>"));
+    let mut sent = form.0.clone();
+    let mut again = SectionForm::of(&page, "welcome").0;
+    sent.sort();
+    again.sort();
+    assert_eq!(again, sent, "everything typed, and what it was rendered with");
+    assert_eq!(stored(&site).await.revision, 1);
+}
+
+#[actix_web::test]
+async fn a_conflict_shows_both_values_to_choose_from() {
+    for (choice, expected) in [("mine", "Mine"), ("theirs", "Theirs")] {
+        let site = site().await;
+        let browser = owner(&site).await;
+        set(&site, json!({"welcome.greeting": "First"})).await;
+        let mut form = SectionForm::open(&browser, "welcome").await;
+        form.fill("value.greeting", &["Mine"]);
+        form.fill("value.delay", &["30"]);
+        set(&site, json!({"welcome.greeting": "Theirs"})).await;
+        let answer = form.send(&browser).await;
+        assert_eq!(answer.status, 409);
+        let page = html(&answer);
+        assert!(page.contains(">Yours: Mine<") && page.contains(">Theirs: Theirs<"), "{page}");
+        assert!(page.contains("href=\"#welcome.greeting\""));
+        let mut form = SectionForm::of(&page, "welcome");
+        assert_eq!((form.get("value.greeting"), form.get("value.delay")), (vec!["Mine"], vec!["30"]));
+        assert_eq!(form.send(&browser).await.status, 409, "without a choice nothing is saved");
+
+        form.fill("choose.greeting", &[choice]);
+        form.save(&browser).await;
+        assert_eq!(values(&site).await, json!({"welcome.delay": 30, "welcome.greeting": expected}));
+    }
+}
+
+#[actix_web::test]
+async fn a_value_changed_again_is_a_conflict_again() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.greeting", &["Mine"]);
+    set(&site, json!({"welcome.greeting": "Second"})).await;
+    let mut form = SectionForm::of(&html(&form.send(&browser).await), "welcome");
+    form.fill("choose.greeting", &["mine"]);
+    set(&site, json!({"welcome.greeting": "Third"})).await;
+    let answer = form.send(&browser).await;
+    assert!(answer.status == 409 && html(&answer).contains(">Theirs: Third<"), "{}", html(&answer));
+}
+
+#[actix_web::test]
+async fn the_same_change_by_two_users_is_no_conflict() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.greeting", &["Same"]);
+    set(&site, json!({"welcome.greeting": "Same"})).await;
+    form.save(&browser).await;
+    assert_eq!(stored(&site).await.revision, 1);
+}
+
+#[actix_web::test]
+async fn an_unknown_id_is_kept_or_cleared_and_blocks_nothing() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.role": "99", "welcome.roles": ["81", "98"], "welcome.channel": "97"})).await;
+    let page = browser.page("/guilds/7").await;
+    for shown in ["Unknown role 99", "Unknown role 98", "Unknown channel 97"] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    let mut form = SectionForm::of(&page, "welcome");
+    form.fill("value.delay", &["1"]);
+    form.fill("value.roles", &["82", "98"]);
+    form.save(&browser).await;
+    let kept = json!({"welcome.role": "99", "welcome.roles": ["82", "98"], "welcome.channel": "97",
+        "welcome.delay": 1});
+    assert_eq!(values(&site).await, kept);
+
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.role", &[""]);
+    form.fill("value.roles", &["82"]);
+    form.fill("value.channel", &[""]);
+    form.save(&browser).await;
+    assert_eq!(values(&site).await, json!({"welcome.roles": ["82"], "welcome.delay": 1}));
+}
+
+#[actix_web::test]
+async fn a_form_of_an_older_schema_saves_what_is_still_there() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    let mut newer = schema();
+    newer["sections"][0]["fields"].as_array_mut().unwrap().retain(|field| field["key"] != "ratio");
+    newer["sections"][0]["fields"][3]["key"] = "renamed".into();
+    publish(&site, newer).await;
+    form.fill("value.delay", &["3"]);
+    form.fill("value.ratio", &["3"]);
+    form.save(&browser).await;
+    assert_eq!(values(&site).await, json!({"welcome.delay": 3}));
+    form.fill("section", &["gone"]);
+    assert_eq!(form.send(&browser).await.status, 404);
+}
+
+#[actix_web::test]
+async fn forms_need_a_token_and_an_origin() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let good = SectionForm::open(&browser, "welcome").await;
+    let token = good.get("token")[0].to_owned();
+    for path in ["/guilds/7", "/guilds/7/history"] {
+        let fields = [("token", token.as_str()), ("section", "welcome"), ("revision", "1")];
+        assert_eq!(browser.send(form(path, &fields)).await.status, 403, "{path}, no origin");
+        let request = form(path, &fields[1..]).insert_header(("Origin", URL));
+        assert_eq!(browser.send(request).await.status, 403, "{path}, no token");
+    }
+    let other = Browser::signed_in(&site, 2, vec![an_ownership(8)]).await;
+    let token = other.form_token().await;
+    let answer = other.post("/guilds/7", &[("token", &token), ("section", "welcome")]).await;
+    assert_eq!(answer.status, 404, "a guild of others");
+    assert_eq!(other.post("/guilds/7/history", &[("token", &token), ("revision", "1")]).await.status, 404);
+}
+
+#[actix_web::test]
+async fn a_form_may_be_as_large_as_the_values_of_a_guild() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.rules", &[&"é".repeat(4000)]);
+    form.save(&browser).await;
+    form.fill("value.rules", &[&"x".repeat(6 * 64 * 1024)]);
+    assert_eq!(form.send(&browser).await.status, 413);
+}
+
+#[actix_web::test]
+async fn a_lost_permission_is_told() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    let mut newer = schema();
+    newer["sections"][0]["permission"] = "FOUNDER".into();
+    publish(&site, newer).await;
+    form.fill("value.delay", &["3"]);
+    let answer = form.send(&browser).await;
+    assert_eq!(answer.status, 403);
+    assert!(html(&answer).contains("you may not edit this section"), "{}", html(&answer));
+    assert_eq!(values(&site).await, json!({}));
+}
