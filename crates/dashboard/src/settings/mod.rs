@@ -236,7 +236,7 @@ async fn save(
     handle_form(&context, &request, payload, limit, async |visitor, form| {
         let (user, guild, key) = (visitor.session.user, guild_in(&request)?, form.get("section"));
         let settings = &context.use_cases.settings;
-        let mut tries = 1..=MAX_TRIES;
+        let mut retries = 1..MAX_TRIES;
         loop {
             let loaded = Loaded::read(&context, &request, user, guild).await?;
             let mut sections = loaded.settings.schema.sections().iter();
@@ -260,7 +260,7 @@ async fn save(
                     let outcome = if values.is_empty() { Ok(()) } else { change.await.map(drop) };
                     match outcome {
                         Ok(()) => return see_other(&format!("/guilds/{guild}?saved={key}#section-{key}")),
-                        Err(ApiError::SettingsChanged(_)) if tries.next().is_some() => continue,
+                        Err(ApiError::SettingsChanged(_)) if retries.next().is_some() => continue,
                         Err(error) => explained(error)?,
                     }
                 }
@@ -308,5 +308,7 @@ fn explained(error: ApiError) -> Result<(StatusCode, String), ApiError> {
         }
         _ => return Err(error),
     };
-    Ok((error.problem().status, words))
+    // 412 is for requests with a precondition; a form has none.
+    let is_conflict = matches!(error, ApiError::SettingsChanged(_));
+    Ok((if is_conflict { StatusCode::CONFLICT } else { error.problem().status }, words))
 }

@@ -1,6 +1,9 @@
 //! Streams of live pages.
 
-use crate::browser::{Browser, Site, between, html};
+use crate::{
+    browser::{Browser, Site, between, html},
+    settings::stage as settings,
+};
 use actix_web::{
     body::{BoxBody, MessageBody as _},
     dev::ServiceResponse,
@@ -14,6 +17,7 @@ use companion_testkit::{
     world::{a_guild, a_heartbeat, an_ownership},
 };
 use futures_util::FutureExt as _;
+use serde_json::json;
 use std::{
     collections::BTreeSet,
     future::poll_fn,
@@ -98,6 +102,27 @@ async fn public_pages_update_with_the_bot_status() {
         site.memory.clock.advance(Duration::from_secs(600));
         assert!(events.next().await.starts_with("event: change\n"), "{path}: by time alone");
     }
+}
+
+#[actix_web::test]
+async fn pages_of_settings_update_with_them() {
+    tokio::time::pause();
+    let site = settings::site().await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let (mut form, mut history) =
+        (watch(&browser, "/guilds/7").await, watch(&browser, "/guilds/7/history").await);
+    let mut list = watch(&browser, "/guilds").await;
+    assert_eq!((form.now(), history.now()), (None, None));
+    settings::set(&site, json!({"welcome.delay": 9})).await;
+    assert!(form.next().await.starts_with("event: change\n"));
+    assert!(history.next().await.starts_with("event: change\n"));
+    settings::confirm(&site, &[]).await;
+    assert!(form.next().await.starts_with("event: change\n"));
+    assert_eq!(list.now(), None, "it shows no settings");
+    let seen = between(&browser.page("/guilds/7?saved=welcome").await, "data-seen=\"", "\"").to_owned();
+    let mut again = open(&browser, "/guilds/7", &seen).await;
+    again.next().await;
+    assert_eq!(again.now(), None, "that a section was saved is not part of the live region");
 }
 
 #[actix_web::test]

@@ -3,4 +3,5 @@
 mod forms;
 mod history;
 mod shown;
-mod stage;
+pub(crate) mod stage;
+mod store;

@@ -13,7 +13,7 @@ use companion_testkit::{
 use serde_json::{Value, json};
 
 /// The schema: one section with every type of field, one that is premium, and two of the bot's team.
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     let field = |key: &str, field_type: &str, options: Value| {
         let mut field = json!({"key": key, "type": field_type, "title": format!("The {key}")});
         let options = options.as_object().cloned().unwrap_or_default();
@@ -51,10 +51,16 @@ pub(super) fn schema() -> Value {
 }
 
 /// Returns a site with a published schema and a guild 7, whose channels and roles have names.
-pub(super) async fn site() -> Site {
+pub(crate) async fn site() -> Site {
     let site = Site::new().await;
+    populate(&site).await;
+    site
+}
+
+/// Puts what [`site`] has.
+pub(crate) async fn populate(site: &Site) {
     site.put(Record::Guild(a_guild(7))).await;
-    publish(&site, schema()).await;
+    publish(site, schema()).await;
     let channel = |id: u64, name: &str, kind: &str| OutlineChannel {
         id: id.to_string().parse().unwrap(),
         name: name.parse().unwrap(),
@@ -76,41 +82,40 @@ pub(super) async fn site() -> Site {
         roles: Entries::new(vec![role(81, "Owls", Some("#AA5500")), role(82, "Larks", None)]).unwrap(),
     };
     site.put(Record::Outline(outline)).await;
-    site
 }
 
-pub(super) fn guild() -> GuildId {
+pub(crate) fn guild() -> GuildId {
     guild_id(7)
 }
 
-pub(super) async fn publish(site: &Site, schema: Value) {
+pub(crate) async fn publish(site: &Site, schema: Value) {
     let schema: Schema = serde_json::from_value(schema).unwrap();
     site.use_cases.settings.publish(&schema).await.unwrap();
 }
 
 /// Returns a browser of user 1, who owns the guild.
-pub(super) async fn owner(site: &Site) -> Browser<'_> {
+pub(crate) async fn owner(site: &Site) -> Browser<'_> {
     Browser::signed_in(site, 1, vec![an_ownership(7)]).await
 }
 
 /// Sets values as the bot does for user 9.
-pub(super) async fn set(site: &Site, values: Value) {
+pub(crate) async fn set(site: &Site, values: Value) {
     let values = serde_json::from_value::<std::collections::BTreeMap<_, _>>(values).unwrap();
     let changed = site.use_cases.settings.change(guild(), values, Some(user_id(9)), None).await;
     assert!(changed.unwrap().is_some());
 }
 
-pub(super) async fn stored(site: &Site) -> Stored {
+pub(crate) async fn stored(site: &Site) -> Stored {
     site.use_cases.settings.store.find(guild()).await.unwrap()
 }
 
 /// Returns the values that are set, as JSON.
-pub(super) async fn values(site: &Site) -> Value {
+pub(crate) async fn values(site: &Site) -> Value {
     json!(stored(site).await.values)
 }
 
 /// Confirms the current revision as the bot does.
-pub(super) async fn confirm(site: &Site, problems: &[(&str, &str)]) {
+pub(crate) async fn confirm(site: &Site, problems: &[(&str, &str)]) {
     let problem = |(key, message): &(&str, &str)| Problem {
         key: key.parse().unwrap(),
         message: message.parse().unwrap(),
@@ -133,11 +138,11 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
 }
 
 /// A form of the page, with what it contains.
-pub(super) struct SectionForm(pub(super) Vec<(String, String)>);
+pub(crate) struct SectionForm(pub(crate) Vec<(String, String)>);
 
 impl SectionForm {
     /// Reads what a browser would send of a section.
-    pub(super) fn of(page: &str, section: &str) -> Self {
+    pub(crate) fn of(page: &str, section: &str) -> Self {
         let section = between(page, &format!("id=\"section-{section}\""), "</section>");
         let mut fields = Vec::new();
         for (place, _) in section.match_indices('<') {
@@ -162,27 +167,27 @@ impl SectionForm {
     }
 
     /// Returns the form of a section on the page of the guild.
-    pub(super) async fn open(browser: &Browser<'_>, section: &str) -> Self {
+    pub(crate) async fn open(browser: &Browser<'_>, section: &str) -> Self {
         Self::of(&browser.page("/guilds/7").await, section)
     }
 
     /// Fills in inputs: those with this name are replaced by one for each text.
-    pub(super) fn fill(&mut self, name: &str, texts: &[&str]) {
+    pub(crate) fn fill(&mut self, name: &str, texts: &[&str]) {
         self.0.retain(|(field, _)| field != name);
         self.0.extend(texts.iter().map(|text| (name.to_owned(), (*text).to_owned())));
     }
 
-    pub(super) fn get(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn get(&self, name: &str) -> Vec<&str> {
         self.0.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    pub(super) async fn send(&self, browser: &Browser<'_>) -> Answer {
+    pub(crate) async fn send(&self, browser: &Browser<'_>) -> Answer {
         let fields: Vec<_> = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         browser.post("/guilds/7", &fields).await
     }
 
     /// Sends the form, which must be saved.
-    pub(super) async fn save(&self, browser: &Browser<'_>) {
+    pub(crate) async fn save(&self, browser: &Browser<'_>) {
         let answer = self.send(browser).await;
         assert_eq!(answer.status, 303, "{}", html(&answer));
     }
