@@ -2,6 +2,7 @@
 
 mod chromium;
 mod page;
+mod settings;
 mod stage;
 
 use self::{

@@ -1,0 +1,320 @@
+//! Settings of guilds in the browser: typing, saving, and what changes meanwhile.
+
+use super::{
+    fits, mark,
+    page::{Axe, Page, Screen},
+    stage::{Stage, guild_id},
+};
+use serde_json::{Value, json};
+
+/// A section with every type of field, and sections that Night Owl may not edit.
+fn schema() -> Value {
+    let styles = json!([{"value": "plain", "title": "Plain text"}, {"value": "card", "title": "A card"}]);
+    let list = json!({"max": 5});
+    json!({"sections": [
+        {"key": "welcome", "title": "Welcome", "description": "How new members are greeted.",
+            "permission": "MANAGE_SERVER", "fields": [
+            {"key": "enabled", "type": "boolean", "title": "Greet new members", "default": true},
+            {"key": "delay", "type": "integer", "title": "Delay", "min": 0, "max": 60, "unit": "seconds", "default": 5},
+            {"key": "ratio", "type": "number", "title": "Share of members", "min": 0, "max": 1},
+            {"key": "greeting", "type": "text", "title": "Greeting", "default": "Welcome!", "max_length": 40,
+                "description": "Is written into the channel."},
+            {"key": "rules", "type": "text", "title": "Rules", "multiline": true},
+            {"key": "words", "type": "text", "title": "Words to leave out", "many": list},
+            {"key": "style", "type": "choice", "title": "Style", "choices": styles, "default": "plain"},
+            {"key": "styles", "type": "choice", "title": "Other styles", "choices": styles, "many": list},
+            {"key": "color", "type": "color", "title": "Colour", "default": "#1ABC9C"},
+            {"key": "channel", "type": "channel", "title": "Channel", "kinds": ["text"]},
+            {"key": "channels", "type": "channel", "title": "Quiet channels", "many": list},
+            {"key": "role", "type": "role", "title": "Role for new members"},
+            {"key": "roles", "type": "role", "title": "Roles of greeters", "many": list},
+        ]},
+        {"key": "logs", "title": "Logs", "permission": "MANAGE_SERVER", "fields": [
+            {"key": "days", "type": "integer", "title": "Days to keep", "default": 30},
+        ]},
+        {"key": "team", "title": "Rollout", "permission": "FOUNDER", "visible": true, "fields": [
+            {"key": "stage", "type": "text", "title": "Stage", "default": "stable"},
+        ]},
+        {"key": "secret", "title": "Experiments", "permission": "FOUNDER", "plus": true, "fields": [
+            {"key": "name", "type": "text", "title": "Name"},
+        ]},
+    ]})
+}
+
+fn outline(roles: &[u64]) -> Value {
+    let colours = [json!("#E67E22"), json!("#3498DB"), Value::Null];
+    let roles: Vec<_> = roles
+        .iter()
+        .map(|number| {
+            json!({"id": number.to_string(), "name": format!("Role {number}"), "color": colours[*number as usize % 3]})
+        })
+        .collect();
+    json!({"roles": roles, "channels": [
+        {"id": "71", "name": "hall", "kind": "text"}, {"id": "72", "name": "stage", "kind": "voice"},
+        {"id": "73", "name": "news", "kind": "announcement"},
+    ]})
+}
+
+/// The settings of the guild Night Owls, as the bot sees them.
+struct Bot(Stage);
+
+impl Bot {
+    fn new() -> Self {
+        let bot = Self(Stage::new());
+        bot.0.feed("PUT", "/bot/settings", &schema());
+        bot.feed("PUT", "outline", &outline(&[81, 82, 83, 84]));
+        bot
+    }
+
+    fn feed(&self, method: &str, path: &str, body: &Value) {
+        self.0.feed(method, &format!("/bot/guilds/{}/{path}", guild_id(0)), body);
+    }
+
+    fn set(&self, values: &Value) {
+        self.feed("PATCH", "settings", &json!({"values": values}));
+    }
+
+    fn confirm(&self, revision: u64, problems: &Value) {
+        self.feed("PUT", "settings/applied", &json!({"revision": revision, "problems": problems}));
+    }
+
+    /// Opens the settings for the owner.
+    fn open(&self) -> Page {
+        let page = self.0.signed_in("Night Owl");
+        page.go(&self.path(""));
+        page
+    }
+
+    fn path(&self, below: &str) -> String {
+        self.0.at(&format!("/guilds/{}{below}", guild_id(0)))
+    }
+}
+
+/// Types into an input, a list or a text area of the section Welcome.
+fn fill(page: &Page, field: &str, text: &str) {
+    page.evaluate(&format!("document.getElementById('welcome.{field}-input').value = {}", Value::from(text)));
+}
+
+/// Checks the box of a value.
+fn check(page: &Page, field: &str, value: &str) {
+    let input = format!("#section-welcome input[name=\"value.{field}\"][value=\"{value}\"]");
+    page.evaluate(&format!("document.querySelector({}).click()", Value::from(input)));
+}
+
+fn input(page: &Page, field: &str) -> String {
+    let input = format!("document.getElementById('welcome.{field}-input').value");
+    page.evaluate(&input).as_str().unwrap().to_owned()
+}
+
+fn save(page: &Page) {
+    page.led(|page| {
+        page.evaluate("document.querySelector('#section-welcome button').click()");
+    });
+}
+
+fn fill_all(page: &Page) {
+    for (field, text) in [
+        ("enabled", "false"),
+        ("delay", "12"),
+        ("ratio", "0.25"),
+        ("greeting", "Hello, <b>friend</b>"),
+        ("rules", "\nBe kind.\nBe brief."),
+        ("words", "one\ntwo"),
+        ("style", "card"),
+        ("color", "#aa5500"),
+        ("channel", "71"),
+    ] {
+        fill(page, field, text);
+    }
+    for (field, value) in [
+        ("styles", "plain"),
+        ("channels", "72"),
+        ("channels", "73"),
+        ("role", "82"),
+        ("roles", "81"),
+        ("roles", "83"),
+    ] {
+        check(page, field, value);
+    }
+}
+
+/// Returns what every input of the section contains.
+fn inputs(page: &Page) -> Value {
+    page.evaluate(
+        "[...new FormData(document.querySelector('#section-welcome form'))]
+            .filter(([name]) => name.startsWith('value.')).map(([name, value]) => `${name}=${value}`)",
+    )
+}
+
+fn changes_every_type(page: &Page, bot: &Bot) {
+    fill_all(page);
+    let typed = inputs(page);
+    assert_eq!(typed.as_array().unwrap().len(), 15);
+    save(page);
+    page.says("Saved. Not in force yet");
+    assert_eq!(inputs(page), typed);
+    page.reload();
+    assert_eq!(inputs(page), typed);
+    save(page);
+    bot.confirm(1, &json!([]));
+    assert_eq!(page.complaints(), [""; 0]);
+}
+
+#[test]
+fn every_type_is_saved_and_in_force_live() {
+    let bot = Bot::new();
+    let page = bot.open();
+    changes_every_type(&page, &bot);
+    page.until_it_says("Saved. In force.");
+    page.follow("History");
+    page.says("You");
+    page.says("Hello, <b>friend</b>");
+    page.follow("Undo");
+    page.says("Change 2");
+    page.follow("Settings");
+    assert_eq!((input(&page, "greeting").as_str(), input(&page, "delay").as_str()), ("", ""));
+    assert_eq!(page.complaints(), [""; 0]);
+}
+
+#[test]
+fn every_type_is_saved_without_scripts() {
+    let bot = Bot::new();
+    let page = bot.0.page();
+    page.without_scripts();
+    bot.0.sign_in(&page, "Night Owl");
+    page.go(&bot.path(""));
+    changes_every_type(&page, &bot);
+    page.reload();
+    page.says("Saved. In force.");
+}
+
+#[test]
+fn live_changes_leave_what_was_typed() {
+    let bot = Bot::new();
+    let page = bot.open();
+    mark(&page);
+    fill(&page, "greeting", "Mine");
+    fill(&page, "rules", "Half a sent");
+    page.evaluate("document.getElementById('welcome.rules-input').focus()");
+    bot.set(&json!({"welcome.greeting": "Theirs", "welcome.delay": 9}));
+    let note = |field: &str| format!("document.getElementById('welcome.{field}-now').nextElementSibling");
+    for field in ["greeting", "delay"] {
+        page.until(&format!("!{}.hidden", note(field)));
+    }
+    page.says("Changed meanwhile");
+    assert_eq!(page.evaluate(&format!("{}.hidden", note("rules"))), true);
+    assert_eq!((input(&page, "greeting").as_str(), input(&page, "rules").as_str()), ("Mine", "Half a sent"));
+    assert_eq!(page.evaluate("document.activeElement.id"), "welcome.rules-input", "the focus stays");
+    assert_eq!(page.evaluate("window.marked"), true, "without a reload");
+
+    save(&page);
+    assert_eq!(page.status(), 409);
+    page.says("Yours: Mine");
+    page.says("Theirs: Theirs");
+    assert_eq!(page.evaluate("document.querySelectorAll('[name^=\"choose.\"]').length"), 2, "one conflict");
+    page.picture("settings-conflict");
+    assert_eq!(page.complaints(), [""; 0]);
+    page.evaluate("document.querySelector('[value=mine]').click()");
+    save(&page);
+    page.says("Saved.");
+    assert_eq!((input(&page, "greeting").as_str(), input(&page, "delay").as_str()), ("Mine", "9"));
+    assert_eq!(input(&page, "rules"), "Half a sent");
+}
+
+#[test]
+fn a_change_of_another_field_is_no_conflict() {
+    let bot = Bot::new();
+    let page = bot.open();
+    page.until_it_listens();
+    fill(&page, "greeting", "Mine");
+    bot.set(&json!({"welcome.delay": 9}));
+    page.until_it_says("Changed meanwhile");
+    save(&page);
+    page.says("Saved.");
+    assert_eq!((input(&page, "greeting").as_str(), input(&page, "delay").as_str()), ("Mine", "9"));
+}
+
+#[test]
+fn a_refusal_of_the_bot_appears_beside_its_field() {
+    let bot = Bot::new();
+    let page = bot.open();
+    fill(&page, "greeting", "Hello");
+    save(&page);
+    page.until_it_listens();
+    bot.confirm(1, &json!([{"key": "welcome.greeting", "message": "I cannot write there."}]));
+    page.until_it_says("In force, except for 1 field.");
+    page.until("document.getElementById('welcome.greeting-now').innerText.includes('I cannot write there.')");
+    bot.confirm(1, &json!([]));
+    page.until_it_says("Saved. In force.");
+    page.until("!document.body.innerText.includes('I cannot write there.')");
+}
+
+#[test]
+fn a_role_deleted_meanwhile_blocks_no_other_field() {
+    let bot = Bot::new();
+    let page = bot.open();
+    check(&page, "roles", "83");
+    save(&page);
+    bot.feed("PUT", "outline", &outline(&[81]));
+    fill(&page, "delay", "7");
+    save(&page);
+    page.says("Saved.");
+    page.says("Unknown role 83");
+    check(&page, "roles", "83");
+    save(&page);
+    assert!(!page.text().contains("Unknown role"), "{}", page.text());
+    assert_eq!(input(&page, "delay"), "7");
+}
+
+#[test]
+fn the_keyboard_alone_saves() {
+    let bot = Bot::new();
+    let page = bot.open();
+    page.evaluate("document.getElementById('welcome.enabled-input').focus()");
+    page.press("Tab");
+    assert_eq!(page.evaluate("document.activeElement.id"), "welcome.delay-input");
+    fill(&page, "delay", "8");
+    page.led(|page| page.press("Enter"));
+    page.says("Saved.");
+    assert_eq!(input(&page, "delay"), "8");
+}
+
+/// Pages of settings on every screen.
+mod axe {
+    use super::*;
+
+    #[test]
+    fn settings_and_history_fit_all_screens() {
+        let bot = Bot::new();
+        let page = bot.open();
+        let mut axe = Axe::on(&page);
+        let mut look = |name: &str| {
+            for (screen, scheme) in [(Screen::Phone, "light"), (Screen::Desktop, "dark")] {
+                page.on(screen);
+                page.prefer(scheme);
+                fits(&page, screen, name);
+                page.picture(&format!("{name}-{scheme}"));
+                axe.examine(&page, name, &format!("{screen:?}, {scheme}"));
+            }
+        };
+        page.reload();
+        look("settings");
+        fill_all(&page);
+        save(&page);
+        bot.confirm(1, &json!([{"key": "welcome.greeting", "message": "I cannot write there."}]));
+        page.reload();
+        look("settings-saved");
+
+        bot.set(&json!({"welcome.color": "#000000"}));
+        fill(&page, "color", "#ffffff");
+        fill(&page, "greeting", &"x".repeat(41));
+        save(&page);
+        assert_eq!(page.status(), 422);
+        look("settings-mistakes");
+        page.go(&bot.path("/history"));
+        look("settings-history");
+        page.go(&bot.path("/permissions"));
+        look("settings-permissions");
+        axe.finish("axe-settings.md");
+    }
+}
