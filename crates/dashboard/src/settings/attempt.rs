@@ -79,17 +79,24 @@ impl Attempt {
             let Some(entry) = self.entries.get_mut(&field.key) else { continue };
             let key = SettingKey::new(&section.key, &field.key);
             let current = current(field, stored.values.get(&key));
-            match entry.wanted(field) {
-                None => {}
-                Some(Err(mistake)) => {
+            if !entry.is_changed() {
+                continue;
+            }
+            let now = Typed::of(field, current).fingerprint();
+            // A form that is shown again is based on what the user has chosen over.
+            if matches!(&entry.resolution, Resolution::Mine(over) if *over == now) {
+                entry.was.clone_from(&now);
+            }
+            match if entry.is_reset { Ok(None) } else { entry.typed.parse(field) } {
+                Err(mistake) => {
                     entry.mistake = Some(mistake);
                     obstacle = Some(Obstacle::Mistakes);
                 }
-                Some(Ok(value)) if value.as_ref() == current => {}
-                Some(Ok(value)) if entry.is_based_on(&Typed::of(field, current).fingerprint()) => {
+                Ok(value) if value.as_ref() == current => {}
+                Ok(value) if entry.was == now => {
                     values.insert(key, value);
                 }
-                Some(Ok(value)) => {
+                Ok(value) => {
                     entry.conflict = Some(value);
                     obstacle = obstacle.or(Some(Obstacle::Conflicts));
                 }
@@ -100,18 +107,9 @@ impl Attempt {
 }
 
 impl Entry {
-    /// Returns the value that the user wants. `None` if the user did not change it, or took that of the other user.
-    fn wanted(&self, field: &Field) -> Option<Result<Option<Value>, String>> {
-        match self.resolution {
-            Resolution::Theirs => None,
-            _ if self.is_reset => Some(Ok(None)),
-            _ if self.typed.fingerprint() == self.was => None,
-            Resolution::None | Resolution::Mine(_) => Some(self.typed.parse(field)),
-        }
-    }
-
-    /// Returns whether the user knew of the current value.
-    fn is_based_on(&self, now: &str) -> bool {
-        now == self.was || matches!(&self.resolution, Resolution::Mine(over) if now == over)
+    /// Returns whether the user changed the field, and did not take the value of the other user instead.
+    pub(crate) fn is_changed(&self) -> bool {
+        let is_changed = self.is_reset || self.typed.fingerprint() != self.was;
+        is_changed && !matches!(self.resolution, Resolution::Theirs)
     }
 }

@@ -127,6 +127,8 @@ fn needs(section: &Section, rights: Rights) -> Vec<String> {
 
 impl FieldView {
     fn new(field: &Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
+        // A field that the user left alone is shown as it is now.
+        let entry = entry.filter(|entry| entry.is_changed());
         let value = current(field, around.stored.values.get(key));
         let stored = Typed::of(field, value);
         let typed = entry.map_or(&stored, |entry| &entry.typed);

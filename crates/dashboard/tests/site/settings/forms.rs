@@ -167,6 +167,36 @@ async fn a_conflict_shows_both_values_to_choose_from() {
 }
 
 #[actix_web::test]
+async fn a_choice_is_kept_while_mistakes_are_corrected() {
+    for (choice, shown, expected) in [("mine", "Mine", "Mine"), ("theirs", "Theirs", "Theirs")] {
+        let site = site().await;
+        let browser = owner(&site).await;
+        let mut form = SectionForm::open(&browser, "welcome").await;
+        form.fill("value.greeting", &["Mine"]);
+        form.fill("value.delay", &["61"]);
+        set(&site, json!({"welcome.greeting": "Theirs", "welcome.ratio": 4})).await;
+        let answer = form.send(&browser).await;
+        assert_eq!(answer.status, 422);
+        let page = html(&answer);
+        assert!(
+            page.contains(">Theirs: Theirs<") && page.contains("The delay must be from 0 to 60."),
+            "{page}"
+        );
+        let mut form = SectionForm::of(&page, "welcome");
+        assert_eq!(form.get("value.ratio"), ["4"], "a field left alone is shown as it is now");
+        form.fill("choose.greeting", &[choice]);
+        let answer = form.send(&browser).await;
+        assert_eq!(answer.status, 422);
+        let mut form = SectionForm::of(&html(&answer), "welcome");
+        assert_eq!(form.get("value.greeting"), [shown]);
+        form.fill("value.delay", &["60"]);
+        form.save(&browser).await;
+        let expected = json!({"welcome.delay": 60, "welcome.greeting": expected, "welcome.ratio": 4});
+        assert_eq!(values(&site).await, expected);
+    }
+}
+
+#[actix_web::test]
 async fn a_value_changed_again_is_a_conflict_again() {
     let site = site().await;
     let browser = owner(&site).await;
