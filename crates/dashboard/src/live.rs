@@ -41,7 +41,7 @@ async fn render(
         LivePage::Status => status::render(context, &Visit::Guest),
         LivePage::Guilds => guilds::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {
-            settings::render(context, request, &visitor(context, request).await?, guild).await
+            settings::render(context, request, &visitor(context, request).await?, guild, false).await
         }
         LivePage::Permissions(guild) => {
             guilds::render_permissions(context, request, &visitor(context, request).await?, guild).await

@@ -28,7 +28,7 @@ use companion_domain::{
     model::{GuildId, Outline, UserId},
     port::Record,
     rules::ListedGuild,
-    settings::{Access, Edit, Origin, Rights, Stored},
+    settings::{Access, Edit, Origin, Rights, Section, Stored},
     usecase::SettingsView,
 };
 use companion_http::{
@@ -141,31 +141,35 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 /// Shows a guild of the user's list. Others are not found, whether or not they exist.
 async fn show(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render(&context, &request, &visitor, guild_in(&request)?).await?))
+        Ok(page::live(&render(&context, &request, &visitor, guild_in(&request)?, true).await?))
     })
     .await
 }
 
-/// Renders the settings of a guild, or the permissions before a schema is published.
+/// Renders the settings of a guild, or the permissions before a schema is published. The live region needs no forms.
 pub(crate) async fn render(
     context: &DashboardContext,
     request: &HttpRequest,
     visitor: &Visitor,
     guild: GuildId,
+    with_forms: bool,
 ) -> Result<String, ApiError> {
     let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
-    if loaded.settings.schema.sections().is_empty() {
+    let sections = loaded.settings.schema.sections();
+    if sections.is_empty() {
         return guilds::render_permissions(context, request, visitor, guild).await;
     }
     let mut query = url::form_urlencoded::parse(request.query_string().as_bytes());
     let saved = query.find(|(name, _)| name == "saved").map(|(_, section)| section);
-    render_loaded(context, visitor, &loaded, saved.as_deref(), None)
+    let sections = if with_forms { sections } else { &[] };
+    render_loaded(context, visitor, &loaded, sections, saved.as_deref(), None)
 }
 
 fn render_loaded(
     context: &DashboardContext,
     visitor: &Visitor,
     loaded: &Loaded,
+    sections: &[Section],
     saved: Option<&str>,
     failed: Option<(&Attempt, &str)>,
 ) -> Result<String, ApiError> {
@@ -177,8 +181,7 @@ fn render_loaded(
         attempt: failed.map(|(attempt, _)| attempt),
         saved,
     };
-    let sections: Vec<_> =
-        settings.schema.sections().iter().map(|section| SectionView::new(section, &around)).collect();
+    let sections: Vec<_> = sections.iter().map(|section| SectionView::new(section, &around)).collect();
     let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&SettingsPage {
         frame,
@@ -208,7 +211,8 @@ fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> Stat
         let is_shown = is_confirmed && section.access(loaded.rights) != Access::None;
         is_shown.then(|| (problem.key.to_string(), field.title.to_string(), problem.message.to_string()))
     });
-    let (tone, line) = match (is_confirmed, problems.len()) {
+    let shown: Vec<_> = shown.collect();
+    let (tone, line) = match (is_confirmed, shown.len()) {
         _ if *revision == 0 => (Tone::Good, "Nothing is set yet: the defaults are in force.".to_owned()),
         (true, 0) => (Tone::Good, "In force.".to_owned()),
         (true, count) => (Tone::Mixed, format!("In force, except for {}.", counted(count, "field"))),
@@ -222,7 +226,7 @@ fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> Stat
         line,
         revision: *revision,
         changed: changed.as_ref().map(|edit| EditView::new(edit, visitor, context)),
-        problems: shown.collect(),
+        problems: shown,
     }
 }
 
@@ -239,8 +243,9 @@ async fn save(
         let mut retries = 1..MAX_TRIES;
         loop {
             let loaded = Loaded::read(&context, &request, user, guild).await?;
-            let mut sections = loaded.settings.schema.sections().iter();
-            let section = sections.find(|section| section.key.as_str() == key).ok_or(ApiError::NotFound)?;
+            let sections = loaded.settings.schema.sections();
+            let section = sections.iter().find(|section| section.key.as_str() == key);
+            let section = section.ok_or(ApiError::NotFound)?;
             let mut attempt = Attempt::read(section, &form);
             let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
                 Err(obstacle) => obstacle.explained(),
@@ -265,7 +270,7 @@ async fn save(
                     }
                 }
             };
-            let page = render_loaded(&context, &visitor, &loaded, None, Some((&attempt, &words)))?;
+            let page = render_loaded(&context, &visitor, &loaded, sections, None, Some((&attempt, &words)))?;
             return Ok(page::live_with(status, &page));
         }
     })

@@ -29,6 +29,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::time::Instant;
 
 /// A stream of events.
 struct Events(Pin<Box<BoxBody>>);
@@ -113,11 +114,13 @@ async fn pages_of_settings_update_with_them() {
         (watch(&browser, "/guilds/7").await, watch(&browser, "/guilds/7/history").await);
     let mut list = watch(&browser, "/guilds").await;
     assert_eq!((form.now(), history.now()), (None, None));
+    let changed = Instant::now();
     settings::set(&site, json!({"welcome.delay": 9})).await;
     assert!(form.next().await.starts_with("event: change\n"));
     assert!(history.next().await.starts_with("event: change\n"));
     settings::confirm(&site, &[]).await;
     assert!(form.next().await.starts_with("event: change\n"));
+    assert!(changed.elapsed() < Duration::from_secs(1), "before the next regular look");
     assert_eq!(list.now(), None, "it shows no settings");
     let seen = between(&browser.page("/guilds/7?saved=welcome").await, "data-seen=\"", "\"").to_owned();
     let mut again = open(&browser, "/guilds/7", &seen).await;

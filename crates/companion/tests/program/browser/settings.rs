@@ -22,7 +22,7 @@ fn schema() -> Value {
             {"key": "rules", "type": "text", "title": "Rules", "multiline": true},
             {"key": "words", "type": "text", "title": "Words to leave out", "many": list},
             {"key": "style", "type": "choice", "title": "Style", "choices": styles, "default": "plain"},
-            {"key": "styles", "type": "choice", "title": "Other styles", "choices": styles, "many": list},
+            {"key": "styles", "type": "choice", "title": "Other styles", "choices": styles, "many": {"max": 1}},
             {"key": "color", "type": "color", "title": "Colour", "default": "#1ABC9C"},
             {"key": "channel", "type": "channel", "title": "Channel", "kinds": ["text"]},
             {"key": "channels", "type": "channel", "title": "Quiet channels", "many": list},
@@ -308,6 +308,7 @@ mod axe {
         bot.set(&json!({"welcome.color": "#000000"}));
         fill(&page, "color", "#ffffff");
         fill(&page, "greeting", &"x".repeat(41));
+        check(&page, "styles", "card");
         save(&page);
         assert_eq!(page.status(), 422);
         look("settings-mistakes");

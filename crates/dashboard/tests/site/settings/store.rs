@@ -10,9 +10,12 @@ use companion_domain::{
 };
 use companion_testkit::over::{Over, RecordsOver, SettingsStoreOver};
 use serde_json::json;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 /// Counts calls.
@@ -65,6 +68,22 @@ async fn a_page_needs_few_queries_beside_the_listing() {
         browser.page(path).await;
         assert_eq!(count.load(Ordering::Relaxed), expected, "{path}");
     }
+}
+
+#[actix_web::test]
+async fn an_old_sign_in_changes_nothing_and_keeps_everything_typed() {
+    let site = Site::planned(|_| {}, |plan| plan.rules.keep_tokens = false).await;
+    populate(&site).await;
+    let browser = owner(&site).await;
+    site.memory.clock.advance(Duration::from_secs(3601));
+    let mut form = SectionForm::open(&browser, "welcome").await;
+    form.fill("value.greeting", &["Mine"]);
+    let answer = form.send(&browser).await;
+    assert_eq!(answer.status, 401);
+    let page = html(&answer);
+    assert!(page.contains("your sign-in is too old"), "{page}");
+    assert_eq!(SectionForm::of(&page, "welcome").get("value.greeting"), ["Mine"]);
+    assert_eq!(values(&site).await, json!({}));
 }
 
 /// Another user who changes the delay before each of the first changes that the site makes.
