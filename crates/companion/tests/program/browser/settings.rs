@@ -1,7 +1,7 @@
 //! Settings of guilds in the browser: typing, saving, and what changes meanwhile.
 
 use super::{
-    fits, mark,
+    LONG, fits, mark,
     page::{Axe, Page, Screen},
     stage::{Stage, guild_id},
 };
@@ -277,6 +277,26 @@ fn the_keyboard_alone_saves() {
     page.led(|page| page.press("Enter"));
     page.says("Saved.");
     assert_eq!(input(&page, "delay"), "8");
+}
+
+#[test]
+fn five_hundred_roles_fit_a_phone() {
+    let bot = Bot::new();
+    let mut outline = outline(&(1_000..1_500).collect::<Vec<_>>());
+    for role in outline["roles"].as_array_mut().unwrap() {
+        role["name"] = LONG.into();
+    }
+    bot.feed("PUT", "outline", &outline);
+    let page = bot.open();
+    page.on(Screen::Phone);
+    fits(&page, Screen::Phone, "500 roles");
+    page.picture("settings-500-roles-phone");
+    check(&page, "role", "1499");
+    check(&page, "roles", "1400");
+    let typed = inputs(&page);
+    save(&page);
+    page.says("Saved.");
+    assert_eq!(inputs(&page), typed);
 }
 
 /// Pages of settings on every screen.
