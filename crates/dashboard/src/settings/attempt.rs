@@ -83,7 +83,7 @@ impl Attempt {
                 continue;
             }
             let now = Typed::of(field, current).fingerprint();
-            // A form that is shown again is based on what the user has chosen over.
+            // The user saw this value and chose their own, so it is no conflict any more.
             if matches!(&entry.resolution, Resolution::Mine(over) if *over == now) {
                 entry.was.clone_from(&now);
             }
