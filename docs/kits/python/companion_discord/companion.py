@@ -30,6 +30,8 @@ class Companion:
     `team`, `feedback` and `blocked` return all records of their kind, in the fields of the management API. A kind
     without a callback is never touched. Callbacks and hooks may be plain or async functions.
 
+    With `outlines`, the names of channels and roles are reported too.
+
     Raises `ValueError` if an argument cannot work.
     """
 
@@ -47,6 +49,7 @@ class Companion:
         team: RecordsCallback | None = None,
         feedback: RecordsCallback | None = None,
         blocked: RecordsCallback | None = None,
+        outlines: bool = False,
         on_posted: Callable[[Posted], Any] | None = None,
         on_error: Callable[[CompanionError], Any] | None = None,
         flush_after: float = 2.0,
@@ -73,7 +76,7 @@ class Companion:
         self._transport = transport = Transport(url, key, reporter)
         self._facts = facts = Facts(guild, guilds, kinds, reporter)
         self._world = world = World(client, facts)
-        self._pending = pending = Pending(max_members, counts_every)
+        self._pending = pending = Pending(max_members, counts_every, outlines)
         self._members = members = MemberLoader(world, pending, reporter)
         self._sync = sync = Sync(world, facts, pending, members, transport, reporter, flush_after)
         self._heartbeats = Heartbeats(
@@ -178,6 +181,7 @@ class Companion:
     def _reconnected(self, seconds: float) -> None:
         """Sends snapshots after a long outage: the service may have been restored from a backup."""
         if seconds >= self._snapshot_after_outage:
+            self._sync.forget_outlines()
             self._sync.mark_everything()
 
 

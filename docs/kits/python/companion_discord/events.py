@@ -60,6 +60,11 @@ class Events:
         self._listen("guild_remove", self._guild_left)
         self._listen("guild_update", lambda _, guild: self._pending.guild(guild.id))
         self._listen("guild_role_delete", self._role_deleted)
+        if self._pending.has_outlines:
+            for event in ("guild_channel_create", "guild_channel_delete", "guild_channel_update"):
+                self._listen(event, self._outline_changed)
+            for event in ("guild_role_create", "guild_role_delete", "guild_role_update"):
+                self._listen(event, self._outline_changed)
         self._listen("member_join", lambda member: self._member_moved(member.guild.id, member.id))
         self._listen("raw_member_remove", lambda event: self._member_moved(event.guild_id, event.user.id))
         self._listen("member_update", self._member_changed)
@@ -129,6 +134,7 @@ class Events:
     def _guild_came(self, guild: discord.Guild) -> None:
         if self._world.came(guild) and guild.shard_id not in self._world.connecting:  # else the snapshot has it
             self._pending.whole(guild.id)
+            self._pending.outline(guild.id)
             self._sync.complete(guild.shard_id)
 
     def _guild_left(self, guild: discord.Guild) -> None:
@@ -140,6 +146,9 @@ class Events:
     def _role_deleted(self, role: discord.Role) -> None:
         if role.id in self._facts.bound_roles(role.guild.id):
             self._pending.whole(role.guild.id)
+
+    def _outline_changed(self, *changed: discord.abc.GuildChannel | discord.Role) -> None:
+        self._pending.outline(changed[0].guild.id)
 
     def _member_moved(self, guild_id: int, user_id: int) -> None:
         """Marks the roles of a member who joined or left, and later the count."""

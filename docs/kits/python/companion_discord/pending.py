@@ -16,9 +16,11 @@ class Marks:
     whole: set[int] = field(default_factory=set)  # guilds to compare with all of their members
     guilds: set[int] = field(default_factory=set)
     members: set[tuple[int, int]] = field(default_factory=set)  # guild and user
+    outlines: set[int] = field(default_factory=set)  # guilds whose channels or roles to compare
 
     def __len__(self) -> int:
-        return len(self.shards) + len(self.kinds) + len(self.whole) + len(self.guilds) + len(self.members)
+        guilds = len(self.whole) + len(self.guilds) + len(self.outlines)
+        return len(self.shards) + len(self.kinds) + guilds + len(self.members)
 
     def add_member(self, guild_id: int, user_id: int, most: int) -> None:
         self.members.add((guild_id, user_id))
@@ -49,8 +51,9 @@ class Marks:
 class Pending:
     """The current marks, and the signals between those that mark and the task that sends."""
 
-    def __init__(self, max_members: int, counts_every: float) -> None:
+    def __init__(self, max_members: int, counts_every: float, has_outlines: bool) -> None:
         self.marks = Marks()
+        self.has_outlines = has_outlines
         self.has_marks = asyncio.Event()
         self.in_a_hurry = asyncio.Event()
         self.is_idle = asyncio.Event()
@@ -77,6 +80,11 @@ class Pending:
     def member(self, guild_id: int, user_id: int) -> None:
         self.marks.add_member(guild_id, user_id, self._max_members)
         self.wake()
+
+    def outline(self, guild_id: int) -> None:
+        if self.has_outlines:
+            self.marks.outlines.add(guild_id)
+            self.wake()
 
     def count(self, guild_id: int) -> None:
         """Marks a guild within `counts_every` seconds: the number of members changes too often to be sent at once."""

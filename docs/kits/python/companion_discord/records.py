@@ -9,6 +9,18 @@ from typing import Any
 
 import discord
 
+MAX_LINE = 256 * 1024  # bytes that the service accepts in a line of a sync
+MAX_OUTLINE_ENTRIES = 500
+CHANNEL_KINDS = {
+    "text": "text",
+    "voice": "voice",
+    "stage_voice": "voice",
+    "category": "category",
+    "forum": "forum",
+    "media": "forum",
+    "news": "announcement",
+}
+
 
 def line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -34,6 +46,37 @@ def member_line(guild_id: int, user_id: int, roles: Iterable[int]) -> str:
     )
 
 
+def outline_line(guild: discord.Guild) -> str:
+    """Returns the names of channels and roles, in the platform's order; threads and `@everyone` are left out."""
+    text = _outline_line(guild, 100)
+    return text if len(text.encode()) <= MAX_LINE else _outline_line(guild, 25)
+
+
+def _outline_line(guild: discord.Guild, max_name: int) -> str:
+    known = [channel for channel in guild.channels if str(channel.type) in CHANNEL_KINDS]
+    channels = sorted(known, key=lambda channel: (channel.position, channel.id))[:MAX_OUTLINE_ENTRIES]
+    named = [role for role in guild.roles if not role.is_default()]
+    roles = sorted(named, key=lambda role: (-role.position, role.id))[:MAX_OUTLINE_ENTRIES]
+    return line(
+        {
+            "kind": "outline",
+            "guild": str(guild.id),
+            "channels": [
+                {"id": str(channel.id), "name": channel.name[:max_name], "kind": CHANNEL_KINDS[str(channel.type)]}
+                for channel in channels
+            ],
+            "roles": [
+                {
+                    "id": str(role.id),
+                    "name": role.name[:max_name],
+                    "color": f"#{role.color.value:06X}" if role.color.value else None,
+                }
+                for role in roles
+            ],
+        }
+    )
+
+
 @dataclass
 class Reported:
     """A guild as lines of a sync: the current state, or the last one that was sent.
@@ -45,6 +88,7 @@ class Reported:
     guild: str
     members: dict[int, tuple[int, ...]] = field(default_factory=dict)
     unconfirmed: set[int | None] = field(default_factory=set)  # users, and `None` for the guild itself
+    outline: int | None = None  # hash of the last outline that was sent
 
     def lines(self, guild_id: int) -> Iterator[str]:
         yield self.guild

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from .facts import Facts
 from .members import MemberLoader
 from .pending import Marks, Pending
-from .records import Change, Reported, differences, lost_members, member_change
+from .records import Change, Reported, differences, lost_members, member_change, outline_line
 from .report import CompanionError, Reporter
-from .transport import Transport
+from .transport import Transport, back_off
 from .world import World, is_known
 
 LINES_PER_REQUEST = 5_000
-MAX_BACK_OFF = 60.0
+OUTLINES_PER_REQUEST = 2**21  # characters
 
 
 class Sync:
@@ -76,21 +75,14 @@ class Sync:
                 problem = CompanionError.wrapping(error, "sync")
                 self._reporter.error(problem)
                 self.failures += 1
-                await self._back_off(problem)
-
-    async def _back_off(self, problem: CompanionError) -> None:
-        doubled = min(MAX_BACK_OFF, 0.5 * 2 ** min(self.failures, 10))
-        delay = doubled * random.uniform(0.5, 1.0)
-        if problem.retry_after is not None:  # jitter keeps many bots from returning at the same moment
-            delay = max(delay, problem.retry_after * random.uniform(1.0, 1.1))
-        await asyncio.sleep(delay)
+                await asyncio.sleep(back_off(self.failures, problem))
 
     async def _send_marked(self) -> None:
         """Sends everything that is marked. A failed callback blocks nothing else and is called again later."""
         steps: list[Callable[[], Awaitable[None]]]
         steps = [partial(self._send_snapshot, shard) for shard in sorted(self._pending.marks.shards)]
         failed: CompanionError | None = None
-        for step in [*steps, self._send_kinds, self._send_changes]:
+        for step in [*steps, self._send_kinds, self._send_changes, self._send_outlines]:
             try:
                 await step()
             except CompanionError as error:
@@ -135,6 +127,7 @@ class Sync:
         else:
             self._incomplete.discard(shard)
         self._transport.stats.snapshots += 1
+        self._were_reported(state.keys() - refused)
         self._members.start(shard)
         if failed:
             self._pending.marks.shards.add(shard)
@@ -201,9 +194,14 @@ class Sync:
             self._pending.marks.whole |= failed
             raise CompanionError("callback_failed", f"no facts of {len(failed)} guilds")
 
-    def _is_certain(self, guild_id: int) -> bool:
+    def has_reported(self, guild_id: int) -> bool:
+        """Returns whether the service has accepted the guild."""
         sent = self._sent.get(guild_id)
         return sent is not None and None not in sent.unconfirmed
+
+    def _were_reported(self, guild_ids: Iterable[int]) -> None:
+        for guild_id in guild_ids:
+            self._pending.outline(guild_id)
 
     async def _post_changes(self, changes: list[Change]) -> None:
         for change in changes:
@@ -212,10 +210,12 @@ class Sync:
         for change in changes:
             if change.guild not in refused:
                 change.apply(self._sent, is_certain=True)
+        self._were_reported({change.guild for change in changes if change.user is None} - refused)
 
     async def _send_removal(self, guild_id: int) -> None:
         if guild_id in self._sent:
             self._sent[guild_id].mark_unconfirmed()
+            self._sent[guild_id].outline = None
         await self._transport.send("removal", "DELETE", f"/bot/guilds/{guild_id}")
         self._sent.pop(guild_id, None)
         self._world.left.discard(guild_id)
@@ -224,7 +224,7 @@ class Sync:
         """Returns the differences of marked guilds, guilds before their members, and the guilds without facts."""
         marked = taken.whole | taken.guilds | {guild for guild, _ in taken.members}
         known = [guild for id_ in sorted(marked) if (guild := self._world.guilds.get(id_)) and is_known(guild)]
-        whole = {guild.id for guild in known if guild.id in taken.whole or not self._is_certain(guild.id)}
+        whole = {guild.id for guild in known if guild.id in taken.whole or not self.has_reported(guild.id)}
         await self._facts.ask([guild for guild in known if guild.id in whole or self._facts.of(guild.id) is None])
         changes: list[Change] = []
         failed: set[int] = set()
@@ -246,3 +246,35 @@ class Sync:
                 if not self._sent[guild_id].has_member(user_id, roles):
                     changes.append(member_change(guild_id, user_id, roles))
         return changes, failed
+
+    # Outlines ----------------------------------------------------------------------------------------------------
+
+    def forget_outlines(self) -> None:
+        """Lets every outline be sent again with the next snapshot of its shard."""
+        for reported in self._sent.values():
+            reported.outline = None
+
+    async def _send_outlines(self) -> None:
+        """Sends marked outlines that differ from the last ones, in one request: the next ones follow later changes."""
+        marks = self._pending.marks
+        lines: list[tuple[int, str]] = []
+        size = 0
+        while marks.outlines and size < OUTLINES_PER_REQUEST:
+            guild_id = marks.outlines.pop()
+            guild = self._world.guilds.get(guild_id)
+            if guild is None or not is_known(guild) or not self.has_reported(guild_id):
+                continue  # marked again once the service has the guild
+            line = outline_line(guild)
+            size += len(line)
+            if self._sent[guild_id].outline != hash(line):
+                lines.append((guild_id, line))
+                self._sent[guild_id].outline = None
+        if not lines:
+            return
+        try:
+            await self._transport.sync_guilds("outlines", "", lines)
+        except BaseException:
+            marks.outlines.update(guild_id for guild_id, _ in lines)
+            raise
+        for guild_id, line in lines:  # a refused one is sent again when it has changed
+            self._sent[guild_id].outline = hash(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from .arguments import checked_key, checked_url
 from .report import CompanionError, Posted, Reporter, Stats, log
 
 MAX_REFUSALS = 10
+MAX_BACK_OFF = 60.0
 
 
 class Transport:
@@ -115,6 +117,14 @@ class Transport:
         self._down_since = None
         log.info("connected again to %s after %.0f s", self._host, seconds)
         self.on_reconnected(seconds)
+
+
+def back_off(failures: int, problem: CompanionError) -> float:
+    """Returns the seconds to wait after so many failures in a row."""
+    delay: float = min(MAX_BACK_OFF, 0.5 * 2 ** min(failures, 10)) * random.uniform(0.5, 1.0)
+    if problem.retry_after is not None:  # jitter keeps many bots from returning at the same moment
+        delay = max(delay, problem.retry_after * random.uniform(1.0, 1.1))
+    return delay
 
 
 CHECK_URL = "check that url is the address of the management API"

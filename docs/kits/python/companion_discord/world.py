@@ -88,7 +88,7 @@ class World:
 
     def report(self, guild: discord.Guild, sent: Reported | None) -> Reported:
         """Returns the current state of a guild whose facts are known."""
-        now = Reported(self.guild_line(guild))
+        now = Reported(self.guild_line(guild), outline=sent.outline if sent else None)
         bound = self._facts.bound_roles(guild.id)
         if not self.sees_members or not bound:
             return now
