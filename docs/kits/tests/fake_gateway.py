@@ -19,6 +19,7 @@ from aiohttp import WSMsgType, web
 
 BOT = 1_000_000_000_000_000_001
 EPOCH_STEP = 1 << 22  # shards are told apart by the bits above
+CHANNEL_TYPES = {"text": 0, "voice": 2, "category": 4, "news": 5, "stage": 13, "forum": 15, "media": 16}
 
 
 @dataclass
@@ -29,6 +30,8 @@ class Guild:
     icon: str | None = None
     members: dict[int, set[int]] = field(default_factory=dict)  # user to roles
     roles: set[int] = field(default_factory=set)
+    labels: dict[int, tuple[str, int]] = field(default_factory=dict)  # names and colours of roles that have them
+    channels: dict[int, tuple[str, str]] = field(default_factory=dict)  # names and types, in their order
     bound: dict[str, list[int]] = field(default_factory=dict)
     setup: bool = False
     unavailable: bool = False
@@ -288,6 +291,24 @@ class FakeGateway:
             roles.discard(role)
         await self._tell(guild, "GUILD_ROLE_DELETE", {"guild_id": str(guild.id), "role_id": str(role)})
 
+    async def label_role(self, guild: Guild, role: int, name: str, color: int) -> None:
+        """Creates a role, or changes the name and colour of one."""
+        event = "GUILD_ROLE_UPDATE" if role in guild.roles else "GUILD_ROLE_CREATE"
+        guild.roles.add(role)
+        guild.labels[role] = (name, color)
+        await self._tell(guild, event, {"guild_id": str(guild.id), "role": _role(guild, role)})
+
+    async def name_channel(self, guild: Guild, channel: int, name: str, type_: str = "text") -> None:
+        """Creates a channel, or renames one."""
+        event = "CHANNEL_UPDATE" if channel in guild.channels else "CHANNEL_CREATE"
+        guild.channels[channel] = (name, type_)
+        await self._tell(guild, event, _channel(guild, channel))
+
+    async def delete_channel(self, guild: Guild, channel: int) -> None:
+        payload = _channel(guild, channel)
+        del guild.channels[channel]
+        await self._tell(guild, "CHANNEL_DELETE", payload)
+
     async def churn(self, events: int) -> None:
         """Random events, most of them the kinds that are most of a bot's day."""
         ordinary = [self.add_member] * 4 + [self.remove_member] * 3 + [self.change_roles] * 5
@@ -324,12 +345,12 @@ class FakeGateway:
             "owner_id": str(guild.owner),
             "member_count": len(guild.members),
             "large": guild.large,
-            "roles": [_role(role, role == min(guild.roles)) for role in sorted(guild.roles | {guild.id})],
+            "roles": [_role(guild, role) for role in sorted(guild.roles | {guild.id})],
             "members": [_member(user, roles) for user, roles in sent.items()],
             "emojis": [],
             "stickers": [],
             "features": [],
-            "channels": [],
+            "channels": [_channel(guild, channel) for channel in guild.channels],
             "threads": [],
             "voice_states": [],
             "presences": [],
@@ -375,12 +396,31 @@ def _member(user: int, roles: set[int]) -> dict[str, Any]:
     }
 
 
-def _role(role: int, is_moderator: bool) -> dict[str, Any]:
+def role_label(guild: Guild, role: int) -> tuple[str, int]:
+    return guild.labels.get(role, ("Moderator" if role == min(guild.roles) else f"role {role}", 0))
+
+
+def _channel(guild: Guild, channel: int) -> dict[str, Any]:
+    name, type_ = guild.channels[channel]
+    return {
+        "id": str(channel),
+        "guild_id": str(guild.id),
+        "name": name,
+        "type": CHANNEL_TYPES[type_],
+        "position": list(guild.channels).index(channel),
+        "permission_overwrites": [],
+        "bitrate": 64_000,
+        "user_limit": 0,
+    }
+
+
+def _role(guild: Guild, role: int) -> dict[str, Any]:
+    name, color = role_label(guild, role)
     return {
         "id": str(role),
-        "name": "Moderator" if is_moderator else f"role {role}",
-        "color": 0,
-        "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+        "name": name,
+        "color": color,
+        "colors": {"primary_color": color, "secondary_color": None, "tertiary_color": None},
         "hoist": False,
         "position": 0,
         "permissions": "0",

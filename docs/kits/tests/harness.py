@@ -89,8 +89,13 @@ class Service:
     async def get(self, url: str) -> Any:
         return await asyncio.to_thread(self._ask, url)
 
-    def _ask(self, url: str, body: bytes | None = None) -> Any:
-        request = urllib.request.Request(url, body, {"Authorization": f"Bearer {KEY}"})
+    async def manage(self, method: str, path: str, body: Any = None) -> Any:
+        """The `data` of an answer of the management API."""
+        sent = None if body is None else json.dumps(body).encode()
+        return (await asyncio.to_thread(self._ask, self.management + path, sent, method))["data"]
+
+    def _ask(self, url: str, body: bytes | None = None, method: str | None = None) -> Any:
+        request = urllib.request.Request(url, body, {"Authorization": f"Bearer {KEY}"}, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
@@ -179,6 +184,7 @@ async def _served(handle: Callable[[web.Request], Awaitable[web.Response]]) -> A
 
 def key_of(record: dict[str, Any]) -> str:
     names = {"guild": ("id",), "member": ("guild", "user"), "feedback": ("id",), "team": ("discord_id", "category")}
+    names |= {"outline": ("guild",), "settings": ("guild",), "schema": ()}
     return " ".join([record["kind"], *(record[name] for name in names.get(record["kind"], ("user",)))])
 
 

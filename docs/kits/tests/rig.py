@@ -13,7 +13,7 @@ import discord
 import yarl
 from companion_discord import Companion, CompanionError, Posted
 from discord.ext import commands
-from fake_gateway import FakeGateway, Guild
+from fake_gateway import FakeGateway, Guild, role_label
 from harness import KEY, PATIENCE, Service, key_of, until
 
 INTENTS = discord.Intents(guilds=True, members=True, presences=True)
@@ -22,8 +22,9 @@ INTENTS = discord.Intents(guilds=True, members=True, presences=True)
 class Bot(commands.AutoShardedBot):
     """An ordinary bot; whatever the kit raised into it would be in `failures`."""
 
-    def __init__(self, shards: int, guild_ready_timeout: float = 0.3) -> None:
-        super().__init__("!", intents=INTENTS, shard_count=shards, guild_ready_timeout=guild_ready_timeout)
+    def __init__(self, shards: int, guild_ready_timeout: float = 0.3, shard_ids: list[int] | None = None) -> None:
+        options: Any = {"shard_count": shards, "shard_ids": shard_ids, "guild_ready_timeout": guild_ready_timeout}
+        super().__init__("!", intents=INTENTS, **options)
         self.failures: list[str] = []
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
@@ -166,4 +167,21 @@ def guild_record(guild: Guild) -> dict[str, Any]:
         "setup": guild.setup,
         "linked": not guild.setup,
         "roles": {key: sorted(str(role) for role in roles) for key, roles in guild.bound.items()},
+    }
+
+
+def outline_record(guild: Guild) -> dict[str, Any]:
+    kinds = {"stage": "voice", "media": "forum", "news": "announcement"}
+    labels = {role: role_label(guild, role) for role in sorted(guild.roles)}
+    return {
+        "kind": "outline",
+        "guild": str(guild.id),
+        "channels": [
+            {"id": str(channel), "name": name, "kind": kinds.get(type_, type_)}
+            for channel, (name, type_) in guild.channels.items()
+        ],
+        "roles": [
+            {"id": str(role), "name": name, "color": f"#{color:06X}" if color else None}
+            for role, (name, color) in labels.items()
+        ],
     }

@@ -79,6 +79,8 @@ async def wrong_arguments_are_refused_with_their_fix() -> None:
         (bot, url, KEY.encode(), {}, "key must be a str, not bytes"),
         (bot, url, KEY, {"cluster": "eu west"}, "cluster must be 1 to 64"),
         (bot, url, KEY, {"guild": dict, "guilds": dict}, "guild and guilds exclude each other"),
+        (bot, url, KEY, {"settings": {"key": "log"}}, "settings must be a list of sections"),
+        (bot, url, KEY, {"settings": [{"key": "log", "fields": [{}]}]}, "settings must be a list of sections"),
         ("a token", url, KEY, {}, "client must be a discord.Client"),
         (blind, url, KEY, {}, "client lacks the intent guilds"),
     ]:

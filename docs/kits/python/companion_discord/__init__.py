@@ -15,6 +15,20 @@ from .cog import CompanionCog
 from .companion import Companion
 from .facts import GuildFacts
 from .report import CompanionError, Posted, Stats
+from .settings import Choice, Field, GuildSettings, Many, Section, SettingsProblem
 
-__all__ = ["Companion", "CompanionCog", "CompanionError", "GuildFacts", "Posted", "Stats"]
+__all__ = [
+    "Choice",
+    "Companion",
+    "CompanionCog",
+    "CompanionError",
+    "Field",
+    "GuildFacts",
+    "GuildSettings",
+    "Many",
+    "Posted",
+    "Section",
+    "SettingsProblem",
+    "Stats",
+]
 __version__ = version("companion-discord")

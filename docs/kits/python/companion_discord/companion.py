@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import discord
 
@@ -16,11 +16,14 @@ from .heartbeat import Heartbeats
 from .members import MemberLoader
 from .pending import Pending
 from .report import CompanionError, Posted, Reporter, Stats
+from .settings import GuildSettings, Handler, Section, Settings
 from .sync import Sync
 from .transport import Transport
 from .world import World
 
-Guilds = discord.Guild | int | str | Iterable[discord.Guild | int | str]
+Guild = discord.Guild | int | str
+Guilds = Guild | Iterable[Guild]
+AnyHandler = TypeVar("AnyHandler", bound=Handler)
 
 
 class Companion:
@@ -30,7 +33,8 @@ class Companion:
     `team`, `feedback` and `blocked` return all records of their kind, in the fields of the management API. A kind
     without a callback is never touched. Callbacks and hooks may be plain or async functions.
 
-    With `outlines`, the names of channels and roles are reported too.
+    `settings` declares what people can set for a guild on the site. With it, or with `outlines`, the names of channels
+    and roles are reported too.
 
     Raises `ValueError` if an argument cannot work.
     """
@@ -49,6 +53,7 @@ class Companion:
         team: RecordsCallback | None = None,
         feedback: RecordsCallback | None = None,
         blocked: RecordsCallback | None = None,
+        settings: Sequence[Section] = (),
         outlines: bool = False,
         on_posted: Callable[[Posted], Any] | None = None,
         on_error: Callable[[CompanionError], Any] | None = None,
@@ -76,9 +81,11 @@ class Companion:
         self._transport = transport = Transport(url, key, reporter)
         self._facts = facts = Facts(guild, guilds, kinds, reporter)
         self._world = world = World(client, facts)
-        self._pending = pending = Pending(max_members, counts_every, outlines)
+        self._pending = pending = Pending(max_members, counts_every, outlines or bool(settings))
         self._members = members = MemberLoader(world, pending, reporter)
         self._sync = sync = Sync(world, facts, pending, members, transport, reporter, flush_after)
+        self._settings = Settings(settings, world, transport, reporter, sync.has_reported)
+        sync.on_reported = self._settings.were_reported
         self._heartbeats = Heartbeats(
             client,
             world,
@@ -113,6 +120,20 @@ class Companion:
     def pending(self) -> int:
         """The number of ids that are marked as changed and not sent yet."""
         return len(self._pending.marks)
+
+    def settings(self, guild: Guild) -> GuildSettings:
+        """Returns the settings of a guild from memory: what the service sent last, and before that the defaults."""
+        return self._settings.of(next(_ids([guild])))
+
+    def on_settings(self, handler: AnyHandler) -> AnyHandler:
+        """Registers the function that is called when settings change, as a decorator or directly.
+
+        It is called with the id of the guild, its settings, and the keys that changed: all keys if the change was made
+        while the bot was away. After it returned, the site shows the settings as in force; it may raise
+        `SettingsProblem` for keys that are not. Calls for one guild never overlap.
+        """
+        self._settings.handler = handler
+        return handler
 
     def guild_changed(self, *guilds: Guilds) -> None:
         """Tells the kit that the bot's own facts about these guilds changed.
@@ -171,6 +192,7 @@ class Companion:
             asyncio.create_task(self._sync.run(self._stopping), name="Companion: sync"),
             asyncio.create_task(self._heartbeats.run(), name="Companion: heartbeats"),
             asyncio.create_task(self._take_snapshots(), name="Companion: snapshots"),
+            *self._settings.tasks(),
         ]
 
     async def _take_snapshots(self) -> None:

@@ -17,7 +17,7 @@ log = logging.getLogger("companion")
 class Posted:
     """A request that the service accepted, for the hook `on_posted`."""
 
-    what: str  # snapshot, changes, removal, facts, outlines or heartbeat
+    what: str  # snapshot, changes, removal, facts, outlines, settings or heartbeat
     lines: int
     size: int  # bytes of the body
     seconds: float

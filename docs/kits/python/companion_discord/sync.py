@@ -33,6 +33,8 @@ class Sync:
         flush_after: float,
     ) -> None:
         self.failures = 0  # in a row
+        self.on_reported: Callable[[Iterable[int]], None] = lambda _: None
+        """Called with guilds that the service has accepted."""
         self._world = world
         self._facts = facts
         self._pending = pending
@@ -202,6 +204,7 @@ class Sync:
     def _were_reported(self, guild_ids: Iterable[int]) -> None:
         for guild_id in guild_ids:
             self._pending.outline(guild_id)
+        self.on_reported(guild_ids)
 
     async def _post_changes(self, changes: list[Change]) -> None:
         for change in changes:

@@ -8,7 +8,8 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
@@ -78,28 +79,48 @@ class Transport:
 
     async def request(self, method: str, path: str, body: bytes = b"", *, timeout: float = 30) -> dict[str, Any]:
         """Returns the `data` of the answer; raises `CompanionError`."""
+        self.stats.bytes += len(body)
+        limit = aiohttp.ClientTimeout(total=timeout)
+        async with self._answer(method, path, timeout, data=body, timeout=limit) as answer:
+            data = await _data_of(answer)
+        self._succeeded()
+        return data
+
+    async def lines(
+        self, path: str, headers: Mapping[str, str] | None = None, *, silence: float = 30
+    ) -> AsyncIterator[bytes]:
+        """Yields the lines of an answer as they come; raises `CompanionError`, also after `silence` seconds."""
+        limit = aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence)
+        async with self._answer("GET", path, silence, headers=headers, timeout=limit) as answer:
+            if answer.status != 200:
+                await _data_of(answer)
+            self._succeeded()
+            rest = b""
+            async for part in answer.content.iter_any():
+                *lines, rest = (rest + part).split(b"\n")
+                for one in lines:
+                    yield one
+            if rest:
+                yield rest
+
+    @asynccontextmanager
+    async def _answer(
+        self, method: str, path: str, seconds: float, **options: Any
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
             self._session = aiohttp.ClientSession(headers=self._headers)
         self.stats.requests += 1
-        self.stats.bytes += len(body)
         try:
-            async with self._session.request(
-                method,
-                self._url + path,
-                data=body,
-                timeout=aiohttp.ClientTimeout(total=timeout),
-                allow_redirects=False,  # the key goes nowhere else
-            ) as answer:
-                data = await _data_of(answer)
+            # The key goes nowhere else.
+            async with self._session.request(method, self._url + path, allow_redirects=False, **options) as answer:
+                yield answer
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
-            failure = CompanionError("unreachable", f"cannot reach {self._host}: {_reason(error, timeout)}")
+            failure = CompanionError("unreachable", f"cannot reach {self._host}: {_reason(error, seconds)}")
             self._failed(failure)
             raise failure from error
         except CompanionError as error:
             self._failed(error)
             raise
-        self._succeeded()
-        return data
 
     async def close(self) -> None:
         if self._session is not None:

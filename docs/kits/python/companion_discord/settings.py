@@ -1,0 +1,345 @@
+"""Settings of guilds: publishes their schema, keeps the values in memory, and confirms those that are in force."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from .records import line
+from .report import CompanionError, Reporter
+from .transport import Transport, back_off
+from .world import World
+
+CONFIRMING_AT_ONCE = 8
+MAX_SILENCE = 45.0  # the change stream has a comment every 15 s
+
+Permission = Literal[
+    "MANAGE_SERVER",
+    "ADMIN",
+    "MOD",
+    "ERLC_MANAGER",
+    "ERLC_ADMIN",
+    "ERLC_STAFF",
+    "SESSION_STARTER",
+    "SETUP",
+    "ERLC_LINKED",
+    "SERVICE_PLUS_GUILD",
+    "SERVICE_PLUS_MEMBER",
+    "FOUNDER",
+    "BOT_DEVELOPER",
+    "EXECUTIVE",
+    "MANAGEMENT",
+    "WEB_DEVELOPER",
+    "SUPPORT",
+    "SERVICE_STAFF",
+    "QUALITY_ASSURANCE",
+    "DOCWRITER",
+]
+
+
+class Choice(TypedDict):
+    value: str
+    title: str
+
+
+class _ManyMax(TypedDict):
+    max: int
+
+
+class Many(_ManyMax, total=False):
+    """Bounds of a field whose value is a list."""
+
+    min: int
+
+
+class _FieldKey(TypedDict):
+    key: str
+    type: Literal["boolean", "integer", "number", "text", "choice", "color", "channel", "role"]
+    title: str
+
+
+class Field(_FieldKey, total=False):
+    """A field of a section, in the members of the management API. Without a `default` it is unset: `None`."""
+
+    description: str
+    default: Any
+    min: float
+    max: float
+    unit: str
+    min_length: int
+    max_length: int
+    multiline: bool
+    choices: Sequence[Choice]
+    kinds: Sequence[Literal["text", "voice", "category", "forum", "announcement"]]
+    many: Many
+
+
+class _SectionKey(TypedDict):
+    key: str
+    title: str
+    permission: Permission
+    fields: Sequence[Field]
+
+
+class Section(_SectionKey, total=False):
+    """Fields that users with `permission` may edit."""
+
+    description: str
+    plus: bool
+    visible: bool
+
+
+class GuildSettings(Mapping[str, Any]):
+    """The settings of a guild by `section.field`: the value that is set, or else the default.
+
+    An unknown key raises `KeyError`. Later changes do not alter the object.
+    """
+
+    def __init__(self, defaults: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        self._defaults = defaults
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._defaults:
+            raise KeyError(f"{key} is no setting: there are {', '.join(self._defaults) or 'none'}")
+        return self._values.get(key, self._defaults[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._defaults
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._defaults)
+
+    def __len__(self) -> int:
+        return len(self._defaults)
+
+    def __repr__(self) -> str:
+        return f"GuildSettings({dict(self)!r})"
+
+
+class SettingsProblem(Exception):
+    """Raised by a handler of settings: maps each key that cannot come into force to the reason, for the site."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{key}: {message}" for key, message in problems.items()))
+        self.problems = dict(problems)
+
+
+Handler = Callable[[int, GuildSettings, frozenset[str]], object]  # plain or async
+
+
+class Settings:
+    """Follows the change stream. Only the lines of the service are kept, and parsed on access: at 100,000 guilds they
+    take a fraction of the memory of dictionaries."""
+
+    def __init__(
+        self,
+        sections: Sequence[Section],
+        world: World,
+        transport: Transport,
+        reporter: Reporter,
+        has_reported: Callable[[int], bool],
+    ) -> None:
+        try:
+            self._schema = line({"sections": list(sections)}).encode()
+            self._defaults = {f"{s['key']}.{f['key']}": f.get("default") for s in sections for f in s["fields"]}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ValueError(
+                "settings must be a list of sections with key, title, permission and fields, "
+                "and each field must have key, type and title"
+            ) from None
+        self.handler: Handler | None = None
+        self._world = world
+        self._transport = transport
+        self._reporter = reporter
+        self._has_reported = has_reported
+        self._position: str | None = None  # id of the last change that is in memory
+        self._lines: dict[int, bytes] = {}
+        self._due: dict[int, frozenset[str]] = {}  # guilds to confirm, and the keys that changed
+        self._unapplied: dict[int, frozenset[str]] = {}  # keys that a handler did not bring into force
+        self._queue: asyncio.Queue[int] = asyncio.Queue()
+        self._busy: set[int] = set()
+
+    def of(self, guild_id: int) -> GuildSettings:
+        return GuildSettings(self._defaults, self._values_of(guild_id))
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """Starts everything, if there are settings."""
+        if not self._defaults:
+            return []
+        confirming = [asyncio.create_task(self._confirm_due()) for _ in range(CONFIRMING_AT_ONCE)]
+        return [asyncio.create_task(self._follow(), name="Companion: settings"), *confirming]
+
+    # Values ------------------------------------------------------------------------------------------------------
+
+    def _revision_of(self, guild_id: int) -> int:
+        kept = self._lines.get(guild_id)
+        return int(json.loads(kept)["revision"]) if kept is not None else 0
+
+    def _values_of(self, guild_id: int) -> dict[str, Any]:
+        kept = self._lines.get(guild_id)
+        return dict(json.loads(kept)["values"]) if kept is not None else {}
+
+    def _keep(self, guild_id: int, kept: bytes | None) -> frozenset[str]:
+        """Replaces the values of a guild, and returns the keys whose value is different now."""
+        before = self.of(guild_id)
+        if kept is None:
+            self._lines.pop(guild_id, None)
+        else:
+            self._lines[guild_id] = kept
+        now = self.of(guild_id)
+        return frozenset(key for key in now if before[key] != now[key])
+
+    async def _load(self) -> None:
+        """Reads the values of all guilds of this process. A guild whose values were confirmed before is not new."""
+        shards, count = self._world.shard_ids(), self._world.shard_count
+        queries = [f"?shard={shard}&shards={count}" for shard in shards] if len(shards) < count else [""]
+        seen: set[int] = set()
+        for query in queries:
+            async for kept in self._transport.lines(f"/bot/settings/guilds{query}"):
+                record = json.loads(kept)
+                guild_id, revision = int(record["guild"]), record["revision"]
+                seen.add(guild_id)
+                if guild_id not in self._lines:
+                    self._lines[guild_id] = kept
+                    if record.get("applied", revision) != revision:  # changed while the bot was away, unknown how
+                        self._is_due(guild_id, frozenset(self._defaults))
+                elif self._lines[guild_id] != kept:
+                    is_new = self._revision_of(guild_id) != revision
+                    changed = self._keep(guild_id, kept)
+                    if is_new or changed:
+                        self._is_due(guild_id, changed)
+        for guild_id in self._lines.keys() - seen:
+            self._is_due(guild_id, self._keep(guild_id, None))
+
+    async def _load_guild(self, guild_id: int) -> None:
+        try:
+            data = await self._transport.request("GET", f"/bot/guilds/{guild_id}/settings")
+        except CompanionError as error:
+            if error.status == 404:  # the guild is gone: the last values stay
+                return
+            raise
+        values = {key: data["values"][key] for key in data["set"]}
+        kept = line({"revision": data["revision"], "values": values}).encode()
+        self._is_due(guild_id, self._keep(guild_id, kept))
+
+    # Changes -----------------------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        failures = 0
+        while True:
+            try:
+                if self._position is None:
+                    await self._publish()
+                async for event in self._events():
+                    await self._receive(event)
+                    self._position = event["id"]
+                    failures = 0
+                problem = CompanionError("unreachable", "the change stream ended")
+            except Exception as error:
+                problem = CompanionError.wrapping(error, "settings")
+                self._reporter.error(problem)
+            failures += 1
+            await asyncio.sleep(back_off(failures, problem))
+
+    async def _publish(self) -> None:
+        """Sends the schema at each start: one request that changes nothing if the service has it already."""
+        try:
+            await self._transport.send("settings", "PUT", "/bot/settings", self._schema)
+        except CompanionError as error:
+            if error.is_outage:
+                raise
+            wrong = "".join(f"; {one.get('path')}: {one.get('message')}" for one in error.fields)
+            message = f"the schema of the settings was refused, and the last one stays: {error}{wrong}"
+            self._reporter.error(CompanionError(error.word, message, status=error.status, fields=error.fields))
+
+    async def _events(self) -> AsyncIterator[dict[str, str]]:
+        headers = {} if self._position is None else {"Last-Event-ID": self._position}
+        event: dict[str, str] = {}
+        path = "/bot/changes?kinds=settings,schema"
+        async for text in self._transport.lines(path, headers, silence=MAX_SILENCE):
+            if text:
+                name, _, value = text.decode().partition(":")
+                event[name] = value.removeprefix(" ")
+            elif "id" in event:
+                yield event
+                event = {}
+
+    async def _receive(self, event: Mapping[str, str]) -> None:
+        data = json.loads(event.get("data", "{}"))
+        name = event.get("event")
+        if name == "reset":
+            await self._publish()
+        if self._position is None or name in ("reset", "schema") or (name == "settings" and "guild" not in data):
+            await self._load()
+        elif name == "settings":
+            guild_id = int(data["guild"])
+            is_ours = self._world.shard_of(guild_id) in self._world.shard_ids()
+            if is_ours and data.get("revision") != self._revision_of(guild_id):
+                await self._load_guild(guild_id)
+
+    # Confirmations -----------------------------------------------------------------------------------------------
+
+    def were_reported(self, guild_ids: Iterable[int]) -> None:
+        """Confirms guilds that waited for the service to know them."""
+        for guild_id in guild_ids:
+            if guild_id in self._due:
+                self._queue.put_nowait(guild_id)
+
+    def _is_due(self, guild_id: int, changed: frozenset[str]) -> None:
+        self._due[guild_id] = self._due.get(guild_id, frozenset()) | changed
+        self._queue.put_nowait(guild_id)
+
+    async def _confirm_due(self) -> None:
+        while True:
+            guild_id = await self._queue.get()
+            if guild_id in self._busy or not self._has_reported(guild_id) or guild_id not in self._due:
+                continue
+            self._busy.add(guild_id)
+            try:
+                await self._apply(guild_id, self._due.pop(guild_id))
+            except Exception as error:
+                self._reporter.error(CompanionError.wrapping(error, "settings"))
+            finally:
+                self._busy.discard(guild_id)
+                self.were_reported([guild_id])  # it may have changed again
+
+    async def _apply(self, guild_id: int, changed: frozenset[str]) -> None:
+        """Calls the handler, and confirms the revision that it was called with."""
+        revision, settings = self._revision_of(guild_id), self.of(guild_id)
+        changed |= self._unapplied.pop(guild_id, frozenset())
+        problems: dict[str, str] = {}
+        try:
+            if self.handler is not None and changed:
+                result = self.handler(guild_id, settings, changed)
+                if inspect.isawaitable(result):
+                    await result
+        except SettingsProblem as problem:
+            problems = problem.problems
+            self._unapplied[guild_id] = frozenset(problems)
+        except Exception as error:
+            self._unapplied[guild_id] = changed
+            self._reporter.error(CompanionError("callback_failed", f"settings of guild {guild_id}: {error!r}"))
+            return
+        if revision > 0:
+            await self._confirm(guild_id, revision, problems)
+
+    async def _confirm(self, guild_id: int, revision: int, problems: Mapping[str, str]) -> None:
+        body: dict[str, Any] = {"revision": revision}
+        if problems:
+            body["problems"] = [{"key": key, "message": message} for key, message in problems.items()]
+        failures = 0
+        while guild_id not in self._due:  # otherwise the next revision is confirmed in its place
+            path = f"/bot/guilds/{guild_id}/settings/applied"
+            try:
+                await self._transport.send("settings", "PUT", path, line(body).encode())
+                return
+            except CompanionError as error:
+                self._reporter.error(error)
+                if not error.is_outage:
+                    return
+                failures += 1
+                await asyncio.sleep(back_off(failures, error))
