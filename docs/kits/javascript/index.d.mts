@@ -53,7 +53,7 @@ export type RecordsCallback<T> = () => Awaitable<Iterable<T>>;
 
 /** A request that the service accepted. */
 export interface Posted {
-  what: 'snapshot' | 'changes' | 'removal' | 'facts' | 'heartbeat';
+  what: 'snapshot' | 'changes' | 'removal' | 'facts' | 'outlines' | 'heartbeat';
   lines: number;
   /** Bytes of the body. */
   size: number;
@@ -95,6 +95,8 @@ export interface Options {
   feedback?: RecordsCallback<FeedbackRecord> | undefined;
   /** Ids of users, or records with `user`. */
   blocked?: RecordsCallback<string | { user: string }> | undefined;
+  /** Whether to report the names of channels and roles. Default: false. */
+  outlines?: boolean | undefined;
   /** Receives errors (`warn`) and the end of outages (`info`). Default: `console`. */
   log?: Log | undefined;
   onPosted?: ((posted: Posted) => unknown) | undefined;

@@ -20,7 +20,7 @@ const DEFAULTS = {
   stopWithin: 5_000,
   maxMembers: 10_000,
 };
-const OPTIONS = ['url', 'key', 'cluster', 'log', ...CALLBACKS, ...Object.keys(DEFAULTS)];
+const OPTIONS = ['url', 'key', 'cluster', 'log', 'outlines', ...CALLBACKS, ...Object.keys(DEFAULTS)];
 
 function checkClient(client) {
   const intents = client?.options?.intents;
@@ -55,7 +55,8 @@ function checkedOptions(options) {
   if (typeof log?.warn !== 'function' || typeof log.info !== 'function') {
     throw new TypeError('log must have the functions warn and info');
   }
-  return { ...DEFAULTS, ...given, log, url: checkedUrl(given.url), key: checkedKey(given.key) };
+  const outlines = Boolean(given.outlines);
+  return { ...DEFAULTS, ...given, log, outlines, url: checkedUrl(given.url), key: checkedKey(given.key) };
 }
 
 /** Returns the address without a trailing slash. */

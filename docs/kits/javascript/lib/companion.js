@@ -42,7 +42,9 @@ class Companion {
     this.#heartbeats = new Heartbeats(client, parts, this.#options);
     transport.onReconnected = (milliseconds) => {
       // After a long outage the service may have been restored from a backup.
-      if (milliseconds >= this.#options.snapshotAfterOutage) sync.markEverything();
+      if (milliseconds < this.#options.snapshotAfterOutage) return;
+      sync.forgetOutlines();
+      sync.markEverything();
     };
     const hooks = { beforeEvent: () => this.#start(), beforeDestroy: () => this.stop() };
     this.#events = new Events(client, { ...parts, sync }, hooks);

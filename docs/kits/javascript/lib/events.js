@@ -83,9 +83,14 @@ class Events {
       case 'GUILD_UPDATE':
         return this.#changed('guilds', data.id);
       case 'GUILD_ROLE_DELETE':
-        return this.#facts.boundRoles(data.guild_id).has(data.role_id)
-          ? this.#changed('whole', data.guild_id)
-          : undefined;
+        if (this.#facts.boundRoles(data.guild_id).has(data.role_id)) this.#changed('whole', data.guild_id);
+        return this.#outlineChanged(data.guild_id);
+      case 'GUILD_ROLE_CREATE':
+      case 'GUILD_ROLE_UPDATE':
+      case 'CHANNEL_CREATE':
+      case 'CHANNEL_UPDATE':
+      case 'CHANNEL_DELETE':
+        return data.guild_id ? this.#outlineChanged(data.guild_id) : undefined;
       case 'GUILD_MEMBER_ADD':
       case 'GUILD_MEMBER_REMOVE':
         this.#pending.count(data.guild_id);
@@ -106,6 +111,7 @@ class Events {
     this.#world.came(guild, shard);
     if (this.#world.connecting.has(shard)) return; // the snapshot has it
     this.#pending.mark('whole', guild);
+    this.#pending.outline(guild);
     this.#sync.complete(shard);
   }
 
@@ -122,6 +128,12 @@ class Events {
     this.#noteEarly(guild);
   }
 
+  #outlineChanged(guild) {
+    if (!this.#pending.hasOutlines) return;
+    this.#pending.outline(guild);
+    this.#noteEarly(guild);
+  }
+
   #changed(how, guild) {
     this.#pending.mark(how, guild);
     this.#noteEarly(guild);
@@ -133,7 +145,10 @@ class Events {
   }
 
   #markEarly() {
-    for (const guild of this.#early) this.#pending.mark('whole', guild);
+    for (const guild of this.#early) {
+      this.#pending.mark('whole', guild);
+      this.#pending.outline(guild);
+    }
     this.#early.clear();
   }
 }

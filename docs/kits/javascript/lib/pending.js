@@ -10,9 +10,11 @@ class Marks {
   /** @type {Set<string>} */ guilds = new Set();
   /** Users by guild. @type {Map<string, Set<string>>} */ members = new Map();
   memberCount = 0;
+  /** Guilds whose channels or roles to compare. @type {Set<string>} */ outlines = new Set();
 
   get size() {
-    return this.shards.size + this.kinds.size + this.whole.size + this.guilds.size + this.memberCount;
+    const guilds = this.whole.size + this.guilds.size + this.outlines.size;
+    return this.shards.size + this.kinds.size + guilds + this.memberCount;
   }
 
   /** @param {string} guild @param {string} user @param {number} most */
@@ -58,22 +60,31 @@ class Marks {
 /** The current marks. Each wakes the loop that sends. */
 class Pending {
   marks = new Marks();
+  hasOutlines;
   #waiting;
   #maxMembers;
   #countsEvery;
   #counts = new Set();
 
-  /** @param {import('./waiting.js').Waiting} waiting @param {{ maxMembers: number, countsEvery: number }} options */
-  constructor(waiting, { maxMembers, countsEvery }) {
+  /**
+   * @param {import('./waiting.js').Waiting} waiting
+   * @param {{ maxMembers: number, countsEvery: number, outlines: boolean }} options
+   */
+  constructor(waiting, { maxMembers, countsEvery, outlines }) {
     this.#waiting = waiting;
+    this.hasOutlines = outlines;
     this.#maxMembers = maxMembers;
     this.#countsEvery = countsEvery;
   }
 
-  /** @param {'shards' | 'kinds' | 'whole' | 'guilds'} how @param {number | string} id */
+  /** @param {'shards' | 'kinds' | 'whole' | 'guilds' | 'outlines'} how @param {number | string} id */
   mark(how, id) {
     this.marks[how].add(id);
     this.#waiting.wake();
+  }
+
+  outline(guild) {
+    if (this.hasOutlines) this.mark('outlines', guild);
   }
 
   member(guild, user) {

@@ -6,6 +6,20 @@
 
 'use strict';
 
+/** Bytes that the service accepts in a line of a sync. */
+const MAX_LINE = 256 * 1024;
+const MAX_OUTLINE_ENTRIES = 500;
+/** By the platform's type of channel: stages are voice, media channels are forums. */
+const CHANNEL_KINDS = {
+  0: 'text',
+  2: 'voice',
+  4: 'category',
+  5: 'announcement',
+  13: 'voice',
+  15: 'forum',
+  16: 'forum',
+};
+
 function guildLine(guild, facts) {
   return JSON.stringify({
     kind: 'guild',
@@ -16,6 +30,36 @@ function guildLine(guild, facts) {
     owner: guild.ownerId,
     ...facts,
   });
+}
+
+/** Returns the names of channels and roles, in the platform's order; threads and `@everyone` are left out. */
+function outlineLine(guild) {
+  const known = [...guild.channels.cache.values()].filter(({ type }) => type in CHANNEL_KINDS);
+  const named = [...guild.roles.cache.values()].filter(({ id }) => id !== guild.id);
+  const channels = known.sort((a, b) => a.rawPosition - b.rawPosition || byId(a, b)).slice(0, MAX_OUTLINE_ENTRIES);
+  const roles = named.sort((a, b) => b.rawPosition - a.rawPosition || byId(a, b)).slice(0, MAX_OUTLINE_ENTRIES);
+  const lineOf = (maxName) =>
+    JSON.stringify({
+      kind: 'outline',
+      guild: guild.id,
+      channels: channels.map(({ id, name, type }) => ({ id, name: cut(name, maxName), kind: CHANNEL_KINDS[type] })),
+      roles: roles.map(({ id, name, colors }) => ({ id, name: cut(name, maxName), color: hex(colors?.primaryColor) })),
+    });
+  const line = lineOf(100);
+  return Buffer.byteLength(line) <= MAX_LINE ? line : lineOf(25);
+}
+
+function byId(a, b) {
+  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1);
+}
+
+/** Cuts between characters, never within a surrogate pair. */
+function cut(name, most) {
+  return name.length <= most ? name : [...name].slice(0, most).join('');
+}
+
+function hex(color) {
+  return color ? `#${color.toString(16).padStart(6, '0').toUpperCase()}` : null;
 }
 
 /** @param {string} guild @param {string} user @param {string[]} roles @returns {Change} */
@@ -31,6 +75,7 @@ function memberChange(guild, user, roles) {
  */
 class Reported {
   /** Users, and `undefined` for the guild itself. @type {Set<string | undefined>} */ unconfirmed = new Set();
+  /** Hash of the last outline that was sent. @type {string | undefined} */ outline;
 
   /** @param {string} guild @param {Map<string, string[]>} members bound roles by user */
   constructor(guild, members = new Map()) {
@@ -90,4 +135,4 @@ function* lostMembers(guild, sent = new Reported(''), now) {
   }
 }
 
-module.exports = { Reported, differences, guildLine, lostMembers, memberChange };
+module.exports = { Reported, differences, guildLine, lostMembers, memberChange, outlineLine };

@@ -2,11 +2,15 @@
 
 'use strict';
 
-const { Reported, differences, lostMembers, memberChange } = require('./records.js');
+const { createHash } = require('node:crypto');
+
+const { Reported, differences, lostMembers, memberChange, outlineLine } = require('./records.js');
 const { CompanionError } = require('./report.js');
+const { backOff } = require('./transport.js');
 
 const LINES_PER_REQUEST = 5_000;
-const MAX_BACK_OFF = 60_000;
+/** Characters. */
+const OUTLINES_PER_REQUEST = 2 ** 21;
 
 /** Keeps what was sent last, and one request for changes in flight at a time. */
 class Sync {
@@ -76,7 +80,7 @@ class Sync {
         this.failures += 1;
         const problem = CompanionError.wrapping(error);
         this.#reporter.error(problem);
-        await this.#backOff(problem);
+        await this.#waiting.pause(backOff(this.failures, problem));
       } finally {
         this.#isSending = false;
         this.#waiting.wake();
@@ -84,18 +88,13 @@ class Sync {
     }
   }
 
-  #backOff({ retryAfter = 0 }) {
-    const doubled = Math.min(MAX_BACK_OFF, 500 * 2 ** Math.min(this.failures, 10));
-    // Jitter keeps many bots from returning at the same moment.
-    return this.#waiting.pause(Math.max(doubled * between(0.5, 1), retryAfter * between(1, 1.1)));
-  }
-
   /** Sends everything that is marked. A failed callback blocks nothing else and is called again later. */
   async #sendMarked() {
     const shards = [...this.#pending.marks.shards].sort((a, b) => a - b);
     const snapshots = shards.map((shard) => () => this.#sendSnapshot(shard));
     let failed;
-    for (const step of [...snapshots, () => this.#sendKinds(), () => this.#sendChanges()]) {
+    const others = [() => this.#sendKinds(), () => this.#sendChanges(), () => this.#sendOutlines()];
+    for (const step of [...snapshots, ...others]) {
       try {
         await step();
       } catch (error) {
@@ -136,6 +135,7 @@ class Sync {
     else this.#incomplete.delete(shard);
     if (found.unknown) this.complete(shard); // the last unknown guild may have come during the request
     this.#transport.stats.snapshots += 1;
+    this.#wereReported([...found.state.keys()].filter((guild) => !refused.has(guild)));
     this.#members.start(shard);
     if (!found.failed) return;
     marks.shards.add(shard);
@@ -232,7 +232,18 @@ class Sync {
   async #postChanges(changes) {
     for (const change of changes) this.#apply(change, false);
     const refused = await this.#transport.syncGuilds('changes', '', changes);
-    for (const change of changes) if (!refused.has(change.guild)) this.#apply(change, true);
+    const accepted = changes.filter(({ guild }) => !refused.has(guild));
+    for (const change of accepted) this.#apply(change, true);
+    this.#wereReported(accepted.filter(({ user }) => user === undefined).map(({ guild }) => guild));
+  }
+
+  /** Returns whether the service has accepted the guild. */
+  hasReported(guild) {
+    return this.#sent.has(guild) && !this.#sent.get(guild).unconfirmed.has(undefined);
+  }
+
+  #wereReported(guilds) {
+    for (const guild of guilds) this.#pending.outline(guild);
   }
 
   #apply(change, isCertain) {
@@ -242,6 +253,7 @@ class Sync {
 
   async #sendRemoval(guild) {
     this.#sent.get(guild)?.markUnconfirmed();
+    if (this.#sent.has(guild)) this.#sent.get(guild).outline = undefined;
     await this.#transport.send('removal', 'DELETE', `/bot/guilds/${guild}`);
     this.#sent.delete(guild);
     this.#world.left.delete(guild);
@@ -251,8 +263,7 @@ class Sync {
   async #changes(taken) {
     const marked = new Set([...taken.whole, ...taken.guilds, ...taken.members.keys()]);
     const known = this.#known([...marked].filter((id) => this.#world.guilds.has(id)));
-    const isCertain = (id) => this.#sent.has(id) && !this.#sent.get(id).unconfirmed.has(undefined);
-    const isWhole = ({ id }) => taken.whole.has(id) || !isCertain(id);
+    const isWhole = ({ id }) => taken.whole.has(id) || !this.hasReported(id);
     const whole = new Set(known.filter(isWhole));
     await this.#facts.ask(known.filter((guild) => whole.has(guild) || !this.#facts.of(guild.id)));
     const changes = [];
@@ -277,10 +288,41 @@ class Sync {
     }
     return { changes, failed };
   }
-}
 
-function between(least, most) {
-  return least + Math.random() * (most - least);
+  // Outlines ---------------------------------------------------------------------------------------------------------
+
+  /** Lets every outline be sent again with the next snapshot of its shard. */
+  forgetOutlines() {
+    for (const reported of this.#sent.values()) reported.outline = undefined;
+  }
+
+  /** Sends marked outlines that differ from the last ones, in one request: the next ones follow later changes. */
+  async #sendOutlines() {
+    const { outlines } = this.#pending.marks;
+    const changes = [];
+    let size = 0;
+    for (const id of outlines) {
+      if (size >= OUTLINES_PER_REQUEST) break;
+      outlines.delete(id);
+      const guild = this.#world.cached(id);
+      if (!guild || !this.#world.guilds.has(id) || !this.hasReported(id)) continue; // marked again once it is reported
+      const line = outlineLine(guild);
+      const hash = createHash('sha256').update(line).digest('base64');
+      size += line.length;
+      if (this.#sent.get(id).outline === hash) continue;
+      changes.push({ guild: id, line, hash });
+      this.#sent.get(id).outline = undefined;
+    }
+    if (!changes.length) return;
+    try {
+      await this.#transport.syncGuilds('outlines', '', changes);
+    } catch (error) {
+      for (const { guild } of changes) outlines.add(guild);
+      throw error;
+    }
+    // A refused one is sent again when it has changed.
+    for (const { guild, hash } of changes) this.#sent.get(guild).outline = hash;
+  }
 }
 
 module.exports = { Sync };

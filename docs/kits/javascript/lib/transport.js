@@ -6,6 +6,7 @@ const { version } = require('../package.json');
 const { CompanionError } = require('./report.js');
 
 const MAX_REFUSALS = 10;
+const MAX_BACK_OFF = 60_000;
 const REASONS = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -123,6 +124,17 @@ class Transport {
   }
 }
 
+/** Returns the milliseconds to wait after so many failures in a row. */
+function backOff(failures, { retryAfter = 0 }) {
+  const doubled = Math.min(MAX_BACK_OFF, 500 * 2 ** Math.min(failures, 10));
+  // Jitter keeps many bots from returning at the same moment.
+  return Math.max(doubled * between(0.5, 1), retryAfter * between(1, 1.1));
+}
+
+function between(least, most) {
+  return least + Math.random() * (most - least);
+}
+
 const CHECK_URL = 'check that url is the address of the management API';
 
 /** Returns why a request failed, without its address. */
@@ -154,4 +166,4 @@ async function dataOf(answer) {
   throw new CompanionError(error, envelope.message + hint, { status, retryAfter, fields });
 }
 
-module.exports = { Transport };
+module.exports = { Transport, backOff };

@@ -105,7 +105,9 @@ class World {
         if (kept.length && !guild.members.cache.has(user)) members.set(user, kept);
       }
     }
-    return new Reported(this.guildLine(guild), members);
+    const now = new Reported(this.guildLine(guild), members);
+    now.outline = sent?.outline;
+    return now;
   }
 
   guildLine(guild) {
