@@ -276,7 +276,10 @@ class Sync:
             return
         try:
             await self._transport.sync_guilds("outlines", "", lines)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, CompanionError) and error.status == 422:
+                self._reporter.error(error)  # changes must not wait for outlines that are refused
+                return
             marks.outlines.update(guild_id for guild_id, _ in lines)
             raise
         for guild_id, line in lines:  # a refused one is sent again when it has changed
