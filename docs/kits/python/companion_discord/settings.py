@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Literal, TypedDict
 
 from .records import line
@@ -234,10 +235,12 @@ class Settings:
             try:
                 if self._position is None:
                     await self._publish()
-                async for event in self._events():
-                    await self._receive(event)
-                    self._position = event["id"]
-                    failures = 0
+                async with aclosing(self._events()) as events:
+                    async for event in events:
+                        if "id" in event:
+                            await self._receive(event)
+                            self._position = event["id"]
+                        failures = 0
                 problem = CompanionError("unreachable", "the change stream ended")
             except Exception as error:
                 problem = CompanionError.wrapping(error, "settings")
@@ -256,17 +259,19 @@ class Settings:
             message = f"the schema of the settings was refused, and the last one stays: {error}{wrong}"
             self._reporter.error(CompanionError(error.word, message, status=error.status, fields=error.fields))
 
-    async def _events(self) -> AsyncIterator[dict[str, str]]:
+    async def _events(self) -> AsyncGenerator[dict[str, str], None]:
+        """Yields the blocks of the change stream. A comment is a block without an id."""
         headers = {} if self._position is None else {"Last-Event-ID": self._position}
         event: dict[str, str] = {}
         path = "/bot/changes?kinds=settings,schema"
-        async for text in self._transport.lines(path, headers, silence=MAX_SILENCE):
-            if text:
-                name, _, value = text.decode().partition(":")
-                event[name] = value.removeprefix(" ")
-            elif "id" in event:
-                yield event
-                event = {}
+        async with aclosing(self._transport.lines(path, headers, silence=MAX_SILENCE)) as lines:
+            async for text in lines:
+                if text:
+                    name, _, value = text.decode().partition(":")
+                    event[name] = value.removeprefix(" ")
+                elif event:
+                    yield event
+                    event = {}
 
     async def _receive(self, event: Mapping[str, str]) -> None:
         data = json.loads(event.get("data", "{}"))

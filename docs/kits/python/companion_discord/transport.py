@@ -8,7 +8,7 @@ import os
 import random
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -88,7 +88,7 @@ class Transport:
 
     async def lines(
         self, path: str, headers: Mapping[str, str] | None = None, *, silence: float = 30
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """Yields the lines of an answer as they come; raises `CompanionError`, also after `silence` seconds."""
         limit = aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence)
         async with self._answer("GET", path, silence, headers=headers, timeout=limit) as answer:
