@@ -48,12 +48,73 @@ export interface FeedbackRecord {
   submitter: { username: string; name: string; id: string; avatar: string };
 }
 
+/** A permission of a user in a guild. */
+export type Permission =
+  | BoundKey
+  | 'MANAGE_SERVER'
+  | 'SETUP'
+  | 'ERLC_LINKED'
+  | 'SERVICE_PLUS_GUILD'
+  | 'SERVICE_PLUS_MEMBER'
+  | 'FOUNDER'
+  | 'BOT_DEVELOPER'
+  | 'EXECUTIVE'
+  | 'MANAGEMENT'
+  | 'WEB_DEVELOPER'
+  | 'SUPPORT'
+  | 'SERVICE_STAFF'
+  | 'QUALITY_ASSURANCE'
+  | 'DOCWRITER';
+
+/** A field of a section, in the members of the management API. Without a `default` it is unset: null. */
+export interface Field {
+  key: string;
+  type: 'boolean' | 'integer' | 'number' | 'text' | 'choice' | 'color' | 'channel' | 'role';
+  title: string;
+  description?: string | undefined;
+  default?: boolean | number | string | readonly string[] | undefined;
+  min?: number | undefined;
+  max?: number | undefined;
+  unit?: string | undefined;
+  min_length?: number | undefined;
+  max_length?: number | undefined;
+  multiline?: boolean | undefined;
+  choices?: readonly { value: string; title: string }[] | undefined;
+  kinds?: readonly ('text' | 'voice' | 'category' | 'forum' | 'announcement')[] | undefined;
+  /** Makes the value an array. */
+  many?: { min?: number | undefined; max: number } | undefined;
+}
+
+/** Fields that users with `permission` may edit. */
+export interface Section {
+  key: string;
+  title: string;
+  description?: string | undefined;
+  permission: Permission;
+  plus?: boolean | undefined;
+  visible?: boolean | undefined;
+  fields: readonly Field[];
+}
+
+/** The settings of a guild by `section.field`: values or else defaults. A key that is not declared throws a `TypeError`. */
+export type GuildSettings = { readonly [key: string]: any };
+
+/**
+ * Called with the keys that changed: all of them if the change was made while the bot was away. It may throw a
+ * `SettingsProblem`. Calls for one guild never overlap.
+ */
+export type SettingsHandler = (
+  guildId: string,
+  settings: GuildSettings,
+  changed: ReadonlySet<string>,
+) => Awaitable<unknown>;
+
 /** Returns all records of a kind: those that are left out are removed. */
 export type RecordsCallback<T> = () => Awaitable<Iterable<T>>;
 
 /** A request that the service accepted. */
 export interface Posted {
-  what: 'snapshot' | 'changes' | 'removal' | 'facts' | 'outlines' | 'heartbeat';
+  what: 'snapshot' | 'changes' | 'removal' | 'facts' | 'outlines' | 'settings' | 'heartbeat';
   lines: number;
   /** Bytes of the body. */
   size: number;
@@ -95,7 +156,9 @@ export interface Options {
   feedback?: RecordsCallback<FeedbackRecord> | undefined;
   /** Ids of users, or records with `user`. */
   blocked?: RecordsCallback<string | { user: string }> | undefined;
-  /** Whether to report the names of channels and roles. Default: false. */
+  /** What people can set for a guild on the site. */
+  settings?: readonly Section[] | undefined;
+  /** Whether to report the names of channels and roles. Default: true with `settings`. */
   outlines?: boolean | undefined;
   /** Receives errors (`warn`) and the end of outages (`info`). Default: `console`. */
   log?: Log | undefined;
@@ -128,6 +191,10 @@ export declare class Companion {
   readonly stats: Readonly<Stats>;
   /** The number of ids that are marked as changed and not sent yet. */
   get pending(): number;
+  /** Returns the settings of a guild from memory: what the service sent last, and before that the defaults. */
+  settings(guild: GuildOrId): GuildSettings;
+  /** Registers the function that is called when settings change. Once it has returned, the site shows them as in force. */
+  onSettings(handler: SettingsHandler): void;
   /** Tells the kit that the bot's own facts about these guilds changed. */
   guildChanged(...guilds: (GuildOrId | Iterable<GuildOrId> | ReadonlyMap<string, GuildOrId>)[]): void;
   /** Tells the kit that records of these kinds changed. */
@@ -162,4 +229,10 @@ export declare class CompanionError extends Error {
   get isOutage(): boolean;
   /** The number of the line that a sync was refused for. */
   get wrongLine(): number | undefined;
+}
+
+/** Thrown by a handler of settings: maps each key that cannot come into force to the reason, for the site. */
+export declare class SettingsProblem extends Error {
+  constructor(problems: { readonly [key: string]: string });
+  readonly problems: { readonly [key: string]: string };
 }

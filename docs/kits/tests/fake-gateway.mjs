@@ -11,6 +11,7 @@ import { load } from './modules.mjs';
 
 const { WebSocketServer } = load('ws');
 export const BOT = '1000000000000000001';
+export const CHANNEL_TYPES = { text: 0, voice: 2, category: 4, news: 5, stage: 13, forum: 15, media: 16 };
 
 /**
  * @typedef {object} Guild
@@ -20,6 +21,8 @@ export const BOT = '1000000000000000001';
  * @property {string | null} icon
  * @property {Map<string, Set<string>>} members User to roles.
  * @property {Set<string>} roles
+ * @property {Map<string, [string, number]>} labels Names and colours of roles that have them.
+ * @property {Map<string, [string, string]>} channels Names and types, in their order.
  * @property {Record<string, string[]>} bound
  * @property {boolean} setup
  * @property {boolean} unavailable
@@ -189,6 +192,8 @@ export class FakeGateway {
       icon: null,
       members: new Map(users.map((user) => [user, new Set(this.#random() < 0.6 ? [this.pick(roles)] : [])])),
       roles: new Set(roles),
+      labels: new Map(),
+      channels: new Map(),
       bound: this.#random() < 0.6 ? { MOD: [roles[0]], ADMIN: [roles[1]] } : {},
       setup: this.#random() < 0.5,
       unavailable: false,
@@ -262,6 +267,27 @@ export class FakeGateway {
     this.#tell(guild, 'GUILD_ROLE_DELETE', { guild_id: guild.id, role_id: role });
   }
 
+  /** Creates a role, or changes the name and colour of one. */
+  labelRole(guild, id, name, color) {
+    const event = guild.roles.has(id) ? 'GUILD_ROLE_UPDATE' : 'GUILD_ROLE_CREATE';
+    guild.roles.add(id);
+    guild.labels.set(id, [name, color]);
+    this.#tell(guild, event, { guild_id: guild.id, role: role(guild, id) });
+  }
+
+  /** Creates a channel, or renames one. */
+  nameChannel(guild, id, name, type = 'text') {
+    const event = guild.channels.has(id) ? 'CHANNEL_UPDATE' : 'CHANNEL_CREATE';
+    guild.channels.set(id, [name, type]);
+    this.#tell(guild, event, channel(guild, id));
+  }
+
+  deleteChannel(guild, id) {
+    const data = channel(guild, id);
+    guild.channels.delete(id);
+    this.#tell(guild, 'CHANNEL_DELETE', data);
+  }
+
   /** Random events, most of them the kinds that are most of a bot's day. @param {number} events */
   async churn(events) {
     const often = ['addMember', 'addMember', 'addMember', 'removeMember', 'removeMember', 'changeRoles', 'changeRoles'];
@@ -325,11 +351,37 @@ function member(id, roles) {
   };
 }
 
-/** @param {string} id @param {boolean} isModerator */
-function role(id, isModerator) {
-  const colors = { primary_color: 0, secondary_color: null, tertiary_color: null };
+/** Name and colour of a role. @param {Guild} guild @param {string} id @returns {[string, number]} */
+export function roleLabel(guild, id) {
+  const [first] = guild.roles;
+  return guild.labels.get(id) ?? [id === first ? 'Moderator' : `role ${id}`, 0];
+}
+
+function role(guild, id) {
+  const [name, color] = roleLabel(guild, id);
+  const colors = { primary_color: color, secondary_color: null, tertiary_color: null };
   const plain = { hoist: false, position: 0, permissions: '0', managed: false, mentionable: false, flags: 0 };
-  return { id, name: isModerator ? 'Moderator' : `role ${id}`, color: 0, colors, ...plain };
+  return { id, name, color, colors, ...plain };
+}
+
+function channel(guild, id) {
+  const [name, type] = guild.channels.get(id);
+  const position = [...guild.channels.keys()].indexOf(id);
+  const plain = { permission_overwrites: [], bitrate: 64_000, user_limit: 0 };
+  return { id, guild_id: guild.id, name, type: CHANNEL_TYPES[type], position, ...plain };
+}
+
+/** Every guild with channels has a thread in the first one: the library's cache of channels has threads too. */
+function threads(guild) {
+  return [...guild.channels.keys()].slice(0, 1).map((parent) => ({
+    id: String(BigInt(parent) + 1n),
+    guild_id: guild.id,
+    parent_id: parent,
+    owner_id: guild.owner,
+    type: 11,
+    name: 'a thread',
+    thread_metadata: { archived: false, auto_archive_duration: 60, archive_timestamp: '2026-01-01T00:00:00+00:00' },
+  }));
 }
 
 /** @param {Guild} guild */
@@ -339,8 +391,6 @@ function payload(guild) {
     'emojis',
     'stickers',
     'features',
-    'channels',
-    'threads',
     'voice_states',
     'presences',
     'stage_instances',
@@ -359,7 +409,9 @@ function payload(guild) {
     owner_id: guild.owner,
     member_count: guild.members.size,
     large: guild.large,
-    roles: [guild.id, ...guild.roles].map((id, place) => role(id, place === 1)),
+    roles: [guild.id, ...guild.roles].map((id) => role(guild, id)),
+    channels: [...guild.channels.keys()].map((id) => channel(guild, id)),
+    threads: threads(guild),
     members: members.map(([id, roles]) => member(id, roles)),
     ...Object.fromEntries(empty.map((name) => [name, []])),
     ...Object.fromEntries(zero.map((name) => [name, 0])),

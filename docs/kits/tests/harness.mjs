@@ -74,6 +74,14 @@ export class Service {
     expect(answer.status, 200, 'the test may sync');
   }
 
+  /** The `data` of an answer of the management API. */
+  async manage(method, path, body) {
+    const headers = { Authorization: `Bearer ${KEY}` };
+    const answer = await fetch(this.management + path, { method, headers, body: body && JSON.stringify(body) });
+    expect(answer.status, 200, `${method} ${path}`);
+    return (await answer.json()).data;
+  }
+
   /** What `companion export` says, by key. A member without roles is the same as one who was never reported. */
   async stored() {
     const options = { ...this.#options(), maxBuffer: 2 ** 28 };
@@ -169,6 +177,7 @@ export async function finish(child, how = 'SIGKILL') {
 
 export function keyOf(record) {
   const names = { guild: ['id'], member: ['guild', 'user'], feedback: ['id'], team: ['discord_id', 'category'] };
+  Object.assign(names, { outline: ['guild'], settings: ['guild'], schema: [] });
   return [record.kind, ...(names[record.kind] ?? ['user']).map((name) => record[name])].join(' ');
 }
 

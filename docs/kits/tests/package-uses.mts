@@ -1,6 +1,7 @@
 // Compiled by test-package-js.mjs: what must be accepted, and, after each @ts-expect-error, what must not.
 import { Client, GatewayIntentBits, type Guild } from 'discord.js';
-import { Companion, CompanionError, type GuildFacts, type Options, type Posted } from 'companion-discord';
+import { Companion, CompanionError, SettingsProblem } from 'companion-discord';
+import type { GuildFacts, Options, Posted, Section } from 'companion-discord';
 
 const client = new Client({ intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers] });
 const required = { url: 'http://127.0.0.1:8081', key: 'a-key' };
@@ -25,9 +26,22 @@ new Companion(client, {
 });
 new Companion(client, { ...required, guilds: (guilds) => Object.fromEntries(guilds.map(({ id }) => [id, {}])) });
 
+const log: Section = {
+  key: 'log',
+  title: 'Log',
+  permission: 'ADMIN',
+  fields: [{ key: 'level', type: 'choice', title: 'Level', choices: [{ value: 'a', title: 'A' }], default: 'a' }],
+};
+new Companion(client, { ...required, settings: [log, { ...log, key: 'other', plus: true }], outlines: true });
+
 export async function accepted(options: Options): Promise<CompanionError | undefined> {
   companion.guildChanged('1', client.guilds.cache, [...client.guilds.cache.values()], client.guilds.cache.keys());
   companion.factsChanged('plus', 'team');
+  companion.onSettings(async (guildId, settings, changed) => {
+    const level: string | null = settings['log.level'];
+    if (changed.has('log.level') && !level) throw new SettingsProblem({ 'log.level': `It is unset in ${guildId}.` });
+  });
+  for (const guild of client.guilds.cache.values()) console.log(companion.settings(guild)['log.level']);
   const arrived: boolean = await companion.flush(1_000);
   const numbers: number[] = [companion.pending, companion.stats.requests];
   await new Companion(client, options).stop();
@@ -49,6 +63,14 @@ export function refused(): void {
   companion.factsChanged('guilds');
   // @ts-expect-error an id is text
   companion.guildChanged(1);
+  // @ts-expect-error no such type
+  new Companion(client, { ...required, settings: [{ ...log, fields: [{ key: 'x', type: 'colour', title: 'X' }] }] });
+  // @ts-expect-error no such permission
+  new Companion(client, { ...required, settings: [{ ...log, permission: 'JANITOR' }] });
+  // @ts-expect-error an id is text
+  companion.settings(1);
+  // @ts-expect-error settings are read-only
+  companion.settings('1')['log.level'] = 'a';
   // @ts-expect-error it is read-only
   companion.stats.requests = 0;
 }

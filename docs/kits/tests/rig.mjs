@@ -1,12 +1,12 @@
 /** A bot of the real discord.js with the kit, between a gateway on loopback and the running service. */
 
-import { FakeGateway } from './fake-gateway.mjs';
+import { FakeGateway, roleLabel } from './fake-gateway.mjs';
 import { KEY, Service, expect, until } from './harness.mjs';
 import { installKit, load } from './modules.mjs';
 
 installKit();
 export const { Client, GatewayIntentBits, version } = load('discord.js');
-export const { Companion, CompanionError } = load('companion-discord');
+export const { Companion, CompanionError, SettingsProblem } = load('companion-discord');
 const INTENTS = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers, GatewayIntentBits.GuildPresences];
 export const QUIET = { warn() {}, info() {} };
 /** @type {string[]} What the kit let through to the bot. */
@@ -144,6 +144,18 @@ export function guildRecord(guild) {
   const icon = guild.icon && `https://cdn.discordapp.com/icons/${guild.id}/${guild.icon}.png?size=1024`;
   const { id, name, owner, setup, bound: roles } = guild;
   return { kind: 'guild', id, name, icon, members: guild.members.size, owner, setup, linked: !setup, roles };
+}
+
+export function outlineRecord(guild) {
+  const kinds = { stage: 'voice', media: 'forum', news: 'announcement' };
+  const hex = (color) => (color ? `#${color.toString(16).padStart(6, '0').toUpperCase()}` : null);
+  const labels = [...guild.roles].sort().map((id) => [id, ...roleLabel(guild, id)]);
+  return {
+    kind: 'outline',
+    guild: guild.id,
+    channels: [...guild.channels].map(([id, [name, type]]) => ({ id, name, kind: kinds[type] ?? type })),
+    roles: labels.map(([id, name, color]) => ({ id, name, color: hex(color) })),
+  };
 }
 
 /** A record as text, whatever the order of its fields. */

@@ -81,6 +81,8 @@ async function wrong_options_are_refused_with_their_fix() {
     [client, { url, key: KEY, cluster: 'eu west' }, 'cluster must be 1 to 64'],
     [client, { url, key: KEY, guild, guilds: guild }, 'guild and guilds exclude each other'],
     [client, { url, key: KEY, guild: {} }, 'guild must be a function'],
+    [client, { url, key: KEY, settings: { key: 'log' } }, 'settings must be an array of sections'],
+    [client, { url, key: KEY, settings: [{ key: 'log', fields: [{}] }] }, 'settings must be an array of sections'],
     [client, { url, key: KEY, flush_after: 1 }, 'flush_after is no option'],
     [client, { url, key: KEY, flushAfter: '2s' }, 'flushAfter must be a number'],
     [client, { url, key: KEY, log: { warn() {} } }, 'log must have the functions warn and info'],

@@ -20,7 +20,7 @@ const DEFAULTS = {
   stopWithin: 5_000,
   maxMembers: 10_000,
 };
-const OPTIONS = ['url', 'key', 'cluster', 'log', 'outlines', ...CALLBACKS, ...Object.keys(DEFAULTS)];
+const OPTIONS = ['url', 'key', 'cluster', 'log', 'settings', 'outlines', ...CALLBACKS, ...Object.keys(DEFAULTS)];
 
 function checkClient(client) {
   const intents = client?.options?.intents;
@@ -55,8 +55,19 @@ function checkedOptions(options) {
   if (typeof log?.warn !== 'function' || typeof log.info !== 'function') {
     throw new TypeError('log must have the functions warn and info');
   }
-  const outlines = Boolean(given.outlines);
-  return { ...DEFAULTS, ...given, log, outlines, url: checkedUrl(given.url), key: checkedKey(given.key) };
+  const settings = checkedSettings(given.settings ?? []);
+  const outlines = Boolean(given.outlines || settings.length);
+  return { ...DEFAULTS, ...given, log, settings, outlines, url: checkedUrl(given.url), key: checkedKey(given.key) };
+}
+
+function checkedSettings(settings) {
+  const isNamed = (one) => typeof one?.key === 'string';
+  const isSection = (section) => isNamed(section) && Array.isArray(section.fields) && section.fields.every(isNamed);
+  if (Array.isArray(settings) && settings.every(isSection)) return settings;
+  throw new TypeError(
+    'settings must be an array of sections with key, title, permission and fields, ' +
+      'and each field must have key, type and title',
+  );
 }
 
 /** Returns the address without a trailing slash. */

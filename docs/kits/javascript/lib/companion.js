@@ -9,6 +9,7 @@ const { Heartbeats } = require('./heartbeat.js');
 const { MemberLoader } = require('./members.js');
 const { Pending } = require('./pending.js');
 const { CompanionError, Reporter } = require('./report.js');
+const { Settings } = require('./settings.js');
 const { Sync } = require('./sync.js');
 const { Transport } = require('./transport.js');
 const { Waiting } = require('./waiting.js');
@@ -21,6 +22,7 @@ class Companion {
   #facts;
   #pending;
   #sync;
+  #settings;
   #heartbeats;
   #events;
   #waiting = new Waiting();
@@ -39,6 +41,8 @@ class Companion {
     const members = new MemberLoader(world, pending, waiting, reporter);
     const parts = { world, facts, pending, members, transport, waiting, reporter };
     const sync = (this.#sync = new Sync(parts, this.#options));
+    const settings = (this.#settings = new Settings(parts, (guild) => sync.hasReported(guild), this.#options));
+    sync.onReported = (guilds) => settings.wereReported(guilds);
     this.#heartbeats = new Heartbeats(client, parts, this.#options);
     transport.onReconnected = (milliseconds) => {
       // After a long outage the service may have been restored from a backup.
@@ -61,6 +65,16 @@ class Companion {
 
   get pending() {
     return this.#pending.marks.size;
+  }
+
+  settings(guild) {
+    const [id] = idsOf([guild]);
+    return this.#settings.of(id);
+  }
+
+  onSettings(handler) {
+    if (typeof handler !== 'function') throw new TypeError('onSettings takes a function');
+    this.#settings.handler = handler;
   }
 
   guildChanged(...guilds) {
@@ -108,6 +122,7 @@ class Companion {
     void this.#sync.run();
     void this.#heartbeats.run();
     void this.#takeSnapshots();
+    if (this.#settings.isDeclared) void this.#settings.run();
   }
 
   async #takeSnapshots() {
@@ -124,7 +139,7 @@ function* idsOf(guilds) {
     if (typeof guild === 'string') yield guild;
     else if (typeof guild?.id === 'string') yield guild.id;
     else if (typeof guild?.[Symbol.iterator] === 'function') yield* idsOf(guild);
-    else throw new TypeError('guildChanged takes guilds, their ids, and iterables of them');
+    else throw new TypeError('expected guilds, their ids, or iterables of them');
   }
 }
 

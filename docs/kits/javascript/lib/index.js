@@ -14,5 +14,6 @@
 
 const { Companion } = require('./companion.js');
 const { CompanionError } = require('./report.js');
+const { SettingsProblem } = require('./settings.js');
 
-module.exports = { Companion, CompanionError };
+module.exports = { Companion, CompanionError, SettingsProblem };

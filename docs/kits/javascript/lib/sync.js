@@ -16,6 +16,7 @@ const OUTLINES_PER_REQUEST = 2 ** 21;
 class Sync {
   /** Failures in a row. */ failures = 0;
   /** Callers of `flush` that wait. */ hurry = 0;
+  /** Called with guilds that the service has accepted. */ onReported = (_guilds) => {};
   #world;
   #facts;
   #pending;
@@ -244,6 +245,7 @@ class Sync {
 
   #wereReported(guilds) {
     for (const guild of guilds) this.#pending.outline(guild);
+    this.onReported(guilds);
   }
 
   #apply(change, isCertain) {
@@ -317,6 +319,7 @@ class Sync {
     try {
       await this.#transport.syncGuilds('outlines', '', changes);
     } catch (error) {
+      if (error.status === 422) return this.#reporter.error(error); // changes must not wait for refused outlines
       for (const { guild } of changes) outlines.add(guild);
       throw error;
     }

@@ -19,6 +19,44 @@ const REASONS = {
   UND_ERR_SOCKET: 'connection closed before the answer',
 };
 
+/** A request in flight, aborted after so many milliseconds without a `restart`. */
+class Call {
+  isLate = false;
+  #abort = new AbortController();
+  #timeout;
+  #timer;
+
+  constructor(timeout) {
+    this.#timeout = timeout;
+    this.restart();
+  }
+
+  get signal() {
+    return this.#abort.signal;
+  }
+
+  restart() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.isLate = true;
+      this.abort();
+    }, this.#timeout);
+  }
+
+  abort() {
+    this.#abort.abort();
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+  }
+
+  /** Returns why it failed. */
+  reason(error) {
+    return this.isLate ? `no answer within ${this.#timeout / 1000} s` : reasonOf(error);
+  }
+}
+
 /** Sends requests. Retries are the caller's. */
 class Transport {
   stats = { requests: 0, failures: 0, bytes: 0, lines: 0, snapshots: 0, heartbeats: 0 };
@@ -80,39 +118,76 @@ class Transport {
 
   /** Returns the `data` of the answer; rejects with a `CompanionError`. */
   async request(method, path, { body, timeout = 30_000 } = {}) {
-    this.stats.requests += 1;
     this.stats.bytes += Buffer.byteLength(body ?? '');
-    const abort = new AbortController();
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      abort.abort();
-    }, timeout);
-    this.#inFlight.add(abort);
+    const call = this.#begin(timeout);
     try {
-      const redirect = 'manual'; // the key goes nowhere else
-      const options = { method, body, headers: this.#headers, redirect, signal: abort.signal };
-      const data = await dataOf(await fetch(this.#url + path, options));
+      const data = await dataOf(await this.#fetch(call, path, { method, body }));
       this.#succeeded();
       return data;
     } catch (cause) {
-      const reason = isLate ? `no answer within ${timeout / 1000} s` : reasonOf(cause);
-      const error =
-        cause instanceof CompanionError
-          ? cause
-          : new CompanionError('unreachable', `cannot reach ${this.#host}: ${reason}`, { cause });
-      this.stats.failures += 1;
-      if (error.isOutage) this.#downSince ??= Date.now();
-      throw error;
+      throw this.#failed(call, cause);
     } finally {
-      clearTimeout(timer);
-      this.#inFlight.delete(abort);
+      this.#end(call);
+    }
+  }
+
+  /** Yields the lines of an answer as they come; throws a `CompanionError`, also after so many silent milliseconds. */
+  async *lines(path, headers = {}, silence = 30_000) {
+    const call = this.#begin(silence);
+    try {
+      const answer = await this.#fetch(call, path, { headers });
+      if (answer.status !== 200) await dataOf(answer);
+      this.#succeeded();
+      let rest = Buffer.alloc(0);
+      for await (const part of answer.body) {
+        call.restart();
+        const bytes = Buffer.concat([rest, part]);
+        let start = 0;
+        for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', start)) {
+          yield bytes.toString('utf8', start, end);
+          start = end + 1;
+        }
+        rest = bytes.subarray(start);
+      }
+      if (rest.length) yield rest.toString();
+    } catch (cause) {
+      throw this.#failed(call, cause);
+    } finally {
+      call.abort(); // the caller may not want the rest
+      this.#end(call);
     }
   }
 
   /** Aborts the requests in flight. */
   close() {
-    for (const abort of this.#inFlight) abort.abort();
+    for (const call of this.#inFlight) call.abort();
+  }
+
+  #begin(timeout) {
+    this.stats.requests += 1;
+    const call = new Call(timeout);
+    this.#inFlight.add(call);
+    return call;
+  }
+
+  #fetch({ signal }, path, { headers = {}, ...options }) {
+    const redirect = 'manual'; // the key goes nowhere else
+    return fetch(this.#url + path, { ...options, headers: { ...this.#headers, ...headers }, redirect, signal });
+  }
+
+  #end(call) {
+    call.end();
+    this.#inFlight.delete(call);
+  }
+
+  /** Returns the error of a call. */
+  #failed(call, cause) {
+    const isOurs = cause instanceof CompanionError;
+    const message = `cannot reach ${this.#host}: ${call.reason(cause)}`;
+    const error = isOurs ? cause : new CompanionError('unreachable', message, { cause });
+    this.stats.failures += 1;
+    if (error.isOutage) this.#downSince ??= Date.now();
+    return error;
   }
 
   #succeeded() {

@@ -25,6 +25,11 @@ class World {
     return this.#client.options.shardCount ?? 1;
   }
 
+  /** All shards of this process, including those that are not connected yet. */
+  get shardIds() {
+    return [...this.#client.ws.shards.keys()];
+  }
+
   get seesMembers() {
     return this.#client.options.intents.has(GUILD_MEMBERS_INTENT);
   }
