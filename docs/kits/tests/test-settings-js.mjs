@@ -4,6 +4,7 @@
  *     COMPANION_BIN=target/debug/companion node docs/kits/tests/test-settings-js.mjs
  */
 
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -326,6 +327,29 @@ async function a_hundred_thousand_guilds_fit() {
   server.close();
 }
 
+async function the_lines_of_the_page_declare_read_and_handle_settings() {
+  const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8').split('## Settings\n')[1];
+  const [, lines, handler] = page.split('```js\n').map((block) => block.split('```')[0]);
+  expect(lines.split('\n').filter((line) => line.trim()).length <= 10, true, 'ten lines');
+  await withRig(2, {}, async (it) => {
+    const [guild] = it.gateway.guilds.keys();
+    it.client = it.newClient();
+    process.env.COMPANION_KEY = KEY;
+    const source = lines.replace('http://127.0.0.1:8081', it.service.management) + handler.replace(/^import .*$/m, '');
+    const names = ['client', 'Companion', 'SettingsProblem'];
+    const kit = new Function(...names, `${source}; return companion;`)(it.client, Companion, SettingsProblem);
+    await it.client.login('a-token');
+    await until('its snapshots are in', () => kit.stats.snapshots >= it.gateway.shards);
+    await change(it, guild, { 'welcome.message': 'Hello {user}!' });
+    await confirmed(it, guild, 1);
+    expect((await shown(it, guild)).problems, [], 'problems of a value that is in force');
+    await change(it, guild, { 'welcome.message': 'Hello!' });
+    await confirmed(it, guild, 2);
+    const keys = (await shown(it, guild)).problems.map(({ key }) => key);
+    expect(keys, ['welcome.message'], 'problems');
+  });
+}
+
 function change(it, guild, values) {
   return it.service.manage('PATCH', `/bot/guilds/${guild}/settings`, { values });
 }
@@ -366,4 +390,5 @@ await main([
   outlines_follow_channels_and_roles,
   outlines_are_sent_only_with_settings,
   a_hundred_thousand_guilds_fit,
+  the_lines_of_the_page_declare_read_and_handle_settings,
 ]);

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import sys
 import time
 import tracemalloc
 from typing import Any
 
 sys.dont_write_bytecode = True
-from harness import KEY, Request, expect, install_kit, main, recording_server, until  # noqa: E402
+from harness import KEY, KITS, Request, expect, install_kit, main, recording_server, until  # noqa: E402
 
 install_kit()
 from aiohttp import web  # noqa: E402
@@ -317,6 +318,29 @@ async def a_hundred_thousand_guilds_fit() -> None:
         expect([one.path for one in received if "applied" in one.path], [], "confirmations")
 
 
+async def the_lines_of_the_page_declare_read_and_handle_settings() -> None:
+    page = (KITS / "README.md").read_text(encoding="utf-8").split("## Settings\n")[1]
+    lines = page.split("```python\n")[1].split("```")[0]
+    expect(len([line for line in lines.splitlines() if line.strip()]) <= 10, True, "ten lines")
+    handler = page.split("```python\n")[2].split("```")[0]
+    async with rig(2) as it:
+        guild = next(iter(it.gateway.guilds))
+        it.bot = Bot(it.gateway.shards)
+        os.environ["COMPANION_KEY"] = KEY
+        names: dict[str, Any] = {"bot": it.bot, "os": os, "Companion": Companion}
+        exec(lines.replace("http://127.0.0.1:8081", it.service.management) + handler, names)
+        running = asyncio.create_task(it.bot.start("a-token"))
+        await until("its snapshots are in", lambda: names["companion"].stats.snapshots >= it.gateway.shards)
+        await change(it, guild, {"welcome.message": "Hello {user}!"})
+        await confirmed(it, guild, 1)
+        expect((await shown(it, guild))["problems"], [], "problems of a value that is in force")
+        await change(it, guild, {"welcome.message": "Hello!"})
+        await confirmed(it, guild, 2)
+        expect([one["key"] for one in (await shown(it, guild))["problems"]], ["welcome.message"], "problems")
+        await it.bot.close()
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def change(it: Rig, guild: int, values: dict[str, Any]) -> Any:
     return await it.service.manage("PATCH", f"/bot/guilds/{guild}/settings", {"values": values})
 
@@ -351,6 +375,7 @@ TESTS = [
     outlines_follow_channels_and_roles,
     outlines_are_sent_only_with_settings,
     a_hundred_thousand_guilds_fit,
+    the_lines_of_the_page_declare_read_and_handle_settings,
 ]
 
 if __name__ == "__main__":
