@@ -52,6 +52,8 @@ async function settings_are_in_memory_and_confirmed() {
     const settings = it.kit.settings(first);
     expect(settings['welcome.message'], 'Hello!', 'a value that was reset');
     expect(JSON.parse(JSON.stringify(await settings)), { ...now, 'welcome.message': 'Hello!' }, 'as JSON');
+    await it.service.manage('DELETE', `/bot/guilds/${first}/settings`);
+    await until('the settings are gone', () => it.kit.settings(first)['welcome.channel'] === null);
     let message;
     try {
       settings['welcome.chanel'];
@@ -197,6 +199,24 @@ async function values_stay_in_an_outage_and_changes_follow_it() {
   });
 }
 
+async function a_confirmation_is_sent_again_after_an_outage() {
+  await withRig(2, {}, async (it) => {
+    const [guild] = it.gateway.guilds.keys();
+    it.connect({ settings: SETTINGS });
+    const calls = [];
+    it.kit.onSettings(async (_, settings) => {
+      calls.push(settings['welcome.message']);
+      await it.service.end();
+    });
+    await it.ready();
+    await change(it, guild, { 'welcome.message': 'Hi' });
+    await until('the confirmation failed', () => it.kit.stats.failures >= 2);
+    await it.service.start();
+    await confirmed(it, guild, 1);
+    expect(calls, ['Hi'], 'calls');
+  });
+}
+
 async function a_refused_schema_is_reported_with_every_path() {
   await withRig(2, {}, async (it) => {
     const [guild] = it.gateway.guilds.keys();
@@ -278,6 +298,25 @@ async function outlines_follow_channels_and_roles() {
     it.gateway.leave(other);
     await it.settled();
     expect(await outlines(it), wantedOutlines(it), 'after a guild was joined and another left');
+    expect(it.errors, [], 'errors');
+  });
+}
+
+async function outlines_are_cut_to_what_the_service_accepts() {
+  await withRig(2, {}, async (it) => {
+    const [large, wordy] = it.gateway.guilds.values();
+    const numbers = Array.from({ length: 510 }, (_, number) => String(number).padStart(3, '0'));
+    for (const number of numbers) large.channels.set(it.gateway.newId(), [number + '🎉'.repeat(98), 'text']);
+    for (let count = 0; count < 200; count += 1) large.roles.add(it.gateway.newId());
+    for (const role of large.roles) large.labels.set(role, ['🎉'.repeat(101), 0]);
+    wordy.channels.set(it.gateway.newId(), ['🎉'.repeat(101), 'text']);
+    it.connect({ settings: SETTINGS });
+    await it.ready();
+    const stored = await outlines(it);
+    const names = ({ id }) => stored[`outline ${id}`].channels.map(({ name }) => name);
+    const wanted = numbers.slice(0, 500).map((number) => number + '🎉'.repeat(22));
+    expect(names(large), wanted, 'channels of a large guild');
+    expect(names(wordy), ['🎉'.repeat(100)], 'a long name');
     expect(it.errors, [], 'errors');
   });
 }
@@ -385,9 +424,11 @@ await main([
   quick_changes_are_handled_in_turn_and_the_newest_confirmed,
   changes_while_the_bot_was_away_are_handled_at_start,
   values_stay_in_an_outage_and_changes_follow_it,
+  a_confirmation_is_sent_again_after_an_outage,
   a_refused_schema_is_reported_with_every_path,
   a_process_confirms_guilds_of_its_own_shards,
   outlines_follow_channels_and_roles,
+  outlines_are_cut_to_what_the_service_accepts,
   outlines_are_sent_only_with_settings,
   a_hundred_thousand_guilds_fit,
   the_lines_of_the_page_declare_read_and_handle_settings,

@@ -63,6 +63,8 @@ async def settings_are_in_memory_and_confirmed() -> None:
         await change(it, first, {"welcome.message": None})
         await confirmed(it, first, 2)
         expect(kit.settings(str(first))["welcome.message"], "Hello!", "a value that was reset")
+        await it.service.manage("DELETE", f"/bot/guilds/{first}/settings")
+        await until("the settings are gone", lambda: dict(kit.settings(first)) == defaults)
         try:
             kit.settings(first)["welcome.chanel"]
         except KeyError as error:
@@ -186,6 +188,25 @@ async def values_stay_in_an_outage_and_changes_follow_it() -> None:
         expect([section["key"] for section in sections], ["welcome", "log"], "the schema is published again")
 
 
+async def a_confirmation_is_sent_again_after_an_outage() -> None:
+    async with rig(2) as it:
+        guild = next(iter(it.gateway.guilds))
+        kit = it.connect(settings=SETTINGS)
+        calls: list[str] = []
+
+        @kit.on_settings
+        def apply(guild_id: int, settings: GuildSettings, changed: frozenset[str]) -> None:
+            calls.append(settings["welcome.message"])
+            it.service.end()
+
+        await it.ready()
+        await change(it, guild, {"welcome.message": "Hi"})
+        await until("the confirmation failed", lambda: it.kit.stats.failures >= 2)
+        await it.service.start()
+        await confirmed(it, guild, 1)
+        expect(calls, ["Hi"], "calls")
+
+
 async def a_refused_schema_is_reported_with_every_path() -> None:
     async with rig(2) as it:
         guild = next(iter(it.gateway.guilds))
@@ -267,6 +288,23 @@ async def outlines_follow_channels_and_roles() -> None:
         await it.gateway.leave(other)
         await it.settled()
         expect(await outlines(it), wanted_outlines(it), "after a guild was joined and another left")
+        expect(it.errors, [], "errors")
+
+
+async def outlines_are_cut_to_what_the_service_accepts() -> None:
+    async with rig(2) as it:
+        large, wordy = it.gateway.guilds.values()
+        for number in range(510):
+            large.channels[it.gateway.new_id()] = (f"{number:03}{'🎉' * 98}", "text")
+        large.roles |= {it.gateway.new_id() for _ in range(200)}
+        large.labels |= {role: ("🎉" * 101, 0) for role in large.roles}
+        wordy.channels[it.gateway.new_id()] = ("🎉" * 101, "text")
+        it.connect(settings=SETTINGS)
+        await it.ready()
+        stored = await outlines(it)
+        names = [channel["name"] for channel in stored[f"outline {large.id}"]["channels"]]
+        expect(names, [f"{number:03}{'🎉' * 22}" for number in range(500)], "channels of a large guild")
+        expect([one["name"] for one in stored[f"outline {wordy.id}"]["channels"]], ["🎉" * 100], "a long name")
         expect(it.errors, [], "errors")
 
 
@@ -370,9 +408,11 @@ TESTS = [
     quick_changes_are_handled_in_turn_and_the_newest_confirmed,
     changes_while_the_bot_was_away_are_handled_at_start,
     values_stay_in_an_outage_and_changes_follow_it,
+    a_confirmation_is_sent_again_after_an_outage,
     a_refused_schema_is_reported_with_every_path,
     a_process_confirms_guilds_of_its_own_shards,
     outlines_follow_channels_and_roles,
+    outlines_are_cut_to_what_the_service_accepts,
     outlines_are_sent_only_with_settings,
     a_hundred_thousand_guilds_fit,
     the_lines_of_the_page_declare_read_and_handle_settings,

@@ -15,7 +15,8 @@ from .cog import CompanionCog
 from .companion import Companion
 from .facts import GuildFacts
 from .report import CompanionError, Posted, Stats
-from .settings import Choice, Field, GuildSettings, Many, Section, SettingsProblem
+from .schema import Choice, Field, Many, Section
+from .settings import GuildSettings, SettingsProblem
 
 __all__ = [
     "Choice",

@@ -16,7 +16,8 @@ from .heartbeat import Heartbeats
 from .members import MemberLoader
 from .pending import Pending
 from .report import CompanionError, Posted, Reporter, Stats
-from .settings import GuildSettings, Handler, Section, Settings
+from .schema import Section
+from .settings import GuildSettings, Handler, Settings
 from .sync import Sync
 from .transport import Transport
 from .world import World

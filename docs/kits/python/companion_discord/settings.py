@@ -7,90 +7,16 @@ import inspect
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from .records import line
 from .report import CompanionError, Reporter
+from .schema import Section
 from .transport import Transport, back_off
 from .world import World
 
 CONFIRMING_AT_ONCE = 8
 MAX_SILENCE = 45.0  # the change stream has a comment every 15 s
-
-Permission = Literal[
-    "MANAGE_SERVER",
-    "ADMIN",
-    "MOD",
-    "ERLC_MANAGER",
-    "ERLC_ADMIN",
-    "ERLC_STAFF",
-    "SESSION_STARTER",
-    "SETUP",
-    "ERLC_LINKED",
-    "SERVICE_PLUS_GUILD",
-    "SERVICE_PLUS_MEMBER",
-    "FOUNDER",
-    "BOT_DEVELOPER",
-    "EXECUTIVE",
-    "MANAGEMENT",
-    "WEB_DEVELOPER",
-    "SUPPORT",
-    "SERVICE_STAFF",
-    "QUALITY_ASSURANCE",
-    "DOCWRITER",
-]
-
-
-class Choice(TypedDict):
-    value: str
-    title: str
-
-
-class _ManyMax(TypedDict):
-    max: int
-
-
-class Many(_ManyMax, total=False):
-    """Bounds of a field whose value is a list."""
-
-    min: int
-
-
-class _FieldKey(TypedDict):
-    key: str
-    type: Literal["boolean", "integer", "number", "text", "choice", "color", "channel", "role"]
-    title: str
-
-
-class Field(_FieldKey, total=False):
-    """A field of a section, in the members of the management API. Without a `default` it is unset: `None`."""
-
-    description: str
-    default: Any
-    min: float
-    max: float
-    unit: str
-    min_length: int
-    max_length: int
-    multiline: bool
-    choices: Sequence[Choice]
-    kinds: Sequence[Literal["text", "voice", "category", "forum", "announcement"]]
-    many: Many
-
-
-class _SectionKey(TypedDict):
-    key: str
-    title: str
-    permission: Permission
-    fields: Sequence[Field]
-
-
-class Section(_SectionKey, total=False):
-    """Fields that users with `permission` may edit."""
-
-    description: str
-    plus: bool
-    visible: bool
 
 
 class GuildSettings(Mapping[str, Any]):
@@ -165,24 +91,23 @@ class Settings:
         self._busy: set[int] = set()
 
     def of(self, guild_id: int) -> GuildSettings:
-        return GuildSettings(self._defaults, self._values_of(guild_id))
+        return GuildSettings(self._defaults, self._read(guild_id)[1])
 
     def tasks(self) -> list[asyncio.Task[None]]:
         """Starts everything, if there are settings."""
         if not self._defaults:
             return []
-        confirming = [asyncio.create_task(self._confirm_due()) for _ in range(CONFIRMING_AT_ONCE)]
-        return [asyncio.create_task(self._follow(), name="Companion: settings"), *confirming]
+        running = [self._follow(), *(self._confirm_due() for _ in range(CONFIRMING_AT_ONCE))]
+        return [asyncio.create_task(one, name="Companion: settings") for one in running]
 
     # Values ------------------------------------------------------------------------------------------------------
 
-    def _revision_of(self, guild_id: int) -> int:
-        kept = self._lines.get(guild_id)
-        return int(json.loads(kept)["revision"]) if kept is not None else 0
-
-    def _values_of(self, guild_id: int) -> dict[str, Any]:
-        kept = self._lines.get(guild_id)
-        return dict(json.loads(kept)["values"]) if kept is not None else {}
+    def _read(self, guild_id: int) -> tuple[int, dict[str, Any]]:
+        """Returns the revision and the values that are set."""
+        if guild_id not in self._lines:
+            return 0, {}
+        record = json.loads(self._lines[guild_id])
+        return record["revision"], record["values"]
 
     def _keep(self, guild_id: int, kept: bytes | None) -> frozenset[str]:
         """Replaces the values of a guild, and returns the keys whose value is different now."""
@@ -209,7 +134,7 @@ class Settings:
                     if record.get("applied", revision) != revision:  # changed while the bot was away, unknown how
                         self._is_due(guild_id, frozenset(self._defaults))
                 elif self._lines[guild_id] != kept:
-                    is_new = self._revision_of(guild_id) != revision
+                    is_new = self._read(guild_id)[0] != revision
                     changed = self._keep(guild_id, kept)
                     if is_new or changed:
                         self._is_due(guild_id, changed)
@@ -283,7 +208,7 @@ class Settings:
         elif name == "settings":
             guild_id = int(data["guild"])
             is_ours = self._world.shard_of(guild_id) in self._world.shard_ids()
-            if is_ours and data.get("revision") != self._revision_of(guild_id):
+            if is_ours and data.get("revision") != self._read(guild_id)[0]:
                 await self._load_guild(guild_id)
 
     # Confirmations -----------------------------------------------------------------------------------------------
@@ -314,7 +239,8 @@ class Settings:
 
     async def _apply(self, guild_id: int, changed: frozenset[str]) -> None:
         """Calls the handler, and confirms the revision that it was called with."""
-        revision, settings = self._revision_of(guild_id), self.of(guild_id)
+        revision, values = self._read(guild_id)
+        settings = GuildSettings(self._defaults, values)
         changed |= self._unapplied.pop(guild_id, frozenset())
         problems: dict[str, str] = {}
         try:
