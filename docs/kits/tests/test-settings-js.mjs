@@ -337,7 +337,7 @@ async function a_hundred_thousand_guilds_fit() {
   const lines = Array.from({ length: GUILDS }, (_, number) => {
     const values = { 'welcome.channel': String(10n ** 18n + BigInt(number)) };
     Object.assign(values, { 'welcome.message': `Welcome to guild ${number}!`, 'log.events': ['join', 'leave'] });
-    return `${JSON.stringify({ guild: String((BigInt(number + 1) << 22n) + 1n), revision: 7, values, applied: 7 })}\n`;
+    return `${JSON.stringify({ guild: String((BigInt(number + 1) << 22n) + 1n), revision: 7, values, applied: null })}\n`;
   });
   const body = Buffer.from(lines.splice(0).join(''));
   const confirmations = [];
@@ -359,7 +359,7 @@ async function a_hundred_thousand_guilds_fit() {
     console.log(`  ${GUILDS} guilds, ${body.length} bytes: ${seconds.toFixed(1)} s, ${megabytes.toFixed(0)} MB`);
     expect(seconds <= 5, true, `seconds, ${seconds}`);
     expect(megabytes <= 50, true, `megabytes, ${megabytes}`);
-    expect(confirmations, [], 'confirmations');
+    expect(confirmations, [], 'confirmations of guilds without the bot');
     await it.client.destroy();
   });
   server.closeAllConnections();

@@ -123,6 +123,7 @@ class Settings:
         """Reads the values of all guilds of this process. A guild whose values were confirmed before is not new."""
         shards, count = self._world.shard_ids(), self._world.shard_count
         queries = [f"?shard={shard}&shards={count}" for shard in shards] if len(shards) < count else [""]
+        all_keys = frozenset(self._defaults)
         seen: set[int] = set()
         for query in queries:
             async for kept in self._transport.lines(f"/bot/settings/guilds{query}"):
@@ -132,7 +133,7 @@ class Settings:
                 if guild_id not in self._lines:
                     self._lines[guild_id] = kept
                     if record.get("applied", revision) != revision:  # changed while the bot was away, unknown how
-                        self._is_due(guild_id, frozenset(self._defaults))
+                        self._is_due(guild_id, all_keys)
                 elif self._lines[guild_id] != kept:
                     is_new = self._read(guild_id)[0] != revision
                     changed = self._keep(guild_id, kept)
@@ -220,7 +221,8 @@ class Settings:
                 self._queue.put_nowait(guild_id)
 
     def _is_due(self, guild_id: int, changed: frozenset[str]) -> None:
-        self._due[guild_id] = self._due.get(guild_id, frozenset()) | changed
+        before = self._due.get(guild_id)
+        self._due[guild_id] = before | changed if before else changed
         self._queue.put_nowait(guild_id)
 
     async def _confirm_due(self) -> None:
