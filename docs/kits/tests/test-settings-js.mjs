@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { CHANNEL_TYPES } from './fake-gateway.mjs';
-import { KEY, expect, main, until } from './harness.mjs';
+import { KEY, expect, main, until, withLossyProxy } from './harness.mjs';
 import { Companion, QUIET, SettingsProblem, outlineRecord, withRig } from './rig.mjs';
 
 const SETTINGS = [
@@ -136,6 +136,8 @@ async function quick_changes_are_handled_in_turn_and_the_newest_confirmed() {
       [guild, 'number 5'],
     ];
     expect(calls, wanted, 'calls');
+    const sent = it.posted.filter(({ what }) => what === 'settings');
+    expect(sent.length, 3, 'requests: the schema, and one confirmation of each guild');
   });
 }
 
@@ -302,6 +304,25 @@ async function outlines_follow_channels_and_roles() {
   });
 }
 
+async function outlines_are_sent_again_after_a_lost_removal() {
+  await withRig(2, {}, async (it) => {
+    await withLossyProxy(it.service.management, async (url, loses) => {
+      it.connect({ url, outlines: true });
+      await it.ready();
+      const [guild] = it.gateway.guilds.values();
+      loses.add('DELETE');
+      it.gateway.leave(guild);
+      await until('the answer is lost', () => it.errors.length > 0);
+      it.gateway.join(guild);
+      await until('the bot has seen it', () => it.botIsUpToDate());
+      loses.clear();
+      await it.settled();
+      expect(await outlines(it), wantedOutlines(it), 'in the end');
+      await it.client.destroy();
+    });
+  });
+}
+
 async function outlines_are_cut_to_what_the_service_accepts() {
   await withRig(2, {}, async (it) => {
     const [large, wordy] = it.gateway.guilds.values();
@@ -428,6 +449,7 @@ await main([
   a_refused_schema_is_reported_with_every_path,
   a_process_confirms_guilds_of_its_own_shards,
   outlines_follow_channels_and_roles,
+  outlines_are_sent_again_after_a_lost_removal,
   outlines_are_cut_to_what_the_service_accepts,
   outlines_are_sent_only_with_settings,
   a_hundred_thousand_guilds_fit,

@@ -17,7 +17,7 @@ import tracemalloc
 from typing import Any
 
 sys.dont_write_bytecode = True
-from harness import KEY, KITS, Request, expect, install_kit, main, recording_server, until  # noqa: E402
+from harness import KEY, KITS, Request, expect, install_kit, lossy_proxy, main, recording_server, until  # noqa: E402
 
 install_kit()
 from aiohttp import web  # noqa: E402
@@ -133,6 +133,8 @@ async def quick_changes_are_handled_in_turn_and_the_newest_confirmed() -> None:
         proceed.set()
         await confirmed(it, guild, 5)
         expect(calls, [(guild, "number 1"), (other, "other"), (guild, "number 5")], "calls")
+        sent = [posted for posted in it.posted if posted.what == "settings"]
+        expect(len(sent), 3, "requests: the schema, and one confirmation of each guild")
 
 
 async def changes_while_the_bot_was_away_are_handled_at_start() -> None:
@@ -237,7 +239,7 @@ async def a_process_confirms_guilds_of_its_own_shards() -> None:
         await it.close()
         for guild in (other, mine[0]):
             await change(it, guild, {"welcome.message": "while away"})
-        bot = Bot(2, shard_ids=[1])
+        it.bot = bot = Bot(2, shard_ids=[1])
         kit = Companion(bot, it.service.management, KEY, guild=it.facts, flush_after=0.1, settings=SETTINGS)
         running = asyncio.create_task(bot.start("a-token"))
         await confirmed(it, mine[0], 1)
@@ -289,6 +291,22 @@ async def outlines_follow_channels_and_roles() -> None:
         await it.settled()
         expect(await outlines(it), wanted_outlines(it), "after a guild was joined and another left")
         expect(it.errors, [], "errors")
+
+
+async def outlines_are_sent_again_after_a_lost_removal() -> None:
+    async with rig(2) as it, lossy_proxy(it.service.management) as (url, loses):
+        it.connect(url, outlines=True)
+        await it.ready()
+        guild = next(iter(it.gateway.guilds.values()))
+        loses.add("DELETE")
+        await it.gateway.leave(guild)
+        await until("the answer is lost", lambda: it.errors != [])
+        await it.gateway.join(guild)
+        await until("the bot has seen it", it.bot_is_up_to_date)
+        loses.clear()
+        await it.settled()
+        expect(await outlines(it), wanted_outlines(it), "in the end")
+        await it.close()
 
 
 async def outlines_are_cut_to_what_the_service_accepts() -> None:
@@ -412,6 +430,7 @@ TESTS = [
     a_refused_schema_is_reported_with_every_path,
     a_process_confirms_guilds_of_its_own_shards,
     outlines_follow_channels_and_roles,
+    outlines_are_sent_again_after_a_lost_removal,
     outlines_are_cut_to_what_the_service_accepts,
     outlines_are_sent_only_with_settings,
     a_hundred_thousand_guilds_fit,
