@@ -31,12 +31,12 @@ pub(crate) fn run(languages: &[Language]) -> Result<()> {
     let chosen = |language| languages.is_empty() || languages.contains(&language);
     let mut tests = Vec::new();
     if chosen(Language::Python) {
-        for name in ["discord", "package"] {
+        for name in ["discord", "package", "settings"] {
             tests.push(format!("{KIT_PYTHON} docs/kits/tests/test_{name}_py.py"));
         }
     }
     if chosen(Language::Node) {
-        for name in ["discord-js", "package-js", "plain", "client", "requests"] {
+        for name in ["discord-js", "package-js", "settings-js", "plain", "client", "requests"] {
             tests.push(format!("node docs/kits/tests/test-{name}.mjs"));
         }
     }

@@ -419,7 +419,9 @@ function shown(it, guild) {
 }
 
 async function confirmed(it, guild, revision) {
-  await until(`revision ${revision} is in force`, async () => (await shown(it, guild)).applied === revision);
+  // A guild that is not reported yet is not found.
+  const applied = async () => (await shown(it, guild).catch(() => ({}))).applied;
+  await until(`revision ${revision} is in force`, async () => (await applied()) === revision);
 }
 
 async function outlines(it) {

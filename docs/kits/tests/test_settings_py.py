@@ -15,6 +15,7 @@ import sys
 import time
 import tracemalloc
 from typing import Any
+from urllib.error import HTTPError
 
 sys.dont_write_bytecode = True
 from harness import KEY, KITS, Request, expect, install_kit, lossy_proxy, main, recording_server, until  # noqa: E402
@@ -407,7 +408,10 @@ async def shown(it: Rig, guild: int) -> Any:
 
 async def confirmed(it: Rig, guild: int, revision: int) -> None:
     async def is_applied() -> bool:
-        return (await shown(it, guild))["applied"] == revision
+        try:
+            return bool((await shown(it, guild))["applied"] == revision)
+        except HTTPError:
+            return False  # A guild that is not reported yet is not found.
 
     await until(f"revision {revision} is in force", is_applied)
 
