@@ -41,13 +41,20 @@ const fn full(name: &'static str, variables: &'static str, line: &'static str) -
     Check { name, action: Action::Tests { variables, line }, tool: None, tools_of_parts: &[] }
 }
 
-const CHECKS: [Check; 18] = [
+const CHECKS: [Check; 19] = [
     Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage::run) },
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
     Check { name: "instructions", action: Action::Instructions, tool: Some(&VALGRIND), tools_of_parts: &[] },
     own("repeated", repeated::run),
     // Kills the serving program under load repeatedly. Default: a few times.
     full("kills", "KILLS=1000", "--package companion --test program -- --nocapture kill::"),
+    // A thousand random schemas with a thousand values each. Default: a few dozen.
+    full(
+        "settings",
+        "SETTINGS=full",
+        "--release --package companion-domain --package companion-storage-diesel --lib --test storage -- --nocapture \
+         random_schemas the_store_returns_what_the_schema_accepts",
+    ),
     // Simulates days of two thousand users with a failing platform. Default: twenty users.
     full(
         "simulation",
