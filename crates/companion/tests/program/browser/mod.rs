@@ -393,6 +393,8 @@ fn the_demo_leads_to_the_guilds_with_all_pictures() {
     assert_eq!(page.complaints(), [""; 0]);
     page.picture("demo-guilds");
     page.follow("Harbour City Roleplay");
-    page.says("because you own this guild");
+    page.says("Greet newcomers");
     page.picture("demo-guild");
+    page.follow("Permissions");
+    page.says("because you own this guild");
 }
