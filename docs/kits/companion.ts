@@ -773,6 +773,10 @@ export type StoredFeedback = {
 export type StoredGrant = {
   /** Whether the platform's sealed tokens are stored. */
   tokens: boolean;
+  /** The display name at the sign-in; null if it is not stored. */
+  name: string | null;
+  /** URL of the picture at the sign-in; null if it is not stored. */
+  avatar: string | null;
   /** When the platform's list of guilds was fetched, in seconds since 1970; null if it was not. */
   fetched: number | null;
   /** The platform's list of guilds. */

@@ -1,13 +1,13 @@
 //! Grants, which only an export of this service contains. Their tokens stay sealed.
 
 use crate::{
-    format::{Format, Written},
+    format::{AddedLater, Format, Written},
     node::{FieldErrors, Node},
     record::{Nested, record},
     values::Micros,
 };
 use companion_domain::{
-    model::{GuildId, GuildList, Membership, PlatformPermissions, UserId},
+    model::{GuildId, GuildList, Membership, Name, PlatformPermissions, Profile, UserId, WebUrl},
     port::{Grant, GrantContent, GrantVersion, Sealed},
 };
 use serde::Serializer;
@@ -27,10 +27,25 @@ record! {
             tokens ["tokens"]: Option<Sealed> = 1.content.tokens;
             /// The platform's last list of the user's guilds; null if there is none.
             list ["list"]: Option<Nested<ListRecord>> = 1.content.list;
+            /// The user's name and picture. Absent in files of older versions.
+            profile ["profile"]: AddedLater<Nested<ProfileRecord>> = 1.content.profile;
         }
         example {"version": 1, "tokens": null, "list": null}
     }
-    (user, Grant { version, content: GrantContent { tokens, list } })
+    (user, Grant { version, content: GrantContent { tokens, list, profile } })
+}
+
+record! {
+    /// The name and picture of a user.
+    pub(crate) ProfileRecord of Profile {
+        key {}
+        fields {
+            name ["name"]: Name = name;
+            avatar ["avatar"]: WebUrl = avatar;
+        }
+        example {"name": "Night Owl", "avatar": "https://cdn.example/embed/avatars/1.png"}
+    }
+    Profile { name, avatar }
 }
 
 record! {

@@ -3,12 +3,14 @@
 use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
     model::{
-        Feedback, FeedbackId, Guild, GuildId, GuildList, Member, MemberCount, Membership, Name,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
-        SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
+        ChannelId, ChannelKind, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList, Label, Member,
+        MemberCount, Membership, Name, Outline, OutlineChannel, OutlineRole, PlatformPermissions, Profile,
+        Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, SubscribedGuilds,
+        Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
     },
     port::{Grant, GrantContent, GrantVersion, Record, Sealed},
     session::{Session, TokenHash, UserAgent},
+    settings::{self, ChangedField, Edit, HistoryEntry, Origin, Problem, SettingKey, Stored},
 };
 use jsonschema::Validator;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -129,10 +131,67 @@ fn grant() -> impl Strategy<Value = Grant> {
     let list = (vec(membership, 0..5), micros())
         .prop_map(|(memberships, fetched_at)| GuildList { memberships: memberships.into(), fetched_at });
     let tokens = vec(any::<u8>(), 0..50).prop_map(Sealed::from_bytes);
-    (any::<u64>(), option::of(tokens), option::of(list)).prop_map(|(version, tokens, list)| Grant {
-        version: GrantVersion(version),
-        content: GrantContent { tokens, list },
-    })
+    let profile = (name(), web_url()).prop_map(|(name, avatar)| Profile { name, avatar });
+    (any::<u64>(), option::of(tokens), option::of(list), option::of(profile)).prop_map(
+        |(version, tokens, list, profile)| Grant {
+            version: GrantVersion(version),
+            content: GrantContent { tokens, list, profile },
+        },
+    )
+}
+
+fn outline() -> impl Strategy<Value = Outline> {
+    let label = || any_text(Label::LENGTH).prop_filter_map("a label", |text| text.parse::<Label>().ok());
+    let channel = (1..9_u64, label(), select(&ChannelKind::ALL[..]))
+        .prop_map(|(id, name, kind)| OutlineChannel { id: ChannelId::new(id).unwrap(), name, kind });
+    let role = (1..9_u64, label(), any::<bool>()).prop_map(|(id, name, has_colour)| OutlineRole {
+        id: RoleId::new(id).unwrap(),
+        name,
+        colour: has_colour.then(|| "#1ABC9C".parse().unwrap()),
+    });
+    let channels = vec(channel, 0..3).prop_filter_map("distinct", |all| Entries::new(all).ok());
+    let roles = vec(role, 0..3).prop_filter_map("distinct", |all| Entries::new(all).ok());
+    (guild_id(), channels, roles).prop_map(|(guild, channels, roles)| Outline { guild, channels, roles })
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let via = select(&[Origin::Site, Origin::Api, Origin::Bot][..]);
+    (micros(), option::of(user_id()), via).prop_map(|(at, by, via)| Edit { at, by, via })
+}
+
+fn value() -> impl Strategy<Value = settings::Value> {
+    prop_oneof![
+        any::<bool>().prop_map(settings::Value::Boolean),
+        any::<f64>().prop_filter_map("finite", settings::Value::number),
+        any_text(0..=20).prop_map(|text| settings::Value::Text(text.into())),
+        vec(any_text(0..=20).prop_map(Into::into), 0..3).prop_map(settings::Value::List),
+    ]
+}
+
+fn setting_key() -> impl Strategy<Value = SettingKey> {
+    "[a-z][a-z0-9_]{0,3}\\.[a-z][a-z0-9_]{0,3}".prop_map(|text| text.parse().unwrap())
+}
+
+fn stored() -> impl Strategy<Value = Stored> {
+    let values = vec((setting_key(), value()), 0..4).prop_map(|values| values.into_iter().collect());
+    let problem = (setting_key(), any_text(0..=40))
+        .prop_filter_map("a message", |(key, text)| Some(Problem { key, message: text.parse().ok()? }));
+    (any::<u64>(), values, option::of(edit()), option::of(any::<u64>()), vec(problem, 0..3)).prop_map(
+        |(revision, values, changed, applied, problems)| Stored {
+            revision,
+            values,
+            changed,
+            applied,
+            problems,
+        },
+    )
+}
+
+fn history_entry() -> impl Strategy<Value = HistoryEntry> {
+    let change = (setting_key(), option::of(value()), option::of(value()))
+        .prop_map(|(key, from, to)| ChangedField { key, from, to });
+    (guild_id(), any::<u64>(), edit(), vec(change, 0..3))
+        .prop_map(|(guild, revision, edit, changes)| HistoryEntry { guild, revision, edit, changes })
 }
 
 fn record() -> impl Strategy<Value = Record> {
@@ -147,6 +206,9 @@ fn record() -> impl Strategy<Value = Record> {
         user_id().prop_map(Record::Blocked),
         feedback().prop_map(Record::Feedback),
         team_member().prop_map(Record::Team),
+        outline().prop_map(Record::Outline),
+        (guild_id(), stored()).prop_map(|(guild, stored)| Record::Settings(guild, stored)),
+        history_entry().prop_map(Record::SettingsEdit),
         session().prop_map(Record::Session),
         (user_id(), grant()).prop_map(|(user, grant)| Record::Grant(user, grant)),
     ]
@@ -182,7 +244,7 @@ proptest! {
     #[test]
     fn written_lines_match_their_schema(record in record()) {
         let line: Value = serde_json::from_str(&write_line(record.clone())).unwrap();
-        let described = !matches!(record, Record::Session(_) | Record::Grant(..));
+        let described = record.kind().replaced().is_some();
         prop_assert_eq!(LINE.is_valid(&line), described, "{}", line);
     }
 

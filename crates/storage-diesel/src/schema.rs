@@ -116,6 +116,8 @@ macro_rules! tables {
                 tokens -> Nullable<Binary>,
                 list -> Nullable<Binary>,
                 fetched_at -> Nullable<BigInt>,
+                name -> Nullable<Text>,
+                avatar -> Nullable<Text>,
             } + {
                 claim_until -> Nullable<BigInt>,
             }

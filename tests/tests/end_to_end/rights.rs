@@ -398,7 +398,10 @@ async fn an_altered_grant_does_not_open() {
         stage.signs_in(OTHER).await;
         // Fetched as recently as the test expects.
         let list = stage.node.stored(OTHER).await.list;
-        stage.node.store(USER, &GrantContent { tokens: Some(Sealed::from_bytes(altered)), list }).await;
+        stage
+            .node
+            .store(USER, &GrantContent { tokens: Some(Sealed::from_bytes(altered)), list, profile: None })
+            .await;
         is_our_fault(&stage, &[(USER, &one)]).await;
     }
     stage.node.store(USER, &good).await;

@@ -4,10 +4,13 @@ use super::Invalidating;
 use crate::key::Key;
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Timestamp, UserId},
+    model::{Profile, Timestamp, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
-use std::num::NonZeroU32;
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroU32,
+};
 
 #[async_trait]
 impl GrantStore for Invalidating<dyn GrantStore> {
@@ -17,6 +20,10 @@ impl GrantStore for Invalidating<dyn GrantStore> {
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         self.inner.find(user).await
+    }
+
+    async fn profiles(&self, users: &BTreeSet<UserId>) -> Result<HashMap<UserId, Profile>, StoreError> {
+        self.inner.profiles(users).await
     }
 
     async fn claim_refresh(

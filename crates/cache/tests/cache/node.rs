@@ -58,6 +58,7 @@ pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
     GrantContent {
         tokens: None,
         list: Some(GuildList { memberships: memberships.into(), fetched_at: at(1) }),
+        profile: None,
     }
 }
 

@@ -23,7 +23,7 @@ pub use self::{
     id::{ChannelId, ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     number::{Finite, Megabytes, Number},
     outline::{ChannelKind, Entries, Outline, OutlineChannel, OutlineEntry, OutlineRole},
-    people::{Feedback, Rating, Roster, TeamMember, User},
+    people::{Feedback, Profile, Rating, Roster, TeamMember, User},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
         PlatformTokens,

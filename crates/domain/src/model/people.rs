@@ -16,6 +16,21 @@ pub struct User {
     pub avatar: WebUrl,
 }
 
+/// How a user is shown to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The display name.
+    pub name: Name,
+    /// The avatar.
+    pub avatar: WebUrl,
+}
+
+impl From<&User> for Profile {
+    fn from(user: &User) -> Self {
+        Self { name: user.name.clone(), avatar: user.avatar.clone() }
+    }
+}
+
 /// One entry of feedback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {

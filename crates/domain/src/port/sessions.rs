@@ -2,11 +2,14 @@
 
 use super::{Sealed, StoreError};
 use crate::{
-    model::{GuildList, Timestamp, UserId},
+    model::{GuildList, Profile, Timestamp, UserId},
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use async_trait::async_trait;
-use std::num::NonZeroU32;
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroU32,
+};
 
 /// Stores sessions. It never sees tokens, only their hashes.
 #[async_trait]
@@ -81,6 +84,8 @@ pub struct GrantContent {
     pub tokens: Option<Sealed>,
     /// The last list of the user's guilds, if any.
     pub list: Option<GuildList>,
+    /// The user's name and picture at the sign-in. Absent in grants of older versions.
+    pub profile: Option<Profile>,
 }
 
 /// A user's grant as stored.
@@ -123,6 +128,16 @@ pub trait GrantStore: Send + Sync {
     /// Returns a user's grant. An unreadable one is corrupt. If only the list is unreadable and there are tokens, it
     /// has no list.
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
+
+    /// Returns the name and picture of those of these users who have a grant with it.
+    async fn profiles(&self, users: &BTreeSet<UserId>) -> Result<HashMap<UserId, Profile>, StoreError> {
+        let mut profiles = HashMap::new();
+        for user in users {
+            let grant = self.find(*user).await?;
+            profiles.extend(grant.and_then(|grant| grant.content.profile).map(|profile| (*user, profile)));
+        }
+        Ok(profiles)
+    }
 
     /// Claims the refresh of this version of the grant, for one caller at a time. A claim lasts until it is released.
     /// A caller that knows its holder to be dead takes it over by passing the claim's end as `dead`. The end,

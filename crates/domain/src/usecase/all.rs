@@ -94,6 +94,7 @@ impl UseCases {
         Self {
             settings: Arc::new(GuildSettings {
                 store: stores.settings.clone(),
+                grants: stores.grants.clone(),
                 records: stores.records.clone(),
                 list_guilds: list_guilds.clone(),
                 dispatcher: dispatcher.clone(),

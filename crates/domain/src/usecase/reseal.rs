@@ -97,7 +97,7 @@ impl ResealGrants {
             Claimed::Held(_) | Claimed::Gone => return Ok(Outcome::Busy),
         }
         let tokens = Some(token_box::seal(&*self.vault, user, &tokens));
-        let content = GrantContent { tokens, list: grant.content.list };
+        let content = GrantContent { tokens, ..grant.content };
         match self.grants.update(user, grant.version, &content, ClaimAfter::Released).await {
             Ok(_) => Ok(Outcome::Resealed),
             // A new sign-in was faster, and sealed with the newest key.

@@ -3,16 +3,22 @@
 use super::{ChangeDispatcher, ListGuilds, ListGuildsError};
 use crate::{
     change::{Applied, Key, Tally},
-    model::{FieldError, GuildId, UserId},
+    model::{FieldError, GuildId, Profile, UserId},
     port::{
-        ChangeSettingsError, Clock, ConfirmSettingsError, Records, SettingsStore, ShardSlice, StoreError,
+        ChangeSettingsError, Clock, ConfirmSettingsError, GrantStore, Records, SettingsStore, ShardSlice,
+        StoreError,
     },
     settings::{
         Authority, Change, Edit, HistoryEntry, Origin, Problem, Rejected, Rights, Schema, SettingKey, Stored,
         Value,
     },
 };
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
 
 /// How old a sign-in may be whose list cannot be refreshed, because no tokens are stored.
 const MAX_SIGN_IN_AGE: Duration = Duration::from_secs(3600);
@@ -21,6 +27,8 @@ const MAX_SIGN_IN_AGE: Duration = Duration::from_secs(3600);
 pub struct GuildSettings {
     /// The schema, the settings and their history.
     pub store: Arc<dyn SettingsStore>,
+    /// Names of users who are signed in.
+    pub grants: Arc<dyn GrantStore>,
     /// The guilds that have the bot.
     pub records: Arc<dyn Records>,
     /// Refreshes the list of a user whose permissions decide.
@@ -169,6 +177,15 @@ impl GuildSettings {
     /// Returns the last changes of a guild's settings, newest first.
     pub async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
         self.store.history(guild).await
+    }
+
+    /// Returns the names of those who made these changes and are still signed in.
+    pub async fn editors(
+        &self,
+        edits: impl IntoIterator<Item = Edit>,
+    ) -> Result<HashMap<UserId, Profile>, StoreError> {
+        let users: BTreeSet<_> = edits.into_iter().filter_map(|edit| edit.by).collect();
+        if users.is_empty() { Ok(HashMap::new()) } else { self.grants.profiles(&users).await }
     }
 
     /// Removes the settings of a guild and their history.

@@ -2,7 +2,7 @@
 
 use super::{RevokeUnusedGrants, token_box};
 use crate::{
-    model::{GuildList, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId},
+    model::{GuildList, Membership, PlatformTokens, Profile, Secret, Span, Timestamp, User, UserId},
     port::{
         BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
         IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
@@ -208,6 +208,7 @@ impl SignIn {
         let grant = GrantContent {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
             list,
+            profile: Some(Profile::from(&user)),
         };
         let ended = self.limits.cutoffs(now);
         let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;

@@ -3,7 +3,7 @@
 use super::{RevokeUnusedGrants, token_box};
 use crate::{
     change::Tally,
-    model::{Feedback, GuildList, Member, StaffPermissions, Subscription, UserId},
+    model::{Feedback, GuildList, Member, Profile, StaffPermissions, Subscription, UserId},
     port::{GrantStore, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
     session::Session,
     settings::HistoryEntry,
@@ -42,6 +42,8 @@ pub struct StoredGrant {
     pub tokens: bool,
     /// The platform's last list.
     pub list: Option<GuildList>,
+    /// The name and picture at the sign-in.
+    pub profile: Option<Profile>,
 }
 
 impl ShowUser {
@@ -57,7 +59,11 @@ impl ShowUser {
                 Record::Session(session) => stored.sessions.push(session),
                 Record::Grant(_, grant) => {
                     let tokens = grant.content.tokens.is_some();
-                    stored.grant = Some(StoredGrant { tokens, list: grant.content.list });
+                    stored.grant = Some(StoredGrant {
+                        tokens,
+                        list: grant.content.list,
+                        profile: grant.content.profile,
+                    });
                 }
                 Record::Member(member) => stored.members.push(member),
                 Record::SettingsEdit(entry) => stored.settings.push(entry),

@@ -162,6 +162,12 @@ impl From<&Session> for StoredSession {
 pub(crate) struct StoredGrant {
     /// Whether the platform's sealed tokens are stored.
     tokens: bool,
+    /// The display name at the sign-in; null if it is not stored.
+    #[schema(required, examples("Night Owl"))]
+    name: Option<String>,
+    /// URL of the picture at the sign-in; null if it is not stored.
+    #[schema(required, examples("https://cdn.example/embed/avatars/1.png"))]
+    avatar: Option<String>,
     /// When the platform's list of guilds was fetched, in seconds since 1970; null if it was not.
     #[schema(required, examples(1_700_000_000))]
     fetched: Option<i64>,
@@ -174,6 +180,8 @@ impl From<&usecase::StoredGrant> for StoredGrant {
         let memberships = grant.list.iter().flat_map(|list| list.memberships.iter());
         Self {
             tokens: grant.tokens,
+            name: grant.profile.as_ref().map(|profile| profile.name.to_string()),
+            avatar: grant.profile.as_ref().map(|profile| profile.avatar.to_string()),
             fetched: grant.list.as_ref().map(|list| list.fetched_at.seconds()),
             guilds: memberships.map(StoredMembership::from).collect(),
         }

@@ -121,7 +121,10 @@ async fn shows_and_forgets_all_data_of_a_user() {
         json!({
             "user": "5",
             "sessions": [null],
-            "grant": {"tokens": true, "fetched": made, "guilds": []},
+            "grant": {
+                "tokens": true, "name": "User 5", "avatar": "https://cdn.example/avatars/5.png", "fetched": made,
+                "guilds": [],
+            },
             "members": [{"guild": "7", "roles": ["70"]}],
             "plus": {"guilds": ["7"], "slots": 1},
             "staff": ["SUPPORT"],

@@ -2,18 +2,21 @@
 
 use crate::{
     storage::DieselStorage,
-    table::{grants, history::Write, platform, row::SessionRow, sessions},
+    table::{column::to_column, grants, history::Write, platform, row::SessionRow, sessions},
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeFingerprint, Timestamp, UserId},
+    model::{CodeFingerprint, Profile, Timestamp, UserId},
     port::{
         ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, PlatformPause, PlatformPauses,
         SessionStore, SignIns, SpentCodes, StoreError,
     },
     session::{Cutoffs, Session, TokenHash, Uses},
 };
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    num::NonZeroU32,
+};
 
 #[async_trait]
 impl GrantStore for DieselStorage {
@@ -25,6 +28,14 @@ impl GrantStore for DieselStorage {
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         let unreadable = self.unreadable();
         self.read(move |db| grants::find(db, user, &unreadable)).await
+    }
+
+    async fn profiles(&self, users: &BTreeSet<UserId>) -> Result<HashMap<UserId, Profile>, StoreError> {
+        let users: Vec<_> = users.iter().copied().map(to_column).collect();
+        if users.is_empty() {
+            return Ok(HashMap::new());
+        }
+        self.read(move |db| Ok(grants::profiles(db, &users)?)).await
     }
 
     async fn claim_refresh(

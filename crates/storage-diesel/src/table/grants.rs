@@ -2,7 +2,7 @@
 //! long, is read with every request and is never searched.
 
 use super::{
-    column::{from_column, to_column},
+    column::{any_of, from_column, to_column},
     history,
     history::{Write, removed},
     row::{GrantRow, Row, read},
@@ -15,14 +15,14 @@ use crate::{
 };
 use companion_domain::{
     change::{Subject, Tally},
-    model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
+    model::{GuildId, GuildList, Membership, PlatformPermissions, Profile, Timestamp, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, Sealed},
 };
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
     dsl::{self, not},
 };
-use std::{num::NonZeroU32, sync::Arc};
+use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
 
 /// Version byte of the packed list. An item has guild and permissions of eight bytes each, and a byte for ownership.
 const PACKED_VERSION: u8 = 1;
@@ -36,6 +36,8 @@ impl GrantRow {
             tokens: content.tokens.as_ref().map(|sealed| sealed.as_bytes().to_vec()),
             list: content.list.as_ref().map(|list| pack(&list.memberships)),
             fetched_at: content.list.as_ref().map(|list| list.fetched_at.micros()),
+            name: content.profile.as_ref().map(|profile| profile.name.to_string()),
+            avatar: content.profile.as_ref().map(|profile| profile.avatar.to_string()),
         }
     }
 }
@@ -62,7 +64,8 @@ impl GrantRow {
             Err(error) if self.tokens.is_some() => unreadable.accept(&self.key(), Err(error)),
             read => read?,
         };
-        let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list };
+        let profile = profile(self.name, self.avatar);
+        let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list, profile };
         Ok((user, Grant { version: version_from_column(self.version), content }))
     }
 
@@ -77,6 +80,20 @@ impl GrantRow {
             (Some(_), None) | (None, Some(_)) => Err(nonsense("fetched_at")),
         }
     }
+}
+
+/// Reads a name and picture. One that is not valid any more counts as absent.
+fn profile(name: Option<String>, avatar: Option<String>) -> Option<Profile> {
+    Some(Profile { name: name?.parse().ok()?, avatar: avatar?.parse().ok()? })
+}
+
+pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> QueryResult<HashMap<UserId, Profile>> {
+    let rows: Vec<(i64, Option<String>, Option<String>)> = grants::table
+        .filter(any_of(grants::user_id, users))
+        .select((grants::user_id, grants::name, grants::avatar))
+        .load(db)?;
+    let read = |(user, name, avatar)| Some((from_column(&user).ok()?, profile(name, avatar)?));
+    Ok(rows.into_iter().filter_map(read).collect())
 }
 
 fn pack(memberships: &[Membership]) -> Vec<u8> {

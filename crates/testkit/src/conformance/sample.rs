@@ -7,8 +7,9 @@ use companion_domain::{
     model::{
         ChannelId, ChannelKind, ClusterId, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList,
         Heartbeat, Member, Membership, Name, Number, Outline, OutlineChannel, OutlineRole,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, Shard, ShardId, Shards, Slots,
-        StaffPermission, StaffPermissions, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
+        PlatformPermissions, Profile, Prose, Rating, RoleBindings, RoleId, RoleKey, Shard, ShardId, Shards,
+        Slots, StaffPermission, StaffPermissions, SubscribedGuilds, Subscription, TeamMember, Timestamp,
+        UserId,
     },
     policy::Permission,
     port::{GrantContent, Sealed},
@@ -233,7 +234,13 @@ pub(super) fn heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
     Heartbeat { shards: shards([0, 1]), ..a_heartbeat(cluster, received_at) }
 }
 
-/// Returns a grant whose tokens and list both identify it.
+/// Returns a name and a picture that identify a user.
+pub(super) fn profile(number: u64) -> Profile {
+    let avatar = format!("https://cdn.example/avatars/{number}.png").parse().unwrap();
+    Profile { name: name(&format!("{AWKWARD} {number}")), avatar }
+}
+
+/// Returns a grant whose tokens, list and profile all identify it.
 pub(super) fn grant(number: u64) -> GrantContent {
     let membership = Membership {
         guild: guild_id(number + 1),
@@ -246,5 +253,6 @@ pub(super) fn grant(number: u64) -> GrantContent {
             memberships: [membership].into(),
             fetched_at: at(i64::try_from(number).unwrap()),
         }),
+        profile: Some(profile(number)),
     }
 }

@@ -30,7 +30,7 @@ async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
     code[..8].copy_from_slice(&number.to_be_bytes());
     assert!(storage.spend(&CodeFingerprint::from_bytes(code), time, time).await.unwrap());
     storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
-    let content = GrantContent { tokens: None, list: None };
+    let content = GrantContent::default();
     GrantStore::replace(storage, session(number).user, &content).await.unwrap();
     storage.write(Mutation::Report(a_heartbeat("one", time))).await.unwrap();
 }

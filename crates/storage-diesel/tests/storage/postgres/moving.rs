@@ -62,6 +62,7 @@ fn grant(number: u64) -> Grant {
         content: GrantContent {
             tokens: number.is_multiple_of(2).then(|| Sealed::from_bytes(number.to_be_bytes().to_vec())),
             list: number.is_multiple_of(3).then_some(list),
+            profile: None,
         },
     }
 }

@@ -74,6 +74,7 @@ pub(crate) async fn opens_a_database_of_every_schema_version_with_its_data<P: Pl
                 "0008_platform_pause" => platform_pause(&storage).await,
                 "0009_outlines" => outlines(&storage).await,
                 "0010_settings" => settings(&storage).await,
+                "0011_profiles" => profiles(&storage).await,
                 unknown => {
                     panic!("write statements that fill what {unknown} made, and a check that finds it")
                 }
@@ -116,6 +117,11 @@ async fn settings(storage: &DieselStorage) {
     assert_eq!(broken.map_err(|error| error.kind), Err(StoreErrorKind::Corrupt));
     let history = SettingsStore::history(storage, guild_id(BEYOND_SIGNED)).await.unwrap();
     assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2]);
+}
+
+async fn profiles(storage: &DieselStorage) {
+    let found = storage.profiles(&[user_id(9), user_id(10)].into()).await.unwrap();
+    assert_eq!(found.values().map(|profile| profile.name.as_str()).collect::<Vec<_>>(), ["Zoë"]);
 }
 
 async fn history(storage: &DieselStorage) {
@@ -256,7 +262,7 @@ async fn devices(storage: &DieselStorage) {
 
 fn grant_content() -> GrantContent {
     let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
-    GrantContent { tokens: None, list: Some(list) }
+    GrantContent { list: Some(list), ..GrantContent::default() }
 }
 
 /// Checks that all readable records are exported.

@@ -41,7 +41,7 @@ fn staff() -> StaffPermissions {
 fn grant(tokens: Option<&[u8]>) -> Grant {
     let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
     let tokens = tokens.map(|bytes| Sealed::from_bytes(bytes.to_vec()));
-    Grant { version: GrantVersion(4), content: GrantContent { tokens, list: Some(list) } }
+    Grant { version: GrantVersion(4), content: GrantContent { tokens, list: Some(list), profile: None } }
 }
 
 fn entries() -> Vec<Feedback> {

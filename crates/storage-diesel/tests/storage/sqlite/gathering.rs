@@ -71,7 +71,7 @@ async fn concurrent_sign_ins_share_commits() {
     let sign_in = |storage: DieselStorage, number: u8| async move {
         let code = CodeFingerprint::from_bytes([number; 32]);
         assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await?);
-        let grant = GrantContent { tokens: None, list: None };
+        let grant = GrantContent::default();
         storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
     };
     let statistics = a_hundred_at_once(sign_in).await;

@@ -157,7 +157,7 @@ pub(super) async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<dyn Gra
 /// Every task adds its guild to the list, and retries on a conflict.
 pub(super) async fn retried_updates_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
-    fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
+    fresh.one.replace(alice(), &GrantContent { list: Some(empty), ..GrantContent::default() }).await.unwrap();
     fresh
         .concurrently(|number, store| {
             let caches = fresh.settler();
@@ -221,6 +221,7 @@ pub(super) async fn stores_a_large_grant_completely(fresh: &Fresh<Port>) {
     let content = |length| GrantContent {
         tokens: Some(Sealed::from_bytes((0..=255).cycle().take(length).collect())),
         list: Some(GuildList { memberships: (0..LOTS).map(membership).collect(), fetched_at: at(1) }),
+        profile: None,
     };
     let version = fresh.one.replace(alice(), &content(20_000)).await.unwrap();
     let expected = Grant { version, content: content(20_000) };

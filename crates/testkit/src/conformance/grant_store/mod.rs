@@ -6,13 +6,16 @@ mod claims;
 use self::claims::{USER, alice, another};
 use super::{
     Damage, Fresh,
-    sample::{BEYOND_SIGNED, at, grant, guild_id, user_id},
+    sample::{BEYOND_SIGNED, at, grant, guild_id, profile, user_id},
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
 };
-use std::{collections::BTreeSet, num::NonZeroU32};
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroU32,
+};
 
 suite! {
     /// Generates one test per behaviour of a `GrantStore`.
@@ -28,6 +31,7 @@ suite! {
     only_the_current_version_can_be_removed,
     users_are_separate,
     pages_list_each_holder_once,
+    profiles_are_those_of_users_with_a_grant,
     a_write_does_not_block_the_polling_thread needs Gating,
     an_unreadable_grant_is_corrupt_and_can_be_replaced needs Damaging,
     @claims {
@@ -77,6 +81,7 @@ async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
     let content = GrantContent {
         tokens: Some(Sealed::from_bytes((0..=255).collect())),
         list: Some(GuildList { memberships: memberships.into(), fetched_at: at(123_457) }),
+        profile: Some(profile(1)),
     };
     let version = fresh.one.replace(alice(), &content).await.unwrap();
     fresh
@@ -90,7 +95,7 @@ async fn absent_and_empty_lists_differ(fresh: &Fresh<Port>) {
     let no_guilds = GuildList { memberships: [].into(), fetched_at: at(1) };
     for tokens in [None, Some(Sealed::from_bytes(Vec::new()))] {
         for list in [None, Some(no_guilds.clone())] {
-            let content = GrantContent { tokens: tokens.clone(), list };
+            let content = GrantContent { tokens: tokens.clone(), list, profile: None };
             let version = fresh.one.replace(alice(), &content).await.unwrap();
             assert_eq!(
                 fresh.one.find(alice()).await.unwrap(),
@@ -109,7 +114,7 @@ async fn a_long_list_keeps_its_order(fresh: &Fresh<Port>) {
         permissions: PlatformPermissions::from_bits(number << 32),
     });
     let list = GuildList { memberships: memberships.collect(), fetched_at: at(0) };
-    let content = GrantContent { tokens: None, list: Some(list) };
+    let content = GrantContent { list: Some(list), ..GrantContent::default() };
     fresh.one.replace(alice(), &content).await.unwrap();
     assert_eq!(fresh.one.find(alice()).await.unwrap().map(|grant| grant.content), Some(content));
 }
@@ -197,6 +202,21 @@ async fn users_are_separate(fresh: &Fresh<Port>) {
         assert_eq!(claimed, Claimed::Granted, "{user}");
         assert_eq!(store.find(user).await.unwrap(), Some(grant), "{user}");
     }
+}
+
+async fn profiles_are_those_of_users_with_a_grant(fresh: &Fresh<Port>) {
+    let (named, nameless, gone) = (user_id(u64::MAX), user_id(2), user_id(3));
+    fresh.one.replace(named, &grant(7)).await.unwrap();
+    fresh.one.replace(nameless, &GrantContent { profile: None, ..grant(8) }).await.unwrap();
+    let version = fresh.one.replace(gone, &grant(9)).await.unwrap();
+    fresh.one.remove(gone, version).await.unwrap();
+    let asked = BTreeSet::from([named, nameless, gone, user_id(4)]);
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.profiles(&asked).await.unwrap(), HashMap::from([(named, profile(7))]));
+            assert_eq!(store.profiles(&BTreeSet::new()).await.unwrap(), HashMap::new());
+        })
+        .await;
 }
 
 async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {

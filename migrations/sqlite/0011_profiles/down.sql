@@ -1,0 +1,2 @@
+ALTER TABLE grants DROP COLUMN avatar;
+ALTER TABLE grants DROP COLUMN name;
