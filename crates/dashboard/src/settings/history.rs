@@ -67,9 +67,11 @@ pub(crate) async fn render(
     let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
     let history = context.use_cases.settings.history(guild);
     let history = within_storage(&context.storage_limiter, request, history).await?;
+    let names = context.use_cases.settings.editors(history.iter().map(|entry| entry.edit));
+    let names = within_storage(&context.storage_limiter, request, names).await?;
     let entry = |entry: &HistoryEntry| EntryView {
         revision: entry.revision,
-        edit: EditView::new(&entry.edit, visitor, context),
+        edit: EditView::new(&entry.edit, &names, visitor, context),
         changes: entry.changes.iter().map(|change| loaded.shown(change)).collect(),
         can_undo: entry.changes.iter().all(|change| loaded.access(change) == Access::Edit),
     };

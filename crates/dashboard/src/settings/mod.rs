@@ -25,7 +25,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, http::StatusCode, web};
 use askama::Template;
 use companion_domain::{
     change::Key,
-    model::{GuildId, Outline, UserId},
+    model::{GuildId, Outline, Profile, UserId},
     port::Record,
     rules::ListedGuild,
     settings::{Access, Edit, Origin, Rights, Section, Stored},
@@ -38,6 +38,7 @@ use companion_http::{
     settings::{MAX_CHANGE_BYTES, change_settings},
     shown_settings_of,
 };
+use std::collections::HashMap;
 
 pub(crate) use self::history::{render as render_history, resource as history_resource};
 
@@ -71,6 +72,9 @@ struct StateView {
     problems: Vec<(String, String, String)>,
 }
 
+/// Names of users who changed settings, as far as they are signed in.
+type Names = HashMap<UserId, Profile>;
+
 /// Who changed settings, when and through what, in words.
 pub(crate) struct EditView {
     pub(crate) who: String,
@@ -79,11 +83,13 @@ pub(crate) struct EditView {
 }
 
 impl EditView {
-    fn new(edit: &Edit, visitor: &Visitor, context: &DashboardContext) -> Self {
+    fn new(edit: &Edit, names: &Names, visitor: &Visitor, context: &DashboardContext) -> Self {
         Self {
             who: match edit.by {
                 Some(user) if user == visitor.session.user => "You".to_owned(),
-                Some(user) => format!("User {user}"),
+                Some(user) => names
+                    .get(&user)
+                    .map_or_else(|| format!("User {user}"), |profile| profile.name.to_string()),
                 None if edit.via == Origin::Bot => "The bot".to_owned(),
                 None => "A user who was forgotten".to_owned(),
             },
@@ -103,6 +109,8 @@ struct Loaded {
     settings: SettingsView,
     rights: Rights,
     outline: Option<Outline>,
+    /// The name of the last editor.
+    names: Names,
 }
 
 impl Loaded {
@@ -122,7 +130,9 @@ impl Loaded {
             Some(Record::Outline(outline)) => Some(outline),
             Some(_) | None => None,
         };
-        Ok(Self { listed, settings, rights, outline })
+        let names = use_case.editors(settings.stored.changed.filter(|edit| edit.by != Some(user)));
+        let names = within_storage(&context.storage_limiter, request, names).await?;
+        Ok(Self { listed, settings, rights, outline, names })
     }
 
     fn head(&self, context: &DashboardContext, here: Tab) -> GuildHead {
@@ -173,7 +183,7 @@ fn render_loaded(
     saved: Option<&str>,
     failed: Option<(&Attempt, &str)>,
 ) -> Result<String, ApiError> {
-    let Loaded { listed, settings, rights, outline } = loaded;
+    let Loaded { listed, settings, rights, outline, .. } = loaded;
     let around = Surroundings {
         stored: &settings.stored,
         rights: *rights,
@@ -225,7 +235,7 @@ fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> Stat
         tone,
         line,
         revision: *revision,
-        changed: changed.as_ref().map(|edit| EditView::new(edit, visitor, context)),
+        changed: changed.as_ref().map(|edit| EditView::new(edit, &loaded.names, visitor, context)),
         problems: shown,
     }
 }

@@ -2,8 +2,11 @@
 
 use super::stage::{SectionForm, owner, publish, schema, set, site, stored, values};
 use crate::browser::{Browser, between, html};
-use companion_domain::port::Record;
-use companion_testkit::world::{a_user, user_id};
+use companion_domain::{
+    model::Profile,
+    port::{GrantContent, Record},
+};
+use companion_testkit::world::{a_user, name, user_id};
 use serde_json::json;
 
 async fn undo(browser: &Browser<'_>, revision: &str) -> companion_testkit::api::service::Answer {
@@ -33,6 +36,24 @@ async fn tells_who_changed_what_through_what() {
     ] {
         assert!(page.contains(shown), "{shown} is not in {page}");
     }
+}
+
+#[actix_web::test]
+async fn users_are_named_while_they_are_signed_in() {
+    let site = site().await;
+    let browser = owner(&site).await;
+    set(&site, json!({"welcome.enabled": false})).await;
+    let avatar = "https://cdn.example/a.png".parse().unwrap();
+    let profile = Some(Profile { name: name("Night <Owl>"), avatar });
+    let grants = &site.memory.ports.stores.grants;
+    let version =
+        grants.replace(user_id(9), &GrantContent { profile, ..GrantContent::default() }).await.unwrap();
+    for path in ["/guilds/7", "/guilds/7/history"] {
+        let page = browser.page(path).await;
+        assert!(page.contains("Night &#60;Owl&#62;") && !page.contains("User 9"), "{page}");
+    }
+    grants.remove(user_id(9), version).await.unwrap();
+    assert!(browser.page("/guilds/7/history").await.contains("User 9, <time"));
 }
 
 #[actix_web::test]
