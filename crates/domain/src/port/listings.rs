@@ -2,8 +2,9 @@
 
 use super::{Grant, GrantVersion, StoreError};
 use crate::{
-    model::{GuildId, GuildList, GuildWithRoles, StaffPermissions, Subscription, UserId},
-    rules::UserFacts,
+    model::{GuildId, GuildList, GuildWithRoles, Membership, StaffPermissions, Subscription, UserId},
+    rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
+    settings::{Rights, UserStanding},
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -30,6 +31,48 @@ impl Listing {
     #[must_use]
     pub fn user_facts(&self) -> UserFacts {
         UserFacts { blocked: self.blocked, subscription: self.subscription.clone(), staff: self.staff }
+    }
+
+    /// Returns what the user is shown of a guild, and why. The listing must cover the guild.
+    #[must_use]
+    pub fn verdict(&self, guild: GuildId) -> Verdict {
+        let membership = self.membership(guild);
+        let platform = match &self.grant {
+            None => PlatformView::NotSignedIn,
+            Some(grant) if grant.list.is_none() => PlatformView::NoList,
+            Some(_) => PlatformView::Listed(membership.as_ref()),
+        };
+        judge(&self.user_facts(), platform, self.seen(guild), self.plus(guild).is_some())
+    }
+
+    /// Returns the rights that decide about the settings of a guild. The listing must cover the guild.
+    #[must_use]
+    pub fn standing(&self, guild: GuildId) -> UserStanding {
+        let verdict = self.verdict(guild);
+        let premium = self.plus(guild).is_some();
+        let rights = Rights { permissions: verdict.decision.permissions(), premium };
+        UserStanding {
+            list_fetched_at: self.list().map(|list| list.fetched_at),
+            listed: verdict.listed.map(|_| rights),
+        }
+    }
+
+    /// Returns the entry of the platform's last list for a guild.
+    #[must_use]
+    pub fn membership(&self, guild: GuildId) -> Option<Membership> {
+        self.list()?.memberships.iter().find(|membership| membership.guild == guild).copied()
+    }
+
+    /// Returns what the bot reports about a guild, and the user's roles in it.
+    #[must_use]
+    pub fn seen(&self, guild: GuildId) -> Option<&GuildWithRoles> {
+        self.guilds.iter().find(|seen| seen.guild.id == guild)
+    }
+
+    /// Returns the subscription that makes a guild premium.
+    #[must_use]
+    pub fn plus(&self, guild: GuildId) -> Option<Arc<Subscription>> {
+        plus_of(guild, &self.guild_subscriptions)
     }
 
     /// Returns the platform's last list, if any.

@@ -1,11 +1,10 @@
 //! Settings of guilds, and the schema that says what they are.
 
-use super::{Listing, ShardSlice, StoreError};
+use super::{ShardSlice, StoreError};
 use crate::{
     change::Applied,
     model::GuildId,
-    rules::{PlatformView, judge, plus_of},
-    settings::{Change, HistoryEntry, Problem, Rejected, Rights, Schema, Stored, UserStanding},
+    settings::{Change, HistoryEntry, Problem, Rejected, Schema, Stored},
 };
 use async_trait::async_trait;
 use std::{num::NonZeroU32, sync::Arc};
@@ -77,26 +76,4 @@ pub trait SettingsStore: Send + Sync {
         after: Option<GuildId>,
         limit: NonZeroU32,
     ) -> Result<Vec<(GuildId, Stored)>, StoreError>;
-}
-
-impl Listing {
-    /// What counts for settings about the listing's user in a guild.
-    #[must_use]
-    pub fn standing(&self, guild: GuildId) -> UserStanding {
-        let platform = match (&self.grant, self.list()) {
-            (None, _) => PlatformView::NotSignedIn,
-            (Some(_), None) => PlatformView::NoList,
-            (Some(_), Some(list)) => {
-                PlatformView::Listed(list.memberships.iter().find(|membership| membership.guild == guild))
-            }
-        };
-        let with_roles = self.guilds.iter().find(|known| known.guild.id == guild);
-        let premium = plus_of(guild, &self.guild_subscriptions).is_some();
-        let verdict = judge(&self.user_facts(), platform, with_roles, premium);
-        let rights = Rights { permissions: verdict.decision.permissions(), premium };
-        UserStanding {
-            list_fetched_at: self.list().map(|list| list.fetched_at),
-            listed: verdict.listed.map(|_| rights),
-        }
-    }
 }

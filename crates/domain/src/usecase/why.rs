@@ -3,7 +3,7 @@
 use crate::{
     model::{GuildId, GuildWithRoles, Membership, Subscription, UserId},
     port::{Clock, GrantSummary, ListingScope, Listings, StoreError},
-    rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
+    rules::{UserFacts, Verdict},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -47,21 +47,13 @@ impl ExplainGuild {
     /// Explains one guild for one user.
     pub async fn explain(&self, user: UserId, guild: GuildId) -> Result<Explanation, StoreError> {
         let listing = self.listings.read(user, ListingScope::Guild(guild)).await?;
-        let user = listing.user_facts();
-        let (plus, seen) = (plus_of(guild, &listing.guild_subscriptions), listing.guilds.first().cloned());
-        let membership = membership(listing.grant.as_ref(), guild);
-        let platform = match &listing.grant {
-            None => PlatformView::NotSignedIn,
-            Some(grant) if grant.list.is_none() => PlatformView::NoList,
-            Some(_) => PlatformView::Listed(membership.as_ref()),
-        };
         Ok(Explanation {
-            verdict: judge(&user, platform, seen.as_ref(), plus.is_some()),
+            verdict: listing.verdict(guild),
             list: listing.grant.as_ref().and_then(|grant| self.last_list(grant)),
-            membership,
-            seen,
-            plus,
-            user,
+            membership: listing.membership(guild),
+            seen: listing.seen(guild).cloned(),
+            plus: listing.plus(guild),
+            user: listing.user_facts(),
         })
     }
 
@@ -73,9 +65,4 @@ impl ExplainGuild {
             renewable: grant.renewable,
         })
     }
-}
-
-fn membership(grant: Option<&GrantSummary>, guild: GuildId) -> Option<Membership> {
-    let list = grant?.list.as_ref()?;
-    list.memberships.iter().find(|membership| membership.guild == guild).copied()
 }
