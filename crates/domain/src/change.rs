@@ -11,8 +11,10 @@ use std::fmt;
 /// - `event`: the kind's name in lines of a sync, in the change stream and in the audit log;
 /// - `stored`: its name in the history of a database, which must never change;
 /// - `replaced`: the word that selects it for replacement in a sync, if a sync of the bot may contain it;
+/// - `all`: whether the word `all` selects it too;
 /// - `personal`: whether its changes reveal who uses the service, and when;
 /// - `listed`: whether the guild lists of users depend on it;
+/// - `of_guild`: whether its records belong to a guild: they need it, and are removed with it;
 /// - `alone`: whether a single record of it can be put and removed;
 /// - `about`: what a change names. Changes of a kind without it are always [`Subject::Many`];
 /// - `record`: what is stored, for kinds that a sync or an import may contain;
@@ -22,78 +24,78 @@ macro_rules! kinds {
         $expand! {
             /// Guilds that have the bot.
             Guild {
-                event: "guild", stored: "guild", replaced: Some("guilds"), personal: false, listed: true, alone: true,
+                event: "guild", stored: "guild", replaced: Some("guilds"), all: true, personal: false, listed: true, of_guild: false, alone: true,
                 about (id: GuildId), record (guild: Guild), key (guild.id => GuildId),
             }
             /// The roles of members.
             Member {
-                event: "member", stored: "member", replaced: Some("members"), personal: false, listed: true, alone: true,
+                event: "member", stored: "member", replaced: Some("members"), all: true, personal: false, listed: true, of_guild: true, alone: true,
                 about (guild: GuildId, user: UserId), record (member: Member),
                 key (member.guild => GuildId, member.user => UserId),
             }
             /// Premium subscriptions.
             Subscription {
-                event: "plus", stored: "subscription", replaced: Some("plus"), personal: false, listed: true, alone: true,
+                event: "plus", stored: "subscription", replaced: Some("plus"), all: true, personal: false, listed: true, of_guild: false, alone: true,
                 about (id: UserId), record (subscription: Subscription), key (subscription.user => UserId),
             }
             /// Permissions granted by name.
             Staff {
-                event: "staff", stored: "staff", replaced: Some("staff"), personal: false, listed: true, alone: true,
+                event: "staff", stored: "staff", replaced: Some("staff"), all: true, personal: false, listed: true, of_guild: false, alone: true,
                 about (id: UserId), record (user: UserId, grants: StaffPermissions), key (*user => UserId),
             }
             /// Blocked users.
             Blocked {
-                event: "blocked", stored: "blocked", replaced: Some("blocked"), personal: false, listed: true, alone: true,
+                event: "blocked", stored: "blocked", replaced: Some("blocked"), all: true, personal: false, listed: true, of_guild: false, alone: true,
                 about (id: UserId), record (user: UserId), key (*user => UserId),
             }
             /// Feedback.
             Feedback {
-                event: "feedback", stored: "feedback", replaced: Some("feedback"), personal: false, listed: false, alone: true,
+                event: "feedback", stored: "feedback", replaced: Some("feedback"), all: true, personal: false, listed: false, of_guild: false, alone: true,
                 about (id: FeedbackId), record (feedback: Feedback), key (feedback.id.clone() => FeedbackId),
             }
             /// Places in the team.
             Team {
-                event: "team", stored: "team", replaced: Some("team"), personal: false, listed: false, alone: false,
+                event: "team", stored: "team", replaced: Some("team"), all: true, personal: false, listed: false, of_guild: false, alone: false,
                 record (member: TeamMember), key (member.user.id => UserId, member.category.clone() => Name),
             }
             /// Names of the channels and roles of guilds.
             Outline {
-                event: "outline", stored: "outline", replaced: Some("outlines"), personal: false, listed: false, alone: true,
+                event: "outline", stored: "outline", replaced: Some("outlines"), all: false, personal: false, listed: false, of_guild: true, alone: true,
                 about (guild: GuildId), record (outline: Outline), key (outline.guild => GuildId),
             }
             /// The schema of settings. Only an import contains it.
             Schema {
-                event: "schema", stored: "schema", replaced: None, personal: false, listed: false, alone: false,
+                event: "schema", stored: "schema", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
                 record (schema: Schema), key (() => ()),
             }
             /// Settings of guilds. Only an import contains them.
             Settings {
-                event: "settings", stored: "settings", replaced: None, personal: false, listed: false, alone: false,
+                event: "settings", stored: "settings", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
                 about (guild: GuildId, revision: u64), record (guild: GuildId, settings: Stored), key (*guild => GuildId),
             }
             /// The history of settings. Only an import contains it.
             SettingsEdit {
-                event: "settings_edit", stored: "settings_edit", replaced: None, personal: true, listed: false, alone: false,
+                event: "settings_edit", stored: "settings_edit", replaced: None, all: false, personal: true, listed: false, of_guild: false, alone: false,
                 record (entry: HistoryEntry), key (entry.guild => GuildId, entry.revision => u64),
             }
             /// Confirmations of settings by the bot.
             Applied {
-                event: "applied", stored: "applied", replaced: None, personal: false, listed: false, alone: false,
+                event: "applied", stored: "applied", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
                 about (guild: GuildId, revision: u64),
             }
             /// Reports of the bot's clusters.
             Cluster {
-                event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false, alone: false,
+                event: "cluster", stored: "cluster", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
                 about (id: ClusterId),
             }
             /// Sessions. Only an import contains them.
             Session {
-                event: "session", stored: "session", replaced: None, personal: true, listed: false, alone: false,
+                event: "session", stored: "session", replaced: None, all: false, personal: true, listed: false, of_guild: false, alone: false,
                 about (id: TokenHash), record (session: Session), key (session.id => TokenHash),
             }
             /// Grants of the platform. Only an import contains them.
             Grant {
-                event: "grant", stored: "grant", replaced: None, personal: true, listed: true, alone: false,
+                event: "grant", stored: "grant", replaced: None, all: false, personal: true, listed: true, of_guild: false, alone: false,
                 about (id: UserId), record (user: UserId, grant: Grant), key (*user => UserId),
             }
         }
@@ -119,8 +121,8 @@ macro_rules! define_kinds {
     ($(
         #[doc = $doc:literal]
         $kind:ident {
-            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
-            personal: $personal:literal, listed: $listed:literal, alone: $alone:literal,
+            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr, all: $all:literal,
+            personal: $personal:literal, listed: $listed:literal, of_guild: $of_guild:literal, alone: $alone:literal,
             $(about ($($part:ident: $part_type:ty),+),)?
             $(record $record:tt,)?
             $(key ($($key:expr => $key_type:ty),+),)?
@@ -152,6 +154,24 @@ macro_rules! define_kinds {
             #[must_use]
             pub const fn replaced(self) -> Option<&'static str> {
                 match self { $(Self::$kind => $replaced,)+ }
+            }
+
+            /// Returns whether a sync that replaces all kinds replaces this one.
+            #[must_use]
+            pub const fn is_replaced_with_all(self) -> bool {
+                match self { $(Self::$kind => $all,)+ }
+            }
+
+            /// Returns whether a sync, an import or an export may contain records of this kind.
+            #[must_use]
+            pub const fn has_records(self) -> bool {
+                match self { $(Self::$kind => [$(define_kinds!(@true $record),)? false][0],)+ }
+            }
+
+            /// Returns whether records of this kind belong to a guild: they need it, and are removed with it.
+            #[must_use]
+            pub const fn is_of_guild(self) -> bool {
+                match self { $(Self::$kind => $of_guild,)+ }
             }
 
             /// Returns whether changes of this kind reveal who uses the service, and when.
@@ -228,17 +248,10 @@ macro_rules! define_kinds {
         }
     };
     (@any $any:tt) => { _ };
+    (@true $any:tt) => { true };
 }
 
 kinds!(define_kinds);
-
-impl Kind {
-    /// Whether its records belong to a guild: they need it, and are removed with it.
-    #[must_use]
-    pub const fn is_of_guild(self) -> bool {
-        matches!(self, Self::Member | Self::Outline)
-    }
-}
 
 /// The answer to "what has changed since this revision?"
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
 
-/// Selects every kind but outlines, which are sent by themselves.
+/// Selects most kinds; outlines are sent by themselves.
 const ALL: &str = "all";
 
 /// Returns the kinds that can be replaced, by name.
@@ -65,7 +65,7 @@ fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
     let mut kinds = BTreeSet::new();
     for name in list.split(',') {
         let named: Vec<_> = self::kinds()
-            .filter(|(known, kind)| *known == name || (name == ALL && *kind != Kind::Outline))
+            .filter(|(known, kind)| *known == name || (name == ALL && kind.is_replaced_with_all()))
             .map(|(_, kind)| kind)
             .collect();
         if named.is_empty() {

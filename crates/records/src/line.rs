@@ -30,13 +30,13 @@ use utoipa::{
 pub enum Accepted {
     /// Kinds that the bot feeds.
     World,
-    /// Also sessions and grants, which only an export of this service contains.
+    /// All kinds with records, some of which only an export of this service contains.
     Archive,
 }
 
 impl Accepted {
     fn has(self, kind: Kind) -> bool {
-        self == Self::Archive || kind.replaced().is_some()
+        kind.has_records() && (self == Self::Archive || kind.replaced().is_some())
     }
 }
 
@@ -136,9 +136,7 @@ pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record
 fn read(node: Node<'_, '_>, accepted: Accepted, errors: &mut FieldErrors) -> Option<port::Record> {
     let mut fields = node.fields(errors)?;
     let name = fields.required("kind", errors)?;
-    let mut kinds = Kind::ALL
-        .into_iter()
-        .filter(|kind| accepted.has(*kind) && !matches!(kind, Kind::Applied | Kind::Cluster));
+    let mut kinds = Kind::ALL.into_iter().filter(|kind| accepted.has(*kind));
     let Some(kind) = kinds.clone().find(|kind| name.value.as_str() == Some(kind.event())) else {
         let last = kinds.next_back().map_or("", Kind::event);
         let others: Vec<_> = kinds.map(Kind::event).collect();

@@ -21,8 +21,8 @@ macro_rules! define_records {
     ($(
         #[doc = $doc:literal]
         $kind:ident {
-            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
-            personal: $personal:literal, listed: $listed:literal, alone: $alone:literal,
+            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr, all: $all:literal,
+            personal: $personal:literal, listed: $listed:literal, of_guild: $of_guild:literal, alone: $alone:literal,
             $(about $about:tt,)?
             $(record ($($field:ident: $type:ty),+), key ($($key:expr => $key_type:ty),+),)?
         }
