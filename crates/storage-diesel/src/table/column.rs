@@ -1,6 +1,9 @@
 //! Conversions between values and columns.
 
-use companion_domain::model::{GuildId, Invalid, RoleId, UserId};
+use companion_domain::{
+    model::{GuildId, Invalid, RoleId, UserId},
+    port::ShardSlice,
+};
 use diesel::{
     QueryResult,
     backend::Backend,
@@ -49,6 +52,11 @@ pub(crate) fn from_column<I: Snowflake>(column: &i64) -> Result<I, Invalid> {
 /// Ranges of signed columns, in the order of the unsigned platform ids that they hold. No id is 0, but a row may have
 /// it; that row is counted as unreadable.
 pub(crate) const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
+
+/// Returns the SQL condition for guilds of a shard. The right shift is arithmetic, so the filled bits are masked.
+pub(crate) fn in_shard(column: &str, slice: ShardSlice) -> String {
+    format!("(({column} >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index())
+}
 
 /// Joins several ids into one column, in order.
 pub(crate) fn to_text(ids: &[impl Snowflake]) -> String {

@@ -1,7 +1,7 @@
 //! The schema, the settings of guilds and their history. What is read as a whole is stored as JSON.
 
 use super::{
-    column::{ID_RANGES, from_column, to_column},
+    column::{ID_RANGES, from_column, in_shard, to_column},
     history::{Write, removed},
     row::{Row, SchemaRow, SettingsEditRow, SettingsRow, read},
     unreadable::Unreadable,
@@ -182,10 +182,7 @@ pub(crate) fn page(
     limit: NonZeroU32,
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<(GuildId, Stored)>> {
-    let in_slice = slice.map_or_else(
-        || "TRUE".to_owned(),
-        |slice| format!("((guild >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index()),
-    );
+    let in_slice = slice.map_or_else(|| "TRUE".to_owned(), |slice| in_shard("guild", slice));
     let after = after.map(to_column);
     let mut page = Vec::new();
     for (first, last) in ID_RANGES {
@@ -232,12 +229,11 @@ pub(crate) fn by_user(
 
 /// Removes a user's name from the history. What was changed stays.
 pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
-    let nobody = None::<i64>;
     diesel::update(settings::table.filter(settings::changed_by.eq(to_column(user))))
-        .set(settings::changed_by.eq(nobody))
+        .set(settings::changed_by.eq(None::<i64>))
         .execute(write.db)?;
     let changed = diesel::update(settings_edits::table.filter(settings_edits::made_by.eq(to_column(user))))
-        .set(settings_edits::made_by.eq(nobody))
+        .set(settings_edits::made_by.eq(None::<i64>))
         .execute(write.db)?;
     Ok(Tally { changed: changed as u64, ..Tally::NOTHING })
 }

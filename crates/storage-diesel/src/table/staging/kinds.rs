@@ -6,10 +6,9 @@ use crate::{
     failure::WorkError,
     schema::ColumnType,
     table::{
-        column::from_column,
+        column::in_shard,
         feedback::slots,
         history::{self, Write, max_named},
-        members,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, SchemaRow, SessionRow,
             SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
@@ -63,17 +62,14 @@ pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
     })
 }
 
-/// Returns the condition for rows that are deleted unless staged. The right shift is arithmetic, so the filled bits are
-/// masked.
+/// Returns the condition for rows that are deleted unless staged.
 fn covered(kind: Kind, replace: &Replace) -> Option<String> {
     let guild = match kind {
         Kind::Guild => Some("id"),
         _ if kind.is_of_guild() => Some("guild"),
         _ => None,
     };
-    let in_slice = |(column, slice): (&str, ShardSlice)| {
-        format!("(({{}}.{column} >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index())
-    };
+    let in_slice = |(column, slice): (&str, ShardSlice)| in_shard(&format!("{{}}.{column}"), slice);
     let covered = guild.zip(replace.shard).map_or_else(|| "TRUE".to_owned(), in_slice);
     replace.kinds.contains(&kind).then_some(covered)
 }
@@ -102,21 +98,25 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
         let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
         return Ok(ids.iter().map(|id| sessions::subject(id)).collect());
     }
-    let keys = merge.select_keys(op, "CAST({} AS TEXT)", limit);
-    let rows: Vec<Vec<String>> = match merge.table.keys {
-        [_] => sql::<Text>(&keys).load(db)?.into_iter().map(|key: String| vec![key]).collect(),
+    subjects_of(db, merge.kind, merge.table, &merge.select_keys(op, "CAST({} AS TEXT)", limit))
+}
+
+/// Returns the subjects of the rows whose keys a statement selects as text.
+fn subjects_of(db: &mut AnyConnection, kind: Kind, table: &Table, keys: &str) -> QueryResult<Vec<Subject>> {
+    let rows: Vec<Vec<String>> = match table.keys {
+        [_] => sql::<Text>(keys).load(db)?.into_iter().map(|key: String| vec![key]).collect(),
         _ => {
-            let rows: Vec<(String, String)> = sql::<(Text, Text)>(&keys).load(db)?;
+            let rows: Vec<(String, String)> = sql::<(Text, Text)>(keys).load(db)?;
             rows.into_iter().map(|(one, other)| vec![one, other]).collect()
         }
     };
-    let part = |(text, column): (String, &&str)| match merge.table.type_of(column) {
+    let part = |(text, column): (String, &&str)| match table.type_of(column) {
         Some(ColumnType::Integer) => text.parse::<i64>().map_or(text, |id| id.cast_unsigned().to_string()),
         _ => text,
     };
     let subject = |row: Vec<String>| {
-        let parts: Vec<_> = row.into_iter().zip(merge.table.keys).map(part).collect();
-        Subject::parse(merge.kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(merge.kind))
+        let parts: Vec<_> = row.into_iter().zip(table.keys).map(part).collect();
+        Subject::parse(kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(kind))
     };
     Ok(rows.into_iter().map(subject).collect())
 }
@@ -125,8 +125,9 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
 fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
     match merge.kind {
         Kind::Guild => {
-            remove_members_of_removed_guilds(write)?;
-            remove_outlines_of_removed_guilds(write)?;
+            for kind in Kind::ALL.into_iter().filter(|kind| kind.is_of_guild()) {
+                remove_with_guilds(write, kind)?;
+            }
         }
         Kind::Subscription => {
             let (table, differing) = (SubscriptionGuildRow::TABLE.name, merge.table.differing());
@@ -211,35 +212,21 @@ fn of_removed_guild() -> String {
     format!("EXISTS (SELECT 1 FROM {differing} AS g WHERE g.id = {{}}.guild AND g.op = {delete})")
 }
 
-/// Removes the members of guilds that are about to be removed. They are noted as changes, but not counted.
-pub(super) fn remove_members_of_removed_guilds(write: &mut Write<'_>) -> Result<(), WorkError> {
+/// Removes records of guilds that are about to be removed. They are noted as changes, but not counted.
+fn remove_with_guilds(write: &mut Write<'_>, kind: Kind) -> Result<(), WorkError> {
+    let Some(table) = table_of(kind) else { return Ok(()) };
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
-    let table = MemberRow::TABLE.name;
-    let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
-    let limit = max_named(Kind::Member) + 1;
-    let going: Vec<(i64, i64)> =
-        sql::<(BigInt, BigInt)>(&format!("SELECT guild, user_id {theirs} LIMIT {limit}")).load(write.db)?;
-    if !going.is_empty() {
+    let theirs =
+        format!("FROM {} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})", table.name);
+    let keys: Vec<_> = table.keys.iter().map(|key| format!("CAST({key} AS TEXT)")).collect();
+    // One more than the limit shows that it was exceeded.
+    let limit = max_named(kind) + 1;
+    let select = format!("SELECT {} {theirs} LIMIT {limit}", keys.join(", "));
+    let subjects = subjects_of(write.db, kind, table, &select)?;
+    if !subjects.is_empty() {
         sql_query(format!("DELETE {theirs}")).execute(write.db)?;
     }
-    for (guild, user) in going {
-        write.note(members::subject(guild, user));
-    }
-    Ok(())
-}
-
-/// Removes the outlines of guilds that are about to be removed. They are noted as changes, but not counted.
-fn remove_outlines_of_removed_guilds(write: &mut Write<'_>) -> Result<(), WorkError> {
-    let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
-    let table = OutlineRow::TABLE.name;
-    let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
-    let limit = max_named(Kind::Outline) + 1;
-    let going: Vec<i64> = sql::<BigInt>(&format!("SELECT guild {theirs} LIMIT {limit}")).load(write.db)?;
-    if !going.is_empty() {
-        sql_query(format!("DELETE {theirs}")).execute(write.db)?;
-    }
-    for guild in going {
-        let subject = from_column(&guild).map_or(Subject::Many(Kind::Outline), Subject::Outline);
+    for subject in subjects {
         write.note(subject);
     }
     Ok(())
