@@ -147,7 +147,7 @@ over! {
         async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError>;
         async fn find(&self, guild: GuildId) -> Result<Stored, StoreError>;
         async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
-        async fn confirm(&self, guild: GuildId, revision: u64, problems: &[Problem]) -> Result<(Stored, Applied), ConfirmSettingsError>;
+        async fn confirm(&self, guild: GuildId, revision: u64, problems: &[Problem]) -> Result<Applied, ConfirmSettingsError>;
         async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
         async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError>;
         async fn page(&self, slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;

@@ -60,7 +60,7 @@ pub trait SettingsStore: Send + Sync {
         guild: GuildId,
         revision: u64,
         problems: &[Problem],
-    ) -> Result<(Stored, Applied), ConfirmSettingsError>;
+    ) -> Result<Applied, ConfirmSettingsError>;
 
     /// Returns the last [`HistoryEntry::KEPT`] entries of the history, newest first.
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;

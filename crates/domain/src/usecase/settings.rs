@@ -170,7 +170,7 @@ impl GuildSettings {
         if !self.is_known(guild).await? {
             return Ok(None);
         }
-        let (_, applied) = self.store.confirm(guild, revision, problems).await?;
+        let applied = self.store.confirm(guild, revision, problems).await?;
         Ok(Some(self.deliver(applied).await))
     }
 

@@ -78,7 +78,7 @@ impl SettingsStore for DieselStorage {
         guild: GuildId,
         revision: u64,
         problems: &[Problem],
-    ) -> Result<(Stored, Applied), ConfirmSettingsError> {
+    ) -> Result<Applied, ConfirmSettingsError> {
         let problems = problems.to_vec();
         let work = move |write: &mut Write<'_>| {
             let mut stored = settings::find(write.db, guild)?.unwrap_or_default();
@@ -87,7 +87,7 @@ impl SettingsStore for DieselStorage {
                 Ok(false) => Tally::NOTHING,
                 Ok(true) => settings::confirm(write, guild, &stored)?,
             };
-            Ok(Ok((stored, applied(write, tally)?)))
+            Ok(Ok(applied(write, tally)?))
         };
         self.write(work).await?
     }

@@ -82,19 +82,17 @@ impl SettingsStore for MemoryStorage {
         guild: GuildId,
         revision: u64,
         problems: &[Problem],
-    ) -> Result<(Stored, Applied), ConfirmSettingsError> {
-        let mut after = Stored::default();
-        let applied = self.apply_with(|state, journal| {
-            after = state.settings.get(&guild).cloned().unwrap_or_default();
+    ) -> Result<Applied, ConfirmSettingsError> {
+        self.apply_with(|state, journal| {
+            let mut after = state.settings.get(&guild).cloned().unwrap_or_default();
             let differs =
                 after.confirm(revision, problems.to_vec()).map_err(ConfirmSettingsError::AboveCurrent)?;
             if !differs {
                 return Ok(Tally::NOTHING);
             }
-            state.settings.set(guild, after.clone());
-            Ok::<_, ConfirmSettingsError>(noted(Tally::CHANGED, Subject::Applied(guild, revision), journal))
-        })?;
-        Ok((after, applied))
+            state.settings.set(guild, after);
+            Ok(noted(Tally::CHANGED, Subject::Applied(guild, revision), journal))
+        })
     }
 
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {

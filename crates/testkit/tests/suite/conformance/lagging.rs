@@ -237,7 +237,7 @@ lagging! {
     SettingsStore {
         write publish(schema: &Schema) -> Result<Applied, StoreError>;
         write change(change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
-        write confirm(guild: GuildId, revision: u64, problems: &[Problem]) -> Result<(Stored, Applied), ConfirmSettingsError>;
+        write confirm(guild: GuildId, revision: u64, problems: &[Problem]) -> Result<Applied, ConfirmSettingsError>;
         write remove(guild: GuildId) -> Result<Applied, StoreError>;
         read schema() -> Result<Option<Arc<Schema>>, StoreError>;
         read find(guild: GuildId) -> Result<Stored, StoreError>;

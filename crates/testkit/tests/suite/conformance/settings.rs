@@ -183,17 +183,17 @@ impl SettingsStoreOver for Wrong {
         guild: GuildId,
         revision: u64,
         problems: &[Problem],
-    ) -> Result<(Stored, Applied), ConfirmSettingsError> {
+    ) -> Result<Applied, ConfirmSettingsError> {
         let problems = if self.is(SettingsFault::ForgetsProblems) { &[] } else { problems };
         let current = self.inner.find(guild).await?;
         if self.is(SettingsFault::ConfirmsAhead) {
             return self.inner.confirm(guild, revision.min(current.revision), problems).await;
         }
-        let (stored, mut applied) = self.inner.confirm(guild, revision, problems).await?;
+        let mut applied = self.inner.confirm(guild, revision, problems).await?;
         if self.is(SettingsFault::Lowers) && current.applied > Some(revision) {
             applied.tally = Tally::CHANGED;
         }
-        Ok((stored, applied))
+        Ok(applied)
     }
 
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
