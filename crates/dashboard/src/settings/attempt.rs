@@ -1,6 +1,6 @@
 //! A section as a user sent it: what was changed, what is wrong, and what another user changed meanwhile.
 
-use super::{control::current, typed::Typed};
+use super::typed::Typed;
 use crate::form::Form;
 use companion_domain::{
     settings::{Field, PartKey, Section, SettingKey, Stored, Value},
@@ -78,7 +78,7 @@ impl Attempt {
         for field in &section.fields {
             let Some(entry) = self.entries.get_mut(&field.key) else { continue };
             let key = SettingKey::new(&section.key, &field.key);
-            let current = current(field, stored.values.get(&key));
+            let current = field.valid(stored.values.get(&key));
             if !entry.is_changed() {
                 continue;
             }

@@ -6,7 +6,7 @@ use super::{
 };
 use companion_domain::{
     model::{Colour, Outline},
-    settings::{Bounds, Field, FieldType, Value},
+    settings::{Bounds, Field, FieldType},
 };
 
 /// Inputs with what they contain.
@@ -190,9 +190,4 @@ pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) 
         FieldType::Boolean | FieldType::Choice { .. } | FieldType::Channel { .. } | FieldType::Role => None,
     });
     hints.join(" ")
-}
-
-/// Returns the value of a field that counts: what is set and still valid.
-pub(crate) fn current<'a>(field: &Field, set: Option<&'a Value>) -> Option<&'a Value> {
-    set.filter(|value| field.check(value).is_ok())
 }

@@ -214,15 +214,15 @@ fn troubled(sections: &[SectionView]) -> Vec<(String, String)> {
 }
 
 fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> StateView {
-    let Stored { revision, applied, problems, changed, .. } = &loaded.settings.stored;
-    let is_confirmed = *applied == Some(*revision);
+    let stored = &loaded.settings.stored;
+    let (Stored { revision, problems, changed, .. }, is_applied) = (stored, stored.is_applied());
     let shown = problems.iter().filter_map(|problem| {
         let (section, field) = loaded.settings.schema.find(&problem.key)?;
-        let is_shown = is_confirmed && section.access(loaded.rights) != Access::None;
+        let is_shown = is_applied && section.access(loaded.rights) != Access::None;
         is_shown.then(|| (problem.key.to_string(), field.title.to_string(), problem.message.to_string()))
     });
     let shown: Vec<_> = shown.collect();
-    let (tone, line) = match (is_confirmed, shown.len()) {
+    let (tone, line) = match (is_applied, shown.len()) {
         _ if *revision == 0 => (Tone::Good, "Nothing is set yet: the defaults are in force.".to_owned()),
         (true, 0) => (Tone::Good, "In force.".to_owned()),
         (true, count) => (Tone::Mixed, format!("In force, except for {}.", counted(count, "field"))),

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::{Attempt, Entry},
-    control::{Control, current, hint},
+    control::{Control, hint},
     typed::Typed,
     words::words_or_default,
 };
@@ -76,7 +76,7 @@ impl SectionView {
     pub(crate) fn new(section: &Section, around: &Surroundings<'_>) -> Self {
         let key_of = |field: &Field| SettingKey::new(&section.key, &field.key);
         let shown = |field: &Field| {
-            let value = current(field, around.stored.values.get(&key_of(field)));
+            let value = field.valid(around.stored.values.get(&key_of(field)));
             (field.title.to_string(), words_or_default(field, value, around.outline))
         };
         let access = section.access(around.rights);
@@ -129,7 +129,7 @@ impl FieldView {
     fn new(field: &Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
         // A field that the user left alone is shown as it is now.
         let entry = entry.filter(|entry| entry.is_changed());
-        let value = current(field, around.stored.values.get(key));
+        let value = field.valid(around.stored.values.get(key));
         let stored = Typed::of(field, value);
         let typed = entry.map_or(&stored, |entry| &entry.typed);
         let control = Control::new(field, typed, around.outline);
@@ -140,8 +140,8 @@ impl FieldView {
             theirs: words_or_default(field, value, around.outline),
         });
         // Problems are those of the revision that the bot confirmed; a later one may have solved them.
-        let is_confirmed = around.stored.applied == Some(around.stored.revision);
-        let problem = around.stored.problems.iter().find(|problem| is_confirmed && problem.key == *key);
+        let is_applied = around.stored.is_applied();
+        let problem = around.stored.problems.iter().find(|problem| is_applied && problem.key == *key);
         Self {
             key: field.key.as_str().to_owned(),
             id: key.to_string(),

@@ -282,6 +282,12 @@ impl Change {
 }
 
 impl Stored {
+    /// Returns whether the bot has confirmed the current revision.
+    #[must_use]
+    pub fn is_applied(&self) -> bool {
+        self.applied == Some(self.revision)
+    }
+
     /// Notes that the bot acts by a revision, but for some problems. Returns whether anything is different.
     ///
     /// # Errors

@@ -395,7 +395,13 @@ impl Field {
         problems
     }
 
-    /// Checks a value. The path of a error is empty, or the place in a list: `[2]`.
+    /// Returns the stored value of the field, unless the schema no longer accepts it.
+    #[must_use]
+    pub fn valid<'a>(&self, stored: Option<&'a Value>) -> Option<&'a Value> {
+        stored.filter(|value| self.check(value).is_ok())
+    }
+
+    /// Checks a value. The path of an error is empty, or the place in a list: `[2]`.
     pub fn check(&self, value: &Value) -> Result<(), FieldError> {
         let Some(many) = self.many else {
             return self.field_type.check(value).map_err(|message| problem("", &message));
@@ -413,7 +419,7 @@ impl Field {
     }
 }
 
-/// Puts a path before that of a error.
+/// Prepends a path to that of an error.
 fn at(path: &str, error: FieldError) -> FieldError {
     let separator = if error.path.is_empty() || error.path.starts_with('[') { "" } else { "." };
     FieldError { path: format!("{path}{separator}{}", error.path), ..error }
@@ -482,10 +488,7 @@ impl Schema {
         let fields = self.sections.iter().flat_map(|section| {
             section.fields.iter().map(move |field| (SettingKey::new(&section.key, &field.key), field))
         });
-        let value = |key: &SettingKey, field: &'a Field| {
-            let set = set.get(key).filter(|value| field.check(value).is_ok());
-            set.or(field.default.as_ref())
-        };
+        let value = |key: &SettingKey, field: &'a Field| field.valid(set.get(key)).or(field.default.as_ref());
         fields.map(|(key, field)| (key.clone(), value(&key, field))).collect()
     }
 }

@@ -39,10 +39,9 @@ pub struct GuildSettings<'a> {
 
 impl<'a> From<&'a SettingsView> for GuildSettings<'a> {
     fn from(SettingsView { schema, stored }: &'a SettingsView) -> Self {
-        let counts = |key: &SettingKey, value: &Value| {
-            schema.find(key).is_some_and(|(_, field)| field.check(value).is_ok())
-        };
-        let set = stored.values.iter().filter(|(key, value)| counts(key, value));
+        let set = stored.values.iter().filter(|(key, value)| {
+            schema.find(key).is_some_and(|(_, field)| field.valid(Some(value)).is_some())
+        });
         Self {
             revision: stored.revision,
             values: schema.effective(&stored.values),
