@@ -15,8 +15,8 @@ use actix_web::{
 use companion_domain::{
     change::Tally,
     model::{FieldError, GuildId, UserId},
-    settings::{Origin, SettingKey, Stored, Value, Values},
-    usecase::{ChangeAsUserError, GuildSettings, SentValues},
+    settings::{SettingKey, Value, Values},
+    usecase::{ChangeAsUserError, GuildSettings, SentValues, UserChange},
 };
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -24,27 +24,58 @@ use std::{future::Future, sync::Arc};
 
 /// Size of the largest change, in bytes: everything a guild may store, with every character escaped.
 pub const MAX_CHANGE_BYTES: usize = 6 * Values::MAX_SIZE;
+/// Maximum length of a path in an error, in characters: a caller can send a name as long as a body.
+const MAX_PATH_LENGTH: usize = 80;
 
-/// Reads the member `values` of a change. Every invalid entry is reported; whether the schema accepts the others is
-/// decided by the store.
-pub fn read_values(sent: &Json) -> Result<SentValues, Vec<FieldError>> {
-    let error = |path: String, message: &str| FieldError { path, message: message.to_owned() };
-    let Some(entries) = sent.as_object() else {
-        return Err(vec![error("values".to_owned(), "must be an object")]);
+/// Reads a change: `values` and, `with_user`, the user `by` whom the bot makes it. Every error is reported by its path;
+/// whether the schema accepts the values is decided by the store.
+pub fn read_change(
+    document: &Result<Json, serde_json::Error>,
+    with_user: bool,
+) -> Result<(SentValues, Option<UserId>), ApiError> {
+    let error = |path: &str, message: &str| {
+        let path: String = path.chars().take(MAX_PATH_LENGTH).collect();
+        FieldError { path, message: message.to_owned() }
     };
-    let read = |(name, value): (&String, &Json)| {
-        let key: SettingKey = name.parse().map_err(|_| {
-            let shown: String = name.chars().take(64).collect();
-            error(format!("values.{shown}"), "is not a field of the published schema")
-        })?;
-        let value = Option::<Value>::deserialize(value).map_err(|_| {
-            error(format!("values.{key}"), "must be null, true, false, a number, text or a list of text")
-        })?;
-        Ok((key, value))
+    let members = match document {
+        Ok(Json::Object(members)) => members,
+        Ok(_) => return Err(ApiError::InputInvalid(vec![error("", "must be an object")])),
+        Err(cause) => return Err(ApiError::InputInvalid(vec![error("", &format!("is not JSON: {cause}"))])),
     };
-    let (read, errors): (Vec<_>, Vec<_>) = entries.iter().map(read).partition(Result::is_ok);
-    let errors: Vec<_> = errors.into_iter().filter_map(Result::err).take(FieldError::MAX_REPORTED).collect();
-    if errors.is_empty() { Ok(read.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+    let known = if with_user { &["values", "by"][..] } else { &["values"] };
+    let (mut values, mut errors) = (SentValues::new(), Vec::new());
+    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+        errors.push(error(name, &format!("is not known here; known are {}", known.join(", "))));
+    }
+    let by = match members.get("by").filter(|by| with_user && !by.is_null()) {
+        None => None,
+        Some(by) => {
+            let user = by.as_str().and_then(|text| text.parse::<UserId>().ok());
+            if user.is_none() {
+                errors.push(error("by", "must be the id of a user"));
+            }
+            user
+        }
+    };
+    match members.get("values") {
+        None => errors.push(error("values", "is missing")),
+        Some(Json::Object(entries)) => {
+            for (name, value) in entries {
+                let path = format!("values.{name}");
+                match (name.parse(), Option::<Value>::deserialize(value)) {
+                    (Ok(key), Ok(value)) => drop(values.insert(key, value)),
+                    (Err(_), _) => errors.push(error(&path, "is not a field of the published schema")),
+                    (_, Err(_)) => {
+                        let expected = "must be null, true, false, a number, text or a list of text";
+                        errors.push(error(&path, expected));
+                    }
+                }
+            }
+        }
+        Some(_) => errors.push(error("values", "must be an object")),
+    }
+    errors.truncate(FieldError::MAX_REPORTED);
+    if errors.is_empty() { Ok((values, by)) } else { Err(ApiError::InputInvalid(errors)) }
 }
 
 /// Returns the revision in `If-Match`. `None` without the header, or if any revision will do.
@@ -69,21 +100,16 @@ pub fn audit_change(request: &HttpRequest, guild: GuildId, values: &SentValues) 
     Audit::of(request, "change_settings").subject(format!("{guild} {}", keys.join(",")))
 }
 
-/// Changes settings for a user, and audits it.
-#[expect(clippy::too_many_arguments, reason = "each is a part of one change")]
+/// Makes a user's change of settings, and audits it.
 pub async fn change_settings(
     settings: &Arc<GuildSettings>,
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
-    user: UserId,
-    guild: GuildId,
-    values: SentValues,
-    expected: Option<u64>,
-    via: Origin,
-) -> Result<Stored, ApiError> {
-    let (settings, audit) = (Arc::clone(settings), audit_change(request, guild, &values).user(user));
-    let work = async move { settings.change_as_user(user, guild, values, expected, via).await };
-    concluded(limiter, request, audit, work).await
+    change: UserChange,
+) -> Result<Tally, ApiError> {
+    let audit = audit_change(request, change.guild, &change.values).user(change.user);
+    let settings = Arc::clone(settings);
+    concluded(limiter, request, audit, async move { settings.change_as_user(change).await }).await
 }
 
 /// Undoes an entry of the history for a user, and audits it.
@@ -94,32 +120,28 @@ pub async fn undo_settings(
     user: UserId,
     guild: GuildId,
     revision: u64,
-) -> Result<Stored, ApiError> {
+) -> Result<Tally, ApiError> {
     let (settings, audit) = (Arc::clone(settings), Audit::of(request, "undo_settings").user(user));
     let audit = audit.subject(format!("{guild} {revision}"));
-    let work = async move { settings.undo(user, guild, revision).await };
-    concluded(limiter, request, audit, work).await
+    concluded(limiter, request, audit, async move { settings.undo(user, guild, revision).await }).await
 }
 
 async fn concluded(
     limiter: &ConcurrencyLimiter,
     request: &HttpRequest,
     audit: Audit,
-    work: impl Future<Output = Result<Stored, ChangeAsUserError>> + 'static,
-) -> Result<Stored, ApiError> {
+    work: impl Future<Output = Result<Tally, ChangeAsUserError>> + 'static,
+) -> Result<Tally, ApiError> {
     let work = async move {
         let outcome = work.await;
         if let Err(ChangeAsUserError::List(error)) = &outcome {
             audit_failed_list(|action| audit.caused(action), error);
         }
         let outcome = outcome.map_err(ApiError::from);
-        match &outcome {
-            Ok(_) => audit.concluded(&Ok(Tally::CHANGED)),
-            Err(error) => audit.refused(error),
-        }
+        audit.concluded(&outcome);
         outcome
     };
-    deadline::change::<Stored, ApiError>(limiter, request, work).await
+    deadline::change::<Tally, ApiError>(limiter, request, work).await
 }
 
 #[cfg(test)]
@@ -129,14 +151,25 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_invalid_value_is_named() {
-        let errors =
-            read_values(&json!({"a.b": {}, "A": 1, "a.c": [1], "a.d": null, "a.e": ["x"]})).unwrap_err();
-        let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
-        assert_eq!(paths, ["values.A", "values.a.b", "values.a.c"]);
-        assert_eq!(read_values(&json!([])).unwrap_err()[0].path, "values");
-        let values = read_values(&json!({"a.d": null, "a.e": ["x"], "a.f": 1.5})).unwrap();
-        assert_eq!(values.len(), 3);
+    fn every_error_of_a_change_is_named_by_its_path() {
+        let paths = |sent: Json, with_user| match read_change(&Ok(sent), with_user) {
+            Err(ApiError::InputInvalid(errors)) => errors.into_iter().map(|error| error.path).collect(),
+            _ => Vec::new(),
+        };
+        let values = json!({"a.b": {}, "A": 1, "a.c": [1], "a.d": null, "a.e": ["x"]});
+        assert_eq!(
+            paths(json!({"values": values, "by": 5, "more": 1}), true),
+            ["more", "by", "values.A", "values.a.b", "values.a.c"]
+        );
+        assert_eq!(paths(json!({"values": {}, "by": "5"}), false), ["by"], "users cannot name another one");
+        assert_eq!(paths(json!({}), false), ["values"]);
+        assert_eq!(paths(json!({"values": []}), false), ["values"]);
+        assert_eq!(paths(json!([]), false), [""]);
+        let not_json = serde_json::from_str("{");
+        assert!(matches!(read_change(&not_json, true), Err(ApiError::InputInvalid(_))));
+        let sent = json!({"values": {"a.d": null, "a.e": ["x"], "a.f": 1.5}, "by": "5"});
+        let (values, by) = read_change(&Ok(sent), true).unwrap();
+        assert_eq!((values.len(), by), (3, UserId::new(5).ok()));
     }
 
     #[test]

@@ -16,11 +16,10 @@ use actix_web::{
     web::{self, Bytes},
 };
 use companion_domain::{
-    change::Tally,
-    model::{GuildId, UserId},
+    model::GuildId,
     port::{ShardSlice, StoreError},
     settings::Stored,
-    usecase::{GuildSettings as Settings, SentValues, SettingsView},
+    usecase::{GuildSettings as Settings, SettingsView},
 };
 use companion_http::{
     ApiError,
@@ -28,12 +27,12 @@ use companion_http::{
     deadline::{self, within_storage},
     openapi::failure,
     routing,
-    settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_values},
+    settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_change},
     wire::{GuildSettings, SettingsChange},
 };
 use companion_records::{
-    FieldErrors, MAX_SCHEMA_BYTES, SentSchema, SettingsConfirmation, SettingsPatch, Snowflake,
-    read_confirmation, read_schema,
+    MAX_SCHEMA_BYTES, SentSchema, SettingsConfirmation, SettingsPatch, Snowflake, read_confirmation,
+    read_schema,
 };
 use futures_util::stream;
 use serde_json::json;
@@ -142,7 +141,7 @@ pub(crate) async fn patch(
 ) -> Result<HttpResponse, ApiError> {
     let guild: GuildId = segment(&request, "guild")?;
     let expected = expected_revision(request.headers())?;
-    let (values, by) = read_patch(&body).map_err(ApiError::InputInvalid)?;
+    let (values, by) = read_change(body.document(), true)?;
     let (settings, audit) = (settings(&context), audit_change(&request, guild, &values));
     let audit = match by {
         Some(user) => audit.user(user),
@@ -151,31 +150,18 @@ pub(crate) async fn patch(
     let work = async move {
         let changed = settings.change(guild, values, by, expected).await.map_err(ApiError::from);
         let changed = changed.and_then(|view| view.ok_or(ApiError::GuildUnknown));
-        match &changed {
-            Ok(_) => audit.concluded(&Ok(Tally::CHANGED)),
-            Err(error) => audit.refused(error),
+        match changed {
+            Ok((view, tally)) => {
+                audit.concluded(&Ok(tally));
+                Ok(view)
+            }
+            Err(error) => {
+                audit.refused(&error);
+                Err(error)
+            }
         }
-        changed
     };
     shown(&deadline::change::<SettingsView, ApiError>(&context.storage_limiter, &request, work).await?)
-}
-
-fn read_patch(
-    body: &JsonBody,
-) -> Result<(SentValues, Option<UserId>), Vec<companion_domain::model::FieldError>> {
-    let mut errors = FieldErrors::default();
-    let read = errors.document(body.document()).and_then(|node| {
-        let mut fields = node.fields(&mut errors)?;
-        let values = fields.required("values", &mut errors);
-        let by = match fields.optional("by").filter(|node| !node.value.is_null()) {
-            Some(node) => node.text::<UserId>(&mut errors).map(Some),
-            None => Some(None),
-        };
-        fields.finish(&mut errors);
-        Some((values?.value, by?))
-    });
-    let (values, by) = errors.unless_any(read)?;
-    Ok((read_values(values)?, by))
 }
 
 /// Remove the settings of a guild
@@ -284,8 +270,10 @@ async fn next_lines(
 ) -> Option<(Result<Bytes, StoreError>, Option<Page>)> {
     let (settings, page) = state?;
     let (last, _) = page.last()?;
-    let next =
-        if page.len() < PAGE.get() as usize { Ok(None) } else { next_page(&settings, slice, *last).await };
+    let next = match page.len() < PAGE.get() as usize {
+        true => Ok(None),
+        false => settings.page(slice, Some(*last), PAGE).await.map(Some),
+    };
     let line = |(guild, stored): &(GuildId, Stored)| {
         let Stored { revision, values, applied, .. } = stored;
         let line =
@@ -300,14 +288,6 @@ async fn next_lines(
         // The connection is cut, so that a client cannot take a part for the whole.
         Err(error) => Some((Err(error), None)),
     }
-}
-
-async fn next_page(
-    settings: &Settings,
-    slice: Option<ShardSlice>,
-    after: GuildId,
-) -> Result<Option<Vec<(GuildId, Stored)>>, StoreError> {
-    settings.page(slice, Some(after), PAGE).await.map(Some)
 }
 
 fn settings(context: &ManagementContext) -> Arc<Settings> {

@@ -29,7 +29,7 @@ use companion_domain::{
     port::Record,
     rules::ListedGuild,
     settings::{Access, Edit, Origin, Rights, Section, Stored},
-    usecase::SettingsView,
+    usecase::{SettingsView, UserChange},
 };
 use companion_http::{
     ApiError,
@@ -261,18 +261,10 @@ async fn save(
                 Err(obstacle) => obstacle.explained(),
                 Ok(values) => {
                     let expected = Some(loaded.settings.stored.revision);
-                    let limiter = &context.storage_limiter;
-                    let change = change_settings(
-                        settings,
-                        limiter,
-                        &request,
-                        user,
-                        guild,
-                        values.clone(),
-                        expected,
-                        Origin::Site,
-                    );
-                    let outcome = if values.is_empty() { Ok(()) } else { change.await.map(drop) };
+                    let unchanged = values.is_empty();
+                    let change = UserChange { user, guild, values, expected, via: Origin::Site };
+                    let change = change_settings(settings, &context.storage_limiter, &request, change);
+                    let outcome = if unchanged { Ok(()) } else { change.await.map(drop) };
                     match outcome {
                         Ok(()) => return see_other(&format!("/guilds/{guild}?saved={key}#section-{key}")),
                         Err(ApiError::SettingsChanged(_)) if retries.next().is_some() => continue,

@@ -31,7 +31,7 @@ pub use self::{
     reseal::{ResealGrants, Resealed},
     revoke_unused::{RevokeUnusedGrants, Round},
     sessions::{Authenticate, AuthenticateError, ManageSessions},
-    settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView},
+    settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView, UserChange},
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},

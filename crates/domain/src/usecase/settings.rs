@@ -42,6 +42,21 @@ pub struct GuildSettings {
 /// Values to set, by key; `None` returns a field to its default.
 pub type SentValues = BTreeMap<SettingKey, Option<Value>>;
 
+/// A change that a user asks for.
+#[derive(Debug, Clone)]
+pub struct UserChange {
+    /// The user.
+    pub user: UserId,
+    /// The guild.
+    pub guild: GuildId,
+    /// The values to set.
+    pub values: SentValues,
+    /// The revision that it is based on. Any if absent.
+    pub expected: Option<u64>,
+    /// Through what.
+    pub via: Origin,
+}
+
 /// The settings of a guild, and the schema that gives them meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingsView {
@@ -115,32 +130,24 @@ impl GuildSettings {
         values: SentValues,
         by: Option<UserId>,
         expected: Option<u64>,
-    ) -> Result<Option<SettingsView>, ChangeSettingsError> {
+    ) -> Result<Option<(SettingsView, Tally)>, ChangeSettingsError> {
         if !self.is_known(guild).await? {
             return Ok(None);
         }
         let edit = Edit { at: self.clock.now(), by, via: Origin::Bot };
         let (stored, applied) =
             self.store.change(&Change { guild, values, expected, edit, authority: None }).await?;
-        self.deliver(applied).await;
-        Ok(Some(self.view(stored).await?))
+        let tally = self.deliver(applied).await;
+        Ok(Some((self.view(stored).await?, tally)))
     }
 
-    /// Changes values for a user, whose permissions are judged by a list that is no older than lists are served for.
-    pub async fn change_as_user(
-        &self,
-        user: UserId,
-        guild: GuildId,
-        values: SentValues,
-        expected: Option<u64>,
-        via: Origin,
-    ) -> Result<Stored, ChangeAsUserError> {
+    /// Makes a user's change. The permissions are judged by a list that is no older than lists are served for.
+    pub async fn change_as_user(&self, change: UserChange) -> Result<Tally, ChangeAsUserError> {
+        let UserChange { user, guild, values, expected, via } = change;
         let authority = Some(self.authority(user).await?);
         let edit = Edit { at: self.clock.now(), by: Some(user), via };
-        let change = Change { guild, values, expected, edit, authority };
-        let (stored, applied) = self.store.change(&change).await?;
-        self.deliver(applied).await;
-        Ok(stored)
+        let (_, applied) = self.store.change(&Change { guild, values, expected, edit, authority }).await?;
+        Ok(self.deliver(applied).await)
     }
 
     /// Sets the fields of an entry of the history to what they were before it, for a user.
@@ -149,7 +156,7 @@ impl GuildSettings {
         user: UserId,
         guild: GuildId,
         revision: u64,
-    ) -> Result<Stored, ChangeAsUserError> {
+    ) -> Result<Tally, ChangeAsUserError> {
         let history = self.store.history(guild).await.map_err(ListGuildsError::from)?;
         let Some(entry) = history.into_iter().find(|entry| entry.revision == revision) else {
             let message = "is not in the history any more".to_owned();
@@ -157,7 +164,7 @@ impl GuildSettings {
             return Err(ChangeAsUserError::Rejected(Rejected::Invalid(vec![error])));
         };
         let values = entry.changes.into_iter().map(|change| (change.key, change.from)).collect();
-        self.change_as_user(user, guild, values, None, Origin::Site).await
+        self.change_as_user(UserChange { user, guild, values, expected: None, via: Origin::Site }).await
     }
 
     /// Stores that the bot acts by a revision, except for some problems. `None` if the guild does not have the bot.

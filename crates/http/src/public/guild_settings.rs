@@ -9,13 +9,14 @@ use crate::{
     openapi::Private,
     routing,
     session_use::{session_of, shown_settings_of},
-    settings::{MAX_CHANGE_BYTES, change_settings, expected_revision, read_values},
+    settings::{MAX_CHANGE_BYTES, change_settings, expected_revision, read_change},
     wire::shown_settings,
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, Resource, http::header::IF_MATCH, web};
 use companion_domain::{
-    model::{FieldError, GuildId, UserId},
+    model::{GuildId, UserId},
     settings::Origin,
+    usecase::UserChange,
 };
 
 pub(super) const PATH: &str = "/guilds/{guild}/settings";
@@ -49,13 +50,13 @@ async fn change(
     let user = user_of(&context, token, &request).await?;
     let guild = guild_of(&request)?;
     let expected = expected_revision(request.headers())?;
-    if expected.is_none() && !request.headers().contains_key(actix_web::http::header::IF_MATCH) {
+    if !request.headers().contains_key(IF_MATCH) {
         return Err(ApiError::PreconditionRequired);
     }
-    let values = values_of(sent)?;
+    let (values, _) = read_change(&sent, false)?;
     let PublicContext { use_cases, storage_limiter, .. } = &**context;
-    let settings = &use_cases.settings;
-    change_settings(settings, storage_limiter, &request, user, guild, values, expected, Origin::Api).await?;
+    let change = UserChange { user, guild, values, expected, via: Origin::Api };
+    change_settings(&use_cases.settings, storage_limiter, &request, change).await?;
     answer(&context, &request, user, guild).await
 }
 
@@ -67,22 +68,6 @@ async fn user_of(context: &PublicContext, token: &str, request: &HttpRequest) ->
 
 fn guild_of(request: &HttpRequest) -> Result<GuildId, ApiError> {
     request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)
-}
-
-fn values_of(
-    sent: Result<serde_json::Value, serde_json::Error>,
-) -> Result<companion_domain::usecase::SentValues, ApiError> {
-    let wrong = |path: &str, message: String| {
-        ApiError::InputInvalid(vec![FieldError { path: path.to_owned(), message }])
-    };
-    let sent = sent.map_err(|error| wrong("", format!("is not JSON: {error}")))?;
-    let members = sent.as_object().ok_or_else(|| wrong("", "must be an object".to_owned()))?;
-    if let Some(unknown) = members.keys().find(|name| *name != "values") {
-        let shown: String = unknown.chars().take(64).collect();
-        return Err(wrong(&shown, "is not known here; known are values".to_owned()));
-    }
-    let values = members.get("values").ok_or_else(|| wrong("values", "is missing".to_owned()))?;
-    read_values(values).map_err(ApiError::InputInvalid)
 }
 
 async fn answer(
