@@ -1,6 +1,6 @@
 //! Wrong grant stores.
 
-use crate::conformance::proof::{Meeting, a_turn, faults, locked, memory, stores, with};
+use crate::conformance::proof::{Rendezvous, a_turn, faults, locked, memory, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -72,7 +72,7 @@ struct Wrong {
     carried_over: AtomicBool,
     turn: tokio::sync::Mutex<()>,
     /// Callers that have read the grant.
-    readers: Meeting,
+    readers: Rendezvous,
 }
 
 impl Wrong {
@@ -84,7 +84,7 @@ impl Wrong {
             claimed_until: Mutex::default(),
             carried_over: AtomicBool::default(),
             turn: tokio::sync::Mutex::default(),
-            readers: Meeting::default(),
+            readers: Rendezvous::default(),
         }
     }
 
@@ -193,7 +193,7 @@ impl GrantStore for Wrong {
             }
             Fault::UpdateNotAtomic => {
                 let found = self.inner.find(user).await?.map(|grant| grant.version);
-                self.readers.meet().await;
+                self.readers.wait().await;
                 if found == Some(version) {
                     return self.inner.replace(user, content).await;
                 }
@@ -242,7 +242,7 @@ impl GrantStore for Wrong {
             }
             Fault::RemovedTwice => {
                 let found = self.inner.find(user).await?;
-                self.readers.meet().await;
+                self.readers.wait().await;
                 self.inner.remove_unused(user, version).await?;
                 Ok(found.is_some_and(|grant| grant.version == version))
             }

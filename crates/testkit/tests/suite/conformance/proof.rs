@@ -143,13 +143,13 @@ pub(crate) async fn a_while() {
     }
 }
 
-/// Where concurrent callers wait for each other, so that all that meet have read before any of them writes.
+/// A barrier for concurrent callers of a wrong adapter: two have read before either writes.
 #[derive(Default)]
-pub(crate) struct Meeting(AtomicUsize);
+pub(crate) struct Rendezvous(AtomicUsize);
 
-impl Meeting {
+impl Rendezvous {
     /// Waits for another caller; a lone one goes on after a while.
-    pub(crate) async fn meet(&self) {
+    pub(crate) async fn wait(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
         let another = async {
             while self.0.load(Ordering::SeqCst) < 2 {

@@ -1,6 +1,6 @@
 //! Wrong session stores. Some are wrong only with many sessions, cancelled callers, or later uses.
 
-use crate::conformance::proof::{Meeting, a_turn, a_while, faults, handles, locked, memory};
+use crate::conformance::proof::{Rendezvous, a_turn, a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -107,7 +107,7 @@ struct Shared {
     ended: Mutex<HashMap<TokenHash, Session>>,
     turn: tokio::sync::Mutex<()>,
     /// Callers that have found the session to expire.
-    readers: Meeting,
+    readers: Rendezvous,
 }
 
 const NO_LIMIT: NonZeroU32 = NonZeroU32::MAX;
@@ -333,7 +333,7 @@ impl SessionStore for Wrong {
                 self.inner.expire(id, moved(ended, |time| time.before(MICROSECOND))).await
             }
             (Fault::ExpiredTwice, found) => {
-                self.shared.readers.meet().await;
+                self.shared.readers.wait().await;
                 self.inner.expire(id, ended).await?;
                 Ok(found.filter(|session| ended.has_ended(session)))
             }

@@ -1,6 +1,6 @@
 //! Wrong stores of settings.
 
-use crate::conformance::proof::{Meeting, faults, locked, stores, with};
+use crate::conformance::proof::{Rendezvous, faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Tally},
@@ -58,7 +58,7 @@ faults! {
 fn wrong_settings(fault: SettingsFault) -> Fresh<Stores> {
     with(|stores| {
         let (inner, before) = (Arc::clone(&stores.settings), Mutex::default());
-        stores.settings = Arc::new(Over(Wrong { fault, inner, readers: Meeting::default(), before }));
+        stores.settings = Arc::new(Over(Wrong { fault, inner, readers: Rendezvous::default(), before }));
     })
 }
 
@@ -66,7 +66,7 @@ struct Wrong {
     fault: SettingsFault,
     inner: Arc<dyn SettingsStore>,
     /// Callers that have compared the revision.
-    readers: Meeting,
+    readers: Rendezvous,
     /// What was seen before.
     before: Mutex<Before>,
 }
@@ -154,7 +154,7 @@ impl SettingsStoreOver for Wrong {
             if current != expected {
                 return Err(Rejected::Outdated(current).into());
             }
-            self.readers.meet().await;
+            self.readers.wait().await;
         }
         let mut outcome = self.inner.change(&change).await;
         if let (true, Err(ChangeSettingsError::Rejected(Rejected::Invalid(errors)))) =
