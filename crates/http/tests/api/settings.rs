@@ -4,9 +4,10 @@ use crate::service::{Answer, Service};
 use actix_web::{http::Method, test::TestRequest};
 use companion_domain::{
     model::{Guild, Membership, PlatformPermissions},
-    port::Record,
+    port::{IdentityErrorKind, Record},
     settings::Schema,
 };
+use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_guild, a_membership, a_user, guild_id, user_id};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -65,8 +66,8 @@ async fn sections_show_what_the_user_may_see() {
     assert_eq!(seen[0], (&json!(true), Some(&json!({"a.on": true}))));
     assert_eq!(seen[1], (&json!(false), Some(&json!({"b.on": true}))));
     assert_eq!(seen[2], (&json!(false), None));
-    let stranger = TestRequest::get().uri("/guilds/8/settings").insert_header(("Token", token.as_str()));
-    service.call(stranger).await.assert_error(404, "not_found");
+    let not_listed = TestRequest::get().uri("/guilds/8/settings").insert_header(("Token", token.as_str()));
+    service.call(not_listed).await.assert_error(404, "not_found");
     get(&service, "no token").await.assert_error(401, "token_invalid");
     service.get(PATH).await.assert_error(401, "token_missing");
 }
@@ -101,6 +102,17 @@ async fn a_role_that_was_taken_away_changes_nothing() {
     service.memory.identity.put_user(a_user(1), vec![a_membership(7)]);
     service.memory.clock.advance(Duration::from_secs(61));
     service.call(patch(&token, "\"1\"", &json!({"a.on": true}))).await.assert_error(404, "not_found");
+}
+
+#[actix_web::test]
+async fn a_list_that_cannot_be_refreshed_changes_nothing() {
+    let (service, token) = managed().await;
+    service.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    service.memory.clock.advance(Duration::from_secs(61));
+    assert_eq!(get(&service, &token).await.status, 200, "the last list is still served");
+    let refused = service.call(patch(&token, "\"0\"", &json!({"a.on": false}))).await;
+    refused.assert_error(503, "provider_limited");
+    assert_eq!(get(&service, &token).await.data()["revision"], 0);
 }
 
 #[actix_web::test]

@@ -200,6 +200,10 @@ async fn the_audit_trail_has_keys_and_no_values() {
     let log = lines.take();
     assert!(log.contains("change_settings") && log.contains("7 welcome.message,welcome.on"), "{log}");
     assert!(!log.contains("a canary"), "{log}");
+    assert!(log.contains(r#""changed":1"#), "{log}");
+    service.manage(patch(&json!({"welcome.on": false}))).await;
+    let log = lines.take();
+    assert!(log.contains(r#""changed":0"#), "nothing has changed: {log}");
 }
 
 #[actix_web::test]
