@@ -1,7 +1,7 @@
 //! Kinds of stored records, and changes of them.
 
 use crate::{
-    model::{ClusterId, FeedbackId, GuildId, Name, UserId},
+    model::{ClusterId, FeedbackId, GuildId, Name, NoticeId, PeriodSubject, Timestamp, UserId},
     session::TokenHash,
 };
 use std::fmt;
@@ -82,6 +82,16 @@ macro_rules! kinds {
             Applied {
                 event: "applied", stored: "applied", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
                 about (guild: GuildId, revision: u64),
+            }
+            /// Notices. A sync never contains them.
+            Notice {
+                event: "notice", stored: "notice", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: true,
+                about (id: NoticeId), record (notice: Notice), key (notice.id.clone() => NoticeId),
+            }
+            /// Periods of the bot's history. Only an import contains them.
+            Period {
+                event: "period", stored: "period", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
+                record (period: Period), key (period.subject.clone() => PeriodSubject, period.began_at => Timestamp),
             }
             /// Reports of the bot's clusters.
             Cluster {
@@ -322,6 +332,8 @@ mod tests {
             Subject::Settings(guild, 1),
             Subject::Many(Kind::SettingsEdit),
             Subject::Applied(guild, 1),
+            Subject::Notice("a".parse().unwrap()),
+            Subject::Many(Kind::Period),
             Subject::Cluster("a".parse().unwrap()),
             Subject::Session(TokenHash::from_bytes([0; 32])),
             Subject::Grant(user),

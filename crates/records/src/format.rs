@@ -31,7 +31,7 @@ pub trait Format {
     fn schema() -> RefOr<Schema>;
 }
 
-/// A field that older versions did not write. If it is absent, the value is `None`.
+/// A field that may be absent, and is `None` then: older versions and older kits do not write it.
 pub(crate) struct AddedLater<F>(PhantomData<F>);
 
 impl<F: Format> Format for AddedLater<F> {

@@ -34,6 +34,7 @@ mod round_trip;
 mod schemas;
 mod session;
 mod settings;
+mod status_history;
 mod team;
 mod user;
 mod values;
@@ -55,6 +56,7 @@ pub use self::{
         MAX_SCHEMA_BYTES, SchemaRecord, SentSchema, SettingsConfirmation, SettingsEditRecord, SettingsPatch,
         SettingsRecord, read_confirmation, read_schema,
     },
+    status_history::{NoticeRecord, PeriodRecord},
     team::{Team, TeamMemberRecord},
     user::{BlockedRecord, StaffRecord, UserRecord},
     values::Snowflake,

@@ -10,6 +10,7 @@ use crate::{
     record::{KeyPart, Keys, Record},
     session::SessionRecord,
     settings::{SchemaRecord, SettingsEditRecord, SettingsRecord},
+    status_history::{NoticeRecord, PeriodRecord},
     team::TeamMemberRecord,
     user::{BlockedRecord, StaffRecord},
 };
@@ -122,6 +123,8 @@ line_records! {
     SchemaRecord is Schema(schema) of (schema,);
     SettingsRecord is Settings(guild, stored) of (guild, stored);
     SettingsEditRecord is SettingsEdit(entry) of entry;
+    NoticeRecord is Notice(notice) of notice, keyed by (id);
+    PeriodRecord is Period(period) of period;
     SessionRecord is Session(session) of session;
     GrantRecord is Grant(user, grant) of (user, grant);
 }

@@ -197,7 +197,17 @@ impl<'v, 'p> Fields<'v, 'p> {
 
     /// Records that a field is missing.
     pub(crate) fn missing<T>(&self, name: &'static str, errors: &mut FieldErrors) -> Option<T> {
-        errors.add(&Path::Field(self.path, name), "is missing");
+        self.refuse(name, "is missing", errors)
+    }
+
+    /// Records an error of a field.
+    pub(crate) fn refuse<T>(
+        &self,
+        name: &str,
+        message: impl Into<String>,
+        errors: &mut FieldErrors,
+    ) -> Option<T> {
+        errors.add(&Path::Field(self.path, name), message);
         None
     }
 

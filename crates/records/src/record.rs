@@ -173,6 +173,18 @@ impl<R: Record> Format for Nested<R> {
     }
 }
 
+/// Records the error of a check, and then returns `None`.
+pub(crate) fn checked(
+    check: Result<(), Invalid>,
+    fields: &Fields<'_, '_>,
+    errors: &mut FieldErrors,
+) -> Option<()> {
+    match check {
+        Ok(()) => Some(()),
+        Err(Invalid { field, expected }) => fields.refuse(field, format!("must be {expected}"), errors),
+    }
+}
+
 /// Returns the schema of a record without its key.
 pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
     R::describe(closed_object()).into()
@@ -184,7 +196,8 @@ pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
 /// - its key: each part with its field names and its path parameter;
 /// - its fields: each with its name, its format and its place in the domain's value;
 /// - an example;
-/// - an expression that builds the value.
+/// - an expression that builds the value;
+/// - a check of all fields together, if there is one.
 macro_rules! record {
     (
         $(#[doc = $about:literal])+
@@ -201,6 +214,7 @@ macro_rules! record {
             example $example:tt
         }
         $make:expr
+        $(, checked by $check:path)?
     ) => {
         $(#[doc = $about])+
         #[derive(Debug)]
@@ -249,7 +263,9 @@ macro_rules! record {
                 };)*
                 $(let $key = $key?;)*
                 $(let $field = $field?;)*
-                Some($make)
+                let value = $make;
+                $($crate::record::checked($check(&value), fields, errors)?;)?
+                Some(value)
             }
 
             fn write_key<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {

@@ -1,13 +1,15 @@
 //! The report of a cluster of the bot.
 
 use crate::{
-    format::{Format, Written},
+    format::{AddedLater, Format, Written},
     node::{FieldErrors, Node},
     pattern,
     record::{Nested, record},
     values::Seconds,
 };
-use companion_domain::model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp};
+use companion_domain::model::{
+    ClusterId, Heartbeat, Megabytes, Number, Shard, ShardCount, ShardId, Shards, Timestamp,
+};
 use serde::Serializer;
 use utoipa::openapi::{
     ObjectBuilder, RefOr, Schema,
@@ -21,14 +23,16 @@ pub struct Report {
     memory: Megabytes,
     started_at: Timestamp,
     shards: Shards,
+    shard_count: Option<ShardCount>,
+    sent_at: Option<Number>,
 }
 
 impl Report {
     /// Adds the time of arrival.
     #[must_use]
     pub fn received(self, received_at: Timestamp) -> Heartbeat {
-        let Self { cluster, memory, started_at, shards } = self;
-        Heartbeat { cluster, memory, started_at, shards, received_at }
+        let Self { cluster, memory, started_at, shards, shard_count, sent_at } = self;
+        Heartbeat { cluster, memory, started_at, shards, shard_count, sent_at, received_at }
     }
 }
 
@@ -47,13 +51,18 @@ record! {
             started_at ["started_at"]: Seconds = started_at;
             /// The shards by their ids.
             shards ["shards"]: Shards = shards;
+            /// The number of shards of the whole bot. Without it no shard counts as missing.
+            shard_count ["shard_count"]: AddedLater<ShardCount> = shard_count;
+            /// When the report was sent, in seconds since 1970 by the bot's clock. The age of an acknowledgement is
+            /// measured by it, and by the time of arrival without it.
+            sent_at ["sent_at"]: AddedLater<Number> = sent_at;
         }
         example {
-            "memory": 512.25, "started_at": 1_699_990_000,
+            "memory": 512.25, "started_at": 1_699_990_000, "shard_count": 1, "sent_at": 1_700_000_001.5,
             "shards": {"0": {"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48}}
         }
     }
-    Report { cluster, memory, started_at, shards }
+    Report { cluster, memory, started_at, shards, shard_count, sent_at }
 }
 
 impl ClusterReport {

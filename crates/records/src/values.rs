@@ -8,9 +8,10 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{
-        ChannelId, ChannelKind, ClusterId, Colour, FeedbackId, GuildId, Invalid, Label, Megabytes,
-        MemberCount, Name, Number, PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey,
-        RoleSet, Slots, StaffPermission, StaffPermissions, SubscribedGuilds, Timestamp, UserId, WebUrl,
+        ChannelId, ChannelKind, ClusterId, Colour, FeedbackId, GuildId, Headline, Invalid, Label, Megabytes,
+        MemberCount, Name, NoticeId, NoticeKind, NoticeText, Number, PeriodSubject, PlatformPermissions,
+        Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, ShardCount, Slots, StaffPermission,
+        StaffPermissions, SubscribedGuilds, Timestamp, Title, UserId, WebUrl,
     },
     port::{GrantVersion, Sealed},
     session::{TokenHash, UserAgent},
@@ -67,6 +68,12 @@ texts! {
     Label: bounded(&Label::LENGTH);
     ChannelKind: text().enum_values(Some(ChannelKind::ALL.map(ChannelKind::as_str)));
     Origin: text();
+    NoticeKind: text().enum_values(Some(NoticeKind::ALL.map(NoticeKind::as_str)));
+    Headline: bounded(&Headline::LENGTH);
+    NoticeText: bounded(&NoticeText::LENGTH);
+    NoticeId: text().pattern(Some(pattern::SLUG));
+    PeriodSubject: text();
+    Title: bounded(&Title::LENGTH);
     Prose: bounded(&Prose::LENGTH);
     WebUrl: text().pattern(Some(pattern::web_url())).max_length(Some(WebUrl::MAX_LENGTH));
     Colour: text().pattern(Some(pattern::COLOUR));
@@ -148,6 +155,11 @@ values! {
         read |node, errors| count(node, Slots::new, errors);
         write |it, serializer| serializer.serialize_u32(it.get());
         schema whole().minimum(Some(0)).maximum(Some(Slots::MAX));
+    }
+    ShardCount as ShardCount {
+        read |node, errors| count(node, ShardCount::new, errors);
+        write |it, serializer| serializer.serialize_u32(it.get().get());
+        schema whole().minimum(Some(1)).maximum(Some(ShardCount::MAX));
     }
     Rating as Rating {
         read |node, errors| node.integer(Rating::new, errors);

@@ -98,6 +98,21 @@ macro_rules! tables {
                 via -> Text,
                 content -> Text,
             }
+            notices (id) [NoticeRow, staged_notices] {
+                id -> Text,
+                kind -> Text,
+                title -> Text,
+                body -> Text,
+                starts_at -> BigInt,
+                ends_at -> Nullable<BigInt>,
+            }
+            periods (subject, began_at) [PeriodRow, staged_periods] {
+                subject -> Text,
+                began_at -> BigInt,
+                ended_at -> Nullable<BigInt>,
+                reason -> Nullable<Text>,
+                alert_due -> Nullable<BigInt>,
+            }
             clusters (id) [ClusterRow] {
                 id -> Text,
                 report -> Text,

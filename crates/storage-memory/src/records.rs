@@ -8,13 +8,20 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{ClusterId, GuildId, Member, Name, Outline, TeamMember, Timestamp, UserId},
+    model::{
+        ClusterId, GuildId, Member, Name, Notice, Outline, Period, PeriodChange, PeriodSubject, TeamMember,
+        Timestamp, UserId,
+    },
     port::{
         ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError,
         SyncError,
     },
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Number of exported records sent at once.
 const EXPORT_BATCH: usize = 500;
@@ -26,6 +33,9 @@ impl Records for MemoryStorage {
         self.apply_with(|state, journal| {
             if let Some(unknown) = needed.into_iter().find(|guild| !state.guilds.has(*guild)) {
                 return Err(ApplyError::UnknownGuild(unknown));
+            }
+            if has_too_many_notices(state, &batch) {
+                return Err(ApplyError::TooManyNotices);
             }
             let mut tally = Tally::NOTHING;
             for mutation in batch {
@@ -87,6 +97,8 @@ fn apply(state: &mut Tables, mutation: Mutation, journal: &mut Journal) -> Tally
         }
         Mutation::Report(report) => state.clusters.put(report.cluster.clone(), Arc::new(report), journal),
         Mutation::RemoveSilent(silent) => remove_silent(state, &silent, journal),
+        Mutation::SignOff(cluster) => state.clusters.remove(&cluster, journal),
+        Mutation::Period(change) => change_periods(state, &change, journal),
     }
 }
 
@@ -110,6 +122,8 @@ fn put(state: &mut Tables, record: Record, journal: &mut Journal) -> Tally {
         Record::SettingsEdit(entry) => {
             state.settings_edits.put((entry.guild, entry.revision), entry, journal)
         }
+        Record::Notice(notice) => state.notices.put(notice.id.clone(), notice, journal),
+        Record::Period(it) => state.periods.put((it.subject.clone(), it.began_at), it, journal),
         Record::Session(session) => state.sessions.put(session.id, session, journal),
         Record::Grant(user, grant) => state.grants.put(user, grant, journal),
     }
@@ -132,6 +146,8 @@ fn remove(state: &mut Tables, key: &Key, journal: &mut Journal) -> Tally {
         Key::Schema(()) => state.schema.remove(&(), journal),
         Key::Settings(guild) => state.settings.remove(guild, journal),
         Key::SettingsEdit(guild, revision) => state.settings_edits.remove(&(*guild, *revision), journal),
+        Key::Notice(id) => state.notices.remove(id, journal),
+        Key::Period(subject, began_at) => state.periods.remove(&(subject.clone(), *began_at), journal),
         Key::Session(id) => state.sessions.remove(id, journal),
         Key::Grant(user) => state.grants.remove(user, journal),
     }
@@ -159,6 +175,10 @@ fn find(state: &Tables, key: &Key) -> Option<Record> {
         Key::SettingsEdit(guild, revision) => {
             state.settings_edits.get(&(*guild, *revision)).cloned().map(Record::SettingsEdit)
         }
+        Key::Notice(id) => state.notices.get(id).cloned().map(Record::Notice),
+        Key::Period(subject, began_at) => {
+            state.periods.get(&(subject.clone(), *began_at)).cloned().map(Record::Period)
+        }
         Key::Session(id) => state.sessions.find(id).map(Record::Session),
         Key::Grant(user) => state.grants.find(*user).map(|grant| Record::Grant(*user, grant)),
     }
@@ -183,6 +203,11 @@ fn keys_of(state: &Tables, kind: Kind) -> Vec<Key> {
         Kind::SettingsEdit => {
             let keys = state.settings_edits.keys().into_iter();
             keys.map(|(guild, revision)| Key::SettingsEdit(guild, revision)).collect()
+        }
+        Kind::Notice => state.notices.keys().into_iter().map(Key::Notice).collect(),
+        Kind::Period => {
+            let keys = state.periods.keys().into_iter();
+            keys.map(|(subject, began_at)| Key::Period(subject, began_at)).collect()
         }
         Kind::Session => state.sessions.keys().into_iter().map(Key::Session).collect(),
         Kind::Grant => users(state.grants.keys(), Key::Grant),
@@ -214,6 +239,41 @@ fn remove_silent(state: &mut Tables, silent: &[(ClusterId, Timestamp)], journal:
         if state.clusters.get(cluster).is_some_and(|last| last.received_at == *heard) {
             tally += state.clusters.remove(cluster, journal);
         }
+    }
+    tally
+}
+
+/// Returns whether the batch would leave too many notices open.
+fn has_too_many_notices(state: &Tables, batch: &[Mutation]) -> bool {
+    let mut open: BTreeSet<_> =
+        state.notices.iter().filter(|(_, it)| it.is_open()).map(|(id, _)| id).collect();
+    batch.iter().any(|mutation| {
+        match mutation {
+            Mutation::Put(Record::Notice(notice)) if notice.is_open() => drop(open.insert(&notice.id)),
+            Mutation::Put(Record::Notice(Notice { id, .. })) | Mutation::Remove(Key::Notice(id)) => {
+                open.remove(id);
+            }
+            _ => return false,
+        }
+        open.len() > Notice::MAX_OPEN
+    })
+}
+
+/// Applies a change of the bot's history. Extending a watched period is no change that others need to know of.
+fn change_periods(state: &mut Tables, change: &PeriodChange, journal: &mut Journal) -> Tally {
+    let periods: Vec<_> = state.periods.iter().map(|(_, period)| period.clone()).collect();
+    let reports = state.clusters.iter().map(|(id, report)| (id.clone(), report.received_at)).collect();
+    let Some(period) = change.decide(&periods, &reports) else { return Tally::NOTHING };
+    let (key, extends) =
+        ((period.subject.clone(), period.began_at), period.subject == PeriodSubject::Watched);
+    if extends && state.periods.get(&key).is_some() {
+        return state.periods.set(key, period);
+    }
+    let tally = state.periods.put(key, period, journal);
+    let mut keys = state.periods.keys();
+    keys.sort_unstable_by_key(|(_, began_at)| Reverse(*began_at));
+    for key in keys.iter().skip(Period::KEPT) {
+        state.periods.unset(key);
     }
     tally
 }

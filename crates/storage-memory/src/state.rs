@@ -10,7 +10,10 @@ use crate::{
 };
 use companion_domain::{
     change::{Applied, Change, Kind, Revision, Subject, Tally},
-    model::{ClusterId, GuildId, Heartbeat, Name, Outline, StaffPermissions, TeamMember, UserId},
+    model::{
+        ClusterId, GuildId, Heartbeat, Name, Notice, NoticeId, Outline, Period, PeriodSubject,
+        StaffPermissions, TeamMember, Timestamp, UserId,
+    },
     port::PlatformPause,
     settings::{HistoryEntry, Schema, Stored},
 };
@@ -54,6 +57,9 @@ pub(crate) struct Tables {
     pub(crate) settings: Rows<GuildId, Stored>,
     /// By guild and revision.
     pub(crate) settings_edits: Rows<(GuildId, u64), HistoryEntry>,
+    pub(crate) notices: Rows<NoticeId, Notice>,
+    /// By subject and beginning.
+    pub(crate) periods: Rows<(PeriodSubject, Timestamp), Period>,
     /// The last report of each cluster.
     pub(crate) clusters: Rows<ClusterId, Arc<Heartbeat>>,
     history: History,
@@ -90,6 +96,8 @@ impl MemoryStorage {
             schema: Rows::new(|()| Subject::Many(Kind::Schema)),
             settings: Rows::new(|_| Subject::Many(Kind::Settings)),
             settings_edits: Rows::new(|_| Subject::Many(Kind::SettingsEdit)),
+            notices: Rows::new(Subject::Notice),
+            periods: Rows::new(|_| Subject::Many(Kind::Period)),
             clusters: Rows::new(Subject::Cluster),
             history: History::new(changes),
         };

@@ -14,8 +14,9 @@ use companion_domain::{
     port::{
         ApplyError, BlockList, BotTelemetry, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
         ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        Listing, ListingScope, Listings, Mutation, Record, RecordSink, RecordSource, Records, Replace,
-        SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes, StoreError, SyncError, TeamRoster,
+        GuildTotals, Listing, ListingScope, Listings, Mutation, Record, RecordSink, RecordSource, Records,
+        Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes, StoreError, SyncError,
+        TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -117,6 +118,7 @@ over! {
     }
     GuildDirectoryOver for GuildDirectory by guilds {
         async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
+        async fn totals(&self) -> Result<Option<GuildTotals>, StoreError>;
     }
     ListingsOver for Listings by listings {
         async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;

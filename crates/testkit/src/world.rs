@@ -140,6 +140,8 @@ pub fn a_heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
         memory: Megabytes::new(128.5).unwrap(),
         started_at: at(1_766_000_000),
         shards: Shards::new([(ShardId::new(0), shard)].into()).unwrap(),
+        shard_count: None,
+        sent_at: Some(Number::Integer(1_767_000_001)),
         received_at,
     }
 }

@@ -134,6 +134,12 @@ slug!(
     "cluster id"
 );
 
+slug!(
+    /// The id of a notice, chosen by its publisher.
+    NoticeId,
+    "notice id"
+);
+
 /// A gateway connection of the bot, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(u32);

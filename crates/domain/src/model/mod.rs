@@ -5,9 +5,11 @@ mod colour;
 mod field_error;
 mod guild;
 mod id;
+mod notice;
 mod number;
 mod outline;
 mod people;
+mod period;
 mod platform;
 mod secret;
 mod subscription;
@@ -20,18 +22,20 @@ pub use self::{
     colour::Colour,
     field_error::FieldError,
     guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
-    id::{ChannelId, ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
+    id::{ChannelId, ClusterId, FeedbackId, GuildId, NoticeId, RoleId, ShardId, UserId},
+    notice::{Notice, NoticeKind},
     number::{Finite, Megabytes, Number},
     outline::{ChannelKind, Entries, Outline, OutlineChannel, OutlineEntry, OutlineRole},
     people::{Feedback, Profile, Rating, Roster, TeamMember, User},
+    period::{Period, PeriodChange, PeriodSubject, Silence},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
         PlatformTokens,
     },
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},
-    telemetry::{Heartbeat, Shard, Shards},
-    text::{Description, Label, Name, Prose, Title},
+    telemetry::{Heartbeat, Shard, ShardCount, Shards},
+    text::{Description, Headline, Label, Name, NoticeText, Prose, Title},
     time::{Span, Timestamp},
     web_url::WebUrl,
 };

@@ -1,7 +1,7 @@
 //! Status reports of the bot.
 
 use super::{ClusterId, Invalid, Megabytes, Number, ShardId, Timestamp};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroU32};
 
 /// The last report of one cluster of the bot.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,10 @@ pub struct Heartbeat {
     pub started_at: Timestamp,
     /// The cluster's shards.
     pub shards: Shards,
+    /// The number of shards of the whole bot, as this cluster knows it.
+    pub shard_count: Option<ShardCount>,
+    /// When the report was sent, in seconds since 1970 by the bot's clock.
+    pub sent_at: Option<Number>,
     /// When the report arrived, by the clock of the node that received it.
     pub received_at: Timestamp,
 }
@@ -27,6 +31,27 @@ pub struct Shard {
     pub heartbeat_acknowledged: Number,
     /// The round trip of that heartbeat.
     pub latency: Number,
+}
+
+/// The number of shards that the bot should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShardCount(NonZeroU32);
+
+impl ShardCount {
+    /// The most that is accepted: sixteen full reports.
+    pub const MAX: u32 = 65_536;
+
+    /// Validates a number of shards.
+    pub fn new(count: u64) -> Result<Self, Invalid> {
+        let count = u32::try_from(count).ok().filter(|count| *count <= Self::MAX).and_then(NonZeroU32::new);
+        count.map(Self).ok_or(Invalid::new("shard_count", "a whole number from 1 to 65536"))
+    }
+
+    /// Returns the number.
+    #[must_use]
+    pub const fn get(self) -> NonZeroU32 {
+        self.0
+    }
 }
 
 /// The shards of one cluster.
@@ -44,6 +69,12 @@ impl Shards {
         } else {
             Err(Invalid::new("shards", "a map of at most 4096 shards"))
         }
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Iterates over the shards in ascending order of their ids.

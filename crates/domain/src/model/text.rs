@@ -84,6 +84,21 @@ bounded_text!(
     "text of at most 400 characters without NUL"
 );
 
+bounded_text!(
+    /// The title of a notice.
+    Headline,
+    "title",
+    1..=120,
+    "text of 1 to 120 characters without NUL"
+);
+bounded_text!(
+    /// The text of a notice. May be empty.
+    NoticeText,
+    "text",
+    0..=2000,
+    "text of at most 2000 characters without NUL"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,7 +61,9 @@ pub use self::{
     },
     listings::{GrantSummary, Listing, ListingScope, Listings},
     platform::{PlatformPause, PlatformPauses, SpentCodes},
-    reading::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, TeamRoster},
+    reading::{
+        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, StatusHistory, TeamRoster,
+    },
     records::{
         ApplyError, InvalidLineError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace,
         ShardSlice, SourceError, SyncError,

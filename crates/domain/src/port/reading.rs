@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use crate::{
-    model::{Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, TeamMember, UserId},
+    model::{Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, Notice, Period, TeamMember, UserId},
     rules::Seed,
 };
 use async_trait::async_trait;
@@ -40,6 +40,20 @@ pub trait FeedbackStore: Send + Sync {
 pub trait GuildDirectory: Send + Sync {
     /// Returns those of `guilds` that have the bot, each once, in any order, with the user's roles in them, as one snapshot.
     async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
+
+    /// Counts the guilds that have the bot, and sums their members. `None` if the adapter cannot count.
+    async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// How many guilds have the bot, and how many members they have together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GuildTotals {
+    /// Number of guilds.
+    pub guilds: u64,
+    /// Sum of their members.
+    pub members: u64,
 }
 
 /// Reads the team that maintains the bot.
@@ -54,4 +68,14 @@ pub trait TeamRoster: Send + Sync {
 pub trait BotTelemetry: Send + Sync {
     /// Returns the last report of every cluster, silent or not, in any order.
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError>;
+}
+
+/// Reads the bot's history.
+#[async_trait]
+pub trait StatusHistory: Send + Sync {
+    /// Returns all periods, in any order.
+    async fn periods(&self) -> Result<Vec<Period>, StoreError>;
+
+    /// Returns all notices, in any order.
+    async fn notices(&self) -> Result<Vec<Notice>, StoreError>;
 }

@@ -4,8 +4,8 @@ use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Applied, Key, Kind, Tally, kinds},
     model::{
-        ClusterId, Feedback, FieldError, Guild, GuildId, Heartbeat, Member, Outline, Roster,
-        StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
+        ClusterId, Feedback, FieldError, Guild, GuildId, Heartbeat, Member, Notice, Outline, Period,
+        PeriodChange, Roster, StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
     },
     session::Session,
     settings::{HistoryEntry, Schema, Stored},
@@ -238,6 +238,10 @@ pub enum Mutation {
     /// Removes each of these clusters whose last report arrived at the given time, that is, unless it has reported
     /// since. Unreadable reports may be removed with them, and then count.
     RemoveSilent(Vec<(ClusterId, Timestamp)>),
+    /// Removes a cluster that has stopped on purpose.
+    SignOff(ClusterId),
+    /// Changes the bot's history as [`PeriodChange::decide`] says. Extending a watched period records no change.
+    Period(PeriodChange),
 }
 
 impl Mutation {
@@ -248,7 +252,8 @@ impl Mutation {
             Self::Put(record) => record.kind(),
             Self::Remove(key) => key.kind(),
             Self::ReplaceTeam(_) => Kind::Team,
-            Self::Report(_) | Self::RemoveSilent(_) => Kind::Cluster,
+            Self::Report(_) | Self::RemoveSilent(_) | Self::SignOff(_) => Kind::Cluster,
+            Self::Period(_) => Kind::Period,
         }
     }
 
@@ -276,7 +281,9 @@ impl Mutation {
                 | Self::Remove(_)
                 | Self::ReplaceTeam(_)
                 | Self::Report(_)
-                | Self::RemoveSilent(_) => {}
+                | Self::RemoveSilent(_)
+                | Self::SignOff(_)
+                | Self::Period(_) => {}
             }
         }
         Ok(needed)
@@ -289,6 +296,9 @@ pub enum ApplyError {
     /// The guild of a member or an outline is not stored.
     #[error("guild {0} is not known")]
     UnknownGuild(GuildId),
+    /// Too many notices are open.
+    #[error("at most {} notices can be open", Notice::MAX_OPEN)]
+    TooManyNotices,
     /// Records of this kind cannot be written alone.
     #[error("{} is not put by itself", .0.event())]
     NotWritableAlone(Kind),

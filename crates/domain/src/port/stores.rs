@@ -4,7 +4,7 @@ use super::{
     ApplyError, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
     GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation, Numbered, Record,
     RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SettingsStore, SignIns, SourceError,
-    SpentCodes, StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
+    SpentCodes, StatusHistory, StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
 };
 use crate::{
     change::{Applied, Key, Kind},
@@ -58,6 +58,8 @@ pub struct Stores {
     pub sign_ins: Arc<dyn SignIns>,
     /// Used sign-in codes.
     pub spent_codes: Arc<dyn SpentCodes>,
+    /// The bot's history, and notices.
+    pub status_history: Arc<dyn StatusHistory>,
     /// The team.
     pub team: Arc<dyn TeamRoster>,
     /// Reports of the bot.
@@ -83,6 +85,7 @@ impl Stores {
             + SettingsStore
             + SignIns
             + SpentCodes
+            + StatusHistory
             + TeamRoster
             + 'static,
     {
@@ -99,6 +102,7 @@ impl Stores {
             settings: store.clone(),
             sign_ins: store.clone(),
             spent_codes: store.clone(),
+            status_history: store.clone(),
             team: store.clone(),
             telemetry: store.clone(),
             elsewhere: BTreeSet::new(),

@@ -1,11 +1,15 @@
 //! Rules other than permissions and sessions: listings and their order, random picks, and the bot's status.
 
+mod days;
+mod health;
 mod listing;
 mod pick;
 mod status;
 mod team_order;
 
 pub use self::{
+    days::{DAYS, Day, DayState, days},
+    health::{BotHealth, ShardState},
     listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
     pick::{Draw, Seed, sample_few},
     status::{BotStatus, Holds, LastHeard, Uptime, bot_status, in_words},

@@ -10,6 +10,8 @@ pub struct LastHeard {
     pub report: Arc<Heartbeat>,
     /// How long ago the report arrived.
     pub silent_for: Duration,
+    /// How much of that time this process has been running.
+    pub watched_for: Duration,
 }
 
 /// The state of the bot as a whole.
@@ -40,15 +42,7 @@ pub fn bot_status(
     now: Timestamp,
     silent_after: Span,
 ) -> BotStatus {
-    let heard = clusters.into_iter().filter(|heard| heard.silent_for < silent_after.get());
-    let mut live: Vec<_> = heard.map(|heard| (Reverse(heard.silent_for), heard.report)).collect();
-    // Among reports received at the same moment, the dates are the best guess.
-    live.sort_by(|(a, one), (b, other)| {
-        a.cmp(b)
-            .then_with(|| one.received_at.cmp(&other.received_at))
-            .then_with(|| one.cluster.cmp(&other.cluster))
-    });
-    let live: Vec<_> = live.into_iter().map(|(_, report)| report).collect();
+    let (live, _) = live_reports(clusters, silent_after);
     let uptime = match live.iter().map(|cluster| cluster.started_at).min() {
         Some(since) => Uptime { since, readable: in_words(now.since(since)) },
         None => Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() },
@@ -58,6 +52,26 @@ pub fn bot_status(
         shards: live.iter().flat_map(|cluster| cluster.shards.iter()).collect(),
         uptime,
     }
+}
+
+/// Returns the reports of live clusters, the latest last, and those of silent ones.
+pub(super) fn live_reports(
+    clusters: impl IntoIterator<Item = LastHeard>,
+    silent_after: Span,
+) -> (Vec<Arc<Heartbeat>>, Vec<Arc<Heartbeat>>) {
+    let (mut live, silent): (Vec<_>, Vec<_>) =
+        clusters.into_iter().partition(|heard| heard.silent_for < silent_after.get());
+    // Among reports received at the same moment, the dates are the best guess.
+    live.sort_by(|one, other| {
+        let date = |heard: &LastHeard| heard.report.received_at;
+        (Reverse(one.silent_for), date(one), &one.report.cluster).cmp(&(
+            Reverse(other.silent_for),
+            date(other),
+            &other.report.cluster,
+        ))
+    });
+    let reports = |heard: Vec<LastHeard>| heard.into_iter().map(|heard| heard.report).collect();
+    (reports(live), reports(silent))
 }
 
 /// How long a status stays valid without a new report. Time alone makes clusters silent and the uptime grow.
@@ -150,15 +164,19 @@ mod tests {
             started_at: at(started),
             shards: Shards::new(shards.iter().map(|(id, l)| (ShardId::new(*id), shard(*l))).collect())
                 .unwrap(),
+            shard_count: None,
+            sent_at: None,
             received_at: received,
         })
     }
 
+    fn heard(report: Arc<Heartbeat>, silent_for: Duration) -> LastHeard {
+        LastHeard { report, silent_for, watched_for: silent_for }
+    }
+
     /// Computes the status, taking the age of each report from its date.
     fn status_of(clusters: &[Arc<Heartbeat>], now: Timestamp) -> BotStatus {
-        let heard = clusters
-            .iter()
-            .map(|report| LastHeard { silent_for: now.since(report.received_at), report: report.clone() });
+        let heard = clusters.iter().map(|report| heard(report.clone(), now.since(report.received_at)));
         bot_status(heard, now, SILENT_AFTER)
     }
 
@@ -197,7 +215,7 @@ mod tests {
 
     #[test]
     fn silence_decides_and_dates_do_not() {
-        let heard = |report, seconds| LastHeard { report, silent_for: Duration::from_secs(seconds) };
+        let heard = |report, seconds| heard(report, Duration::from_secs(seconds));
         let (future, past) =
             (cluster("a", 1.0, 0, at(9_000), &[(7, 1)]), cluster("b", 2.0, 0, at(1), &[(7, 2)]));
         let status = bot_status([heard(future.clone(), 2), heard(past.clone(), 1)], at(1_000), SILENT_AFTER);
@@ -230,7 +248,7 @@ mod tests {
                 cluster(&number.to_string(), 1.0, *started, received, &[(u32::try_from(number).unwrap(), 1)])
             }).collect();
             let heard = clusters.iter().map(|report| {
-                LastHeard { silent_for: now.since(report.received_at), report: report.clone() }
+                heard(report.clone(), now.since(report.received_at))
             });
             let status = status_of(&clusters, now);
             let holds = Holds::of(&status, heard, now, SILENT_AFTER);

@@ -3,7 +3,7 @@
 use super::{
     Authenticate, ChangeDispatcher, DispatchedRecords, ExplainGuild, Feed, ForgetUser, Freshness,
     GuildSettings, ListGuilds, ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants,
-    RevokeUnusedGrants, ShowTeam, ShowUser, SignIn, WatchChanges,
+    RevokeUnusedGrants, ShowTeam, ShowUser, SignIn, WatchBot, WatchChanges,
 };
 use crate::{
     change::Kind,
@@ -28,6 +28,8 @@ pub struct UseCases {
     pub show_team: Arc<ShowTeam>,
     /// Reports the status.
     pub report_status: Arc<ReportStatus>,
+    /// Watches the bot.
+    pub watch_bot: Arc<WatchBot>,
     /// Applies what the bot reports, and looks it up.
     pub feed: Arc<Feed>,
     /// Reads and changes settings.
@@ -127,9 +129,12 @@ impl UseCases {
             show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories }),
             report_status: Arc::new(ReportStatus {
                 telemetry: stores.telemetry.clone(),
+                history: stores.status_history.clone(),
+                guilds: stores.guilds.clone(),
                 clock: clock.clone(),
                 silent_after,
             }),
+            watch_bot: Arc::new(WatchBot { records: records.clone(), clock: clock.clone(), silent_after }),
             feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
             watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), dispatcher.clone())),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),

@@ -63,6 +63,7 @@ impl Clusters {
         self.0.iter().map(move |tracked| LastHeard {
             report: Arc::clone(&tracked.report),
             silent_for: tracked.silent_for(monotonic),
+            watched_for: tracked.watched_for(monotonic),
         })
     }
 
@@ -75,12 +76,9 @@ impl Clusters {
         watched: Duration,
         monotonic: Duration,
     ) -> Vec<(ClusterId, Timestamp)> {
-        let silent = |tracked: &&TrackedReport| {
-            tracked.silent_for(monotonic) >= length && tracked.watched_for(monotonic) >= watched
-        };
-        let id_and_time =
-            |tracked: &TrackedReport| (tracked.report.cluster.clone(), tracked.report.received_at);
-        self.0.iter().filter(silent).map(id_and_time).collect()
+        let silent = |heard: &LastHeard| heard.silent_for >= length && heard.watched_for >= watched;
+        let id_and_time = |heard: LastHeard| (heard.report.cluster.clone(), heard.report.received_at);
+        self.last_heard(monotonic).filter(silent).map(id_and_time).collect()
     }
 }
 

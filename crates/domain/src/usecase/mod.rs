@@ -17,6 +17,7 @@ mod single_flight;
 mod status;
 mod token_box;
 mod user_data;
+mod watch_bot;
 mod watch_changes;
 mod why;
 
@@ -36,6 +37,7 @@ pub use self::{
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},
     user_data::{ForgetUser, Forgotten, ShowUser, StoredGrant, StoredUser},
+    watch_bot::{Alert, Observed, Periods, WatchBot},
     watch_changes::{Watch, WatchChanges, WatchEvent},
     why::{ExplainGuild, Explanation, LastList},
 };

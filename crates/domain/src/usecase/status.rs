@@ -1,10 +1,10 @@
 //! Reporting the status of the bot.
 
-use super::Clusters;
+use super::{Clusters, Periods};
 use crate::{
-    model::{ClusterId, Span, Timestamp},
-    port::{BotTelemetry, ChangeBatch, Clock, StoreError},
-    rules::{BotStatus, Holds, bot_status},
+    model::{ClusterId, Notice, Span, Timestamp},
+    port::{BotTelemetry, ChangeBatch, Clock, GuildDirectory, GuildTotals, StatusHistory, StoreError},
+    rules::{BotHealth, BotStatus, Holds, bot_status},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -40,6 +40,10 @@ pub struct ClusterCount {
 pub struct ReportStatus {
     /// The bot's reports.
     pub telemetry: Arc<dyn BotTelemetry>,
+    /// The bot's history, and notices.
+    pub history: Arc<dyn StatusHistory>,
+    /// The guilds that have the bot.
+    pub guilds: Arc<dyn GuildDirectory>,
     /// Measures uptime and silence.
     pub clock: Arc<dyn Clock>,
     /// How long a cluster may be silent and still count as live.
@@ -57,6 +61,29 @@ impl ReportStatus {
         Ok(Clusters::after(earlier, self.telemetry.clusters().await?, batch, &*self.clock))
     }
 
+    /// Returns the bot's history after a change of it. The caller passes the result as `earlier` next time.
+    pub async fn periods(&self, earlier: Option<&Periods>) -> Result<Periods, StoreError> {
+        Ok(Periods::after(earlier, self.history.periods().await?, &*self.clock))
+    }
+
+    /// Returns all notices, the latest first.
+    pub async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
+        let mut notices = self.history.notices().await?;
+        notices.sort_by(|one, other| (other.from, &other.id).cmp(&(one.from, &one.id)));
+        Ok(notices)
+    }
+
+    /// Returns how many guilds have the bot, and how many members they have. `None` if that is not known.
+    pub async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
+        self.guilds.totals().await
+    }
+
+    /// Returns the health of the bot.
+    #[must_use]
+    pub fn health(&self, clusters: &Clusters) -> BotHealth {
+        BotHealth::of(clusters.last_heard(self.clock.monotonic()), self.silent_after)
+    }
+
     /// Returns the status, and how long it stays valid without a new report.
     #[must_use]
     pub fn report(&self, clusters: &Clusters, moment: Moment) -> (BotStatus, Holds) {
@@ -66,13 +93,16 @@ impl ReportStatus {
         (status, holds)
     }
 
-    /// Returns the number of live and of silent clusters.
+    /// Returns the number of live and of silent clusters. Silent clusters whose shards others have taken over do not count.
     #[must_use]
     pub fn count(&self, clusters: &Clusters) -> ClusterCount {
-        let mut count = ClusterCount::default();
+        let silent = self.health(clusters).silent;
+        let mut count = ClusterCount {
+            silent: u32::try_from(silent.len()).unwrap_or(u32::MAX),
+            ..ClusterCount::default()
+        };
         for heard in clusters.last_heard(self.clock.monotonic()) {
-            let silent = heard.silent_for >= self.silent_after.get();
-            *if silent { &mut count.silent } else { &mut count.live } += 1;
+            count.live += u32::from(heard.silent_for < self.silent_after.get());
             count.last_heard =
                 Some(count.last_heard.map_or(heard.silent_for, |last| last.min(heard.silent_for)));
         }

@@ -27,6 +27,10 @@ impl From<ApplyError> for ApiError {
         match error {
             ApplyError::UnknownGuild(_) => Self::GuildUnknown,
             ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
+            ApplyError::TooManyNotices => Self::InputInvalid(vec![FieldError {
+                path: "until".to_owned(),
+                message: format!("{error}: end or remove one first, or set an end"),
+            }]),
             ApplyError::NotWritableAlone(_) => Self::Internal(error.into()),
             ApplyError::Store(error) => error.into(),
         }

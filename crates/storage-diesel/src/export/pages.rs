@@ -35,6 +35,7 @@ pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<
     all_feedback(db, sender)?;
     whole_team(db, sender)?;
     all_settings(db, sender)?;
+    status_history(db, sender)?;
     all_sessions(db, sender)?;
     all_grants(db, sender)
 }
@@ -221,6 +222,14 @@ fn all_settings(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Expor
         }
     }
     Ok(())
+}
+
+/// Sends notices and the bot's history. Both are small.
+fn status_history(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {
+    let notices = table::status_history::all_notices(db, &sender.unreadable)?;
+    sender.send(notices.into_iter().map(Record::Notice).collect())?;
+    let periods = table::status_history::all_periods(db, &sender.unreadable)?;
+    sender.send(periods.into_iter().map(Record::Period).collect())
 }
 
 fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), ExportError> {

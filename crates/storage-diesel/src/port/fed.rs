@@ -8,16 +8,17 @@ use crate::{
     sync,
     table::{
         blocked, clusters, feedback, grants, guilds, history::Write, members, outlines, sessions, settings,
-        staff, subscriptions, team, unreadable::Unreadable,
+        staff, status_history, subscriptions, team, unreadable::Unreadable,
     },
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{Feedback, FeedbackId, GuildId, Heartbeat, Member, TeamMember, UserId},
+    model::{Feedback, FeedbackId, GuildId, Heartbeat, Member, Notice, Period, TeamMember, UserId},
     port::{
-        ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildWithRoles, Mutation, Record,
-        RecordSink, RecordSource, Records, Replace, StoreError, SyncError, TeamRoster,
+        ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles,
+        Mutation, Record, RecordSink, RecordSource, Records, Replace, StatusHistory, StoreError, SyncError,
+        TeamRoster,
     },
     rules::Seed,
 };
@@ -33,7 +34,7 @@ impl Records for DieselStorage {
             return Ok(Applied::default());
         }
         let needed = Mutation::check(&batch)?;
-        let urgent = batch.iter().all(|mutation| mutation.kind() == Kind::Cluster);
+        let urgent = batch.iter().all(|mutation| matches!(mutation.kind(), Kind::Cluster | Kind::Period));
         let work = move |write: &mut Write<'_>| {
             for guild in needed {
                 if !guilds::is_known(write.db, guild)? {
@@ -42,6 +43,12 @@ impl Records for DieselStorage {
             }
             let mut tally = Tally::NOTHING;
             for mutation in &batch {
+                if let Mutation::Put(Record::Notice(notice)) = mutation
+                    && notice.is_open()
+                    && status_history::open_notices(write.db, &notice.id)? >= Notice::MAX_OPEN as i64
+                {
+                    return Ok(Err(ApplyError::TooManyNotices));
+                }
                 tally += apply(write, mutation)?;
             }
             Ok(Ok(Applied { tally, changes: write.record_noted()? }))
@@ -83,6 +90,8 @@ fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, WorkError>
         Mutation::ReplaceTeam(roster) => team::replace(write, roster),
         Mutation::Report(report) => clusters::put(write, report),
         Mutation::RemoveSilent(silent) => clusters::forget_silent(write, silent),
+        Mutation::SignOff(cluster) => clusters::remove(write, cluster),
+        Mutation::Period(change) => status_history::change(write, change),
     }
 }
 
@@ -95,11 +104,13 @@ fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, WorkError> {
         Record::Blocked(user) => blocked::put(write, *user),
         Record::Feedback(entry) => feedback::put(write, entry),
         Record::Outline(outline) => outlines::put(write, outline),
+        Record::Notice(notice) => status_history::put_notice(write, notice),
         // `Mutation::check` has rejected a batch that contains them.
         Record::Team(_)
         | Record::Schema(_)
         | Record::Settings(..)
         | Record::SettingsEdit(_)
+        | Record::Period(_)
         | Record::Session(_)
         | Record::Grant(..) => Ok(Tally::NOTHING),
     }
@@ -114,10 +125,12 @@ fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
         Key::Blocked(user) => blocked::remove(write, *user),
         Key::Feedback(id) => feedback::remove(write, id.as_str()),
         Key::Outline(guild) => outlines::remove(write, *guild),
+        Key::Notice(id) => status_history::remove_notice(write, id),
         Key::Team(..)
         | Key::Schema(())
         | Key::Settings(_)
         | Key::SettingsEdit(..)
+        | Key::Period(..)
         | Key::Session(_)
         | Key::Grant(_) => Ok(Tally::NOTHING),
     }
@@ -146,6 +159,10 @@ fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Op
         Key::Settings(guild) => settings::find(db, *guild)?.map(|stored| Record::Settings(*guild, stored)),
         Key::SettingsEdit(guild, revision) => {
             settings::entry(db, *guild, *revision, unreadable)?.map(Record::SettingsEdit)
+        }
+        Key::Notice(id) => status_history::find_notice(db, id, unreadable)?.map(Record::Notice),
+        Key::Period(subject, began_at) => {
+            status_history::find_period(db, (subject, *began_at), unreadable)?.map(Record::Period)
         }
         Key::Session(id) => sessions::find(db, id)?.and_then(|row| unreadable.one(row)).map(Record::Session),
         Key::Grant(user) => grants::find(db, *user, unreadable)?.map(|grant| Record::Grant(*user, grant)),
@@ -197,6 +214,19 @@ impl BotTelemetry for DieselStorage {
 }
 
 #[async_trait]
+impl StatusHistory for DieselStorage {
+    async fn periods(&self) -> Result<Vec<Period>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(status_history::all_periods(db, &unreadable)?)).await
+    }
+
+    async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(status_history::all_notices(db, &unreadable)?)).await
+    }
+}
+
+#[async_trait]
 impl FeedbackStore for DieselStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let unreadable = self.unreadable();
@@ -226,6 +256,10 @@ impl GuildDirectory for DieselStorage {
         }
         let (asked, unreadable) = (asked.to_vec(), self.unreadable());
         self.snapshot(move |db| Ok(guilds::with_roles(db, user, &asked, &unreadable)?)).await
+    }
+
+    async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
+        self.read(|db| Ok(Some(guilds::totals(db)?))).await
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) const CURRENT: &str = "current_schema()::text";
 
 /// The [`digest`] of the migrated schema. It spares an unaltered database the comparison with temporary tables. A
 /// server that describes tables differently only costs that comparison.
-pub(super) const DIGEST: u64 = 0xd8d7_df12_53f1_b2b6;
+pub(super) const DIGEST: u64 = 0xca22_368c_eb4a_4df3;
 
 impl PostgresOptions {
     /// Returns the names of pending migrations without changing the database. Blocks the thread.

@@ -12,7 +12,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
-    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
+    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardCount, ShardId, Shards, Timestamp},
 };
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,10 @@ struct Report {
     memory: f64,
     started_at: i64,
     shards: BTreeMap<u32, [StoredNumber; 3]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard_count: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent_at: Option<StoredNumber>,
 }
 
 /// A number that round-trips: integers are written without a fraction, others with a fraction or exponent.
@@ -60,6 +64,8 @@ impl From<&Heartbeat> for ClusterRow {
             memory: heartbeat.memory.get(),
             started_at: heartbeat.started_at.micros(),
             shards: heartbeat.shards.iter().map(|(id, values)| (id.get(), shard(values))).collect(),
+            shard_count: heartbeat.shard_count.map(|count| count.get().get().into()),
+            sent_at: heartbeat.sent_at.map(StoredNumber::from),
         };
         Self {
             id: heartbeat.cluster.to_string(),
@@ -70,7 +76,7 @@ impl From<&Heartbeat> for ClusterRow {
 }
 
 impl Report {
-    fn read_shards(self) -> Option<Shards> {
+    fn read_shards(shards: BTreeMap<u32, [StoredNumber; 3]>) -> Option<Shards> {
         let shard = |(id, [sent, acknowledged, latency]): (u32, [StoredNumber; 3])| {
             let shard = Shard {
                 heartbeat_sent: sent.into_number()?,
@@ -79,7 +85,7 @@ impl Report {
             };
             Some((ShardId::new(id), shard))
         };
-        let shards: Option<BTreeMap<_, _>> = self.shards.into_iter().map(shard).collect();
+        let shards: Option<BTreeMap<_, _>> = shards.into_iter().map(shard).collect();
         Shards::new(shards?).ok()
     }
 }
@@ -93,7 +99,9 @@ impl TryFrom<ClusterRow> for Heartbeat {
             cluster: read!(row.id, |id| id.parse()),
             memory: read!(row.report, |_| Megabytes::new(report.memory)),
             started_at: Timestamp::from_micros(report.started_at),
-            shards: read!(row.report, |_| report.read_shards().ok_or(())),
+            shards: read!(row.report, |_| Report::read_shards(report.shards).ok_or(())),
+            shard_count: read!(row.report, |_| report.shard_count.map(ShardCount::new).transpose()),
+            sent_at: report.sent_at.and_then(StoredNumber::into_number),
             received_at: Timestamp::from_micros(row.received_at),
         })
     }
@@ -115,6 +123,11 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResul
 pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, WorkError> {
     let tally = ClusterRow::from(heartbeat).put(write.db)?;
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, cluster: &ClusterId) -> Result<Tally, WorkError> {
+    let gone = diesel::delete(clusters::table.find(cluster.as_str())).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Cluster(cluster.clone())))
 }
 
 /// Returns unreadable reports. They are never reported as silent, so they would stay forever.

@@ -16,9 +16,11 @@ use crate::{
 use companion_domain::{
     change::{Subject, Tally},
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
-    port::GuildWithRoles,
+    port::{GuildTotals, GuildWithRoles},
 };
-use diesel::{OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{
+    OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -96,6 +98,13 @@ pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bo
 
 /// Returns the known guilds among `asked`, with the roles of a user. Unreadable roles count as none, which grants
 /// least.
+pub(crate) fn totals(db: &mut AnyConnection) -> QueryResult<GuildTotals> {
+    let totals =
+        sql::<(BigInt, BigInt)>("SELECT count(*), CAST(coalesce(sum(members), 0) AS BIGINT) FROM guilds");
+    let (guilds, members): (i64, i64) = totals.get_result(db)?;
+    Ok(GuildTotals { guilds: guilds.unsigned_abs(), members: members.unsigned_abs() })
+}
+
 pub(crate) fn with_roles(
     db: &mut AnyConnection,
     user: UserId,

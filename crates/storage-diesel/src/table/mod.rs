@@ -22,6 +22,7 @@ pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod staff;
 pub(crate) mod staging;
+pub(crate) mod status_history;
 pub(crate) mod subscriptions;
 pub(crate) mod team;
 pub(crate) mod unreadable;

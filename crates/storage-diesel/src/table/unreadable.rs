@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Tables whose rows become values.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 17] = [
     "blocked",
     "changes",
     "clusters",
@@ -23,7 +23,9 @@ const TABLES: [&str; 15] = [
     "grants",
     "guilds",
     "members",
+    "notices",
     "outlines",
+    "periods",
     "sessions",
     "settings",
     "settings_edits",

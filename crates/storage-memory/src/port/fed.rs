@@ -3,8 +3,11 @@
 use crate::state::MemoryStorage;
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, UserId},
-    port::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildWithRoles, StoreError, TeamRoster},
+    model::{Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
+    port::{
+        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles, StatusHistory,
+        StoreError, TeamRoster,
+    },
     rules::Seed,
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -24,9 +27,30 @@ impl BotTelemetry for MemoryStorage {
 }
 
 #[async_trait]
+impl StatusHistory for MemoryStorage {
+    async fn periods(&self) -> Result<Vec<Period>, StoreError> {
+        Ok(self.read().periods.iter().map(|(_, period)| period.clone()).collect())
+    }
+
+    async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
+        Ok(self.read().notices.iter().map(|(_, notice)| notice.clone()).collect())
+    }
+}
+
+#[async_trait]
 impl GuildDirectory for MemoryStorage {
     async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
         Ok(self.read().guilds.with_roles(user, guilds))
+    }
+
+    async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
+        let state = self.read();
+        let sum = |sum: GuildTotals, members: u32| GuildTotals {
+            guilds: sum.guilds + 1,
+            members: sum.members + u64::from(members),
+        };
+        let members = state.guilds.all().map(|known| known.guild.members.get());
+        Ok(Some(members.fold(GuildTotals::default(), sum)))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use companion_domain::{
     change::Tally,
-    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
+    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardCount, ShardId, Shards, Timestamp},
     port::Mutation,
 };
 use std::sync::Arc;
@@ -73,6 +73,8 @@ async fn reports_are_stored_exactly(fresh: &Fresh<Stores>) {
         started_at: Timestamp::from_micros(1),
         shards: Shards::new((0..).zip(numbers).map(shard).chain([shard((u32::MAX, numbers[0]))]).collect())
             .unwrap(),
+        shard_count: ShardCount::new(ShardCount::MAX.into()).ok(),
+        sent_at: Some(numbers[6]),
         ..heartbeat("one", at(123_457))
     };
     let without_shards = Heartbeat { shards: Shards::default(), ..heartbeat("three", at(0)) };

@@ -1,7 +1,7 @@
 //! The adapter under test, the hooks of its author, and stored values that can be made unreadable.
 
 use companion_domain::{
-    model::{ClusterId, FeedbackId, GuildId, UserId},
+    model::{ClusterId, FeedbackId, GuildId, NoticeId, PeriodSubject, UserId},
     session::TokenHash,
 };
 use futures_util::future::BoxFuture;
@@ -240,6 +240,10 @@ pub enum Damage {
     TeamMember(UserId),
     /// A cluster's report.
     Cluster(ClusterId),
+    /// A notice.
+    Notice(NoticeId),
+    /// The periods of a subject.
+    Period(PeriodSubject),
 }
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {

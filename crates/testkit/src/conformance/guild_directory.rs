@@ -8,7 +8,7 @@ use crate::world::roles;
 use companion_domain::{
     change::Key,
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleKey},
-    port::{Mutation, Record},
+    port::{GuildTotals, Mutation, Record},
 };
 use std::sync::{
     Arc,
@@ -26,6 +26,7 @@ suite! {
     returns_only_the_roles_of_the_user,
     accepts_a_long_list_of_guilds,
     returns_very_many_guilds,
+    counts_guilds_and_their_members,
     guilds_are_read_from_one_snapshot,
     an_unreadable_guild_or_member_affects_no_other needs Damaging,
 }
@@ -51,6 +52,16 @@ fn counted(id: GuildId, times: u64) -> Guild {
         bindings: RoleBindings::new(RoleKey::ALL.iter().map(|key| (*key, roles(&bound)))),
         ..guild(id)
     }
+}
+
+async fn counts_guilds_and_their_members(fresh: &Fresh<Stores>) {
+    let totals = async |stores: &Stores| stores.guilds.totals().await.unwrap();
+    assert_eq!(totals(&fresh.one).await, Some(GuildTotals::default()));
+    let most = u64::from(MemberCount::MAX);
+    let large = |id| Record::Guild(Guild { members: MemberCount::new(most).unwrap(), ..guild(guild_id(id)) });
+    put_all(&fresh.one, [1, 2, 3].map(large)).await;
+    let expected = Some(GuildTotals { guilds: 3, members: 3 * most });
+    fresh.through_both(async |stores| assert_eq!(totals(stores).await, expected)).await;
 }
 
 async fn returns_known_guilds_once(fresh: &Fresh<Stores>) {

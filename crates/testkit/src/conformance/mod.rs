@@ -54,6 +54,7 @@ pub mod sessions_and_grants;
 pub mod settings_store;
 pub mod sign_ins;
 pub mod spent_codes;
+pub mod status_history;
 pub mod team_roster;
 pub mod vault;
 
@@ -84,6 +85,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("settings_store", settings_store::NAMES),
     ("sign_ins", sign_ins::NAMES),
     ("spent_codes", spent_codes::NAMES),
+    ("status_history", status_history::NAMES),
     ("team_roster", team_roster::NAMES),
     ("vault", vault::NAMES),
 ];

@@ -6,10 +6,10 @@ use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_
 use companion_domain::{
     model::{
         ChannelId, ChannelKind, ClusterId, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList,
-        Heartbeat, Member, Membership, Name, Number, Outline, OutlineChannel, OutlineRole,
-        PlatformPermissions, Profile, Prose, Rating, RoleBindings, RoleId, RoleKey, Shard, ShardId, Shards,
-        Slots, StaffPermission, StaffPermissions, SubscribedGuilds, Subscription, TeamMember, Timestamp,
-        UserId,
+        Heartbeat, Member, Membership, Name, Notice, NoticeKind, Number, Outline, OutlineChannel,
+        OutlineRole, Period, PeriodSubject, PlatformPermissions, Profile, Prose, Rating, RoleBindings,
+        RoleId, RoleKey, Shard, ShardId, Shards, Slots, StaffPermission, StaffPermissions, SubscribedGuilds,
+        Subscription, TeamMember, Timestamp, UserId,
     },
     policy::Permission,
     port::{GrantContent, Sealed},
@@ -255,4 +255,21 @@ pub(super) fn grant(number: u64) -> GrantContent {
         }),
         profile: Some(profile(number)),
     }
+}
+
+/// Returns an incident that has an end.
+pub(super) fn notice(id: &str) -> Notice {
+    Notice {
+        id: id.parse().unwrap(),
+        kind: NoticeKind::Incident,
+        title: "Slow answers".parse().unwrap(),
+        text: "Commands take up to a minute.".parse().unwrap(),
+        from: at(100),
+        until: Some(at(200)),
+    }
+}
+
+/// Returns an open period.
+pub(super) fn period(subject: PeriodSubject, began_at: Timestamp) -> Period {
+    Period { subject, began_at, ended_at: None, reason: "The bot is silent".parse().ok(), alert_due: None }
 }

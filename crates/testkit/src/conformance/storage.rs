@@ -22,6 +22,7 @@ macro_rules! storage_conformance {
         $crate::settings_store_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));
+        $crate::status_history_conformance!(storage().await);
         $crate::team_roster_conformance!(storage().await);
     };
 }

@@ -6,9 +6,9 @@ use crate::{
     schema::tables,
     table::{
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, RowKey, SchemaRow,
-            SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow, SubscriptionRow,
-            TeamRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow, PeriodRow, Row,
+            RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow,
+            SubscriptionRow, TeamRow,
         },
         subscriptions,
     },
@@ -48,6 +48,8 @@ pub(crate) struct RecordBatch {
     schema: Rows<SchemaRow>,
     settings: Rows<SettingsRow>,
     settings_edits: Rows<SettingsEditRow>,
+    notices: Rows<NoticeRow>,
+    periods: Rows<PeriodRow>,
     sessions: Rows<SessionRow>,
     grants: Rows<GrantRow>,
 }
@@ -95,6 +97,8 @@ impl RecordBatch {
             Record::Schema(schema) => take(&mut self.schema, SchemaRow::from(&schema)),
             Record::Settings(guild, stored) => take(&mut self.settings, SettingsRow::from((guild, &stored))),
             Record::SettingsEdit(entry) => take(&mut self.settings_edits, SettingsEditRow::from(&entry)),
+            Record::Notice(notice) => take(&mut self.notices, NoticeRow::from(&notice)),
+            Record::Period(period) => take(&mut self.periods, PeriodRow::from(&period)),
             Record::Session(session) => take(&mut self.sessions, SessionRow::from(&session)),
             Record::Grant(user, grant) => take(&mut self.grants, GrantRow::from((user, &grant))),
         }
@@ -116,6 +120,8 @@ impl RecordBatch {
             stage(self.schema, db)?;
             stage(self.settings, db)?;
             stage(self.settings_edits, db)?;
+            stage(self.notices, db)?;
+            stage(self.periods, db)?;
             stage(self.sessions, db)?;
             stage(self.grants, db)
         })

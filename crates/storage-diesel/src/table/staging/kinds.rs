@@ -10,8 +10,9 @@ use crate::{
         feedback::slots,
         history::{self, Write, max_named},
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, OutlineRow, Row, SchemaRow, SessionRow,
-            SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow, PeriodRow, Row,
+            SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow,
+            SubscriptionRow, Table, TeamRow,
         },
         sessions,
     },
@@ -46,6 +47,8 @@ pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
         Kind::Schema => Some(&SchemaRow::TABLE),
         Kind::Settings => Some(&SettingsRow::TABLE),
         Kind::SettingsEdit => Some(&SettingsEditRow::TABLE),
+        Kind::Notice => Some(&NoticeRow::TABLE),
+        Kind::Period => Some(&PeriodRow::TABLE),
         Kind::Applied | Kind::Cluster => None,
     }
 }

@@ -34,12 +34,14 @@ pub(crate) fn server() -> String {
 const POOL_LOCK: u32 = 1;
 
 /// Every table, referenced tables first.
-pub(crate) const TABLES: [&str; 19] = [
+pub(crate) const TABLES: [&str; 21] = [
     "history",
     "changes",
     "guilds",
     "members",
+    "notices",
     "outlines",
+    "periods",
     "settings_schema",
     "settings",
     "settings_edits",

@@ -14,7 +14,7 @@ use companion_domain::{
     port::{
         BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
         GuildDirectory, Health, ListingScope, Listings, Mutation, PlatformPause, PlatformPauses, Record,
-        Records, SessionStore, SettingsStore, SpentCodes, StoreErrorKind, TeamRoster,
+        Records, SessionStore, SettingsStore, SpentCodes, StatusHistory, StoreErrorKind, TeamRoster,
     },
     session::TokenHash,
     settings::Value,
@@ -75,6 +75,7 @@ pub(crate) async fn opens_a_database_of_every_schema_version_with_its_data<P: Pl
                 "0009_outlines" => outlines(&storage).await,
                 "0010_settings" => settings(&storage).await,
                 "0011_profiles" => profiles(&storage).await,
+                "0012_status_history" => status_history(&storage).await,
                 unknown => {
                     panic!("write statements that fill what {unknown} made, and a check that finds it")
                 }
@@ -117,6 +118,16 @@ async fn settings(storage: &DieselStorage) {
     assert_eq!(broken.map_err(|error| error.kind), Err(StoreErrorKind::Corrupt));
     let history = SettingsStore::history(storage, guild_id(BEYOND_SIGNED)).await.unwrap();
     assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2]);
+}
+
+async fn status_history(storage: &DieselStorage) {
+    let mut periods: Vec<_> = storage.periods().await.unwrap();
+    periods.sort_by_key(|period| period.subject.clone());
+    let [incident, cluster] = &periods[..] else { panic!("{periods:?}") };
+    assert_eq!((incident.subject.to_string().as_str(), incident.alert_due.is_some()), ("incident", true));
+    assert_eq!((cluster.subject.to_string().as_str(), cluster.ended_at), ("cluster:east-1", None));
+    let notices = storage.notices().await.unwrap();
+    assert_eq!(notices.iter().map(|notice| notice.id.as_str()).collect::<Vec<_>>(), ["upgrade"]);
 }
 
 async fn profiles(storage: &DieselStorage) {
@@ -276,6 +287,7 @@ async fn exports(storage: &DieselStorage, age: usize) {
         0, // A session, and all grants but the unreadable one.
         4, 0, 0, // An outline.
         1, // The schema, the settings of a guild and an entry of their history.
+        3, 0, // Two periods and a notice.
         3,
     ];
     assert_eq!(kept.0.len(), readable.iter().take(age).sum::<usize>(), "at age {age}: {:?}", kept.0);

@@ -34,6 +34,10 @@ pub(crate) fn statement<P: Place>(damage: &Damage) -> String {
         Damage::Staff(user) => format!("UPDATE staff SET grants = 'EMPEROR' WHERE user_id = {user}"),
         Damage::Feedback(id) => format!("UPDATE feedback SET submitter_avatar = {PICTURE} WHERE id = '{id}'"),
         Damage::TeamMember(user) => format!("UPDATE team SET avatar = {PICTURE} WHERE user_id = {user}"),
+        Damage::Notice(id) => format!("UPDATE notices SET kind = 'canary' WHERE id = '{id}'"),
+        Damage::Period(subject) => {
+            format!("UPDATE periods SET subject = 'canary' WHERE subject = '{subject}'")
+        }
         Damage::Cluster(id) => format!("UPDATE clusters SET report = '{{}}' WHERE id = '{id}'"),
     })
 }

@@ -3,14 +3,14 @@
 use crate::conformance::{
     Stores,
     sample::{
-        at, feedback, grant, guild, guild_id, member, outline, session, settings_entry, settings_schema,
-        staff, stored_settings, subscription, team_member, user_id,
+        at, feedback, grant, guild, guild_id, member, notice, outline, period, session, settings_entry,
+        settings_schema, staff, stored_settings, subscription, team_member, user_id,
     },
     stream::{Collected, Stream},
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::{StaffPermission, UserId},
+    model::{PeriodSubject, StaffPermission, UserId},
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
 use std::collections::BTreeMap;
@@ -88,6 +88,10 @@ pub(super) fn two_of_each() -> Vec<Record> {
         Record::Settings(guild_id(2), stored_settings(2)),
         Record::SettingsEdit(settings_entry(guild_id(1), 1)),
         Record::SettingsEdit(settings_entry(guild_id(2), 2)),
+        Record::Notice(notice("one")),
+        Record::Notice(notice("two")),
+        Record::Period(period(PeriodSubject::Silent, at(1))),
+        Record::Period(period(PeriodSubject::Silent, at(2))),
         Record::Session(session(1, user_id(1), at(1))),
         Record::Session(session(2, user_id(2), at(2))),
         Record::Grant(user_id(1), granted(7, 1)),
@@ -111,6 +115,8 @@ pub(super) fn is_of(user: UserId, record: &Record) -> bool {
         // Forgetting changes the history of settings, and removes none of it.
         | Record::Schema(_)
         | Record::Settings(..)
-        | Record::SettingsEdit(_) => false,
+        | Record::SettingsEdit(_)
+        | Record::Notice(_)
+        | Record::Period(_) => false,
     }
 }

@@ -98,6 +98,8 @@ async fn put(stores: &Stores, record: &Record) {
         Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
         // Changes write settings, with their own time and revision.
         Record::Settings(..) | Record::SettingsEdit(_) => drop(add(stores, vec![record.clone()]).await),
+        // The history is written by changes of it.
+        Record::Period(_) => drop(add(stores, vec![record.clone()]).await),
         // The team is written as a whole.
         Record::Team(_) => {}
         other => {

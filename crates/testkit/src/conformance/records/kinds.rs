@@ -6,7 +6,7 @@ use crate::{
         Damage, Stores,
         sample::{
             AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, guild, guild_id, member, name,
-            outline, prose, staff, stars, subscription, user_id,
+            notice, outline, prose, staff, stars, subscription, user_id,
         },
     },
     world::roles,
@@ -14,8 +14,8 @@ use crate::{
 use companion_domain::{
     change::Key,
     model::{
-        ChannelKind, Entries, Feedback, Guild, MemberCount, Outline, OutlineEntry, RoleBindings, RoleId,
-        RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
+        ChannelKind, Entries, Feedback, Guild, MemberCount, Notice, NoticeKind, Outline, OutlineEntry,
+        RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
     },
     port::Record,
 };
@@ -68,7 +68,7 @@ fn nothing() -> Vec<Record> {
 /// The guild of all members.
 const HOME: u64 = 77;
 
-pub(super) const KEYED: [KeyedKind; 7] = [
+pub(super) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
         name: "guild",
         record: |number| Record::Guild(guild(guild_id(number))),
@@ -155,6 +155,15 @@ pub(super) const KEYED: [KeyedKind; 7] = [
         damage: Some(|number| Damage::Outline(guild_id(number))),
     },
     KeyedKind {
+        name: "notice",
+        record: |number| Record::Notice(notice(&format!("n{number}"))),
+        changed: |number| notices(number).into_iter().map(Record::Notice).collect(),
+        awkward: nothing,
+        needs: |_| None,
+        absent: |_| None,
+        damage: Some(|number| Damage::Notice(format!("n{number}").parse().unwrap())),
+    },
+    KeyedKind {
         name: "feedback",
         record: |number| Record::Feedback(entry(number)),
         changed: |number| entries(number).into_iter().map(Record::Feedback).collect(),
@@ -204,6 +213,19 @@ fn renamed<T: OutlineEntry + Clone>(entries: &Entries<T>, change: impl Fn(&mut T
     let mut entries = entries.as_slice().to_vec();
     entries.iter_mut().for_each(change);
     Entries::new(entries).unwrap()
+}
+
+/// Returns the changes of a notice, one field at a time.
+fn notices(number: u64) -> Vec<Notice> {
+    let changes: [&dyn Fn(&mut Notice); 6] = [
+        &|notice| notice.kind = NoticeKind::News,
+        &|notice| notice.title = AWKWARD.parse().unwrap(),
+        &|notice| notice.text = AWKWARD.parse().unwrap(),
+        &|notice| notice.text = "".parse().unwrap(),
+        &|notice| notice.from = Timestamp::from_micros(1),
+        &|notice| notice.until = None,
+    ];
+    changed(notice(&format!("n{number}")), &changes)
 }
 
 fn entry(number: u64) -> Feedback {

@@ -6,13 +6,16 @@ use crate::conformance::proof::{Proof, Workshop};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Revision},
-    model::{CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, Timestamp, UserId},
+    model::{
+        CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, Timestamp,
+        UserId,
+    },
     port::{
         ApplyError, BlockList, BotTelemetry, Cause, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
         ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        GuildWithRoles, Health, Listing, ListingScope, Listings, Mutation, Numbered, Record, RecordSink,
-        RecordSource, Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SourceError,
-        SpentCodes, StoreError, SyncError, TeamRoster,
+        GuildTotals, GuildWithRoles, Health, Listing, ListingScope, Listings, Mutation, Numbered, Record,
+        RecordSink, RecordSource, Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns,
+        SourceError, SpentCodes, StatusHistory, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -260,7 +263,10 @@ lagging! {
         read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
         read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
     }
-    GuildDirectory { read with_roles(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>; }
+    GuildDirectory {
+        read with_roles(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
+        read totals() -> Result<Option<GuildTotals>, StoreError>;
+    }
     Records {
         write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
         write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
@@ -268,6 +274,10 @@ lagging! {
         read find(key: &Key) -> Result<Option<Record>, StoreError>;
         read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
         read about(user: UserId) -> Result<Vec<Record>, StoreError>;
+    }
+    StatusHistory {
+        read periods() -> Result<Vec<Period>, StoreError>;
+        read notices() -> Result<Vec<Notice>, StoreError>;
     }
     TeamRoster { read all() -> Result<Arc<[TeamMember]>, StoreError>; }
 }

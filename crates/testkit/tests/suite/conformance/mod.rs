@@ -4,6 +4,7 @@
 mod fed;
 mod feeds_and_listings;
 mod grants;
+mod history;
 mod hooked;
 mod identity;
 mod lagging;
@@ -66,6 +67,7 @@ macro_rules! proven {
 proven! {
     fed: fed::proofs;
     grants: grants::proofs;
+    history: history::proofs;
     hooked: hooked::proofs;
     identity: identity::proofs;
     lagging: lagging::proofs;

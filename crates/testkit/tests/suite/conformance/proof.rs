@@ -148,6 +148,11 @@ pub(crate) async fn a_while() {
 pub(crate) struct Rendezvous(AtomicUsize);
 
 impl Rendezvous {
+    /// Returns how many callers came so far, this one included.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::SeqCst) as u64 + 1
+    }
+
     /// Waits for another caller; a lone one goes on after a while.
     pub(crate) async fn wait(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);

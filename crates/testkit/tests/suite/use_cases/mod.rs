@@ -9,6 +9,7 @@ mod revoke_unused;
 mod sessions;
 mod show;
 mod sign_in;
+mod watch_bot;
 
 use companion_domain::{
     model::Membership,

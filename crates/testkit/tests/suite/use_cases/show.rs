@@ -4,8 +4,8 @@ use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     change::{Change, Revision, Subject},
     model::{
-        Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Span, StaffPermission,
-        StaffPermissions, Timestamp,
+        Guild, Heartbeat, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Shards, Span,
+        StaffPermission, StaffPermissions, Timestamp,
     },
     policy::{Fact, GuildRole, Permission, Source},
     port::{ChangeBatch, Clock as _, IdentityErrorKind, Mutation, Record, Records},
@@ -140,6 +140,8 @@ async fn counts_silent_and_live_clusters() {
     let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
     let status = ReportStatus {
         telemetry: storage.clone(),
+        history: storage.clone(),
+        guilds: storage.clone(),
         clock: clock.clone(),
         silent_after: Span::from_seconds(90),
     };
@@ -147,7 +149,8 @@ async fn counts_silent_and_live_clusters() {
     assert_eq!(status.count(&clusters), ClusterCount::default());
     for (name, age) in [("one", 10), ("other", 80)] {
         let received = clock.now().before(age * SECOND);
-        storage.write(Mutation::Report(a_heartbeat(name, received))).await.unwrap();
+        let report = Heartbeat { shards: Shards::default(), ..a_heartbeat(name, received) };
+        storage.write(Mutation::Report(report)).await.unwrap();
     }
     let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
     let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };

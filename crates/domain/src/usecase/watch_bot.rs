@@ -1,0 +1,299 @@
+//! Watching the bot: periods of its history begin and end, silent clusters are retired, and alerts become due.
+//!
+//! Every node watches. A period begins or ends in the store at most once, whichever node is first; that node sends the
+//! alert. The store rejects the beginning of a period if a cluster has reported since, so a node with an outdated view
+//! changes nothing.
+
+use super::{Clusters, Moment};
+use crate::{
+    change::Tally,
+    model::{Period, PeriodChange, PeriodSubject, Silence, Span, Timestamp},
+    port::{ApplyError, Clock, Mutation, Records},
+    rules::{BotHealth, LastHeard, ShardState, in_words},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Interval at which the period in which the bot is watched is extended.
+const EXTEND_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a node may take to send an alert, before another node does.
+const ALERT_LEASE: Duration = Duration::from_secs(60);
+
+/// The periods of the bot's history, and when this process learned of each, in monotonic time.
+#[derive(Debug, Default)]
+pub struct Periods(Vec<(Period, Duration)>);
+
+impl Periods {
+    /// Returns these periods, which were read now.
+    #[must_use]
+    pub fn after(earlier: Option<&Self>, periods: Vec<Period>, clock: &dyn Clock) -> Self {
+        let now = clock.monotonic();
+        let known: HashMap<_, _> = earlier
+            .into_iter()
+            .flat_map(|earlier| &earlier.0)
+            .map(|(period, learned_at)| ((&period.subject, period.began_at), (period, *learned_at)))
+            .collect();
+        let learned_at = |period: &Period| match known.get(&(&period.subject, period.began_at)) {
+            Some((known, learned_at)) if *known == period => *learned_at,
+            _ => now,
+        };
+        let learned = |period: Period| {
+            let learned_at = learned_at(&period);
+            (period, learned_at)
+        };
+        Self(periods.into_iter().map(learned).collect())
+    }
+
+    /// Iterates over all periods, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = &Period> {
+        self.0.iter().map(|(period, _)| period)
+    }
+
+    fn open(&self) -> impl Iterator<Item = &(Period, Duration)> {
+        let is_open = |period: &Period| period.ended_at.is_none();
+        self.0.iter().filter(move |(period, _)| is_open(period))
+    }
+
+    fn is_open(&self, subject: &PeriodSubject) -> bool {
+        self.open().any(|(period, _)| period.subject == *subject)
+    }
+}
+
+/// What the task that watches remembers from one tick to the next.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// Since when shards have been missing, in monotonic time.
+    missing_since: Option<Duration>,
+    extended_at: Option<Duration>,
+}
+
+/// An alert that this node is to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alert {
+    /// The incident.
+    pub incident: Period,
+    /// Until when this node may send it.
+    pub due: Timestamp,
+}
+
+impl Alert {
+    /// Returns the text about the bot of this name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> String {
+        let Period { began_at, ended_at, reason, .. } = &self.incident;
+        let reason = reason.as_ref().map_or("An incident", |reason| reason.as_str());
+        match ended_at {
+            None => format!("{name}: {reason}."),
+            Some(end) => format!("{name}: well again after {}. {reason}.", in_words(end.since(*began_at))),
+        }
+    }
+}
+
+/// Watches the bot.
+pub struct WatchBot {
+    /// Writes the history.
+    pub records: Arc<dyn Records>,
+    /// Dates periods, and measures silence.
+    pub clock: Arc<dyn Clock>,
+    /// How long a cluster may be silent and still count as live, and shards may be missing without an incident.
+    pub silent_after: Span,
+}
+
+impl WatchBot {
+    /// Compares the bot with its history, and writes what has changed. Returns an alert if this node must send one, which
+    /// is never the case without `has_alerts`. Called every second.
+    pub async fn tick(
+        &self,
+        observed: &mut Observed,
+        clusters: &Clusters,
+        periods: &Periods,
+        has_alerts: bool,
+    ) -> Result<Option<Alert>, ApplyError> {
+        let moment = Moment::of(&*self.clock);
+        let now = Now {
+            moment,
+            heard: clusters.last_heard(moment.monotonic).collect(),
+            silent_after: self.silent_after,
+        };
+        let health = BotHealth::of(now.heard.iter().cloned(), self.silent_after);
+        let mut batch: Vec<_> =
+            now.cluster_changes(&health, periods).into_iter().map(Mutation::Period).collect();
+        if !health.retired.is_empty() {
+            batch.push(Mutation::RemoveSilent(health.retired.clone()));
+        }
+        let is_known = !now.heard.is_empty() || periods.open().next().is_some();
+        let is_extended = |at: Duration| moment.monotonic.saturating_sub(at) < EXTEND_INTERVAL;
+        let extends = is_known && !observed.extended_at.is_some_and(is_extended);
+        if extends {
+            batch.push(Mutation::Period(PeriodChange::Watch(moment.now)));
+        }
+        if !batch.is_empty() {
+            self.records.apply(batch).await?;
+        }
+        if extends {
+            observed.extended_at = Some(moment.monotonic);
+        }
+        self.incident(observed, &now, &health, periods, has_alerts).await
+    }
+
+    /// Begins or ends an incident, or takes over an alert that another node has not sent.
+    async fn incident(
+        &self,
+        observed: &mut Observed,
+        now: &Now,
+        health: &BotHealth,
+        periods: &Periods,
+        has_alerts: bool,
+    ) -> Result<Option<Alert>, ApplyError> {
+        let due = has_alerts.then(|| now.moment.now.after(ALERT_LEASE));
+        let incidents = || periods.0.iter().filter(|(period, _)| period.subject == PeriodSubject::Incident);
+        let is_missing = health.state == ShardState::Missing;
+        observed.missing_since = is_missing.then(|| observed.missing_since.unwrap_or(now.moment.monotonic));
+        let begun = now.incident(health, observed.missing_since, incidents().map(|(_, at)| *at).max());
+        let (period, change) = match (incidents().find(|(period, _)| period.ended_at.is_none()), begun) {
+            (None, Some((began_at, silence))) => {
+                let reason = health.sentence().parse().ok();
+                let period = Period {
+                    subject: PeriodSubject::Incident,
+                    began_at,
+                    ended_at: None,
+                    reason,
+                    alert_due: due,
+                };
+                (period.clone(), PeriodChange::Begin(period, silence))
+            }
+            (Some((open, learned_at)), None) if !is_missing && now.is_reported_since(*learned_at) => {
+                let at = now.moment.now;
+                let ended_at = Some(open.began_at.max(at));
+                let subject = PeriodSubject::Incident;
+                let period = Period { ended_at, alert_due: due, ..open.clone() };
+                (period, PeriodChange::End { subject, at, alert_due: due })
+            }
+            _ => {
+                let is_due = |at: Timestamp| {
+                    now.moment.now.since(at) > Duration::ZERO || at > now.moment.now.horizon()
+                };
+                let overdue = incidents().find(|(period, _)| period.alert_due.is_some_and(is_due));
+                let Some((period, from)) = overdue.and_then(|(period, _)| Some((period, period.alert_due?)))
+                else {
+                    return Ok(None);
+                };
+                let change = PeriodChange::MoveAlert { began_at: period.began_at, from, to: due };
+                (period.clone(), change)
+            }
+        };
+        let tally = self.records.apply(vec![Mutation::Period(change)]).await?.tally;
+        Ok(due.filter(|_| tally != Tally::NOTHING).map(|due| Alert { incident: period, due }))
+    }
+
+    /// Stores that an alert was sent, or that this node goes on sending it. Returns the alert to send next time, `None`
+    /// if it was sent or another node is sending it.
+    pub async fn sent(&self, alert: Alert, is_sent: bool) -> Result<Option<Alert>, ApplyError> {
+        let to = (!is_sent).then(|| self.clock.now().after(ALERT_LEASE));
+        let change = PeriodChange::MoveAlert { began_at: alert.incident.began_at, from: alert.due, to };
+        let tally = self.records.apply(vec![Mutation::Period(change)]).await?.tally;
+        Ok(to.filter(|_| tally != Tally::NOTHING).map(|due| Alert { due, ..alert }))
+    }
+}
+
+/// The bot as this node sees it now.
+struct Now {
+    moment: Moment,
+    heard: Vec<LastHeard>,
+    silent_after: Span,
+}
+
+impl Now {
+    /// Returns whether a live cluster has reported since this monotonic time. An earlier report does not end a period: a
+    /// node that learned of the report sooner has already counted it.
+    fn is_reported_since(&self, learned_at: Duration) -> bool {
+        self.heard.iter().any(|heard| self.is_live_since(heard, learned_at))
+    }
+
+    fn is_live(&self, heard: &LastHeard) -> bool {
+        heard.silent_for < self.silent_after.get()
+    }
+
+    fn is_live_since(&self, heard: &LastHeard, learned_at: Duration) -> bool {
+        self.is_live(heard) && heard.silent_for <= self.moment.monotonic.saturating_sub(learned_at)
+    }
+
+    /// Returns when the cluster became silent. `None` unless this process itself has observed the silence: before, the
+    /// cluster could not report here.
+    fn silent_at(&self, heard: &LastHeard) -> Option<Timestamp> {
+        let silent_after = self.silent_after.get();
+        let length = heard.silent_for.checked_sub(silent_after)?.min(heard.watched_for);
+        (heard.watched_for >= silent_after).then(|| self.moment.now.before(length))
+    }
+
+    /// Returns when all clusters had become silent, if they have.
+    fn all_silent_at(&self) -> Option<Timestamp> {
+        let at: Option<Vec<_>> = self.heard.iter().map(|heard| self.silent_at(heard)).collect();
+        at?.into_iter().max()
+    }
+
+    fn silence(&self, is_of_all: bool) -> Silence {
+        let silent = self.heard.iter().filter(|heard| !self.is_live(heard));
+        let clusters: BTreeMap<_, _> =
+            silent.map(|heard| (heard.report.cluster.clone(), heard.report.received_at)).collect();
+        Silence { clusters, is_of_all }
+    }
+
+    /// Returns the changes of all periods but incidents.
+    fn cluster_changes(&self, health: &BotHealth, periods: &Periods) -> Vec<PeriodChange> {
+        let begin = |subject: PeriodSubject, began_at, silence| {
+            let period = Period { subject, began_at, ended_at: None, reason: None, alert_due: None };
+            PeriodChange::Begin(period, silence)
+        };
+        let mut changes = Vec::new();
+        for heard in self.heard.iter().filter(|heard| health.silent.contains(&heard.report.cluster)) {
+            let cluster = &heard.report.cluster;
+            let subject = PeriodSubject::Cluster(cluster.clone());
+            if let Some(began_at) = self.silent_at(heard).filter(|_| !periods.is_open(&subject)) {
+                let clusters = [(cluster.clone(), heard.report.received_at)].into();
+                changes.push(begin(subject, began_at, Silence { clusters, is_of_all: false }));
+            }
+        }
+        if let Some(began_at) = self.all_silent_at().filter(|_| !periods.is_open(&PeriodSubject::Silent)) {
+            changes.push(begin(PeriodSubject::Silent, began_at, self.silence(true)));
+        }
+        let is_live = self.heard.iter().any(|heard| self.is_live(heard));
+        for (period, learned_at) in periods.open() {
+            let is_over = match &period.subject {
+                PeriodSubject::Silent => self.is_reported_since(*learned_at),
+                PeriodSubject::Cluster(cluster) => {
+                    match self.heard.iter().find(|heard| heard.report.cluster == *cluster) {
+                        Some(heard) => self.is_live_since(heard, *learned_at),
+                        // It was retired, signed off or forgotten.
+                        None => is_live,
+                    }
+                }
+                PeriodSubject::Watched | PeriodSubject::Incident => false,
+            };
+            if is_over {
+                let subject = period.subject.clone();
+                changes.push(PeriodChange::End { subject, at: self.moment.now, alert_due: None });
+            }
+        }
+        changes
+    }
+
+    /// Returns when an incident began, if there is one, and what shows it. Shards must have been missing for a while since
+    /// the last incident changed, because other nodes may see them a little earlier.
+    fn incident(
+        &self,
+        health: &BotHealth,
+        missing_since: Option<Duration>,
+        last_changed: Option<Duration>,
+    ) -> Option<(Timestamp, Silence)> {
+        if health.state == ShardState::Silent {
+            return Some((self.all_silent_at()?, self.silence(true)));
+        }
+        let since = missing_since?.max(last_changed.unwrap_or_default());
+        let length = self.moment.monotonic.saturating_sub(since);
+        (length >= self.silent_after.get()).then(|| (self.moment.now.before(length), self.silence(false)))
+    }
+}

@@ -1,0 +1,204 @@
+//! The contract of a [`StatusHistory`](companion_domain::port::StatusHistory), and of changes of it.
+
+use super::{
+    Damage, Fresh, Stores,
+    sample::{at, cluster_id, heartbeat, notice, period},
+    stream::Stream,
+};
+use companion_domain::{
+    change::{Changes, Key, Kind, Revision, Subject, Tally},
+    model::{Notice, Period, PeriodChange, PeriodSubject, Silence, Timestamp},
+    port::{ApplyError, Mutation, Record, Replace},
+};
+use std::time::Duration;
+
+suite! {
+    /// Generates one test per behaviour of a `StatusHistory`. It needs `Records` to write with.
+    status_history_conformance($): status_history, Stores;
+    a_new_store_has_no_history,
+    a_period_begins_and_ends_once,
+    a_period_begins_only_if_its_clusters_have_not_reported_since,
+    one_of_many_beginnings_wins,
+    watching_extends_a_period_without_a_change,
+    an_alert_is_moved_by_one_caller,
+    keeps_the_latest_periods,
+    at_most_fifty_notices_are_open,
+    a_signed_off_cluster_is_gone,
+    unreadable_history_affects_no_other needs Damaging,
+}
+
+async fn change(stores: &Stores, change: PeriodChange) -> Tally {
+    stores.records.write(Mutation::Period(change)).await.unwrap()
+}
+
+fn begin(subject: PeriodSubject, began_at: Timestamp) -> PeriodChange {
+    PeriodChange::Begin(period(subject, began_at), Silence::default())
+}
+
+fn end(subject: PeriodSubject, at: Timestamp) -> PeriodChange {
+    PeriodChange::End { subject, at, alert_due: None }
+}
+
+async fn periods(stores: &Stores) -> Vec<Period> {
+    let mut periods = stores.status_history.periods().await.unwrap();
+    periods.sort_by(|one, two| (&one.subject, one.began_at).cmp(&(&two.subject, two.began_at)));
+    periods
+}
+
+async fn latest(stores: &Stores) -> Revision {
+    stores.changes.latest().await.unwrap()
+}
+
+async fn a_new_store_has_no_history(fresh: &Fresh<Stores>) {
+    assert_eq!(periods(&fresh.one).await, []);
+    assert_eq!(fresh.one.status_history.notices().await.unwrap(), []);
+    assert_eq!(change(&fresh.one, end(PeriodSubject::Silent, at(1))).await, Tally::NOTHING);
+}
+
+async fn a_period_begins_and_ends_once(fresh: &Fresh<Stores>) {
+    let (stores, subject) = (&fresh.one, PeriodSubject::Cluster(cluster_id("one")));
+    let before = latest(stores).await;
+    assert_eq!(change(stores, begin(subject.clone(), at(10))).await, Tally::ADDED);
+    assert_eq!(change(stores, begin(subject.clone(), at(11))).await, Tally::NOTHING, "one is open");
+    assert_eq!(
+        change(stores, begin(PeriodSubject::Silent, at(12))).await,
+        Tally::ADDED,
+        "of another subject"
+    );
+    assert_eq!(change(stores, end(subject.clone(), at(5))).await, Tally::CHANGED);
+    assert_eq!(change(stores, end(subject.clone(), at(20))).await, Tally::NOTHING, "it has ended");
+    let Changes::Listed(changes) = stores.changes.since(before).await.unwrap() else {
+        panic!("the history reaches back")
+    };
+    let subjects: Vec<_> = changes.into_iter().map(|change| change.subject).collect();
+    assert_eq!(subjects, vec![Subject::Many(Kind::Period); 3]);
+    // The clock was set back meanwhile: no period ends before it began.
+    let ended = Period { ended_at: Some(at(10)), ..period(subject, at(10)) };
+    let open = period(PeriodSubject::Silent, at(12));
+    fresh.through_both(async |stores| assert_eq!(periods(stores).await, [open.clone(), ended.clone()])).await;
+}
+
+async fn a_period_begins_only_if_its_clusters_have_not_reported_since(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    for report in [heartbeat("one", at(1)), heartbeat("two", at(2))] {
+        stores.records.write(Mutation::Report(report)).await.unwrap();
+    }
+    let silent =
+        |seconds, is_of_all| Silence { clusters: [(cluster_id("one"), at(seconds))].into(), is_of_all };
+    let begin = |silence| PeriodChange::Begin(period(PeriodSubject::Silent, at(100)), silence);
+    assert_eq!(change(stores, begin(silent(0, false))).await, Tally::NOTHING, "it has reported since");
+    assert_eq!(change(stores, begin(silent(1, true))).await, Tally::NOTHING, "there is another cluster");
+    assert_eq!(change(stores, begin(silent(1, false))).await, Tally::ADDED);
+}
+
+async fn one_of_many_beginnings_wins(fresh: &Fresh<Stores>) {
+    let tallies = fresh
+        .concurrently(|number, stores| async move {
+            change(&stores, begin(PeriodSubject::Incident, at(number.cast_signed()))).await
+        })
+        .await;
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1, "{tallies:?}");
+    assert_eq!(periods(&fresh.one).await.len(), 1);
+}
+
+async fn watching_extends_a_period_without_a_change(fresh: &Fresh<Stores>) {
+    let (stores, gap) = (&fresh.one, Period::WATCH_GAP);
+    let watch = async |at| change(stores, PeriodChange::Watch(at)).await;
+    assert_eq!(watch(at(1000)).await, Tally::ADDED);
+    let before = latest(stores).await;
+    assert_eq!(watch(at(1000).after(gap)).await, Tally::CHANGED);
+    assert_eq!(watch(at(1010)).await, Tally::NOTHING, "another node was there first");
+    assert_eq!(latest(stores).await, before, "a change every minute would wake every node");
+    let later = at(1000).after(gap * 2 + Duration::from_secs(1));
+    assert_eq!(watch(later).await, Tally::ADDED, "after a gap");
+    assert_eq!(watch(at(10)).await, Tally::ADDED, "the clock was set back");
+    let of = |began_at, ended_at| {
+        let watched = period(PeriodSubject::Watched, began_at);
+        Period { ended_at: Some(ended_at), reason: None, ..watched }
+    };
+    let expected = [of(at(10), at(10)), of(at(1000), at(1000).after(gap)), of(later, later)];
+    fresh.through_both(async |stores| assert_eq!(periods(stores).await, expected)).await;
+}
+
+async fn an_alert_is_moved_by_one_caller(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let incident = Period { alert_due: Some(at(70)), ..period(PeriodSubject::Incident, at(10)) };
+    change(stores, PeriodChange::Begin(incident.clone(), Silence::default())).await;
+    let moved = |from, to| PeriodChange::MoveAlert { began_at: at(10), from, to };
+    let tallies = fresh
+        .concurrently(|_, stores| async move { change(&stores, moved(at(70), Some(at(130)))).await })
+        .await;
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::CHANGED).count(), 1, "{tallies:?}");
+    let end = PeriodChange::End { subject: PeriodSubject::Incident, at: at(80), alert_due: Some(at(140)) };
+    assert_eq!(change(stores, end).await, Tally::CHANGED);
+    assert_eq!(change(stores, moved(at(130), None)).await, Tally::NOTHING, "the end is a new alert");
+    assert_eq!(change(stores, moved(at(140), None)).await, Tally::CHANGED);
+    let expected = Period { ended_at: Some(at(80)), alert_due: None, ..incident };
+    assert_eq!(periods(stores).await, [expected]);
+}
+
+async fn keeps_the_latest_periods(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let ended = |number: usize| {
+        let began_at = at(i64::try_from(number).unwrap());
+        Record::Period(Period { ended_at: Some(began_at), ..period(PeriodSubject::Silent, began_at) })
+    };
+    let mut stream = Stream::of((0..Period::KEPT).map(ended).collect(), 500);
+    stores.records.sync(&Replace::default(), &mut stream).await.unwrap();
+    assert_eq!(periods(stores).await.len(), Period::KEPT);
+    change(stores, begin(PeriodSubject::Incident, at(1_000_000))).await;
+    let kept = periods(stores).await;
+    assert_eq!(kept.len(), Period::KEPT);
+    assert!(kept.iter().all(|period| period.began_at >= at(1)), "the first has gone");
+}
+
+async fn at_most_fifty_notices_are_open(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let open = |number: usize| Record::Notice(Notice { until: None, ..notice(&format!("n{number}")) });
+    for number in 0..Notice::MAX_OPEN {
+        stores.records.put(open(number)).await.unwrap();
+    }
+    assert!(matches!(stores.records.put(open(99)).await, Err(ApplyError::TooManyNotices)));
+    stores.records.put(Record::Notice(notice("ends"))).await.unwrap();
+    assert_eq!(stores.records.put(open(0)).await.unwrap(), Tally::NOTHING, "it is one of them");
+    stores.records.remove(Key::Notice("n1".parse().unwrap())).await.unwrap();
+    assert_eq!(stores.records.put(open(99)).await.unwrap(), Tally::ADDED);
+    let all = async |stores: &Stores| stores.status_history.notices().await.unwrap().len();
+    fresh.through_both(async |stores| assert_eq!(all(stores).await, Notice::MAX_OPEN + 1)).await;
+}
+
+async fn a_signed_off_cluster_is_gone(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let sign_off = async || stores.records.write(Mutation::SignOff(cluster_id("one"))).await.unwrap();
+    for report in [heartbeat("one", at(1)), heartbeat("two", at(2))] {
+        stores.records.write(Mutation::Report(report)).await.unwrap();
+    }
+    let before = latest(stores).await;
+    assert_eq!(sign_off().await, Tally::REMOVED);
+    assert_eq!(sign_off().await, Tally::NOTHING);
+    let Changes::Listed(changes) = stores.changes.since(before).await.unwrap() else {
+        panic!("the history reaches back")
+    };
+    assert_eq!(changes.first().unwrap().subject, Subject::Cluster(cluster_id("one")));
+    let left = stores.telemetry.clusters().await.unwrap();
+    assert_eq!(left.iter().map(|report| &report.cluster).collect::<Vec<_>>(), [&cluster_id("two")]);
+}
+
+async fn unreadable_history_affects_no_other(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    change(stores, begin(PeriodSubject::Silent, at(1))).await;
+    change(stores, begin(PeriodSubject::Incident, at(1))).await;
+    for id in ["one", "two"] {
+        stores.records.put(Record::Notice(notice(id))).await.unwrap();
+    }
+    let damaged = [Damage::Period(PeriodSubject::Silent), Damage::Notice("one".parse().unwrap())];
+    for damage in damaged {
+        if !fresh.damage(damage).await {
+            return;
+        }
+    }
+    let expected = [period(PeriodSubject::Incident, at(1))];
+    fresh.through_both(async |stores| assert_eq!(periods(stores).await, expected)).await;
+    assert_eq!(stores.status_history.notices().await.unwrap(), [notice("two")]);
+    assert_eq!(change(stores, begin(PeriodSubject::Silent, at(2))).await, Tally::ADDED);
+}

@@ -1,0 +1,479 @@
+//! Watching the bot over days of crashes, deployments, rescaling, restarts and wrong clocks, against an oracle.
+
+use companion_domain::{
+    change::{Changes, Kind, Revision},
+    model::{
+        ClusterId, Heartbeat, Number, Period, PeriodSubject, Shard, ShardCount, ShardId, Shards, Span,
+        Timestamp,
+    },
+    port::{ChangeBatch, ChangeFeed, Clock as _, Mutation, Records, StatusHistory},
+    usecase::{Alert, Clusters, Observed, Periods, ReportStatus, WatchBot},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{clock::FixedClock, world::a_heartbeat};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+const SILENT_AFTER: u64 = 90;
+/// Length of a step, in seconds. Every node looks at the bot once in a step.
+const STEP: u64 = 5;
+/// Interval of reports, in seconds.
+const REPORT_INTERVAL: u64 = 30;
+const START: i64 = 1_767_225_600;
+const NODES: usize = 3;
+const DAY: u64 = 86_400;
+
+/// A generator of random numbers (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// A process of the bot.
+#[derive(Clone)]
+struct Process {
+    name: String,
+    shards: Vec<u32>,
+    count: u32,
+    /// From when it runs. In the future while it restarts.
+    from: u64,
+    slow: BTreeSet<u32>,
+    stale: BTreeSet<u32>,
+    /// Error of its clock, in seconds.
+    skew: i64,
+}
+
+/// What the store knows of a cluster: the truth that the oracle judges.
+#[derive(Clone)]
+struct Heard {
+    at: u64,
+    process: Process,
+}
+
+struct Node {
+    clock: Arc<FixedClock>,
+    status: ReportStatus,
+    watch: WatchBot,
+    observed: Observed,
+    clusters: Option<Clusters>,
+    periods: Option<Periods>,
+    revision: Option<Revision>,
+    up_since: u64,
+    /// When it starts again, if it is down.
+    down_until: Option<u64>,
+}
+
+impl Node {
+    fn new(storage: &MemoryStorage, now: u64, clock: Arc<FixedClock>) -> Self {
+        let (storage, silent_after) = (Arc::new(storage.clone()), Span::from_seconds(90));
+        Self {
+            status: ReportStatus {
+                telemetry: storage.clone(),
+                history: storage.clone(),
+                guilds: storage.clone(),
+                clock: clock.clone(),
+                silent_after,
+            },
+            watch: WatchBot { records: storage, clock: clock.clone(), silent_after },
+            clock,
+            observed: Observed::default(),
+            clusters: None,
+            periods: None,
+            revision: None,
+            up_since: now,
+            down_until: None,
+        }
+    }
+
+    async fn catch_up(&mut self, storage: &MemoryStorage) {
+        let latest = storage.latest().await.unwrap();
+        let batch = match self.revision {
+            Some(revision) => match storage.since(revision).await.unwrap() {
+                Changes::Listed(changes) => ChangeBatch::Changes(changes),
+                Changes::Gap(_) => ChangeBatch::Everything,
+            },
+            None => ChangeBatch::Everything,
+        };
+        self.revision = Some(latest);
+        let touches = |kind: Kind| match &batch {
+            ChangeBatch::Everything => true,
+            ChangeBatch::Changes(changes) => changes.iter().any(|change| change.subject.kind() == kind),
+        };
+        if touches(Kind::Cluster) {
+            self.clusters = Some(self.status.clusters(self.clusters.as_ref(), &batch).await.unwrap());
+        }
+        if touches(Kind::Period) {
+            self.periods = Some(self.status.periods(self.periods.as_ref()).await.unwrap());
+        }
+    }
+}
+
+struct World {
+    dice: Dice,
+    storage: MemoryStorage,
+    now: u64,
+    fleet: Vec<Process>,
+    heard: BTreeMap<String, Heard>,
+    generation: u64,
+    nodes: Vec<Node>,
+    /// Since when a node has been up without a gap.
+    watched_since: Option<u64>,
+    missing_since: Option<u64>,
+    /// The oracle's open incident: when it began.
+    incident: Option<u64>,
+    incident_changed: u64,
+    /// Expected openings and closings, and those that were sent. A crash repeats at most one.
+    expected: Vec<bool>,
+    sent: Vec<bool>,
+    crashes: usize,
+    compared: u64,
+}
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_seconds(START + seconds.cast_signed()).unwrap()
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let storage = MemoryStorage::new();
+        let clock = || Arc::new(FixedClock::at(at(0)));
+        let nodes = (0..NODES).map(|_| Node::new(&storage, 0, clock())).collect();
+        let mut world = Self {
+            dice: Dice(seed),
+            storage,
+            now: 0,
+            fleet: Vec::new(),
+            heard: BTreeMap::new(),
+            generation: 0,
+            nodes,
+            watched_since: Some(0),
+            missing_since: None,
+            incident: None,
+            incident_changed: 0,
+            expected: Vec::new(),
+            sent: Vec::new(),
+            crashes: 0,
+            compared: 0,
+        };
+        world.deploy(4, 0);
+        world
+    }
+
+    /// Replaces the fleet by this many processes, with one to four shards each, which start after `delay`.
+    fn deploy(&mut self, processes: u32, delay: u64) {
+        self.generation += 1;
+        let each = 1 + u32::try_from(self.dice.below(4)).unwrap();
+        let (generation, count, from) = (self.generation, processes * each, self.now + delay);
+        let process = |number: u32| Process {
+            name: format!("pod-{generation}-{number}"),
+            shards: (number * each..(number + 1) * each).collect(),
+            count,
+            from,
+            slow: BTreeSet::new(),
+            stale: BTreeSet::new(),
+            skew: 0,
+        };
+        self.fleet = (0..processes).map(process).collect();
+        for process in &mut self.fleet {
+            process.skew = i64::try_from(self.dice.below(7200)).unwrap() - 3600;
+        }
+    }
+
+    async fn sign_off(&mut self, name: &str) {
+        if self.watched_since.is_some() && self.heard.remove(name).is_some() {
+            let cluster: ClusterId = name.parse().unwrap();
+            self.storage.write(Mutation::SignOff(cluster)).await.unwrap();
+        }
+    }
+
+    /// Lets something happen, about once in an hour each.
+    async fn happen(&mut self) {
+        let often = 3600 / STEP;
+        if self.dice.once_in(often) {
+            // A process crashes and comes back, under its name or another one.
+            let (victim, away) = (self.dice.below(self.fleet.len() as u64), 10 + self.dice.below(1200));
+            let (now, renamed, generation) = (self.now, self.dice.once_in(2), self.generation);
+            let process = &mut self.fleet[usize::try_from(victim).unwrap()];
+            process.from = now + away;
+            if renamed {
+                process.name = format!("pod-{generation}-{victim}-{now}");
+            }
+        }
+        if self.dice.once_in(often) {
+            // A process is restarted on purpose.
+            let victim = usize::try_from(self.dice.below(self.fleet.len() as u64)).unwrap();
+            let name = self.fleet[victim].name.clone();
+            self.sign_off(&name).await;
+            self.fleet[victim].from = self.now + 10 + self.dice.below(200);
+        }
+        if self.dice.once_in(6 * often) {
+            // The bot is rescaled: half of the time it signs off, else it is killed.
+            if self.dice.once_in(2) {
+                for process in self.fleet.clone() {
+                    self.sign_off(&process.name).await;
+                }
+            }
+            let (sizes, delay) = ([1, 4, 16, 4], self.dice.below(120));
+            let size = sizes[usize::try_from(self.dice.below(4)).unwrap()];
+            self.deploy(size, delay);
+        }
+        if self.dice.once_in(8 * often) {
+            // The whole bot is down for a while.
+            let away = 60 + self.dice.below(3600);
+            self.fleet.iter_mut().for_each(|process| process.from = self.now + away);
+        }
+        if self.dice.once_in(often / 2) {
+            let victim = usize::try_from(self.dice.below(self.fleet.len() as u64)).unwrap();
+            let process = &mut self.fleet[victim];
+            let shard = process.shards[0];
+            let set = if self.dice.once_in(2) { &mut process.slow } else { &mut process.stale };
+            if !set.remove(&shard) {
+                set.insert(shard);
+            }
+        }
+        if self.dice.once_in(2 * often) {
+            // A node's clock jumps, and is corrected at the next jump.
+            let node = usize::try_from(self.dice.below(NODES as u64)).unwrap();
+            let error = [0, 0, 3600, -3600][usize::try_from(self.dice.below(4)).unwrap()];
+            let date = START + self.now.cast_signed() + error;
+            self.nodes[node].clock.set(Timestamp::from_seconds(date).unwrap());
+        }
+        let all_up =
+            self.nodes.iter().all(|node| node.down_until.is_none() && self.now - node.up_since > 600);
+        if all_up && self.dice.once_in(4 * often) {
+            let away = self.now + 10 + self.dice.below(300);
+            let all = self.dice.once_in(4);
+            let one = usize::try_from(self.dice.below(NODES as u64)).unwrap();
+            for (number, node) in self.nodes.iter_mut().enumerate() {
+                if all || number == one {
+                    node.down_until = Some(away);
+                }
+            }
+        }
+    }
+
+    async fn report(&mut self) {
+        if self.watched_since.is_none() {
+            return;
+        }
+        let up = self.nodes.iter().position(|node| node.down_until.is_none()).unwrap();
+        for process in self.fleet.clone() {
+            if process.from > self.now || (self.now - process.from) % REPORT_INTERVAL != 0 {
+                continue;
+            }
+            let sent_at = START + self.now.cast_signed() + process.skew;
+            let shard = |id: &u32| {
+                let age = if process.stale.contains(id) { 61 } else { 60 };
+                let latency = if process.slow.contains(id) { 1001 } else { 1000 };
+                let shard = Shard {
+                    heartbeat_sent: Number::Integer(sent_at),
+                    heartbeat_acknowledged: Number::Integer(sent_at - age),
+                    latency: Number::Integer(latency),
+                };
+                (ShardId::new(*id), shard)
+            };
+            let report = Heartbeat {
+                shards: Shards::new(process.shards.iter().map(shard).collect()).unwrap(),
+                shard_count: ShardCount::new(process.count.into()).ok(),
+                sent_at: Some(Number::Integer(sent_at)),
+                ..a_heartbeat(&process.name, self.nodes[up].clock.now())
+            };
+            self.storage.write(Mutation::Report(report)).await.unwrap();
+            self.heard.insert(process.name.clone(), Heard { at: self.now, process });
+        }
+    }
+
+    /// Judges the bot as a person would, from what was last heard of each process.
+    fn oracle(&self) -> String {
+        let is_live = |heard: &&Heard| self.now - heard.at < SILENT_AFTER;
+        let live: Vec<_> = self.heard.values().filter(is_live).collect();
+        if live.is_empty() {
+            return "The bot is silent".to_owned();
+        }
+        let latest = |shard: u32| {
+            let reporting = live.iter().filter(|heard| heard.process.shards.contains(&shard));
+            reporting.max_by_key(|heard| heard.at).map(|heard| &heard.process)
+        };
+        let counts: BTreeSet<_> = live.iter().map(|heard| heard.process.count).collect();
+        let known: BTreeSet<u32> = live.iter().flat_map(|heard| heard.process.shards.clone()).collect();
+        let expected = if counts.len() == 1 { *counts.first().unwrap() } else { 0 };
+        let all = known.iter().copied().chain(0..expected).collect::<BTreeSet<_>>();
+        let say = |shards: Vec<u32>, word: &str| match shards.as_slice() {
+            [one] => format!("Shard {one} is {word}"),
+            several => format!("{} of {} shards are {word}", several.len(), all.len()),
+        };
+        let missing: Vec<_> = all.difference(&known).copied().collect();
+        let of = |is: &dyn Fn(&Process, u32) -> bool| -> Vec<u32> {
+            known
+                .iter()
+                .copied()
+                .filter(|shard| latest(*shard).is_some_and(|process| is(process, *shard)))
+                .collect()
+        };
+        let stale = of(&|process, shard| process.stale.contains(&shard));
+        let slow = of(&|process, shard| process.slow.contains(&shard) && !process.stale.contains(&shard));
+        if !missing.is_empty() {
+            say(missing, "missing")
+        } else if !stale.is_empty() {
+            say(stale, "stale")
+        } else if !slow.is_empty() {
+            say(slow, "slow")
+        } else if counts.len() > 1 {
+            "Clusters disagree on the number of shards".to_owned()
+        } else {
+            match self.uncovered(&known).as_slice() {
+                [] if all.len() == 1 => "The bot is online with one shard".to_owned(),
+                [] => format!("All {} shards are online", all.len()),
+                [one] => format!("Cluster {one} is silent"),
+                several => format!("{} clusters are silent", several.len()),
+            }
+        }
+    }
+
+    /// Returns silent clusters whose shards are not all reported by others.
+    fn uncovered(&self, known: &BTreeSet<u32>) -> Vec<String> {
+        let silent = self.heard.iter().filter(|(_, heard)| self.now - heard.at >= SILENT_AFTER);
+        let is_uncovered = |heard: &Heard| heard.process.shards.iter().any(|shard| !known.contains(shard));
+        silent.filter(|(_, heard)| is_uncovered(heard)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Follows incidents as a person would.
+    fn judge_incident(&mut self, word: &str) {
+        let Some(watched_since) = self.watched_since else { return };
+        let is_silent = word == "The bot is silent";
+        let is_missing = word.ends_with("missing");
+        self.missing_since = is_missing.then(|| self.missing_since.unwrap_or(self.now).max(watched_since));
+        let watched = self.now - watched_since;
+        match self.incident {
+            None => {
+                let silent = is_silent && !self.heard.is_empty() && watched >= SILENT_AFTER;
+                let since = self.missing_since.map(|since| since.max(self.incident_changed));
+                let missing = since.is_some_and(|since| self.now - since >= SILENT_AFTER);
+                if silent || missing {
+                    (self.incident, self.incident_changed) = (Some(self.now), self.now);
+                    self.expected.push(true);
+                }
+            }
+            Some(_) if !is_silent && !is_missing => {
+                (self.incident, self.incident_changed) = (None, self.now);
+                self.expected.push(false);
+            }
+            Some(_) => {}
+        }
+    }
+
+    async fn step(&mut self) {
+        self.now += STEP;
+        for node in &mut self.nodes {
+            node.clock.advance(Duration::from_secs(STEP));
+            if node.down_until.is_some_and(|until| until <= self.now) {
+                *node = Node::new(&self.storage, self.now, node.clock.clone());
+            }
+        }
+        self.happen().await;
+        let is_watched = self.nodes.iter().any(|node| node.down_until.is_none());
+        self.watched_since = is_watched.then(|| self.watched_since.unwrap_or(self.now));
+        if !is_watched {
+            self.missing_since = None;
+        }
+        self.report().await;
+        let word = self.oracle();
+        self.judge_incident(&word);
+        for number in 0..NODES {
+            if self.nodes[number].down_until.is_none() {
+                self.tick(number, &word).await;
+            }
+        }
+        // What the store has retired or forgotten is no longer known.
+        let kept = self.storage.clusters_by_name().await;
+        self.heard.retain(|name, _| kept.contains(name));
+    }
+
+    async fn tick(&mut self, number: usize, word: &str) {
+        let node = &mut self.nodes[number];
+        node.catch_up(&self.storage).await;
+        let (Some(clusters), Some(periods)) = (&node.clusters, &node.periods) else { return };
+        // A report from before the node's start is judged by its date, which may be wrong.
+        if self.now % 60 == 0 && self.now - node.up_since > SILENT_AFTER + REPORT_INTERVAL {
+            let shown = node.status.health(clusters).sentence();
+            assert_eq!(shown, word, "node {number} at {} s", self.now);
+            self.compared += 1;
+        }
+        let alert = node.watch.tick(&mut node.observed, clusters, periods, true).await.unwrap();
+        if self.now % 600 == 0 {
+            let silent = node.status.silent(clusters, Duration::from_secs(DAY));
+            self.storage.write(Mutation::RemoveSilent(silent)).await.unwrap();
+        }
+        if let Some(alert) = alert {
+            self.deliver(number, alert).await;
+        }
+    }
+
+    async fn deliver(&mut self, number: usize, alert: Alert) {
+        self.sent.push(alert.incident.ended_at.is_none());
+        if self.dice.once_in(20) {
+            // The node crashes after it has sent the alert, and before the store knows.
+            self.crashes += 1;
+            self.nodes[number].down_until = Some(self.now + 5);
+            return;
+        }
+        assert_eq!(self.nodes[number].watch.sent(alert, true).await.unwrap(), None);
+    }
+}
+
+trait Names {
+    async fn clusters_by_name(&self) -> BTreeSet<String>;
+}
+
+impl Names for MemoryStorage {
+    async fn clusters_by_name(&self) -> BTreeSet<String> {
+        use companion_domain::port::BotTelemetry;
+        self.clusters().await.unwrap().iter().map(|report| report.cluster.to_string()).collect()
+    }
+}
+
+#[tokio::test]
+async fn the_status_is_true_over_days_of_faults() {
+    let is_full = std::env::var("STATUS").is_ok_and(|size| size == "full");
+    let (days, seeds) = if is_full { (30, 1..=4) } else { (2, 1..=1) };
+    for seed in seeds {
+        let mut world = World::new(0x9E37_79B9_7F4A_7C15 ^ seed);
+        while world.now < days * DAY {
+            world.step().await;
+        }
+        let mut sent = world.sent.clone();
+        // A repeated alert follows the one it repeats, or its end.
+        let mut repeated = 0;
+        if world.crashes > 0 {
+            sent.dedup();
+            repeated = world.sent.len() - sent.len();
+        }
+        println!(
+            "{days} days: {} words compared, {} incidents, {} alerts, {repeated} repeated after {} crashes",
+            world.compared,
+            world.expected.iter().filter(|opened| **opened).count(),
+            world.sent.len(),
+            world.crashes
+        );
+        assert_eq!(sent, world.expected);
+        assert!(repeated <= world.crashes);
+        assert!(world.compared > days * 1000 && world.expected.len() as u64 > days, "{:?}", world.expected);
+        let open = |period: &Period| period.ended_at.is_none();
+        let periods = world.storage.periods().await.unwrap();
+        let incidents = periods.iter().filter(|period| period.subject == PeriodSubject::Incident);
+        assert_eq!(incidents.filter(|period| open(period)).count(), usize::from(world.incident.is_some()));
+    }
+}
