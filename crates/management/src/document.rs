@@ -46,6 +46,7 @@ struct Probes;
         why::explain,
         team::put,
         clusters::put,
+        clusters::sign_off,
         settings::show_schema,
         settings::publish,
         settings::show,

@@ -2,10 +2,11 @@
 
 use crate::resource::{FedRecord, describe, resource};
 use actix_web::Resource;
-use companion_domain::model::{Feedback, FeedbackId, GuildId, UserId};
+use companion_domain::model::{Feedback, FeedbackId, GuildId, NoticeId, UserId};
 use companion_http::{ApiError, audit::Audit, openapi::failure};
 use companion_records::{
-    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, OutlineRecord, StaffRecord, SubscriptionRecord,
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, NoticeRecord, OutlineRecord, StaffRecord,
+    SubscriptionRecord,
 };
 use utoipa::openapi::OpenApi;
 
@@ -25,7 +26,7 @@ impl Fed {
 }
 
 /// All kinds of keyed records.
-pub(crate) const FED: [Fed; 7] = [
+pub(crate) const FED: [Fed; 8] = [
     Fed::of::<GuildRecord>(),
     Fed::of::<MemberRecord>(),
     Fed::of::<OutlineRecord>(),
@@ -33,6 +34,7 @@ pub(crate) const FED: [Fed; 7] = [
     Fed::of::<StaffRecord>(),
     Fed::of::<FeedbackRecord>(),
     Fed::of::<BlockedRecord>(),
+    Fed::of::<NoticeRecord>(),
 ];
 
 impl FedRecord for GuildRecord {
@@ -151,5 +153,22 @@ impl FedRecord for BlockedRecord {
 
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
         audit.user(*user)
+    }
+}
+
+impl FedRecord for NoticeRecord {
+    type LookUpFailures = failure::LookUp;
+    type ChangeFailures = failure::Feeding;
+
+    const PATH: &'static str = "/bot/notices/{id}";
+    const GET: (&'static str, &'static str) = ("getNotice", "Read a notice");
+    const PUT: (&'static str, &'static str) = ("putNotice", "Publish a notice on the status page");
+    const PUT_MORE: &'static str = "It is shown while it counts, and in the history afterwards. At most 50 can be open, that is, without an end.";
+    const REMOVE: (&'static str, &'static str) = ("removeNotice", "Remove a notice, from the history too");
+    const ACTIONS: [&'static str; 2] = ["put_notice", "remove_notice"];
+    const MIN_BODY_LIMIT: usize = Self::MAX_BYTES;
+
+    fn audited(audit: Audit, (id,): &(NoticeId,)) -> Audit {
+        audit.subject(id)
     }
 }

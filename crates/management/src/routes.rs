@@ -18,7 +18,7 @@ pub(crate) fn routes() -> impl Iterator<Item = Route> {
 }
 
 /// Routes other than keyed records.
-const OTHERS: [Route; 20] = [
+const OTHERS: [Route; 21] = [
     ("/health/live", None, |path| reading(path, health::live)),
     ("/health/ready", None, |path| reading(path, health::ready)),
     ("/metrics", Some(Metrics), |path| reading(path, health::show)),
@@ -26,7 +26,8 @@ const OTHERS: [Route; 20] = [
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
     ("/bot/team", Some(Feed), team::resource),
-    ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::resource),
+    ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::heartbeat_resource),
+    ("/bot/clusters/{cluster}", Some(Feed), clusters::resource),
     ("/bot/settings", Some(Feed), settings::schema_resource),
     ("/bot/settings/guilds", Some(Feed), |path| reading(path, settings::all)),
     ("/bot/guilds/{guild}/settings", Some(Feed), settings::guild_resource),

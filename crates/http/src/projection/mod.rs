@@ -20,9 +20,10 @@ use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
-    model::{ClusterId, TeamMember, Timestamp},
+    model::{ClusterId, Notice, TeamMember, Timestamp},
     port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
-    usecase::{ClusterCount, Clusters, Moment, ReportStatus, ShowTeam, UseCases},
+    rules::{BotHealth, ShardState},
+    usecase::{ClusterCount, Clusters, Moment, Periods, ReportStatus, ShowTeam, UseCases},
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -33,6 +34,8 @@ pub struct Projections {
     team: ArcSwapOption<RenderedTeam>,
     clusters: ArcSwapOption<Clusters>,
     status: ArcSwapOption<RenderedStatus>,
+    periods: ArcSwapOption<Periods>,
+    notices: ArcSwapOption<Vec<Notice>>,
     pub(crate) feedback: FeedbackProjection,
     /// Kinds that are read from the store for each request.
     elsewhere: BTreeSet<Kind>,
@@ -49,6 +52,8 @@ impl Projections {
             team: ArcSwapOption::empty(),
             clusters: ArcSwapOption::empty(),
             status: ArcSwapOption::empty(),
+            periods: ArcSwapOption::empty(),
+            notices: ArcSwapOption::empty(),
             feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
             elsewhere: use_cases.kept_elsewhere.clone(),
         });
@@ -117,6 +122,18 @@ impl Projections {
         self.clusters.load_full()
     }
 
+    /// Returns the bot's history, if loaded.
+    #[must_use]
+    pub fn periods(&self) -> Option<Arc<Periods>> {
+        self.periods.load_full()
+    }
+
+    /// Returns all notices, the latest first, if loaded.
+    #[must_use]
+    pub fn notices(&self) -> Option<Arc<Vec<Notice>>> {
+        self.notices.load_full()
+    }
+
     /// Returns clusters that have not reported for `length`, each with the time of its last report.
     #[must_use]
     pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {
@@ -157,6 +174,13 @@ impl Subscriber for Projections {
         if touches(Kind::Cluster) {
             self.load_clusters(batch).await?;
         }
+        if touches(Kind::Period) {
+            let earlier = self.periods.load_full();
+            self.periods.store(Some(Arc::new(self.report_status.periods(earlier.as_deref()).await?)));
+        }
+        if touches(Kind::Notice) {
+            self.notices.store(Some(Arc::new(self.report_status.notices().await?)));
+        }
         Ok(())
     }
 }
@@ -166,6 +190,7 @@ impl MetricsSource for Projections {
         let feedback = self.feedback.memory();
         if let Some(clusters) = self.clusters.load().as_deref() {
             write_clusters(self.report_status.count(clusters), text);
+            write_shards(&self.report_status.health(clusters), text);
         }
         let team = self.team.load().as_ref().map_or(0, |team| team.body.len());
         for (name, help, value) in [
@@ -175,6 +200,14 @@ impl MetricsSource for Projections {
         ] {
             text.gauge(name, help, &[], value as f64);
         }
+    }
+}
+
+fn write_shards(health: &BotHealth, text: &mut MetricsText) {
+    for state in ShardState::ALL {
+        let help = "Shards of the bot by state.";
+        let labels = [("state", state.as_str())];
+        text.gauge("companion_bot_shards", help, &labels, health.count(state) as f64);
     }
 }
 
