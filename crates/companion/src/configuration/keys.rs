@@ -9,7 +9,7 @@ use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     error::Source,
     raw::Reader,
-    secrets::{Keyring, ManagementKeys, ScopedKeys},
+    secrets::{Keyring, ManagementKeys, ScopedKeys, SecretUrl},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
 };
@@ -177,6 +177,8 @@ keys! {
     bot: Bot {
         silent_after: Span = Value("\"90s\""),
             "A cluster that reports nothing for this long no longer counts.";
+        alert_url: Option<SecretUrl> = Without { words: "none", example: "\"https://chat.example/hooks/1\"" },
+            "A webhook that is told when the bot is silent or has missed shards for `bot.silent_after`, and when it is well again.";
     }
     /// Limits per client and in total.
     limits: Limits {
@@ -367,6 +369,7 @@ mod tests {
         ("cache.memory", "\"256 MiB\""),
         ("team.categories", "[]"),
         ("bot.silent_after", "\"90s\""),
+        ("bot.alert_url", "(none)"),
         ("limits.refused_codes_per_minute", "30"),
         ("limits.body", "\"64 KiB\""),
         ("limits.connections", "20000"),

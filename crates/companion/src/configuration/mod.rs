@@ -28,7 +28,7 @@ pub use self::{
     },
     raw::{Effective, Raw},
     reference::{reference, sample, schema},
-    secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys},
+    secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys, SecretUrl},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
 };

@@ -6,7 +6,7 @@ use super::{
     raw::Raw,
     setting::{Setting, quoted, text_like},
 };
-use companion_domain::model::{Secret, SecretKey};
+use companion_domain::model::{Secret, SecretKey, WebUrl};
 use companion_http::KeyName;
 use companion_management::Scope;
 use serde_json::{Value, json};
@@ -29,6 +29,27 @@ impl Setting for Secret {
 
     fn schema() -> Value {
         text_like(".")
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+/// A URL that grants access, such as a webhook.
+#[derive(Debug, Clone)]
+pub struct SecretUrl(pub Secret);
+
+impl Setting for SecretUrl {
+    const SECRET: bool = true;
+
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        let url: WebUrl = raw.text()?.parse()?;
+        Ok(Self(Secret::new(url.as_str().to_owned())))
+    }
+
+    fn schema() -> Value {
+        text_like("^https?://")
     }
 
     fn show(&self) -> String {

@@ -69,6 +69,8 @@ impl SimulatedBot {
             "memory": megabytes + f64::from(self.chance(64)) / 4.0,
             "started_at": self.started_at.seconds(),
             "shards": shards,
+            "shard_count": CLUSTERS.iter().map(|(_, _, shards)| shards.len()).sum::<usize>(),
+            "sent_at": self.clock.now().since(Timestamp::EPOCH).as_secs_f64(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Background tasks: dispatching changes, writing back, revoking grants, cleaning up.
 
 use super::{
+    alert::{self, Webhook},
     clock_monitor::{ClockMonitor, ClockState},
     key_files,
     own_tls::OwnTls,
@@ -8,15 +9,22 @@ use super::{
 use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
+    change::Kind,
     port::{ApplyError, Clock, Mutation, SessionStore, StoreError},
-    usecase::{ChangeDispatcher, Feed, ListGuilds, ManageSessions, RevokeUnusedGrants, Round},
+    usecase::{
+        Alert, ChangeDispatcher, Feed, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round,
+    },
 };
 use companion_http::{
     Projections,
     audit::{Audit, END_AUTHORISATION, EXPIRE},
 };
 use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
-use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::sleep,
+};
 
 /// Interval at which changes are polled when no notification arrives. Bounds how late changes of another process are
 /// seen.
@@ -38,6 +46,9 @@ const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a silent cluster is kept. It stops counting much earlier.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Interval at which the bot is compared with its history.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+
 /// Interval at which free memory is returned to the system, and the size of a block that the allocator treats as large.
 const RELEASE_INTERVAL: Duration = Duration::from_secs(5);
 const LARGE_BLOCK: usize = 4 << 20;
@@ -50,7 +61,11 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn start(composition: &Composition, own_tls: Option<OwnTls>) -> Self {
+    pub(super) fn start(
+        composition: &Composition,
+        own_tls: Option<OwnTls>,
+        webhook: Option<Webhook>,
+    ) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.dispatcher.clone())));
@@ -69,6 +84,12 @@ impl Background {
         tasks.spawn(until(stopped.clone(), release_memory()));
         let keys = composition.management.keys.clone();
         tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
+        let (alerts, sent) = mpsc::unbounded_channel();
+        tasks.spawn(until(stopped.clone(), watch_bot(composition, webhook.is_some().then_some(alerts))));
+        if let Some(webhook) = webhook {
+            let watch_bot = composition.use_cases.watch_bot.clone();
+            tasks.spawn(until(stopped.clone(), alert::deliver(watch_bot, webhook, sent)));
+        }
         tasks.spawn(until(
             stopped,
             clean_up(CleanUp {
@@ -179,6 +200,34 @@ fn audit_ends(list_guilds: &ListGuilds) {
         .drain_unaudited_ends()
         .iter()
         .for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
+}
+
+/// Watches the bot: begins and ends periods of its history, and hands alerts on.
+fn watch_bot(
+    composition: &Composition,
+    alerts: Option<mpsc::UnboundedSender<Alert>>,
+) -> impl Future<Output = ()> + use<> {
+    let (projections, watch_bot) = (composition.projections.clone(), composition.use_cases.watch_bot.clone());
+    async move {
+        let (mut observed, mut failures) = (Observed::default(), FailureLog::new("watch the bot"));
+        loop {
+            sleep(WATCH_INTERVAL).await;
+            failures.note(projections.read(Kind::Cluster).await);
+            let (Some(clusters), Some(periods)) = (projections.clusters(), projections.periods()) else {
+                continue;
+            };
+            let alert = match watch_bot.tick(&mut observed, &clusters, &periods, alerts.is_some()).await {
+                Err(ApplyError::Store(error)) => Err(error),
+                Ok(alert) => Ok(alert),
+                // The reports are kept elsewhere.
+                Err(_) => Ok(None),
+            };
+            if let (Ok(Some(alert)), Some(alerts)) = (&alert, &alerts) {
+                let _ = alerts.send(alert.clone());
+            }
+            failures.note(alert);
+        }
+    }
 }
 
 /// The dependencies of the clean-up.

@@ -1,5 +1,6 @@
 //! A running service: its listeners, its background tasks, and its shutdown.
 
+mod alert;
 mod background;
 mod clock_monitor;
 mod descriptors;
@@ -10,7 +11,7 @@ mod readiness;
 
 pub use self::listeners::{ListenError, Listeners};
 
-use self::{background::Background, own_tls::OwnTls, readiness::ServiceReadiness};
+use self::{alert::Webhook, background::Background, own_tls::OwnTls, readiness::ServiceReadiness};
 use crate::{
     composition::Composition,
     configuration::{Configuration, KeyError},
@@ -61,6 +62,9 @@ pub enum StartError {
     /// The certificate or its key cannot be used.
     #[error("{0}")]
     Tls(#[from] KeyError),
+    /// The client of the webhook cannot be created.
+    #[error("alerts cannot be sent: {0}")]
+    Alerts(String),
     /// A listener could not be started.
     #[error("a listener cannot be started: {0}")]
     Io(#[from] io::Error),
@@ -103,7 +107,8 @@ impl Service {
         ));
         let own_tls = OwnTls::open(configuration, &composition.ports.clock)?;
         let tls = own_tls.as_ref().map(OwnTls::tls);
-        let background = Background::start(&composition, own_tls);
+        let webhook = Webhook::of(configuration).map_err(StartError::Alerts)?;
+        let background = Background::start(&composition, own_tls, webhook);
         let Composition {
             use_cases,
             ports,

@@ -4,6 +4,7 @@
 
 #![cfg(test)]
 
+mod alerts;
 mod browser;
 mod config;
 mod crowds;

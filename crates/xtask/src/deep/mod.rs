@@ -41,7 +41,7 @@ const fn full(name: &'static str, variables: &'static str, line: &'static str) -
     Check { name, action: Action::Tests { variables, line }, tool: None, tools_of_parts: &[] }
 }
 
-const CHECKS: [Check; 19] = [
+const CHECKS: [Check; 20] = [
     Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage::run) },
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
     Check { name: "instructions", action: Action::Instructions, tool: Some(&VALGRIND), tools_of_parts: &[] },
@@ -54,6 +54,12 @@ const CHECKS: [Check; 19] = [
         "SETTINGS=full",
         "--release --package companion-domain --package companion-storage-diesel --lib --test storage -- --nocapture \
          random_schemas the_store_returns_what_the_schema_accepts",
+    ),
+    // Thirty days of a bot with crashes, deployments and restarts, four times. Default: two days.
+    full(
+        "status",
+        "STATUS=full",
+        "--release --package companion-testkit --test suite -- --nocapture the_status_is_true",
     ),
     // Simulates days of two thousand users with a failing platform. Default: twenty users.
     full(
