@@ -99,10 +99,12 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 19] = [
+pub(crate) const ROUTES: [Route; 21] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
+    ("/status.json", |path| reading(path, status::json)),
+    ("/badge.svg", |path| reading(path, status::badge)),
     ("/guilds", |path| reading(path, guilds::list)),
     ("/guilds/{guild}", settings::resource),
     ("/guilds/{guild}/permissions", |path| reading(path, guilds::permissions)),

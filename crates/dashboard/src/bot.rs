@@ -2,24 +2,32 @@
 
 use crate::{context::DashboardContext, date::Date};
 use companion_domain::{
-    model::{Number, Timestamp},
-    rules::{BotStatus, LastHeard},
+    model::{Number, ShardId},
+    rules::{BotHealth, LastHeard, ShardState},
     usecase::Moment,
 };
+use std::collections::BTreeMap;
 
-/// Latency in milliseconds above which a shard counts as slow.
-const SLOW: f64 = 500.0;
+/// Maximum number of shards shown one by one, and of clusters.
+const MAX_SHOWN: usize = 512;
+const MAX_CLUSTERS: usize = 64;
 
 /// The status of the bot.
 pub(crate) struct BotView {
-    /// A summary in one line.
+    /// A summary in one sentence, without its full stop.
     pub(crate) line: String,
     pub(crate) tone: Tone,
-    /// Since when the bot has been silent, if it is.
-    pub(crate) silent_since: Option<Date>,
+    /// When the bot last reported, if it is silent.
+    pub(crate) last_heard: Option<Date>,
     pub(crate) uptime: String,
     pub(crate) memory: String,
+    /// Shards in each state that has any, the worst first.
+    pub(crate) states: Vec<(&'static str, usize)>,
+    /// All shards, or those that are not well if there are very many.
+    pub(crate) shards: Vec<ShardView>,
     pub(crate) clusters: Vec<ClusterView>,
+    /// Clusters beyond the number shown.
+    pub(crate) more_clusters: usize,
 }
 
 /// The severity of a status. The text always says it, too.
@@ -38,6 +46,14 @@ impl Tone {
             Self::Bad => "bad",
         }
     }
+
+    const fn of(state: ShardState) -> Self {
+        match state {
+            ShardState::Ok => Self::Good,
+            ShardState::Unknown | ShardState::Slow | ShardState::Stale => Self::Mixed,
+            ShardState::Missing | ShardState::Silent => Self::Bad,
+        }
+    }
 }
 
 /// The last report of a cluster.
@@ -46,72 +62,88 @@ pub(crate) struct ClusterView {
     pub(crate) silent: bool,
     pub(crate) heard: Date,
     pub(crate) memory: String,
-    pub(crate) shards: Vec<ShardView>,
+    pub(crate) shards: usize,
 }
 
-/// The last report of a shard.
+/// A shard.
 pub(crate) struct ShardView {
-    pub(crate) id: u32,
-    pub(crate) latency: String,
-    pub(crate) slow: bool,
+    pub(crate) id: ShardId,
+    pub(crate) state: ShardState,
+    /// Its latency, if it is reported.
+    pub(crate) latency: Option<String>,
+}
+
+impl ShardView {
+    pub(crate) fn class(&self) -> &'static str {
+        Tone::of(self.state).class()
+    }
+
+    pub(crate) fn is_ok(&self) -> bool {
+        self.state == ShardState::Ok
+    }
+}
+
+/// Returns the health of the bot, or `None` if its reports are not loaded yet.
+pub(crate) fn health(context: &DashboardContext) -> Option<BotHealth> {
+    Some(context.use_cases.report_status.health(&*context.projections.clusters()?))
 }
 
 impl BotView {
     /// Returns the current status, or `None` if the reports are not loaded yet.
     pub(crate) fn now(context: &DashboardContext) -> Option<Self> {
         let clusters = context.projections.clusters()?;
-        let moment = Moment::of(&*context.clock);
-        let report = &context.use_cases.report_status;
+        let (moment, report) = (Moment::of(&*context.clock), &context.use_cases.report_status);
         let (status, _) = report.report(&clusters, moment);
-        let mut heard: Vec<_> = clusters.last_heard(moment.monotonic).collect();
+        let health = report.health(&clusters);
+        let is_retired = |heard: &LastHeard| health.retired.iter().any(|(id, _)| *id == heard.report.cluster);
+        let mut heard: Vec<_> = clusters.last_heard(moment.monotonic).filter(|it| !is_retired(it)).collect();
         heard.sort_by(|one, other| one.report.cluster.cmp(&other.report.cluster));
-        let silent = |heard: &LastHeard| heard.silent_for >= report.silent_after.get();
-        Some(Self::of(&status, &heard, silent, moment.now))
-    }
-
-    fn of(
-        status: &BotStatus,
-        heard: &[LastHeard],
-        silent: impl Fn(&LastHeard) -> bool,
-        now: Timestamp,
-    ) -> Self {
-        let live = heard.iter().filter(|heard| !silent(heard)).count();
         let last_heard = heard.iter().map(|heard| heard.silent_for).min();
-        let silent_since = last_heard.filter(|_| live == 0).map(|length| Date::of(now.before(length), now));
-        let (tone, line) = match (live, heard.len(), &silent_since) {
-            (0, _, Some(since)) => (Tone::Bad, format!("silent: last heard of {}", since.distance)),
-            (0, ..) => (Tone::Bad, "silent: it has not reported yet".to_owned()),
-            (live, all, _) if live < all => {
-                (Tone::Mixed, format!("partly online: {} of {} report", live, counted(all, "cluster")))
-            }
-            _ => (Tone::Good, format!("online: {}", counted(status.shards.len(), "shard"))),
-        };
+        let last_heard = last_heard.filter(|_| health.state == ShardState::Silent);
+        let is_silent = |heard: &LastHeard| health.silent.contains(&heard.report.cluster);
         let cluster = |heard: &LastHeard| ClusterView {
             id: heard.report.cluster.to_string(),
-            silent: silent(heard),
-            heard: Date::of(now.before(heard.silent_for), now),
+            silent: is_silent(heard),
+            heard: Date::of(moment.now.before(heard.silent_for), moment.now),
             memory: megabytes(heard.report.memory.get()),
-            shards: heard
-                .report
-                .shards
-                .iter()
-                .map(|(id, shard)| shard_view(id.get(), shard.latency))
-                .collect(),
+            shards: heard.report.shards.iter().count(),
         };
-        Self {
-            line,
+        let latencies: BTreeMap<_, _> =
+            status.shards.iter().map(|(id, shard)| (*id, latency(shard.latency))).collect();
+        let is_shown = |state: ShardState| health.shards.len() <= MAX_SHOWN || state != ShardState::Ok;
+        let shards = health.shards.iter().filter(|(_, state)| is_shown(**state)).take(MAX_SHOWN);
+        let name = &context.settings.name;
+        let tone = match (health.state, &*health.silent) {
+            (ShardState::Ok, [_, ..]) => Tone::Mixed,
+            (state, _) => Tone::of(state),
+        };
+        Some(Self {
+            line: match heard.is_empty() {
+                true => format!("{name} has not reported yet"),
+                false => health.sentence().replacen("The bot", name.as_str(), 1),
+            },
             tone,
-            silent_since,
+            last_heard: last_heard.map(|length| Date::of(moment.now.before(length), moment.now)),
             uptime: status.uptime.readable.clone(),
             memory: megabytes(status.memory.get()),
-            clusters: heard.iter().map(cluster).collect(),
-        }
+            states: states(&health),
+            shards: shards
+                .map(|(id, state)| ShardView { id: *id, state: *state, latency: latencies.get(id).cloned() })
+                .collect(),
+            more_clusters: heard.len().saturating_sub(MAX_CLUSTERS),
+            clusters: heard.iter().take(MAX_CLUSTERS).map(cluster).collect(),
+        })
     }
 }
 
-fn shard_view(id: u32, latency: Number) -> ShardView {
-    let latency = latency.as_f64();
-    ShardView { id, latency: format!("{latency:.0} ms"), slow: latency > SLOW }
+/// Returns the number of shards in each state that has any, the worst first.
+fn states(health: &BotHealth) -> Vec<(&'static str, usize)> {
+    let counted = ShardState::ALL.into_iter().rev().map(|state| (state.as_str(), health.count(state)));
+    counted.filter(|(_, count)| *count > 0).collect()
+}
+
+fn latency(latency: Number) -> String {
+    format!("{:.0} ms", latency.as_f64())
 }
 
 fn megabytes(amount: f64) -> String {

@@ -26,7 +26,7 @@ impl Subject {
     const fn depends_on(self, kind: Kind) -> bool {
         let is_of_guilds = kind.is_listed() || matches!(kind, Kind::Session);
         match self {
-            Self::Bot => matches!(kind, Kind::Cluster),
+            Self::Bot => matches!(kind, Kind::Cluster | Kind::Period | Kind::Notice),
             Self::Guilds => is_of_guilds,
             Self::Settings => {
                 let is_of_settings =

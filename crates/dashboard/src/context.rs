@@ -11,14 +11,18 @@ use crate::{
 use actix_web::{HttpResponse, http::header};
 use companion_domain::{
     model::{Name, Span, WebUrl},
-    port::{Clock, Entropy},
+    port::{Clock, Entropy, GuildTotals, StoreError},
     usecase::{
         Authenticate, ChangeDispatcher, ExplainGuild, ForgetUser, GuildSettings, ListGuilds, ManageSessions,
         PickFeedback, ReportStatus, ShowUser, UseCases,
     },
 };
 use companion_http::{ApiError, ConcurrencyLimiter, Origin, Projections, SignInAttempts, TrustedProxies};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Mutex;
+
+/// Maximum age of the number of guilds.
+const TOTALS_MAX_AGE: Duration = Duration::from_secs(30);
 
 /// Settings of the dashboard.
 #[derive(Debug, Clone)]
@@ -120,6 +124,8 @@ pub(crate) struct DashboardContext {
     pub(crate) stream_limiter: Arc<StreamLimiter>,
     /// Rendered content of live pages.
     pub(crate) views: Views,
+    /// The number of guilds and members, with the monotonic time at which it was read.
+    totals: Mutex<Option<(Duration, Option<GuildTotals>)>>,
     /// Limits requests that wait for the store.
     pub(crate) storage_limiter: ConcurrencyLimiter,
     /// Limits requests that wait for a newer list of the platform.
@@ -162,6 +168,7 @@ impl DashboardContext {
             changes,
             stream_limiter: Arc::default(),
             views: Views::default(),
+            totals: Mutex::default(),
             storage_limiter: ConcurrencyLimiter::default(),
             list_limiter: ConcurrencyLimiter::default(),
         }
@@ -172,6 +179,20 @@ impl DashboardContext {
         let mut response = see_other("/")?;
         response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
         Ok(response)
+    }
+
+    /// Returns how many guilds have the bot, and how many members they have, as of the last half minute. Counting takes
+    /// a look at every guild, so one request at a time counts for all.
+    pub(crate) async fn guild_totals(&self) -> Result<Option<GuildTotals>, StoreError> {
+        let (mut known, now) = (self.totals.lock().await, self.clock.monotonic());
+        if let Some((read_at, totals)) = *known
+            && now.saturating_sub(read_at) < TOTALS_MAX_AGE
+        {
+            return Ok(totals);
+        }
+        let totals = self.use_cases.report_status.totals().await?;
+        *known = Some((now, totals));
+        Ok(totals)
     }
 
     /// Returns the frame of a page.

@@ -148,7 +148,10 @@ impl Protection {
         ];
         headers.insert(header::CONTENT_SECURITY_POLICY, self.0.clone());
         for (name, value) in PLAIN {
-            headers.insert(name, HeaderValue::from_static(value));
+            // What other sites may embed says so itself.
+            if !headers.contains_key(&name) {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
         }
     }
 }

@@ -1,5 +1,11 @@
-//! `/status`: the clusters and shards of the bot.
+//! `/status`: the bot's health, notices and history, for people, programs and other sites.
 
+mod history;
+mod public;
+
+pub(crate) use self::public::{badge, json};
+
+use self::history::{DayView, IncidentView, NoticeView};
 use crate::{
     bot::BotView,
     context::DashboardContext,
@@ -16,6 +22,9 @@ use companion_http::ApiError;
 struct StatusPage<'a> {
     frame: Frame<'a>,
     bot: BotView,
+    notices: Vec<NoticeView>,
+    days: Vec<DayView>,
+    incidents: Vec<IncidentView>,
 }
 
 pub(crate) async fn show(
@@ -27,11 +36,22 @@ pub(crate) async fn show(
     Ok(page::live(&render(&context, &visit)?))
 }
 
+fn not_loaded() -> ApiError {
+    ApiError::StorageUnavailable("the bot's reports are not loaded yet".into())
+}
+
 /// Renders the status page.
 pub(crate) fn render(context: &DashboardContext, visit: &Visit) -> Result<String, ApiError> {
-    let bot = BotView::now(context);
-    let bot =
-        bot.ok_or_else(|| ApiError::StorageUnavailable("the bot's reports are not loaded yet".into()))?;
+    let bot = BotView::now(context).ok_or_else(not_loaded)?;
+    let periods = context.projections.periods().ok_or_else(not_loaded)?;
+    let notices = context.projections.notices().ok_or_else(not_loaded)?;
+    let now = context.clock.now();
     let frame = context.frame("Status", Here::Status, visit.navigation(context, "/status"));
-    page::render(&StatusPage { frame, bot })
+    page::render(&StatusPage {
+        frame,
+        bot,
+        notices: NoticeView::current(&notices, now),
+        days: DayView::all(&periods, now),
+        incidents: IncidentView::last(&periods, &notices, now),
+    })
 }

@@ -12,3 +12,4 @@ mod live;
 mod pages;
 mod settings;
 mod sign_in;
+mod status;
