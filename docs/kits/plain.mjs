@@ -49,7 +49,8 @@ function heartbeat(shards) {
     ];
   });
   const memory = Math.round(process.memoryUsage().rss / 2 ** 20);
-  const report = { memory, started_at: startedAt, shards: Object.fromEntries(times) };
+  const sent = { shard_count: 1, sent_at: Date.now() / 1000 };
+  const report = { memory, started_at: startedAt, shards: Object.fromEntries(times), ...sent };
   return call('PUT', '/bot/clusters/cluster-0/heartbeat', JSON.stringify(report));
 }
 

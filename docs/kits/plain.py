@@ -49,7 +49,7 @@ def heartbeat(memory, shards):
         str(shard): {"heartbeatSent": sent, "heartbeatAcknowledged": ack, "latency": round((ack - sent) * 1000, 1)}
         for shard, (sent, ack) in shards.items()
     }
-    report = {"memory": memory, "started_at": STARTED_AT, "shards": times}
+    report = {"memory": memory, "started_at": STARTED_AT, "shards": times, "shard_count": 1, "sent_at": time.time()}
     return call("PUT", "/bot/clusters/cluster-0/heartbeat", json.dumps(report).encode())
 
 

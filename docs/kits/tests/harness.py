@@ -94,10 +94,16 @@ class Service:
         sent = None if body is None else json.dumps(body).encode()
         return (await asyncio.to_thread(self._ask, self.management + path, sent, method))["data"]
 
+    async def metrics(self) -> str:
+        return (await asyncio.to_thread(self._read, f"{self.management}/metrics")).decode()
+
     def _ask(self, url: str, body: bytes | None = None, method: str | None = None) -> Any:
+        return json.loads(self._read(url, body, method))
+
+    def _read(self, url: str, body: bytes | None = None, method: str | None = None) -> bytes:
         request = urllib.request.Request(url, body, {"Authorization": f"Bearer {KEY}"}, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.load(answer)
+            return bytes(answer.read())
 
     async def sync(self, *records: dict[str, Any]) -> None:
         body = "\n".join(json.dumps(record) for record in records).encode()
@@ -116,6 +122,8 @@ class Service:
         stored = {}
         for line in done.stdout.splitlines():
             record = json.loads(line)
+            if record["kind"] == "period":
+                continue  # the service keeps these itself
             if record["kind"] != "member":
                 stored[key_of(record)] = record
             elif record["roles"]:

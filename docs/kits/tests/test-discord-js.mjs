@@ -88,6 +88,10 @@ async function heartbeats_have_times_and_latency_of_acknowledged_shards() {
       expect(shard.heartbeatAcknowledged >= shard.heartbeatSent, true, 'acknowledged after that');
       expect(shard.latency >= 0 && shard.latency < 10_000, true, 'milliseconds');
     }
+    const metrics = await it.service.metrics();
+    expect(metrics.includes('companion_bot_shards{state="missing"} 1'), true, 'the third shard is missing');
+    await it.kit.stop();
+    expect(Object.keys(await shards()), [], 'after the process has signed off');
   });
 }
 

@@ -116,6 +116,10 @@ async def heartbeats_have_times_and_latency_of_acknowledged_shards() -> None:
             expect(abs(shard["heartbeatSent"] - time.time()) < 60, True, "sent by the wall clock")
             expect(shard["heartbeatAcknowledged"] >= shard["heartbeatSent"], True, "acknowledged after that")
             expect(0 <= shard["latency"] < 10_000, True, "milliseconds")
+        metrics = await it.service.metrics()
+        expect('companion_bot_shards{state="missing"} 1' in metrics, True, "the third shard is missing")
+        await it.kit.stop()
+        expect(await shards(), {}, "after the process has signed off")
 
 
 async def a_long_outage_is_followed_by_snapshots() -> None:

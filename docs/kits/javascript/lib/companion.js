@@ -112,6 +112,7 @@ class Companion {
     } finally {
       this.#events.detach();
       this.#waiting.stop();
+      await this.#heartbeats.signOff();
       this.#transport.close();
     }
   }

@@ -5,18 +5,24 @@
 const { CompanionError } = require('./report.js');
 
 const POLL = 100;
+const SIGN_OFF_WITHIN = 2_000;
 
 /** Sends a heartbeat at a fixed interval. */
 class Heartbeats {
   #client;
+  #world;
   #transport;
   #waiting;
   #reporter;
   #options;
   #startedAt = Math.floor(Date.now() / 1000);
+  /** The path of the cluster, once the service knows it. */
+  #reported = null;
+  #sending = Promise.resolve();
 
-  constructor(client, { transport, waiting, reporter }, options) {
+  constructor(client, { world, transport, waiting, reporter }, options) {
     this.#client = client;
+    this.#world = world;
     this.#transport = transport;
     this.#waiting = waiting;
     this.#reporter = reporter;
@@ -28,7 +34,8 @@ class Heartbeats {
     while (!this.#waiting.isStopped) {
       let wait = this.#options.heartbeatEvery;
       try {
-        await this.#send();
+        this.#sending = this.#send();
+        await this.#sending;
       } catch (error) {
         if (this.#waiting.isStopped) return;
         const problem = CompanionError.wrapping(error);
@@ -53,14 +60,30 @@ class Heartbeats {
   }
 
   async #send() {
-    const path = `/bot/clusters/${this.#name()}/heartbeat`;
-    await this.#transport.send('heartbeat', 'PUT', path, { body: JSON.stringify(this.#report()), timeout: 10_000 });
+    const path = `/bot/clusters/${this.#name()}`;
+    const body = JSON.stringify(this.#report());
+    this.#reported = null;
+    await this.#transport.send('heartbeat', 'PUT', `${path}/heartbeat`, { body, timeout: 10_000 });
+    this.#reported = path;
     this.#transport.stats.heartbeats += 1;
+  }
+
+  /**
+   * Tells the service that this process stops on purpose. Call it after the kit has stopped: a later heartbeat would
+   * bring the cluster back. Without an answer it counts as silent later.
+   */
+  async signOff() {
+    const late = new Promise((done) => setTimeout(done, SIGN_OFF_WITHIN).unref());
+    await Promise.race([this.#sending.catch(() => {}), late]);
+    if (this.#reported === null) return;
+    await this.#transport.send('sign-off', 'DELETE', this.#reported, { timeout: SIGN_OFF_WITHIN }).catch(() => {});
   }
 
   #report() {
     const memory = Math.round((process.memoryUsage.rss() / 2 ** 20) * 100) / 100;
-    return { memory, started_at: this.#startedAt, shards: this.#shards() };
+    const { shardCount } = this.#world;
+    const shards = this.#shards();
+    return { memory, started_at: this.#startedAt, shards, shard_count: shardCount, sent_at: Date.now() / 1000 };
   }
 
   #name() {

@@ -168,7 +168,7 @@ class Companion:
         return True
 
     async def stop(self) -> None:
-        """Sends what is pending, for `stop_within` seconds at most, and detaches from the client.
+        """Sends what is pending, for `stop_within` seconds at most, signs off, and detaches from the client.
 
         `client.close()` calls it.
         """
@@ -184,6 +184,7 @@ class Companion:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._heartbeats.sign_off()
             await self._transport.close()
 
     def _start(self) -> None:

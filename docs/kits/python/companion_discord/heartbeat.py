@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import time
@@ -16,6 +17,7 @@ from .transport import Transport
 from .world import World
 
 POLL = 0.1
+SIGN_OFF_WITHIN = 2
 
 
 class Heartbeats:
@@ -40,6 +42,7 @@ class Heartbeats:
         self._every = every
         self._first_within = first_within
         self._started_at = time.time()
+        self._reported: str | None = None  # the path of the cluster, once the service knows it
 
     async def run(self) -> None:
         await self._all_acknowledged()
@@ -64,11 +67,26 @@ class Heartbeats:
 
     async def _send(self) -> None:
         body = line(self._report()).encode()
-        await self._transport.send("heartbeat", "PUT", f"/bot/clusters/{self._name()}/heartbeat", body, timeout=10)
+        path = f"/bot/clusters/{self._name()}"
+        self._reported = None
+        await self._transport.send("heartbeat", "PUT", f"{path}/heartbeat", body, timeout=10)
+        self._reported = path
         self._transport.stats.heartbeats += 1
 
+    async def sign_off(self) -> None:
+        """Tells the service that this process stops on purpose. Without an answer it counts as silent later."""
+        if self._reported is not None:
+            with contextlib.suppress(Exception):
+                await self._transport.send("sign-off", "DELETE", self._reported, b"", timeout=SIGN_OFF_WITHIN)
+
     def _report(self) -> dict[str, Any]:
-        return {"memory": _memory(), "started_at": int(self._started_at), "shards": self._shards()}
+        return {
+            "memory": _memory(),
+            "started_at": int(self._started_at),
+            "shards": self._shards(),
+            "shard_count": self._world.shard_count,
+            "sent_at": round(time.time(), 3),
+        }
 
     def _name(self) -> str:
         return self._cluster or f"cluster-{min(self._world.shard_ids(), default=0)}"
