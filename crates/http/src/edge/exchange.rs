@@ -1,7 +1,10 @@
 //! One request and its response.
 
 use super::{EdgeSettings, ErrorPages, ReadyResponse, ReadyResponses, cors::CorsHeaders, slow};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestStart, routing::Routed};
+use crate::{
+    client::Client, envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestStart,
+    routing::Routed,
+};
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
     body::{BodySize, BoxBody, MessageBody},
@@ -131,7 +134,7 @@ impl Exchange {
         settings.metrics.answered(path, response.status(), taken);
         slow::note(&settings.slow, path, &self.start.id, taken, self.context.as_deref());
         if settings.access_log {
-            self.log_access(&request, &response, taken);
+            self.log_access(settings.metrics.listener, &request, &response, taken);
         }
         ServiceResponse::new(request, response)
     }
@@ -173,14 +176,22 @@ impl Exchange {
         }
     }
 
-    fn log_access(&self, request: &HttpRequest, response: &HttpResponse<BoxBody>, taken: Duration) {
+    fn log_access(
+        &self,
+        listener: &'static str,
+        request: &HttpRequest,
+        response: &HttpResponse<BoxBody>,
+        taken: Duration,
+    ) {
         tracing::info!(
             target: "companion::access",
+            listener,
+            client = Client::behind_request(request).map(display),
             request_id = self.start.id.as_str(),
             method = request.method().as_str(),
             path = request.path(),
             code = response.status().as_u16(),
-            milliseconds = taken.as_secs_f64() * 1000.0,
+            microseconds = slow::microseconds(taken),
             "answered"
         );
     }

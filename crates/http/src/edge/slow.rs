@@ -39,19 +39,20 @@ pub(super) fn note(
     context: Option<&RequestContext>,
 ) {
     if taken >= SLOW_THRESHOLD && slow.is_first(SlowKind { endpoint }) {
-        let spent = |part| context.map(|context| milliseconds(context.spent(part)));
+        let spent = |part| context.map(|context| microseconds(context.spent(part)));
         tracing::warn!(
             request_id = request_id.as_str(),
             endpoint,
-            milliseconds = milliseconds(taken),
-            storage_milliseconds = spent(Part::Storage),
-            provider_milliseconds = spent(Part::Provider),
-            rendering_milliseconds = spent(Part::Rendering),
+            microseconds = microseconds(taken),
+            storage_microseconds = spent(Part::Storage),
+            provider_microseconds = spent(Part::Provider),
+            rendering_microseconds = spent(Part::Rendering),
             "a request was slow"
         );
     }
 }
 
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
+/// Returns whole microseconds, the unit of durations in the log.
+pub(super) fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -47,7 +47,7 @@ const UNROUTED: &str = "none";
 /// Request metrics of one listener, by endpoint.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    listener: &'static str,
+    pub(crate) listener: &'static str,
     endpoints: Vec<Endpoint>,
     unrouted: Endpoint,
 }
