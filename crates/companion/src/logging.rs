@@ -10,8 +10,9 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// Installs the global subscriber. Does nothing if the process already has one.
-pub fn start(log: &Log) {
+/// Installs the global subscriber, unless the process already has one. Returns the format: if none is configured, human
+/// on a terminal, otherwise JSON.
+pub fn start(log: &Log) -> LogFormat {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -34,4 +35,5 @@ pub fn start(log: &Log) {
         LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
     };
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+    format
 }

@@ -36,9 +36,9 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Comman
     let ended = Foreground { runtime, service, signals, storage, notice }.until_signal();
     drop(platform);
     let removed = folder.close();
-    ended.and(
-        removed.map_err(|error| CommandError::Failed(format!("cannot remove the temporary folder: {error}"))),
-    )
+    ended?;
+    removed.map_err(|error| CommandError::Failed(format!("cannot remove the temporary folder: {error}")))?;
+    print("Stopped.\n")
 }
 
 impl From<DemoError> for CommandError {

@@ -1,6 +1,6 @@
 //! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
-use super::{error::CommandError, output::print, signals::Signals};
+use super::{error::CommandError, signals::Signals};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
@@ -70,7 +70,7 @@ impl Foreground {
             };
             tokio::select! {
                 stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
-                    Ok(Ok(())) => print("Stopped.\n"),
+                    Ok(Ok(())) => Ok(()),
                     Ok(Err(error)) => Err(CommandError::Failed(error.to_string())),
                     Err(_) => {
                         Err(CommandError::Failed("stopping took too long; some requests were cut off".to_owned()))

@@ -3,14 +3,16 @@
 use super::{VERSION, error::CommandError, foreground::Foreground, output::print};
 use crate::{
     composition::{Adapters, Composition, Keys, ServingLock, Storage},
-    configuration::{KeyError, Loaded, StorageUrl},
-    logging, supervisor,
+    configuration::{Configuration, KeyError, Loaded, LogFormat, StorageUrl},
+    logging,
+    service::Service,
+    supervisor,
     system::SystemEntropy,
 };
 
 pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
     let configuration = &loaded.configuration;
-    logging::start(&configuration.log);
+    let format = logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
     let mut serving_lock = None;
@@ -39,42 +41,75 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
         let composition = Composition::new(configuration, &adapters, &keys);
         Ok((composition, storage))
     })?;
-    let (public, management) = (running.service().public_address(), running.service().management_address());
-    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
-    print(&format!(
-        "Companion {VERSION}\n\
-         Public API:     {scheme}://{public}\n\
-         Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
-         Management key: {}\n\
-         {}Storage:        {}\n\
-         Stop with Ctrl-C or SIGTERM.\n",
-        match key_file {
-            Some(file) => format!("in the file {}", file.display()),
-            None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
-                "as configured".to_owned()
-            }
-            None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
-        },
-        match (running.service().dashboard_address(), &configuration.dashboard.url) {
-            (Some(address), Some(url)) => format!(
-                "Dashboard:      {} (listens on {address})\n\
-                 Redirect URI:   {} (has to be registered at the platform)\n",
-                url.0,
-                url.callback()
-            ),
-            _ => String::new(),
-        },
-        match &configuration.storage.url {
-            StorageUrl::Memory => "in memory, lost at exit".to_owned(),
-            StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
-            StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
+    let key = match key_file {
+        Some(file) => format!("in the file {}", file.display()),
+        None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
+            "as configured".to_owned()
         }
-    ))?;
+        None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
+    };
+    announce(format, configuration, running.service(), &key)?;
     supervisor::ready();
-    running.runtime.spawn(supervisor::feed_watchdog(management));
+    running.runtime.spawn(supervisor::feed_watchdog(running.service().management_address()));
     let ended = running.until_signal();
     drop(serving_lock);
-    ended
+    ended?;
+    match format {
+        LogFormat::Human => print("Stopped.\n"),
+        LogFormat::Json => {
+            tracing::info!("stopped");
+            Ok(())
+        }
+    }
+}
+
+/// Tells where the service listens: on standard output, or as an event of a JSON log, whose reader parses every line.
+fn announce(
+    format: LogFormat,
+    configuration: &Configuration,
+    service: &Service,
+    key: &str,
+) -> Result<(), CommandError> {
+    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
+    let public = format!("{scheme}://{}", service.public_address());
+    let management = format!("http://{}", service.management_address());
+    let dashboard = service.dashboard_address().zip(configuration.dashboard.url.as_ref());
+    let storage = match &configuration.storage.url {
+        StorageUrl::Memory => "in memory, lost at exit".to_owned(),
+        StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
+        StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
+    };
+    if format == LogFormat::Json {
+        tracing::info!(
+            version = VERSION,
+            public,
+            management,
+            management_key = key,
+            dashboard = dashboard.map(|(_, url)| display(&url.0)),
+            dashboard_listener = dashboard.map(|(address, _)| display(address)),
+            redirect_uri = dashboard.map(|(_, url)| display(url.callback())),
+            storage,
+            "serving"
+        );
+        return Ok(());
+    }
+    let dashboard = dashboard.map(|(address, url)| {
+        format!(
+            "Dashboard:      {} (listens on {address})\n\
+             Redirect URI:   {} (has to be registered at the platform)\n",
+            url.0,
+            url.callback()
+        )
+    });
+    print(&format!(
+        "Companion {VERSION}\n\
+         Public API:     {public}\n\
+         Management API: {management} (ready when {management}/health/ready answers 200)\n\
+         Management key: {key}\n\
+         {}Storage:        {storage}\n\
+         Stop with Ctrl-C or SIGTERM.\n",
+        dashboard.unwrap_or_default()
+    ))
 }
 
 /// Logs a warning for every setting that is probably a mistake.

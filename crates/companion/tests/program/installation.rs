@@ -113,7 +113,7 @@ impl Installation {
 
     /// Starts the service, and waits until it serves.
     pub(crate) fn serve(&self) -> Running {
-        let mut service = self.program(&["serve"]).start();
+        let mut service = self.program(&["serve"]).env("COMPANION_LOG__FORMAT", "human").start();
         service.public();
         service
     }

@@ -1,11 +1,14 @@
 //! Runs the binary.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader, Read},
     path::Path,
-    process::{Child, ChildStdout, Command, Output, Stdio},
-    sync::Arc,
-    thread::{self, JoinHandle},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
 };
 use tempfile::TempDir;
 
@@ -52,8 +55,11 @@ impl Program {
         Self::within(folder, arguments).finish()
     }
 
+    /// Serves on free ports, and prints them, as on a terminal.
     pub(crate) fn on_free_ports(self) -> Self {
-        self.env("COMPANION_HTTP__LISTEN", "127.0.0.1:0").env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+        self.env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_LOG__FORMAT", "human")
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -113,17 +119,31 @@ impl Program {
 
     pub(crate) fn start(mut self) -> Running {
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let mut log = child.stderr.take().unwrap();
-        // Drain the log continuously: a program blocks when the pipe of its log is full.
-        let err = thread::spawn(move || {
-            let mut text = String::new();
-            log.read_to_string(&mut text).unwrap();
-            text
-        });
+        let (sender, lines) = channel();
+        read_lines(child.stdout.take().unwrap(), Line::Out, sender.clone());
+        read_lines(child.stderr.take().unwrap(), Line::Err, sender);
         let Self { folder, temporary, .. } = self;
-        Running { child: Some(child), out, said: String::new(), err: Some(err), temporary, _folder: folder }
+        let (out, err) = (String::new(), String::new());
+        Running { child: Some(child), lines: Mutex::new(lines), out, err, temporary, _folder: folder }
     }
+}
+
+/// A line of standard output or standard error, with its end.
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+/// Sends every line until the pipe is closed. It must be read continuously: a program blocks when a pipe is full.
+fn read_lines(pipe: impl Read + Send + 'static, kind: fn(String) -> Line, lines: Sender<Line>) {
+    thread::spawn(move || {
+        let mut pipe = BufReader::new(pipe);
+        let mut line = String::new();
+        while pipe.read_line(&mut line).unwrap() > 0 {
+            // The receiver is gone if the test does not wait for the end.
+            let _ = lines.send(kind(std::mem::take(&mut line)));
+        }
+    });
 }
 
 impl From<Output> for Finished {
@@ -136,9 +156,12 @@ impl From<Output> for Finished {
 /// A running program. It is killed on drop.
 pub(crate) struct Running {
     child: Option<Child>,
-    out: BufReader<ChildStdout>,
-    said: String,
-    err: Option<JoinHandle<String>>,
+    /// Locked only to be `Sync`: threads share a running program.
+    lines: Mutex<Receiver<Line>>,
+    /// Standard output so far.
+    out: String,
+    /// Standard error so far.
+    err: String,
     temporary: TempDir,
     _folder: Arc<TempDir>,
 }
@@ -146,32 +169,51 @@ pub(crate) struct Running {
 impl Running {
     /// Reads the program's output up to the line that contains `part`, and returns the line.
     pub(crate) fn said(&mut self, part: &str) -> String {
-        if let Some(line) = self.said.lines().find(|line| line.contains(part)) {
-            return line.to_owned();
-        }
+        self.said_any(&[part])
+    }
+
+    /// Reads up to the line of either output that contains one of these parts.
+    fn said_any(&mut self, parts: &[&str]) -> String {
+        let has_part = |line: &&str| parts.iter().any(|part| line.contains(part));
         loop {
-            let mut line = String::new();
-            assert!(self.out.read_line(&mut line).unwrap() > 0, "it never said {part:?}: {}", self.rest());
-            self.said.push_str(&line);
-            if line.contains(part) {
-                return line.trim_end().to_owned();
+            if let Some(line) = self.out.lines().chain(self.err.lines()).find(has_part) {
+                return line.to_owned();
             }
+            assert!(self.read(), "it never said {parts:?}: {}", self.err);
         }
+    }
+
+    /// Reads a line. Returns `false` if both outputs are closed.
+    fn read(&mut self) -> bool {
+        match self.lines.get_mut().unwrap().recv() {
+            Ok(Line::Out(line)) => self.out.push_str(&line),
+            Ok(Line::Err(line)) => self.err.push_str(&line),
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// Returns the address after one of these labels.
+    fn address_after(&mut self, labels: &[&str]) -> String {
+        let line = self.said_any(labels);
+        let label = labels.iter().find_map(|label| line.find(label)).unwrap();
+        let (_, address) = line[label..].split_once("://").unwrap();
+        address.split([' ', '"']).next().unwrap().to_owned()
     }
 
     /// Returns the address after a label of the output.
     pub(crate) fn address(&mut self, label: &str) -> String {
-        let line = self.said(label);
-        let start = line.find("://").unwrap() + "://".len();
-        line[start..].split(' ').next().unwrap().to_owned()
+        self.address_after(&[label])
     }
 
+    /// Returns the address of the public API, as printed or in the event of a JSON log.
     pub(crate) fn public(&mut self) -> String {
-        self.address("Public API:")
+        self.address_after(&["Public API:", "\"public\":"])
     }
 
+    /// Returns the address of the management API, as printed or in the event of a JSON log.
     pub(crate) fn management(&mut self) -> String {
-        self.address("Management API:")
+        self.address_after(&["Management API:", "\"management\":"])
     }
 
     /// Returns the folder of its temporary files.
@@ -205,17 +247,9 @@ impl Running {
 
     /// Waits for the program to exit, but keeps its folders for inspection.
     pub(crate) fn ended(&mut self) -> Finished {
-        let mut out = std::mem::take(&mut self.said);
-        self.out.read_to_string(&mut out).unwrap();
+        while self.read() {}
         let code = self.child.take().unwrap().wait().unwrap().code();
-        Finished { code, out, err: self.err.take().unwrap().join().unwrap() }
-    }
-
-    fn rest(&mut self) -> String {
-        let mut child = self.child.take().unwrap();
-        let _ = child.kill();
-        child.wait().unwrap();
-        self.err.take().unwrap().join().unwrap()
+        Finished { code, out: std::mem::take(&mut self.out), err: std::mem::take(&mut self.err) }
     }
 }
 

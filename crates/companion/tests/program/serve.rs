@@ -7,6 +7,7 @@ use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, ServerName},
 };
+use serde_json::Value;
 use std::{
     io::{self, Read as _, Write as _},
     net::TcpStream,
@@ -39,6 +40,40 @@ fn listeners_answer_on_the_printed_addresses() {
         let asked = health(address);
         assert!(asked.code == Some(1) && asked.err.contains(said), "{}", asked.err);
     }
+}
+
+#[test]
+fn every_line_of_a_json_log_is_json() {
+    let mut service = Program::serving(&["serve"])
+        .env("COMPANION_LOG__FORMAT", "json")
+        .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_DASHBOARD__URL", "https://dashboard.example/")
+        .start();
+    let (public, management) = (service.public(), service.management());
+    let stopped = service.stop();
+    assert_eq!(stopped.out, "", "the banner is an event");
+    let events: Vec<Value> = stopped
+        .err
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+        .collect();
+    let said = |message: &str| {
+        let found = events.iter().find(|event| event["message"] == message);
+        found.unwrap_or_else(|| panic!("{message} in {}", stopped.err))
+    };
+    let serving = said("serving");
+    for (field, expected) in [
+        ("level", "INFO"),
+        ("public", &format!("http://{public}")),
+        ("management", &format!("http://{management}")),
+        ("dashboard", "https://dashboard.example"),
+        ("redirect_uri", "https://dashboard.example/callback"),
+        ("storage", "in memory, lost at exit"),
+    ] {
+        assert_eq!(serving[field], expected, "{serving}");
+    }
+    assert!(serving["version"].as_str().unwrap().starts_with(env!("CARGO_PKG_VERSION")), "{serving}");
+    said("stopped");
 }
 
 #[test]
@@ -166,7 +201,6 @@ fn with_tls(arguments: &[&str]) -> Program {
     Program::serving(arguments)
         .env("COMPANION_HTTP__TLS_CERTIFICATE", "certificate.pem")
         .env("COMPANION_HTTP__TLS_KEY", "key.pem")
-        .env("COMPANION_LOG__FORMAT", "json")
 }
 
 /// Connects as a client that trusts only this certificate.
