@@ -11,8 +11,11 @@ use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use companion_storage_memory::{IdentityCall, MemoryIdentity};
 use std::sync::Arc;
 
-/// The `User-Agent` of requests to the platform.
-const USER_AGENT: &str = concat!("Companion/", env!("CARGO_PKG_VERSION"));
+/// Returns the `User-Agent` of requests to the platform, in the form that it asks bots for: `DiscordBot (URL, VERSION)`.
+pub(crate) fn user_agent(configuration: &Configuration) -> String {
+    let url = configuration.dashboard.url.as_ref().map_or("companion", |url| url.0.as_str());
+    format!("DiscordBot ({url}, {})", env!("CARGO_PKG_VERSION"))
+}
 
 /// A provider, and its metrics if it has any.
 pub(super) struct ChosenProvider {
@@ -28,7 +31,7 @@ pub(super) fn choose(
     entropy: &Arc<dyn Entropy>,
     pauses: Arc<dyn PlatformPauses>,
 ) -> Result<ChosenProvider, CompositionError> {
-    let Some(settings) = settings(&configuration.identity) else {
+    let Some(settings) = settings(configuration) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
         let unreachable = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
         for call in IdentityCall::ALL {
@@ -47,14 +50,14 @@ pub(super) fn choose(
 }
 
 /// Returns the provider's settings, or `None` if no application is configured.
-fn settings(identity: &Identity) -> Option<Settings> {
-    let Identity { client_id, client_secret, api_url, cdn_url, .. } = identity;
+fn settings(configuration: &Configuration) -> Option<Settings> {
+    let Identity { client_id, client_secret, api_url, cdn_url, .. } = &configuration.identity;
     Some(Settings {
         api_url: api_url.clone(),
         pictures: PictureServer::new(cdn_url.clone()),
         client_id: client_id.as_ref()?.as_str().to_owned(),
         client_secret: client_secret.clone()?,
-        user_agent: USER_AGENT.to_owned(),
+        user_agent: user_agent(configuration),
         deadlines: Deadlines::default(),
         limits: Limits::default(),
     })

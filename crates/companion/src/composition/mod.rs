@@ -9,7 +9,7 @@ mod metrics;
 mod storage;
 
 use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, RefreshMetrics};
-pub(crate) use self::{key_file::is_open_to_all, metrics::SessionMetrics};
+pub(crate) use self::{identity::user_agent, key_file::is_open_to_all, metrics::SessionMetrics};
 pub use self::{
     keys::Keys,
     storage::{ServingLock, Storage},

@@ -26,7 +26,10 @@ pub use self::{
 };
 
 use self::{check::Installation, report::root};
-use crate::configuration::{ConfigurationError, Layers};
+use crate::{
+    composition::user_agent,
+    configuration::{ConfigurationError, Layers},
+};
 use reqwest::{Client, Method, Response};
 use rustls::{ClientConfig, pki_types::CertificateDer};
 use std::time::Duration;
@@ -54,7 +57,8 @@ pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
 
 /// Runs the checks that send requests: to the platform, and to the running service.
 async fn ask(installation: &Installation) -> Vec<Check> {
-    let client = match HttpClient::new() {
+    let user_agent = user_agent(&installation.configuration);
+    let client = match HttpClient::for_platform(&user_agent) {
         Ok(client) => client,
         Err(why) => return vec![provider::without_client(&why)],
     };
@@ -65,7 +69,9 @@ async fn ask(installation: &Installation) -> Vec<Check> {
         vec![provider.check, clock, credentials]
     };
     let certificate = certificate::read(installation);
-    let pinned = certificate.as_ref().and_then(|own| HttpClient::for_own_listeners(own.shown.clone()?).ok());
+    let pinned = certificate
+        .as_ref()
+        .and_then(|own| HttpClient::for_own_listeners(&user_agent, own.shown.clone()?).ok());
     let service = async {
         let client = pinned.as_ref().unwrap_or(&client);
         let listeners = listeners::ask(installation, client).await;
@@ -87,18 +93,19 @@ struct HttpClient(Client);
 
 impl HttpClient {
     /// Returns a client for servers with a certificate of a public authority, such as the platform.
-    fn new() -> Result<Self, String> {
-        Self::with(companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?)
+    fn for_platform(user_agent: &str) -> Result<Self, String> {
+        let tls = companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?;
+        Self::with(user_agent, tls)
     }
 
     /// Returns a client for our own listeners, which present this certificate.
-    fn for_own_listeners(certificate: CertificateDer<'static>) -> Result<Self, String> {
-        Self::with(certificate::pinned(certificate).map_err(|error| error.to_string())?)
+    fn for_own_listeners(user_agent: &str, certificate: CertificateDer<'static>) -> Result<Self, String> {
+        Self::with(user_agent, certificate::pinned(certificate).map_err(|error| error.to_string())?)
     }
 
-    fn with(tls: ClientConfig) -> Result<Self, String> {
+    fn with(user_agent: &str, tls: ClientConfig) -> Result<Self, String> {
         let client = Client::builder()
-            .user_agent(concat!("Companion/", env!("CARGO_PKG_VERSION"), " doctor"))
+            .user_agent(user_agent)
             .tls_backend_preconfigured(tls)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())

@@ -233,6 +233,7 @@ fn a_slow_request_is_logged_with_one_id_and_its_timings() {
         .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
         .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
         .env("COMPANION_IDENTITY__API_URL", &api_url)
+        .env("COMPANION_DASHBOARD__URL", "https://dashboard.example")
         .start();
     let public = service.public();
     let headers = [("Idp-Code", "a-code"), ("X-Request-Id", "from-the-client")];
@@ -240,9 +241,10 @@ fn a_slow_request_is_logged_with_one_id_and_its_timings() {
     assert_eq!(answer.status, 502, "{}", answer.body);
     assert_eq!(answer.body["data"]["request_id"], "from-the-client");
     let heard = hearing.join().unwrap();
-    for line in
-        ["x-request-id: from-the-client", concat!("user-agent: companion/", env!("CARGO_PKG_VERSION"))]
-    {
+    for line in [
+        "x-request-id: from-the-client",
+        concat!("user-agent: discordbot (https://dashboard.example, ", env!("CARGO_PKG_VERSION"), ")"),
+    ] {
         assert!(heard.iter().any(|header| header == line), "{line} in {heard:?}");
     }
     let log = service.stop().err;
