@@ -1,11 +1,16 @@
 //! Metrics of the adapters. Adapters return plain numbers; names and units are defined here.
 
 use companion_cache::Cache;
-use companion_domain::usecase::{ChangeDispatcher, RefreshList};
+use companion_domain::{
+    model::Timestamp,
+    usecase::{ChangeDispatcher, RefreshList},
+};
 use companion_http::{BuildInfo, MetricsSource, MetricsText};
 use companion_identity_oauth2::{BreakerState, OauthIdentity};
 use companion_storage_diesel::DieselStorage;
+use rustix::process::{Resource, getrlimit};
 use std::{
+    fs,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -167,6 +172,64 @@ impl MetricsSource for SessionMetrics {
             let help = "Live sessions, as of the last count.";
             text.gauge("companion_sessions", help, &[], count as f64);
         }
+    }
+}
+
+/// Resources of this process, under the names of the Prometheus client libraries. Empty without `/proc`.
+pub(super) struct ProcessMetrics {
+    pub(super) started_at: Timestamp,
+}
+
+impl MetricsSource for ProcessMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let Some(usage) = ProcessUsage::read() else { return };
+        let help = "User and system CPU time, in seconds.";
+        text.counter("process_cpu_seconds_total", help, &[], usage.cpu_seconds);
+        // Without a limit there is no maximum to show.
+        let most = getrlimit(Resource::Nofile).current.map(|limit| limit as f64);
+        for (name, help, value) in [
+            ("process_resident_memory_bytes", "Resident memory, in bytes.", Some(usage.resident)),
+            ("process_virtual_memory_bytes", "Virtual memory, in bytes.", Some(usage.virtual_memory)),
+            ("process_open_fds", "Open file descriptors.", Some(usage.descriptors)),
+            ("process_max_fds", "Limit of open file descriptors.", most),
+            (
+                "process_start_time_seconds",
+                "Start of the process, in seconds since 1970.",
+                Some(self.started_at.micros() as f64 / 1e6),
+            ),
+        ] {
+            if let Some(value) = value {
+                text.gauge(name, help, &[], value);
+            }
+        }
+    }
+}
+
+struct ProcessUsage {
+    cpu_seconds: f64,
+    resident: f64,
+    virtual_memory: f64,
+    descriptors: f64,
+}
+
+impl ProcessUsage {
+    /// Linux counts CPU time in ticks of a hundredth of a second, on every architecture that Rust supports.
+    const TICKS_PER_SECOND: f64 = 100.0;
+
+    fn read() -> Option<Self> {
+        let stat = fs::read_to_string("/proc/self/stat").ok()?;
+        // The second field is the program's name in parentheses, which may contain spaces.
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
+        let mut ticks = || fields.next()?.parse::<f64>().ok();
+        let cpu_seconds = (ticks()? + ticks()?) / Self::TICKS_PER_SECOND;
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let bytes = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(value.trim().strip_suffix(" kB")?.parse::<f64>().ok()? * 1024.0)
+        };
+        // One of them is the descriptor of the folder itself.
+        let descriptors = fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1) as f64;
+        Some(Self { cpu_seconds, resident: bytes("VmRSS:")?, virtual_memory: bytes("VmSize:")?, descriptors })
     }
 }
 

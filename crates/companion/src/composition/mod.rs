@@ -8,7 +8,7 @@ mod keys;
 mod metrics;
 mod storage;
 
-use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, RefreshMetrics};
+use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, ProcessMetrics, RefreshMetrics};
 pub(crate) use self::{identity::user_agent, key_file::is_open_to_all, metrics::SessionMetrics};
 pub use self::{
     keys::Keys,
@@ -99,6 +99,7 @@ impl Composition {
         let projections = Projections::of(&use_cases, ports.scheduler.clone());
         let settings = public_settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
+        metrics.push(Arc::new(ProcessMetrics { started_at: ports.clock.now() }));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
         let key_files = configuration.management.keys.in_files();

@@ -70,6 +70,18 @@ fn counts_storage_operations_and_provider_calls() {
         value(&after, "companion_feed_lag_seconds")
             >= value(&after, "companion_state_age_seconds{part=\"feedback\"}")
     );
+    for (sample, least) in [
+        ("process_cpu_seconds_total", 0.01),
+        ("process_resident_memory_bytes", 1e6),
+        ("process_open_fds", 10.0),
+        ("process_start_time_seconds", 1.7e9),
+    ] {
+        assert!(value(&after, sample) >= least, "{sample} in {after}");
+    }
+    assert!(
+        value(&after, "process_virtual_memory_bytes") > value(&after, "process_resident_memory_bytes")
+            && value(&after, "process_max_fds") > value(&after, "process_open_fds")
+    );
     let build = format!("companion_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(after.lines().any(|line| line.starts_with(&build) && line.ends_with("} 1")), "{after}");
     for secret in [&code, &key] {

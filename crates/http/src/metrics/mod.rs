@@ -8,7 +8,11 @@ mod requests;
 
 pub(crate) use self::requests::{RequestMetrics, SignInMetrics};
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt::{Display, Write as _},
+    sync::Arc,
+};
 
 /// A source of metrics.
 pub trait MetricsSource: Send + Sync {
@@ -35,13 +39,13 @@ struct Family {
 }
 
 impl MetricsText {
-    /// Adds a sample of a counter. Its name must end in `_total`.
+    /// Adds a sample of a counter, a finite number. Its name must end in `_total`.
     pub fn counter(
         &mut self,
         name: &'static str,
         help: &'static str,
         labels: &[(&'static str, &str)],
-        value: u64,
+        value: impl Display,
     ) {
         self.sample("counter", name, help, "", labels, &value.to_string());
     }
@@ -120,12 +124,13 @@ mod tests {
         text.counter("b_total", "Counts.", &[("who", "a\"b\\c\nd"), ("x", "")], 1);
         text.gauge("a", "Line one\nand \\ two.", &[], 0.5);
         text.counter("b_total", "Counts.", &[], u64::MAX);
+        text.counter("b_total", "Counts.", &[], 0.25);
         text.gauge("a", "", &[], f64::NEG_INFINITY);
         assert_eq!(
             text.render(),
             "# HELP a Line one\\nand \\\\ two.\n# TYPE a gauge\na 0.5\na -Inf\n\
              # HELP b_total Counts.\n# TYPE b_total counter\n\
-             b_total{who=\"a\\\"b\\\\c\\nd\",x=\"\"} 1\nb_total 18446744073709551615\n"
+             b_total{who=\"a\\\"b\\\\c\\nd\",x=\"\"} 1\nb_total 18446744073709551615\nb_total 0.25\n"
         );
     }
 }
