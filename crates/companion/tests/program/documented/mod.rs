@@ -1,6 +1,7 @@
 //! Checks the documentation: its commands work, its links resolve, its tables follow their formulas, the tests it names
 //! exist, and the deployment files are valid.
 
+mod backup_unit;
 mod commands;
 pub(crate) mod proxy;
 
