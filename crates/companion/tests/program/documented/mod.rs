@@ -3,6 +3,7 @@
 
 mod backup_unit;
 mod commands;
+mod install;
 pub(crate) mod proxy;
 
 use crate::program::Program;

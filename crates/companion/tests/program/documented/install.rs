@@ -1,0 +1,269 @@
+//! `docs/deploy/install.sh` against a release on loopback. Prints what the script said in each case.
+
+use super::root;
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, symlink},
+        process::CommandExt as _,
+    },
+    path::Path,
+    process::Command,
+    thread,
+};
+use tempfile::TempDir;
+
+const X86: &str = "companion-v0.1.0-x86_64-unknown-linux-gnu";
+const ARM: &str = "companion-v0.1.0-aarch64-unknown-linux-gnu";
+/// The tools that the script uses, but those that it can choose from.
+const TOOLS: [&str; 15] = [
+    "awk", "cat", "chmod", "cp", "cut", "gzip", "mktemp", "mv", "rm", "sh", "tar", "tr", "uname", "wc", "env",
+];
+
+/// Files of a release, by name.
+type Release = BTreeMap<String, Vec<u8>>;
+
+/// Packs a program as the release workflow does.
+fn archive(name: &str, program: &str) -> Vec<u8> {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join(name)).unwrap();
+    fs::write(folder.path().join(name).join("README.md"), "").unwrap();
+    if !program.is_empty() {
+        fs::write(folder.path().join(name).join("companion"), program).unwrap();
+    }
+    let packed = Command::new("tar").args(["-czf", "-", name]).current_dir(folder.path()).output().unwrap();
+    assert!(packed.status.success());
+    packed.stdout
+}
+
+fn sums(files: &Release) -> Vec<u8> {
+    let line = |(name, bytes): (&String, &Vec<u8>)| {
+        let digits: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{digits}  {name}\n")
+    };
+    files.iter().map(line).collect::<String>().into_bytes()
+}
+
+/// Returns a release with a program for each platform, which says its target.
+fn release() -> Release {
+    let file = |name: &str| {
+        (format!("{name}.tar.gz"), archive(name, &format!("#!/bin/sh\necho companion 0.1.0 for {name}\n")))
+    };
+    let mut files = Release::from([file(X86), file(ARM)]);
+    files.insert(format!("{X86}.cdx.json"), b"{}".to_vec());
+    files.insert("SHA256SUMS".to_owned(), sums(&files));
+    files
+}
+
+/// Serves the files until the test ends. A file called `NAME.part` is served as `NAME`, with the length of twice as much.
+fn serve(files: Release) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/download", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
+            let Some(first) = head.next() else { continue };
+            let _ = head.take_while(|line| !line.is_empty()).count();
+            let name = first.split(' ').nth(1).unwrap().trim_start_matches("/download/");
+            let (status, body, length) = match (files.get(name), files.get(&format!("{name}.part"))) {
+                (Some(body), _) => ("200 OK", body.as_slice(), body.len()),
+                (None, Some(part)) => ("200 OK", part.as_slice(), 2 * part.len()),
+                (None, None) => ("404 Not Found", &b"no"[..], 2),
+            };
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        }
+    });
+    address
+}
+
+/// A machine with an older program in `bin`.
+struct Machine {
+    folder: TempDir,
+}
+
+impl Machine {
+    /// Creates a machine with these tools besides the usual ones, each a program of this machine or a script.
+    fn new(chosen: &[(&str, Option<&str>)]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let (tools, bin) = (folder.path().join("tools"), folder.path().join("bin"));
+        fs::create_dir(&tools).unwrap();
+        fs::create_dir(&bin).unwrap();
+        fs::write(bin.join("companion"), "the older one").unwrap();
+        let found = |name: &str| {
+            let path = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
+            path.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{name} is not installed"))
+        };
+        for (name, script) in chosen {
+            match script {
+                Some(script) => {
+                    fs::write(tools.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+                    fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+                }
+                None => symlink(found(name), tools.join(name)).unwrap(),
+            }
+        }
+        for name in TOOLS.into_iter().filter(|name| !tools.join(name).exists()) {
+            symlink(found(name), tools.join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn usual() -> Self {
+        Self::new(&[("curl", None), ("sha256sum", None), ("uname", Some(UNAME_X86))])
+    }
+
+    /// Runs the script, and returns whether it succeeded and what it said.
+    fn install(&self, case: &str, arguments: &[&str], unprivileged: bool) -> (bool, String) {
+        let scratch = self.folder.path().join("tmp");
+        fs::create_dir_all(&scratch).unwrap();
+        fs::set_permissions(&scratch, fs::Permissions::from_mode(0o777)).unwrap();
+        let script = fs::read_to_string(root().join("docs/deploy/install.sh")).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &script, "install.sh"]).args(arguments).env_clear();
+        shell.env("PATH", self.folder.path().join("tools")).env("TMPDIR", &scratch);
+        if unprivileged && fs::metadata(self.folder.path()).unwrap().uid() == 0 {
+            fs::set_permissions(self.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+            shell.uid(65_534);
+        }
+        let output = shell.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap().replace(self.folder.path().to_str().unwrap(), "");
+        println!("{case}:\n{said}");
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "{case}: it leaves no temporary files");
+        (output.status.success(), said)
+    }
+
+    fn bin(&self) -> String {
+        self.folder.path().join("bin").to_str().unwrap().to_owned()
+    }
+
+    /// Returns the installed program. There is nothing else in its folder.
+    fn installed(&self) -> String {
+        let bin = self.folder.path().join("bin");
+        let names: Vec<_> = fs::read_dir(&bin).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["companion"]);
+        fs::read_to_string(bin.join("companion")).unwrap()
+    }
+}
+
+const UNAME_X86: &str = r#"case $1 in -s) echo Linux;; *) echo x86_64;; esac"#;
+const UNAME_ARM: &str = r#"case $1 in -s) echo Linux;; *) echo aarch64;; esac"#;
+
+#[test]
+fn installs_the_program_of_this_platform_with_the_tools_there_are() {
+    let address = serve(release());
+    let (curl, sum) = (("curl", None), ("sha256sum", None));
+    // Few machines have all of these.
+    let wget = ("wget", Some(r#"[ "$1 $2" = "-q -O" ] && exec /usr/bin/curl -sf -o "$3" "$4""#));
+    let shasum = ("shasum", Some(r#"[ "$1 $2" = "-a 256" ] && exec /usr/bin/sha256sum "$3""#));
+    let openssl =
+        ("openssl", Some(r#"[ "$1 $2 $3" = "dgst -sha256 -r" ] && exec /usr/bin/sha256sum -b "$4""#));
+    for (case, uname, tools, name) in [
+        ("x86-64, curl, sha256sum", UNAME_X86, [curl, sum], X86),
+        ("ARM, curl, openssl", UNAME_ARM, [curl, openssl], ARM),
+        ("x86-64, wget, shasum", UNAME_X86, [wget, shasum], X86),
+    ] {
+        let machine = Machine::new(&[tools[0], tools[1], ("uname", Some(uname))]);
+        let (done, said) = machine.install(case, &[&format!("{address}/"), &machine.bin()], false);
+        assert!(done, "{said}");
+        assert_eq!(said, format!("installed companion 0.1.0 for {name} as /bin/companion\n"));
+        assert!(machine.installed().contains(name), "{case}");
+        let mode = fs::metadata(machine.folder.path().join("bin/companion")).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o755, "{case}");
+    }
+}
+
+#[test]
+fn refuses_a_release_that_is_not_whole() {
+    let name = format!("{X86}.tar.gz");
+    let altered = |change: &dyn Fn(&mut Release)| {
+        let mut files = release();
+        change(&mut files);
+        files
+    };
+    let resummed = |program: &str| {
+        let mut files = release();
+        files.insert(name.clone(), archive(X86, program));
+        files.remove("SHA256SUMS");
+        files.insert("SHA256SUMS".to_owned(), sums(&files));
+        files
+    };
+    let listed = |lines: &str| altered(&|files| drop(files.insert("SHA256SUMS".to_owned(), lines.into())));
+    let sum = "0".repeat(64);
+    for (case, files, expected) in [
+        (
+            "wrong file",
+            altered(&|files| drop(files.insert(name.clone(), archive(X86, "#!/bin/sh\n")))),
+            "has the checksum ",
+        ),
+        ("missing file", altered(&|files| drop(files.remove(&name))), "cannot be downloaded"),
+        (
+            "truncated file",
+            altered(&|files| {
+                let whole = files.remove(&name).unwrap();
+                files.insert(format!("{name}.part"), whole[..whole.len() / 2].to_vec());
+            }),
+            "cannot be downloaded",
+        ),
+        ("missing checksums", altered(&|files| drop(files.remove("SHA256SUMS"))), "cannot be downloaded"),
+        ("empty checksums", listed(""), "does not list one program"),
+        ("no program for this platform", listed(&format!("{sum}  {ARM}.tar.gz\n")), "does not list one"),
+        ("two programs", listed(&format!("{sum}  {name}\n{sum}  {name}\n")), "does not list one program"),
+        ("a path as a name", listed(&format!("{sum}  ../{name}\n")), "does not list one program"),
+        ("not a checksum", listed(&format!("0000  {name}\n")), "does not list one program"),
+        ("an archive without a program", resummed(""), "has no program in it"),
+        ("a program that does not start", resummed("#!/bin/sh\nexit 1\n"), "does not start on this machine"),
+    ] {
+        let machine = Machine::usual();
+        let (done, said) = machine.install(case, &[&serve(files), &machine.bin()], false);
+        assert!(!done && said.contains(expected), "{case}: {said}");
+        assert_eq!(machine.installed(), "the older one", "{case}");
+    }
+}
+
+#[test]
+fn refuses_machines_and_addresses_that_it_does_not_know() {
+    let address = serve(release());
+    let (curl, sum, uname) = (("curl", None), ("sha256sum", None), ("uname", Some(UNAME_X86)));
+    let bsd = ("uname", Some("echo FreeBSD"));
+    let riscv = ("uname", Some("case $1 in -s) echo Linux;; *) echo riscv64;; esac"));
+    for (case, tools, base, expected) in [
+        ("another system", vec![curl, sum, bsd], &*address, "there is no program for FreeBSD"),
+        ("another processor", vec![curl, sum, riscv], &address, "there is no program for riscv64"),
+        ("no checksum tool", vec![curl, uname], &address, "no tool can compute a SHA-256 checksum"),
+        ("no download tool", vec![sum, uname], &address, "neither curl nor wget is installed"),
+        ("plain http", vec![curl, sum, uname], "http://release.example", "is no https address"),
+        ("no address", vec![curl, sum, uname], "companion", "is no https address"),
+        ("a closed port", vec![curl, sum, uname], "http://127.0.0.1:1", "cannot be downloaded"),
+    ] {
+        let machine = Machine::new(&tools);
+        let (done, said) = machine.install(case, &[base, &machine.bin()], false);
+        assert!(!done && said.contains(expected), "{case}: {said}");
+        assert_eq!(machine.installed(), "the older one", "{case}");
+    }
+}
+
+#[test]
+fn refuses_a_folder_that_it_cannot_write_to() {
+    let address = serve(release());
+    let machine = Machine::usual();
+    let bin = machine.bin();
+    fs::set_permissions(&bin, fs::Permissions::from_mode(0o555)).unwrap();
+    let nowhere = format!("{bin}/nowhere");
+    for (case, arguments, expected) in [
+        ("no write permission", vec![&*address, &bin], "/bin is no folder that you can write to"),
+        ("no such folder", vec![&address, &nowhere], "/bin/nowhere is no folder that you can write to"),
+        ("no arguments", vec![], "usage: sh install.sh BASE_URL [FOLDER]"),
+        ("too many arguments", vec![&address, &bin, "--force"], "usage: sh install.sh BASE_URL [FOLDER]"),
+    ] {
+        let (done, said) = machine.install(case, &arguments, true);
+        assert!(!done && said.contains(expected), "{case}: {said}");
+        assert_eq!(machine.installed(), "the older one", "{case}");
+    }
+}
