@@ -8,7 +8,7 @@ use crate::{
     guilds, home, live, my_data, settings, sign_in, status, team,
 };
 use actix_web::{
-    App, Resource,
+    App,
     body::BoxBody,
     dev::ServiceRequest,
     middleware::{Next, from_fn},
@@ -17,7 +17,9 @@ use actix_web::{
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
     Application, MetricsSource, Projections, RunningServer, ServerLimits, Shell, ShellSettings,
-    SignInAttempts, Socket, routing::reading, serve,
+    SignInAttempts, Socket,
+    routing::{Resource, reading},
+    serve,
 };
 use std::{io, sync::Arc};
 
@@ -63,11 +65,8 @@ impl Dashboard {
     }
 
     fn configure(&self, config: &mut ServiceConfig) {
-        self.shell.configure(config);
         config.app_data(self.context.clone()).app_data(web::Data::new(self.shell.clone()));
-        for (path, resource) in ROUTES {
-            config.service(resource(path));
-        }
+        self.shell.configure(config, ROUTES.into_iter().map(|(path, resource)| resource(path)));
     }
 
     /// Returns the whole application, for a server or a test.

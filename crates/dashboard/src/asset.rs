@@ -1,9 +1,8 @@
 //! Stylesheet, icon and script. Their paths contain a hash of their content, so browsers may cache them for ever.
 
 use actix_web::{
-    HttpResponse,
+    HttpRequest, HttpResponse,
     http::header::{self, HeaderValue},
-    web,
 };
 use companion_http::ApiError;
 use sha2::{Digest as _, Sha256};
@@ -56,9 +55,8 @@ pub(crate) fn script() -> &'static str {
 }
 
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
-pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {
-    let (hash, file) = path.into_inner();
-    let asked = format!("/assets/{hash}/{file}");
+pub(crate) async fn serve(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let asked = request.match_info().as_str();
     let found =
         [&*STYLE, &*ICON, &*LIVE].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
     let mut response = HttpResponse::Ok();

@@ -7,7 +7,7 @@ use crate::{
     page::{self, Frame, Here, see_other},
     visitor::{Visitor, signed_in},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::session::{Session, TokenHash};
 use companion_http::{
@@ -38,11 +38,11 @@ struct DeviceView {
     ends: Date,
 }
 
-pub(crate) fn end_resource(path: &'static str) -> Resource {
+pub(crate) fn end_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(end))
 }
 
-pub(crate) fn end_all_resource(path: &'static str) -> Resource {
+pub(crate) fn end_all_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(end_all))
 }
 

@@ -15,7 +15,7 @@ use companion_domain::{
     rules::ListedGuild,
     usecase::GuildListing,
 };
-use companion_http::{ApiError, deadline::within_storage, guilds_of};
+use companion_http::{ApiError, deadline::within_storage, guilds_of, routing};
 
 #[derive(Template)]
 #[template(path = "guilds.html")]
@@ -122,7 +122,7 @@ impl GuildHead {
 
 /// Returns the guild in the path.
 pub(crate) fn guild_in(request: &HttpRequest) -> Result<GuildId, ApiError> {
-    request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)
+    routing::parameter(request, "guild").parse().map_err(|_| ApiError::NotFound)
 }
 
 /// Returns a guild of the user's list. Others are not found, whether or not they exist.

@@ -8,7 +8,7 @@ use crate::{
     visitor::{Visit, Visitor, signed_in},
 };
 use actix_web::{
-    HttpRequest, HttpResponse, Resource,
+    HttpRequest, HttpResponse,
     http::header::{self, ContentType},
     web,
 };
@@ -37,7 +37,7 @@ struct ForgottenPage<'a> {
 }
 
 /// Asks for confirmation, then forgets the user.
-pub(crate) fn forget_resource(path: &'static str) -> Resource {
+pub(crate) fn forget_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, POST, OPTIONS")
         .route(web::get().to(ask))
         .route(web::head().to(ask))

@@ -9,7 +9,7 @@ use crate::{
     visitor::Visit,
 };
 use actix_web::{
-    HttpRequest, HttpResponse, Resource,
+    HttpRequest, HttpResponse,
     http::{StatusCode, header},
     web,
 };
@@ -83,7 +83,7 @@ async fn exchange(
 }
 
 /// Signs out.
-pub(crate) fn sign_out_resource(path: &'static str) -> Resource {
+pub(crate) fn sign_out_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
 }
 

@@ -8,13 +8,13 @@ use crate::{
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
-    routing,
+    routing::{Resource, Router},
 };
 use actix_web::{
     Error,
     body::BoxBody,
     dev::{ServiceFactory, ServiceRequest, ServiceResponse},
-    web::{self, ServiceConfig},
+    web::ServiceConfig,
 };
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
@@ -122,12 +122,12 @@ impl Shell {
         self.edge.clone()
     }
 
-    /// Adds shared application data, and the response of unknown paths.
-    pub fn configure(&self, config: &mut ServiceConfig) {
+    /// Adds these resources, and shared application data.
+    pub fn configure(&self, config: &mut ServiceConfig, resources: impl IntoIterator<Item = Resource>) {
         config
             .app_data(self.audit_trail.clone())
             .app_data(self.proxies.clone())
-            .default_service(web::to(routing::not_found));
+            .default_service(Router::new(resources));
     }
 
     /// Returns the metrics of requests and connections.

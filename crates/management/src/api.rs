@@ -8,9 +8,9 @@ use crate::{
     routes::{is_open, routes},
 };
 use actix_web::{
-    App, Error,
+    App, HttpRequest,
     body::BoxBody,
-    dev::{ServiceRequest, ServiceResponse},
+    dev::ServiceRequest,
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
@@ -93,17 +93,12 @@ impl ManagementApi {
     }
 
     fn configure(&self, config: &mut ServiceConfig) {
-        self.shell.configure(config);
         config.app_data(web::Data::new(self.context.clone())).app_data(web::Data::new(self.shell.clone()));
-        for (path, scope, resource) in routes() {
-            match scope {
-                Some(scope) => {
-                    let within = move |request, next| within(scope, request, next);
-                    config.service(resource(path).wrap(from_fn(within)))
-                }
-                None => config.service(resource(path)),
-            };
-        }
+        let resources = routes().map(|(path, scope, resource)| match scope {
+            Some(scope) => resource(path).guarded(move |request| within(scope, request)),
+            None => resource(path),
+        });
+        self.shell.configure(config, resources);
     }
 
     /// Returns the whole application, for a server or a test.
@@ -114,7 +109,10 @@ impl ManagementApi {
             async move {
                 match checked {
                     Ok(()) => next.call(request).await,
-                    Err(error) => Ok(refused(request, error)),
+                    Err(error) => {
+                        audit_refused(request.request(), &error);
+                        Ok(request.error_response(error))
+                    }
                 }
             }
         };
@@ -123,26 +121,19 @@ impl ManagementApi {
 }
 
 /// Requires a scope of the request's key. It runs after routing, so that no spelling of a path can bypass it.
-async fn within(
-    scope: Scope,
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    match Bearer::of(request.request()).and_then(|bearer| bearer.require(scope)) {
-        Ok(()) => next.call(request).await,
-        Err(error) => Ok(refused(request, error)),
-    }
+fn within(scope: Scope, request: &HttpRequest) -> Result<(), ApiError> {
+    let allowed = Bearer::of(request).and_then(|bearer| bearer.require(scope));
+    allowed.inspect_err(|error| audit_refused(request, error))
 }
 
-/// Rejects a request and audits the refused key. A missing key is not audited.
-fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody> {
-    let audit = Audit::of(request.request(), "use_management_key");
-    match &error {
+/// Audits a refused key. A missing key is not audited.
+fn audit_refused(request: &HttpRequest, error: &ApiError) {
+    let audit = Audit::of(request, "use_management_key");
+    match error {
         ApiError::KeyMissing => {}
-        ApiError::KeyScopeMissing { .. } => audit.refused(&error),
-        _ => audit.by(Actor::Unauthenticated).refused(&error),
+        ApiError::KeyScopeMissing { .. } => audit.refused(error),
+        _ => audit.by(Actor::Unauthenticated).refused(error),
     }
-    request.error_response(error)
 }
 
 /// Serves the management API on a bound listener. Must be called within a tokio runtime.

@@ -5,19 +5,19 @@ use crate::{
     context::ManagementContext,
     request::{EmptyBody, JsonBody, MinBodyLimit, key},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::port::Mutation;
 use companion_http::{ApiError, audit::Audit, deadline, openapi::failure, routing};
 use companion_records::{ClusterReport, Record as _};
 use std::sync::Arc;
 
-pub(crate) fn heartbeat_resource(path: &'static str) -> Resource {
+pub(crate) fn heartbeat_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "PUT, OPTIONS")
         .app_data(MinBodyLimit(ClusterReport::MAX_BYTES))
         .route(web::put().to(put))
 }
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(sign_off))
 }
 

@@ -1,9 +1,8 @@
 //! The records that the bot writes one by one.
 
 use crate::resource::{FedRecord, describe, resource};
-use actix_web::Resource;
 use companion_domain::model::{Feedback, FeedbackId, GuildId, NoticeId, UserId};
-use companion_http::{ApiError, audit::Audit, openapi::failure};
+use companion_http::{ApiError, audit::Audit, openapi::failure, routing::Resource};
 use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, NoticeRecord, OutlineRecord, StaffRecord,
     SubscriptionRecord,

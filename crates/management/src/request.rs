@@ -6,6 +6,7 @@ use companion_domain::model::{FieldError, Invalid, Roster};
 use companion_http::{
     ApiError,
     body::{UnusedBody, read_json},
+    routing,
 };
 use companion_records::{FieldErrors, Record, Team, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
@@ -52,7 +53,7 @@ fn body_limit(request: &HttpRequest) -> usize {
 impl JsonBody {
     /// Parses the record in this body, with the key from the path.
     pub(crate) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
-        read_body::<R>(&|name| request.match_info().query(name), &self.0).map_err(ApiError::InputInvalid)
+        read_body::<R>(&|name| routing::parameter(request, name), &self.0).map_err(ApiError::InputInvalid)
     }
 
     /// Returns the document, or why there is none.
@@ -69,7 +70,7 @@ impl JsonBody {
 /// Parses the key of a record from the path.
 pub(crate) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
     let mut errors = FieldErrors::default();
-    let key = R::key(&|name| request.match_info().query(name), &mut errors);
+    let key = R::key(&|name| routing::parameter(request, name), &mut errors);
     errors.unless_any(key).map_err(ApiError::InputInvalid)
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn segment<T: FromStr<Err = Invalid>>(
     request: &HttpRequest,
     name: &'static str,
 ) -> Result<T, ApiError> {
-    value(name, request.match_info().query(name))
+    value(name, routing::parameter(request, name))
 }
 
 /// Parses a value from the path or query.

@@ -5,7 +5,7 @@ use crate::{
     context::ManagementContext,
     request::{EmptyBody, JsonBody, MinBodyLimit, key},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::port::Mutation;
 use companion_http::{ApiError, audit::Audit, deadline::within_storage, routing};
 use companion_records::{Body, KeyPart, KeyedRecord};
@@ -63,7 +63,7 @@ pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
 }
 
 /// Returns the resource of these records. HEAD runs the same handler as GET.
-pub(crate) fn resource<R: FedRecord>(path: &'static str) -> Resource {
+pub(crate) fn resource<R: FedRecord>(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
         .app_data(MinBodyLimit(R::MIN_BODY_LIMIT))
         .route(web::get().to(show::<R>))

@@ -5,8 +5,7 @@ use crate::{
     access::Scope::{self, Feed, Metrics, People},
     change_stream, clusters, health, keyed_records, reference, sessions, settings, sync, team, users, why,
 };
-use actix_web::Resource;
-use companion_http::routing::reading;
+use companion_http::routing::{Resource, reading};
 
 /// A path, the scope that a key needs there, and its resource. `None` means that no key is needed.
 pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resource);

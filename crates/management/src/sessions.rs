@@ -7,7 +7,7 @@ use crate::{
     query::Query,
     request::{EmptyBody, segment},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::{change::Tally, model::UserId, session::TokenHash};
 use companion_http::{
     ApiError,
@@ -22,15 +22,15 @@ use companion_http::{
 use companion_records::Snowflake;
 use std::sync::Arc;
 
-pub(crate) fn sign_out_resource(path: &'static str) -> Resource {
+pub(crate) fn sign_out_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
 }
 
-pub(crate) fn session_resource(path: &'static str) -> Resource {
+pub(crate) fn session_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke))
 }
 
-pub(crate) fn user_sessions_resource(path: &'static str) -> Resource {
+pub(crate) fn user_sessions_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke_user))
 }
 

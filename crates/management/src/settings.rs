@@ -8,7 +8,7 @@ use crate::{
     request::{EmptyBody, JsonBody, MinBodyLimit, segment},
 };
 use actix_web::{
-    HttpRequest, HttpResponse, Resource,
+    HttpRequest, HttpResponse,
     http::{
         Method,
         header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -38,7 +38,7 @@ use futures_util::stream;
 use serde_json::json;
 use std::{num::NonZeroU32, sync::Arc};
 
-pub(crate) fn schema_resource(path: &'static str) -> Resource {
+pub(crate) fn schema_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, PUT, OPTIONS")
         .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
         .route(web::get().to(show_schema))
@@ -46,7 +46,7 @@ pub(crate) fn schema_resource(path: &'static str) -> Resource {
         .route(web::put().to(publish))
 }
 
-pub(crate) fn guild_resource(path: &'static str) -> Resource {
+pub(crate) fn guild_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, PATCH, DELETE, OPTIONS")
         .app_data(MinBodyLimit(MAX_CHANGE_BYTES))
         .route(web::get().to(show))
@@ -55,7 +55,7 @@ pub(crate) fn guild_resource(path: &'static str) -> Resource {
         .route(web::delete().to(remove))
 }
 
-pub(crate) fn applied_resource(path: &'static str) -> Resource {
+pub(crate) fn applied_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "PUT, OPTIONS")
         .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
         .route(web::put().to(confirm))

@@ -6,7 +6,7 @@ use crate::{
     replace::{Replacement, replacement},
     stream::{RecordSender, record_channel},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
+use actix_web::{HttpRequest, HttpResponse, rt, web};
 use companion_domain::{
     model::Roster,
     port::{InvalidLineError, SourceError, SyncError},
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 /// Idle timeout of the stream. Time in which the store applies backpressure does not count.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
 }
 

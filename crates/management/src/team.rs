@@ -5,13 +5,13 @@ use crate::{
     context::ManagementContext,
     request::{JsonBody, MinBodyLimit},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::port::Mutation;
 use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
 use companion_records::Team;
 use std::sync::Arc;
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "PUT, OPTIONS").app_data(MinBodyLimit(Team::MAX_BYTES)).route(web::put().to(put))
 }
 

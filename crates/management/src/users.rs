@@ -5,14 +5,14 @@ use crate::{
     context::ManagementContext,
     request::{EmptyBody, segment},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::{change::Tally, model::UserId};
 use companion_http::{
     ApiError, deadline::within_storage, forget_user, openapi::failure, routing, wire::StoredUser,
 };
 use companion_records::Snowflake;
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, DELETE, OPTIONS")
         .route(web::get().to(show))
         .route(web::head().to(show))

@@ -8,7 +8,7 @@ use crate::{
     page::{self, Frame, Here, see_other},
     visitor::{Visitor, signed_in},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, http::StatusCode, web};
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use companion_domain::{
     model::GuildId,
@@ -42,7 +42,7 @@ struct ChangeView {
     values: Option<[String; 2]>,
 }
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, POST, OPTIONS")
         .route(web::get().to(show))
         .route(web::head().to(show))

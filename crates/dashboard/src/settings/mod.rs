@@ -21,7 +21,7 @@ use crate::{
     page::{self, Frame, Here, see_other},
     visitor::{Visitor, signed_in},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, http::StatusCode, web};
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use companion_domain::{
     change::Key,
@@ -141,7 +141,7 @@ impl Loaded {
     }
 }
 
-pub(crate) fn resource(path: &'static str) -> Resource {
+pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "GET, HEAD, POST, OPTIONS")
         .route(web::get().to(show))
         .route(web::head().to(show))

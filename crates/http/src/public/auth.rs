@@ -16,12 +16,12 @@ use crate::{
     sign_ins::SentCode,
     wire::{NewSession, Nothing},
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use companion_domain::model::WebUrl;
 use tokio::time::Instant;
 
 /// Returns the resource, with or without `DELETE`.
-pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
+pub(super) fn resource(path: &'static str, sign_out: bool) -> routing::Resource {
     if sign_out {
         routing::resource(path, "POST, DELETE, OPTIONS")
             .route(web::post().to(self::sign_in))

@@ -12,7 +12,7 @@ use crate::{
     settings::{MAX_CHANGE_BYTES, change_settings, expected_revision, read_change},
     wire::shown_settings,
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, http::header::IF_MATCH, web};
+use actix_web::{HttpRequest, HttpResponse, http::header::IF_MATCH, web};
 use companion_domain::{
     model::{GuildId, UserId},
     settings::Origin,
@@ -21,7 +21,7 @@ use companion_domain::{
 
 pub(super) const PATH: &str = "/guilds/{guild}/settings";
 
-pub(super) fn resource() -> Resource {
+pub(super) fn resource() -> routing::Resource {
     routing::resource(PATH, "GET, HEAD, PATCH, OPTIONS")
         .route(web::get().to(show))
         .route(web::head().to(show))
@@ -67,7 +67,7 @@ async fn user_of(context: &PublicContext, token: &str, request: &HttpRequest) ->
 }
 
 fn guild_of(request: &HttpRequest) -> Result<GuildId, ApiError> {
-    request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)
+    routing::parameter(request, "guild").parse().map_err(|_| ApiError::NotFound)
 }
 
 async fn answer(

@@ -17,12 +17,12 @@ use crate::{
     openapi::Enveloped,
     projection::{Projections, RenderedListings},
     request_id::RequestStart,
-    routing::reading,
+    routing::{Resource, reading},
     shell::{Application, Shell, ShellSettings},
     sign_ins::SignInAttempts,
 };
 use actix_web::{
-    App, HttpRequest, HttpResponse, Resource,
+    App, HttpRequest, HttpResponse,
     web::{self, ServiceConfig},
 };
 use companion_domain::port::{Clock, Entropy};
@@ -90,14 +90,10 @@ impl PublicApi {
     /// Adds the routes to an application. Their responses are complete only behind the edge, which [`app`](Self::app)
     /// adds.
     pub fn configure(&self, config: &mut ServiceConfig) {
-        self.shell.configure(config);
         config.app_data(self.context.clone());
-        for Route { path, resource, .. } in ROUTES {
-            config.service(resource(path, self.context.settings.sign_out));
-        }
-        if self.context.settings.guild_settings {
-            config.service(guild_settings::resource());
-        }
+        let PublicSettings { sign_out, guild_settings, .. } = self.context.settings;
+        let always = ROUTES.into_iter().map(|Route { path, resource, .. }| resource(path, sign_out));
+        self.shell.configure(config, always.chain(guild_settings.then(guild_settings::resource)));
     }
 
     /// Returns the whole application, for a server or a test.
