@@ -1,5 +1,8 @@
 //! The log: one line per event, on standard error.
 
+mod json;
+
+use self::json::JsonLines;
 use crate::configuration::{Log, LogFormat, LogLevel};
 use std::io::{self, IsTerminal as _};
 use tracing_subscriber::{
@@ -32,7 +35,7 @@ pub fn start(log: &Log) -> LogFormat {
         LogFormat::Human => {
             fmt::layer().with_ansi(on_terminal).with_target(false).with_writer(io::stderr).boxed()
         }
-        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
+        LogFormat::Json => fmt::layer().event_format(JsonLines).with_writer(io::stderr).boxed(),
     };
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
     format
