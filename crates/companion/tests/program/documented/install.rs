@@ -267,3 +267,16 @@ fn refuses_a_folder_that_it_cannot_write_to() {
         assert_eq!(machine.installed(), "the older one", "{case}");
     }
 }
+
+#[test]
+fn a_release_has_a_program_for_every_platform_of_the_script() {
+    let script = fs::read_to_string(root().join("docs/deploy/install.sh")).unwrap();
+    let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
+    let targets: Vec<_> =
+        script.split(") target=").skip(1).map(|rest| rest.split(' ').next().unwrap()).collect();
+    assert_eq!(targets.len(), 2, "{targets:?}");
+    for target in targets {
+        assert!(workflow.contains(&format!("target: {target},")), "{target}");
+    }
+    assert!(workflow.contains("companion-${{ github.ref_name }}-${{ matrix.target }}"));
+}
