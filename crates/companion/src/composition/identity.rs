@@ -62,3 +62,23 @@ fn settings(configuration: &Configuration) -> Option<Settings> {
         limits: Limits::default(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::{Layers, load};
+
+    #[test]
+    fn the_user_agent_has_the_address_of_the_dashboard() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (url, expected) in [(None, "companion"), (Some("https://a.example"), "https://a.example")] {
+            let layers = Layers::none();
+            let layers = match url {
+                Some(url) => layers.with("COMPANION_DASHBOARD__URL", url),
+                None => layers,
+            };
+            let configuration = load(&layers).unwrap().configuration;
+            assert_eq!(user_agent(&configuration), format!("DiscordBot ({expected}, {version})"));
+        }
+    }
+}
