@@ -513,6 +513,16 @@ export type MemberRecord = {
   roles: Array<Snowflake>;
 };
 
+/** What would grant a permission. One of the facts is enough. */
+export type Needs = {
+  /** The facts that would grant it. */
+  because: Array<Fact>;
+  /** The roles that would grant it, if a fact is about roles. */
+  roles: Array<Snowflake>;
+  /** Both as a sentence for people. */
+  text: string;
+};
+
 /** Empty: the status code says everything. */
 export type Nothing = Record<string, never>;
 
@@ -598,6 +608,7 @@ export type Reason = {
   because: Fact | null;
   /** The user's roles that count, if the fact is about roles. */
   roles: Array<Snowflake>;
+  needs: Needs | null;
 };
 
 /** Every permission with its reason, from stored data. The user sees them only if the guild is listed. */

@@ -190,11 +190,35 @@ struct Reason {
     because: Option<FactName>,
     /// The user's roles that count, if the fact is about roles.
     roles: Vec<Snowflake>,
+    /// What would grant it; null if it is granted.
+    #[schema(required)]
+    needs: Option<Needs>,
+}
+
+/// What would grant a permission. One of the facts is enough.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Needs {
+    /// The facts that would grant it.
+    because: Vec<FactName>,
+    /// The roles that would grant it, if a fact is about roles.
+    roles: Vec<Snowflake>,
+    /// Both as a sentence for people.
+    #[schema(examples("Needs the role @Moderator, or Manage Server."))]
+    text: String,
 }
 
 impl Reason {
     fn of(permission: Permission, explanation: &usecase::Explanation) -> Self {
-        let mut reason = Self { granted: false, through: Vec::new(), because: None, roles: Vec::new() };
+        let needs = explanation.needs(permission).map(|needs| {
+            // Several roles and several grants are one fact here.
+            let mut because: Vec<_> = needs.facts.iter().copied().map(FactName::from).collect();
+            because.dedup();
+            let text = needs.text(explanation.outline.as_ref());
+            Needs { because, roles: needs.roles.into_iter().map(Snowflake::from).collect(), text }
+        });
+        let mut reason =
+            Self { granted: false, through: Vec::new(), because: None, roles: Vec::new(), needs };
         for source in explanation.verdict.decision.why(permission) {
             reason.granted = true;
             match source {
@@ -219,7 +243,7 @@ fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<Snowflake> {
 }
 
 /// A fact that grants a permission.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, ToSchema, PartialEq)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Fact)]
 enum FactName {

@@ -20,7 +20,9 @@ use std::{
 
 pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), CommandError> {
     let explanation = with_storage(configuration, async |storage| {
-        let explain = ExplainGuild { listings: storage.stores().listings(), clock: Arc::new(SystemClock) };
+        let stores = storage.stores();
+        let (listings, records) = (stores.listings(), stores.records.clone());
+        let explain = ExplainGuild { listings, records, clock: Arc::new(SystemClock) };
         explain.explain(user, guild).await.map_err(|error| CommandError::Failed(with_causes(&error)))
     })?;
     let freshness = Freshness {
@@ -130,8 +132,13 @@ fn premium(plus: Option<&Subscription>) -> String {
     )
 }
 
-/// Returns whether the permission is granted, and the chain from it down to a fact.
+/// Returns whether the permission is granted, with the chain from it down to a fact, or with what it needs.
 fn reasons(permission: Permission, explanation: &Explanation) -> String {
+    if let Some(needs) = explanation.needs(permission) {
+        let needs = needs.text(explanation.outline.as_ref());
+        // Names of roles may contain control characters, too.
+        return format!("no   {}", needs.replace(char::is_control, "\u{fffd}"));
+    }
     let mut way = Vec::new();
     for source in explanation.verdict.decision.why(permission) {
         match source {
@@ -140,7 +147,7 @@ fn reasons(permission: Permission, explanation: &Explanation) -> String {
             Source::Fact(held) => return format!("yes  {}: {}", way.join(", "), fact(held, explanation)),
         }
     }
-    "no".to_owned()
+    "yes".to_owned()
 }
 
 fn fact(fact: Fact, explanation: &Explanation) -> String {

@@ -21,6 +21,7 @@ const SESSIONS: &str = r#"{"kind":"session","id":"000000000000000000000000000000
 /// Guild 500 has the bot, 600 does not. All users but 6 have signed in, and each is a separate case.
 const WHY_WORLD: &str = r#"{"kind":"guild","id":"500","name":"Night \u001b[31mOwls","icon":null,"members":3,"owner":"1","setup":true,"linked":true,"roles":{"MOD":["50","51"]}}
 {"kind":"member","guild":"500","user":"2","roles":["49","51"]}
+{"kind":"outline","guild":"500","channels":[],"roles":[{"id":"50","name":"Night \u001bwatch","color":null}]}
 {"kind":"plus","user":"9","guilds":["500"],"slots":2}
 {"kind":"plus","user":"3","guilds":[],"slots":1}
 {"kind":"staff","user":"3","permissions":["BOT_DEVELOPER","SUPPORT"]}
@@ -195,8 +196,8 @@ fn why_explains_each_permission_and_every_obstacle() {
                 "  SETUP                yes  the bot is set up in the guild",
                 "  ERLC_LINKED          yes  the guild is linked to a game server",
                 "  SERVICE_PLUS_GUILD   yes  a subscription names the guild",
-                "  SERVICE_PLUS_MEMBER  no",
-                "  FOUNDER              no",
+                "  SERVICE_PLUS_MEMBER  no   Needs a personal subscription.",
+                "  FOUNDER              no   Needs the bot's team to grant it.",
             ],
         ),
         (
@@ -206,7 +207,7 @@ fn why_explains_each_permission_and_every_obstacle() {
                 "Listed: yes, as Moderator",
                 "Bot says:        set up, linked to a game server; the user has the roles 49, 51",
                 "  MOD                  yes  the user has role 51, bound to MOD in the guild",
-                "  ADMIN                no",
+                "  ADMIN                no   Needs Manage Server. No role here gives it.",
             ],
         ),
         (
@@ -231,6 +232,9 @@ fn why_explains_each_permission_and_every_obstacle() {
             assert!(text.lines().any(|said| said == *line), "{line:?} is not in:\n{text}");
         }
     }
+    let plain = why(&folder, "3", "500");
+    let needed = "  MOD                  no   Needs the role @Night \u{fffd}watch or 51, or Manage Server.";
+    assert!(plain.lines().any(|said| said == needed), "{plain}");
     let (member, not_signed_in, without_bot) = (
         "  - the platform's last list for the user does not have the guild",
         "  - the user is not signed in: they never were, or their last session has ended",

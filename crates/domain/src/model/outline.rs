@@ -14,6 +14,14 @@ pub struct Outline {
     pub roles: Entries<OutlineRole>,
 }
 
+impl Outline {
+    /// Returns the role with this id.
+    #[must_use]
+    pub fn role(&self, id: RoleId) -> Option<&OutlineRole> {
+        self.roles.as_slice().iter().find(|role| role.id == id)
+    }
+}
+
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineChannel {

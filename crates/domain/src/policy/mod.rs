@@ -12,5 +12,5 @@ pub use self::{
     fact::{Fact, FactSet},
     permission::{Permission, PermissionSet, RoleKey, StaffPermission, StaffPermissions},
     role::GuildRole,
-    rules::{Decision, Source, decide},
+    rules::{Decision, Source, decide, facts_granting},
 };

@@ -89,9 +89,32 @@ impl Decision {
     }
 
     fn source_of(self, permission: Permission) -> Option<Source> {
-        let (_, sources) = RULES.iter().find(|(ruled, _)| *ruled == permission)?;
-        sources.iter().copied().find(|source| source.holds(self.facts, self.permissions))
+        sources_of(permission).find(|source| source.holds(self.facts, self.permissions))
     }
+}
+
+fn sources_of(permission: Permission) -> impl Iterator<Item = Source> {
+    let rules = RULES.iter().filter(move |(ruled, _)| *ruled == permission);
+    rules.flat_map(|(_, sources)| sources.iter().copied())
+}
+
+/// Returns every fact that grants a permission: its own first, then those of the permissions that imply it.
+#[must_use]
+pub fn facts_granting(permission: Permission) -> Vec<Fact> {
+    let (mut facts, mut implied) = (Vec::new(), Vec::new());
+    for source in sources_of(permission) {
+        match source {
+            Source::Fact(fact) => facts.push(fact),
+            Source::Implied(stronger) => implied.push(stronger),
+        }
+    }
+    // The table has no cycles: a permission comes after those that imply it.
+    for fact in implied.into_iter().flat_map(facts_granting) {
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    facts
 }
 
 /// Decides all twenty permissions.
@@ -268,5 +291,31 @@ mod tests {
             ]
         );
         assert_eq!(decision.why(Permission::Founder), []);
+    }
+
+    #[test]
+    fn exactly_the_granting_facts_grant_a_permission_alone() {
+        let facts = [
+            Fact::OwnsGuild,
+            Fact::PlatformAdministrator,
+            Fact::PlatformManageServer,
+            Fact::GuildSetUp,
+            Fact::GuildLinked,
+            Fact::GuildHasPlus,
+            Fact::UserHasPlus,
+        ];
+        let bound = RoleKey::ALL.iter().map(|key| Fact::Bound(*key));
+        let granted = StaffPermission::ALL.iter().map(|grant| Fact::Granted(*grant));
+        let all: Vec<_> = facts.into_iter().chain(bound).chain(granted).collect();
+        assert_eq!(all.len(), FactSet::FACTS as usize);
+        for permission in Permission::ALL {
+            let granting = facts_granting(*permission);
+            for fact in &all {
+                let alone = decide(FactSet::default().with(*fact, true)).permissions();
+                assert_eq!(granting.contains(fact), alone.contains(*permission), "{fact:?}, {permission}");
+            }
+        }
+        let nearest = [Fact::Bound(RoleKey::Mod), Fact::Bound(RoleKey::Admin), Fact::OwnsGuild];
+        assert_eq!(facts_granting(Permission::Mod)[..3], nearest);
     }
 }

@@ -137,7 +137,11 @@ impl UseCases {
             watch_bot: Arc::new(WatchBot { records: records.clone(), clock: clock.clone(), silent_after }),
             feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
             watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), dispatcher.clone())),
-            explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
+            explain: Arc::new(ExplainGuild {
+                listings,
+                records: stores.records.clone(),
+                clock: clock.clone(),
+            }),
             sessions: Arc::new(ManageSessions {
                 sessions: stores.sessions.clone(),
                 revoke_unused: revoke_unused.clone(),

@@ -39,5 +39,5 @@ pub use self::{
     user_data::{ForgetUser, Forgotten, ShowUser, StoredGrant, StoredUser},
     watch_bot::{Alert, Observed, Periods, WatchBot},
     watch_changes::{Watch, WatchChanges, WatchEvent},
-    why::{ExplainGuild, Explanation, LastList},
+    why::{ExplainGuild, Explanation, LastList, find_outline},
 };

@@ -1,9 +1,11 @@
 //! Explaining what a user is shown of a guild, and why.
 
 use crate::{
-    model::{GuildId, GuildWithRoles, Membership, Subscription, UserId},
-    port::{Clock, GrantSummary, ListingScope, Listings, StoreError},
-    rules::{UserFacts, Verdict},
+    change::Key,
+    model::{GuildId, GuildWithRoles, Membership, Outline, RoleBindings, Subscription, UserId},
+    policy::Permission,
+    port::{Clock, GrantSummary, ListingScope, Listings, Record, Records, StoreError},
+    rules::{Needs, UserFacts, Verdict},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -11,6 +13,8 @@ use std::{sync::Arc, time::Duration};
 pub struct ExplainGuild {
     /// The parts of listings.
     pub listings: Arc<dyn Listings>,
+    /// The names of roles.
+    pub records: Arc<dyn Records>,
     /// Determines the age of the last list.
     pub clock: Arc<dyn Clock>,
 }
@@ -30,6 +34,19 @@ pub struct Explanation {
     pub plus: Option<Arc<Subscription>>,
     /// Facts about the user that count in every guild.
     pub user: UserFacts,
+    /// The names of the guild's roles, if the bot sent them.
+    pub outline: Option<Outline>,
+}
+
+impl Explanation {
+    /// Returns what the user needs to have a permission, or `None` if it is granted.
+    #[must_use]
+    pub fn needs(&self, permission: Permission) -> Option<Needs> {
+        let none = RoleBindings::default();
+        let bindings = self.seen.as_ref().map_or(&none, |seen| &seen.guild.bindings);
+        let is_granted = self.verdict.decision.permissions().contains(permission);
+        (!is_granted).then(|| Needs::of(permission, bindings))
+    }
 }
 
 /// The platform's last list for a user.
@@ -54,6 +71,7 @@ impl ExplainGuild {
             seen: listing.seen(guild).cloned(),
             plus: listing.plus(guild),
             user: listing.user_facts(),
+            outline: find_outline(&*self.records, guild).await?,
         })
     }
 
@@ -65,4 +83,12 @@ impl ExplainGuild {
             renewable: grant.renewable,
         })
     }
+}
+
+/// Returns the channels and roles of a guild, if the bot sent them.
+pub async fn find_outline(records: &dyn Records, guild: GuildId) -> Result<Option<Outline>, StoreError> {
+    Ok(match records.find(&Key::Outline(guild)).await? {
+        Some(Record::Outline(outline)) => Some(outline),
+        Some(_) | None => None,
+    })
 }

@@ -143,17 +143,20 @@ async fn explains_what_a_user_sees() {
     assert_eq!(why["plus"], json!({"active": true, "plus": {"userid": "5", "guilds": ["7"], "slots": 1}}));
     let permissions = why["permissions"].as_object().unwrap();
     assert_eq!(permissions.len(), 20);
-    let fact = |word: &str| json!({"granted": true, "through": [], "because": word, "roles": []});
+    let fact =
+        |word: &str| json!({"granted": true, "through": [], "because": word, "roles": [], "needs": null});
     assert_eq!(permissions["MANAGE_SERVER"], fact("platform_manage_server"));
     assert_eq!(permissions["SETUP"], fact("guild_set_up"));
     assert_eq!(permissions["SERVICE_PLUS_GUILD"], fact("guild_has_plus"));
     let through = json!({
         "granted": true, "through": ["ADMIN", "MANAGE_SERVER"], "because": "platform_manage_server", "roles": [],
+        "needs": null,
     });
     assert_eq!(permissions["MOD"], through);
     assert_eq!(
         permissions["FOUNDER"],
-        json!({"granted": false, "through": [], "because": null, "roles": []})
+        json!({"granted": false, "through": [], "because": null, "roles": [], "needs": {
+            "because": ["granted_by_name"], "roles": [], "text": "Needs the bot's team to grant it."}})
     );
     let shown = service.guilds(&service.signed_in(vec![membership]).await).await.data();
     for (name, granted) in shown[0]["permissions"].as_object().unwrap() {
@@ -170,7 +173,8 @@ async fn explains_bound_roles_and_all_obstacles() {
     assert_eq!(why["obstacles"], json!(["not_signed_in"]));
     assert_eq!((&why["list"], &why["platform"]), (&json!(null), &json!(null)));
     assert_eq!(why["staff"], json!(["SUPPORT"]));
-    let bound = json!({"granted": true, "through": [], "because": "bound_role", "roles": ["70"]});
+    let bound =
+        json!({"granted": true, "through": [], "because": "bound_role", "roles": ["70"], "needs": null});
     assert_eq!(why["permissions"]["MOD"], bound);
     assert_eq!(why["permissions"]["SUPPORT"]["because"], "granted_by_name");
     assert_eq!(why["permissions"]["SERVICE_PLUS_MEMBER"]["because"], "user_has_plus");
@@ -178,6 +182,10 @@ async fn explains_bound_roles_and_all_obstacles() {
     service.call(post_code(&service.code_of(a_user(2), vec![a_membership(7)]))).await;
     let plain = service.manage(get("/bot/guilds/7/why/2")).await.data();
     assert_eq!(plain["obstacles"], json!(["plain_member"]));
+    let facts = ["bound_role", "owns_guild", "platform_administrator", "platform_manage_server"];
+    let text = "Needs the role @Moderator or 71, or Manage Server.";
+    let needs = json!({"because": facts, "roles": ["70", "71"], "text": text});
+    assert_eq!(plain["permissions"]["MOD"]["needs"], needs);
     service.manage(TestRequest::put().uri("/bot/blocked/2")).await;
     let nowhere = service.manage(get("/bot/guilds/8/why/2")).await.data();
     assert_eq!(nowhere["obstacles"], json!(["blocked", "not_a_member", "without_bot"]));
