@@ -5,7 +5,7 @@ use crate::{
     context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guilds, home, live, my_data, settings, sign_in, status, team,
+    guilds, home, live, my_data, page, settings, sign_in, status, team,
 };
 use actix_web::{
     App,
@@ -75,7 +75,10 @@ impl Dashboard {
         let protected = move |request: ServiceRequest, next: Next<BoxBody>| {
             let protection = protection.clone();
             async move {
-                let mut answer = next.call(request).await?;
+                let mut answer = match page::without_trailing_slash(&request) {
+                    Some(redirect) => request.into_response(redirect?),
+                    None => next.call(request).await?,
+                };
                 protection.add(answer.headers_mut());
                 Ok(answer)
             }

@@ -1,6 +1,9 @@
 //! The status of the bot in words.
 
-use crate::{context::DashboardContext, date::Date};
+use crate::{
+    context::DashboardContext,
+    date::{Date, brief},
+};
 use companion_domain::{
     model::{Number, ShardId},
     rules::{BotHealth, LastHeard, ShardState},
@@ -104,7 +107,11 @@ impl BotView {
         let cluster = |heard: &LastHeard| ClusterView {
             id: heard.report.cluster.to_string(),
             silent: is_silent(heard),
-            heard: Date::of(moment.now.before(heard.silent_for), moment.now),
+            heard: if is_silent(heard) {
+                Date::silent_since(moment.now.before(heard.silent_for), moment.now)
+            } else {
+                Date::of(moment.now.before(heard.silent_for), moment.now)
+            },
             memory: megabytes(heard.report.memory.get()),
             shards: heard.report.shards.iter().count(),
         };
@@ -123,8 +130,11 @@ impl BotView {
                 false => health.sentence().replacen("The bot", name.as_str(), 1),
             },
             tone,
-            last_heard: last_heard.map(|length| Date::of(moment.now.before(length), moment.now)),
-            uptime: status.uptime.readable.clone(),
+            last_heard: last_heard.map(|length| Date::silent_since(moment.now.before(length), moment.now)),
+            uptime: match health.state {
+                ShardState::Silent => status.uptime.readable.clone(),
+                _ => brief(moment.now.since(status.uptime.since)),
+            },
             memory: megabytes(status.memory.get()),
             states: states(&health),
             shards: shards
@@ -146,8 +156,9 @@ fn latency(latency: Number) -> String {
     format!("{:.0} ms", latency.as_f64())
 }
 
+/// Formats a number of megabytes: `412 MB`, `1.3 GB`.
 fn megabytes(amount: f64) -> String {
-    format!("{amount:.0} MB")
+    if amount < 999.5 { format!("{amount:.0} MB") } else { format!("{:.1} GB", amount / 1000.0) }
 }
 
 /// Formats a count with its noun, in the plural if needed.
@@ -156,7 +167,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 }
 
 /// Formats a number with thousands separators: `18,240`.
-fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -171,6 +182,15 @@ fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formats_sizes_in_megabytes_or_gigabytes() {
+        for (amount, expected) in
+            [(412.4, "412 MB"), (999.4, "999 MB"), (999.6, "1.0 GB"), (1337.0, "1.3 GB")]
+        {
+            assert_eq!(megabytes(amount), expected);
+        }
+    }
 
     #[test]
     fn formats_counts_with_plural_and_separators() {

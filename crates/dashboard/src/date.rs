@@ -4,6 +4,10 @@ use companion_domain::{model::Timestamp, rules::in_words};
 use std::time::Duration;
 use time::UtcDateTime;
 
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
 /// A date and its distance from now.
 pub(crate) struct Date {
     /// Format of `<time datetime>`.
@@ -21,7 +25,7 @@ impl Date {
         let utc = UtcDateTime::from_unix_timestamp(date.seconds()).unwrap_or(UtcDateTime::MAX);
         let ((year, month, day), (hour, minute, second)) = (utc.to_calendar_date(), utc.as_hms());
         let distance = if date > now {
-            format!("in {}", length_in_words(date.since(now)))
+            format!("in {}", length_in_words(nearest(date.since(now))))
         } else if now.since(date) < Duration::from_secs(60) {
             "just now".to_owned()
         } else {
@@ -33,11 +37,36 @@ impl Date {
             distance,
         }
     }
+
+    /// Like [`of`](Self::of), but counts seconds: of what is silent, "just now" would say that it is not.
+    pub(crate) fn silent_since(date: Timestamp, now: Timestamp) -> Self {
+        let length = now.since(date);
+        let is_short = length < Duration::from_secs(60);
+        let date = Self::of(date, now);
+        if is_short { Self { distance: format!("{} ago", brief(length)), ..date } } else { date }
+    }
+}
+
+/// Formats a duration in its two largest units: `3 d 4 h`.
+pub(crate) fn brief(length: Duration) -> String {
+    let seconds = length.as_secs();
+    let units = [
+        (seconds / DAY, "d"),
+        (seconds % DAY / HOUR, "h"),
+        (seconds % HOUR / MINUTE, "min"),
+        (seconds % MINUTE, "s"),
+    ];
+    let first = units.iter().position(|(count, _)| *count > 0).unwrap_or(units.len() - 1);
+    // Seconds do not matter beside minutes.
+    let last = if first == 2 { 3 } else { first + 2 };
+    let shown = units.iter().take(last).skip(first).filter(|(count, _)| *count > 0);
+    let shown: Vec<_> = shown.map(|(count, unit)| format!("{count} {unit}")).collect();
+    if shown.is_empty() { "0 s".to_owned() } else { shown.join(" ") }
 }
 
 /// Formats a duration, in months from 60 days and in years from two.
 fn length_in_words(length: Duration) -> String {
-    let days = length.as_secs() / (24 * 60 * 60);
+    let days = length.as_secs() / DAY;
     match days {
         0..60 => in_words(roughly(length)),
         60..730 => format!("{} months", days / 30),
@@ -47,15 +76,24 @@ fn length_in_words(length: Duration) -> String {
 
 /// Drops insignificant units: minutes of hours, and hours of days.
 fn roughly(length: Duration) -> Duration {
-    const HOUR: u64 = 60 * 60;
-    const DAY: u64 = 24 * HOUR;
     let seconds = length.as_secs();
-    let grain = match seconds {
-        0..HOUR => 1,
+    Duration::from_secs(seconds / grain(seconds) * grain(seconds))
+}
+
+/// Rounds to the nearest of the units that are shown: what ends in seven days does so a second later, too.
+fn nearest(length: Duration) -> Duration {
+    let seconds = length.as_secs();
+    roughly(Duration::from_secs(seconds + grain(seconds) / 2))
+}
+
+/// Returns the smallest unit that is shown of a duration, in seconds.
+const fn grain(seconds: u64) -> u64 {
+    match seconds {
+        0..MINUTE => 1,
+        MINUTE..HOUR => MINUTE,
         HOUR..DAY => HOUR,
         DAY.. => DAY,
-    };
-    Duration::from_secs(seconds / grain * grain)
+    }
 }
 
 #[cfg(test)]
@@ -91,5 +129,43 @@ mod tests {
         assert_eq!(distance(1000, 1000 + 100 * 86_400), "3 months ago");
         assert_eq!(distance(1000, 1000 + 1097 * 86_400), "3 years ago");
         assert_eq!(distance(1000 + 7 * 86_400, 1000), "in 7 days");
+    }
+
+    #[test]
+    fn what_ends_is_rounded_to_the_nearest_unit() {
+        let distance = |length: i64| Date::of(at(1000 + length), at(1000)).distance;
+        for (length, expected) in [
+            (7 * 86_400 - 1, "in 7 days"),
+            (7 * 86_400 - 13 * 3600, "in 6 days"),
+            (86_400 - 60, "in 1 day"),
+            (3600 - 1, "in 1 hour"),
+            (2 * 3600 + 125, "in 2 hours"),
+            (59, "in 59 seconds"),
+        ] {
+            assert_eq!(distance(length), expected);
+        }
+    }
+
+    #[test]
+    fn counts_the_seconds_of_silence() {
+        let distance = |length: i64| Date::silent_since(at(1000), at(1000 + length)).distance;
+        assert_eq!((distance(12).as_str(), distance(125).as_str()), ("12 s ago", "2 minutes ago"));
+    }
+
+    #[test]
+    fn brief_durations_have_two_units() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (754, "12 min"),
+            (3600, "1 h"),
+            (3 * 3600 + 40 * 60 + 7, "3 h 40 min"),
+            (3 * 86_400 + 4 * 3600 + 1000, "3 d 4 h"),
+            (3 * 86_400 + 1000, "3 d"),
+            (400 * 86_400, "400 d"),
+        ] {
+            assert_eq!(brief(Duration::from_secs(seconds)), expected);
+        }
     }
 }

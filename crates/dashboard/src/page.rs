@@ -3,8 +3,9 @@
 use crate::{asset, site::Site};
 use actix_web::{
     HttpResponse,
+    dev::ServiceRequest,
     http::{
-        StatusCode,
+        Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
 };
@@ -116,6 +117,23 @@ pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
     let mut response = HttpResponse::SeeOther();
     response.insert_header((header::LOCATION, place)).insert_header((header::CACHE_CONTROL, NO_STORE));
     Ok(response.finish())
+}
+
+/// Redirects a path that ends in a slash to the same one without it, which no route has. Returns `None` for others.
+pub(crate) fn without_trailing_slash(request: &ServiceRequest) -> Option<Result<HttpResponse, ApiError>> {
+    let path = request.uri().path().trim_end_matches('/');
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    // A path that begins with two slashes, or one and a backslash, would be another host.
+    let is_ours = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
+    if !is_read || !is_ours || path.len() == request.uri().path().len() {
+        return None;
+    }
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let response = see_other(&format!("{path}{query}")).map(|mut response| {
+        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        response
+    });
+    Some(response)
 }
 
 /// Security headers beyond those of the edge. Browsers may only load our own files and the platform's pictures, may not

@@ -19,6 +19,9 @@ async fn lists_devices_and_marks_the_current_one() {
     assert_eq!((page.matches(">This device<").count(), page.matches(">Another device<").count()), (1, 1));
     assert!(page.find(">This device<") < page.find(">Another device<"));
     assert!(page.contains(">2 hours ago<") && page.contains(">just now<"), "{page}");
+    site.memory.clock.advance(Duration::from_secs(3));
+    let page = new.page("/devices").await;
+    assert!(page.contains(">in 7 days</time>, if it is not used"), "right after sign-in: {page}");
     for browser in [&old, &new] {
         let token = browser.cookies.borrow()["__Host-companion"].clone();
         assert!(!page.contains(token.trim_start_matches("cmp_")), "no token is shown");

@@ -74,6 +74,23 @@ async fn unknown_paths_get_an_error_page() {
 }
 
 #[actix_web::test]
+async fn trailing_slashes_redirect_within_the_site() {
+    let site = Site::new().await;
+    for (path, place) in [
+        ("/team/", "/team"),
+        ("/guilds/7/permissions//", "/guilds/7/permissions"),
+        ("/status/?x=1", "/status?x=1"),
+    ] {
+        let answer = site.get(path).await;
+        assert_eq!((answer.status, answer.header("location")), (308, place), "{path}");
+    }
+    for path in ["//evil.example/", "//", "/\\evil.example/", "/nowhere"] {
+        assert_eq!(site.get(path).await.status, 404, "{path}");
+    }
+    assert_eq!(site.send(TestRequest::post().uri("/sign-out/")).await.status, 404);
+}
+
+#[actix_web::test]
 async fn wrong_methods_are_405_with_allow() {
     let site = Site::new().await;
     let answer = site.send(TestRequest::post().uri("/team")).await;
