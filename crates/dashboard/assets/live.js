@@ -7,9 +7,12 @@
 
   // Morphs one element into another, changing only what differs: focus, selection and scroll position stay.
   const morph = (from, to) => {
-    for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
+    // What the visitor has folded or unfolded stays so.
+    for (const { name } of [...from.attributes]) {
+      if (name !== "open" && !to.hasAttribute(name)) from.removeAttribute(name);
+    }
     for (const { name, value } of [...to.attributes]) {
-      if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+      if (name !== "open" && from.getAttribute(name) !== value) from.setAttribute(name, value);
     }
     const kept = new Set([...to.children].map((child) => child.id));
     for (const child of [...from.children]) if (child.id && !kept.has(child.id)) child.remove();

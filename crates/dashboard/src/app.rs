@@ -5,7 +5,7 @@ use crate::{
     context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guilds, home, live, my_data, page, settings, sign_in, status, team,
+    guilds, home, hub, live, my_data, page, settings, sign_in, status, team,
 };
 use actix_web::{
     App,
@@ -109,7 +109,7 @@ pub(crate) const ROUTES: [Route; 21] = [
     ("/badge.svg", |path| reading(path, status::badge)),
     ("/guilds", |path| reading(path, guilds::list)),
     ("/guilds/{guild}", settings::resource),
-    ("/guilds/{guild}/permissions", |path| reading(path, guilds::permissions)),
+    ("/guilds/{guild}/permissions", |path| reading(path, hub::permissions)),
     ("/guilds/{guild}/history", settings::history_resource),
     ("/devices", |path| reading(path, devices::list)),
     ("/devices/end", devices::end_resource),

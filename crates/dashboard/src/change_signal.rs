@@ -15,7 +15,7 @@ pub(crate) enum Subject {
     Bot,
     /// Guilds, their permissions, and sessions.
     Guilds,
-    /// Settings of guilds, and all that [`Subject::Guilds`] stands for.
+    /// Settings of guilds, names of their roles, and all that [`Subject::Guilds`] stands for.
     Settings,
 }
 

@@ -4,6 +4,7 @@ use crate::{
     change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
     page::{Frame, Here, Navigation, Protection, see_other},
+    permission_text::{PermissionTexts, Wordings},
     site::{Pictures, Site},
     stream_limiter::StreamLimiter,
     view::Views,
@@ -35,6 +36,8 @@ pub struct DashboardSettings {
     pub invite_url: Option<WebUrl>,
     /// Link to the support of the bot.
     pub support_url: Option<WebUrl>,
+    /// Permissions in the bot's own words.
+    pub permissions: PermissionTexts,
     /// The application for sign-in; `None` if it is not configured.
     pub platform: Option<PlatformApplication>,
     /// Server of the platform's pictures. Pictures from elsewhere are not shown.
@@ -113,6 +116,7 @@ pub(crate) struct DashboardContext {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: DashboardSettings,
     pub(crate) site: Site,
+    pub(crate) wordings: Wordings,
     pub(crate) protection: Protection,
     /// Cookie with the session token.
     pub(crate) session_cookie: Cookie,
@@ -154,6 +158,7 @@ impl DashboardContext {
         let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
         let changes = ChangeSignal::new();
         use_cases.dispatcher.add(changes.clone());
+        let wordings = Wordings::new(&settings.permissions);
         Self {
             use_cases,
             projections,
@@ -162,6 +167,7 @@ impl DashboardContext {
             entropy,
             settings,
             site,
+            wordings,
             protection,
             session_cookie,
             sign_in_cookie,

@@ -16,7 +16,8 @@
 //! | `visitor`, `form` | authentication of visitors; forms with CSRF protection |
 //! | `home`, `team`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
-//! | `reason`, `guilds`, `devices`, `my_data` | reasons of permissions; pages of signed-in users |
+//! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
+//! | `guilds`, `hub`, `devices`, `my_data` | pages of signed-in users |
 //! | `settings` | settings of a guild as forms, and their history |
 //! | `live` | notifies open pages of changes |
 //! | `app` | the table of paths; the application |
@@ -37,10 +38,13 @@ mod failure;
 mod form;
 mod guilds;
 mod home;
+mod hub;
 mod live;
 mod my_data;
 mod page;
 mod pending_sign_in;
+mod permission_text;
+mod piece;
 mod reason;
 mod settings;
 mod sign_in;
@@ -55,4 +59,5 @@ pub use self::{
     app::{Dashboard, serve_dashboard},
     context::{DashboardSettings, DashboardUseCases, PlatformApplication},
     cookie::SigningKeys,
+    permission_text::{PermissionText, PermissionTexts},
 };

@@ -3,7 +3,7 @@
 
 use crate::{
     context::DashboardContext,
-    guilds, home, settings, status,
+    guilds, home, hub, settings, status,
     stream_limiter::{LimitKey, StreamPermit},
     view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
@@ -44,7 +44,7 @@ async fn render(
             settings::render(context, request, &visitor(context, request).await?, guild, false).await
         }
         LivePage::Permissions(guild) => {
-            guilds::render_permissions(context, request, &visitor(context, request).await?, guild).await
+            hub::render_permissions(context, request, &visitor(context, request).await?, guild).await
         }
         LivePage::History(guild) => {
             settings::render_history(context, request, &visitor(context, request).await?, guild, None).await

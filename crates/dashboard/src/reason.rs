@@ -1,103 +1,124 @@
-//! Why the user has a permission, in words.
+//! What the user may do in a guild and why, in words.
 
+use crate::{
+    permission_text::{Wording, Wordings},
+    piece::Piece,
+};
 use companion_domain::{
     model::RoleKey,
-    policy::{Fact, Permission, Source},
-    port::GuildWithRoles,
+    policy::{Fact, Source, StaffPermission},
     usecase::Explanation,
 };
 
-/// A permission and the reason it is granted or not.
+/// What the user may do, and what not.
+pub(crate) struct PermissionsView {
+    pub(crate) granted: Vec<PermissionGroup>,
+    pub(crate) denied: Vec<PermissionGroup>,
+}
+
+/// Permissions under one heading.
+pub(crate) struct PermissionGroup {
+    pub(crate) name: String,
+    pub(crate) permissions: Vec<PermissionView>,
+}
+
+/// A permission and the reason it is granted, or what it needs.
 pub(crate) struct PermissionView {
     pub(crate) name: &'static str,
-    pub(crate) granted: bool,
-    pub(crate) reason: String,
+    pub(crate) label: String,
+    pub(crate) about: String,
+    pub(crate) is_granted: bool,
+    pub(crate) reason: Vec<Piece>,
+}
+
+impl PermissionsView {
+    /// Returns the permissions of a user, by group. Those of the bot's staff are only for its staff.
+    pub(crate) fn new(explanation: &Explanation, wordings: &Wordings) -> Self {
+        let held = explanation.verdict.decision.permissions();
+        let is_staff = !explanation.user.staff.is_empty();
+        let shown = wordings.shown().filter(|wording| is_staff || !is_of_staff(wording));
+        let (granted, denied): (Vec<_>, _) = shown.partition(|wording| held.contains(wording.permission));
+        let grouped = |rows: Vec<&Wording>| {
+            let mut groups: Vec<PermissionGroup> = Vec::new();
+            for wording in rows {
+                let view = PermissionView::new(wording, explanation, wordings);
+                match groups.iter_mut().find(|group| group.name == wording.group) {
+                    Some(group) => group.permissions.push(view),
+                    None => {
+                        groups.push(PermissionGroup { name: wording.group.clone(), permissions: vec![view] });
+                    }
+                }
+            }
+            groups
+        };
+        Self { granted: grouped(granted), denied: grouped(denied) }
+    }
+
+    /// Returns the number of permissions that the user does not have.
+    pub(crate) fn denied_count(&self) -> usize {
+        self.denied.iter().map(|group| group.permissions.len()).sum()
+    }
+}
+
+fn is_of_staff(wording: &Wording) -> bool {
+    wording.permission.as_str().parse::<StaffPermission>().is_ok()
 }
 
 impl PermissionView {
-    /// Returns all permissions, the granted ones first.
-    pub(crate) fn all(explanation: &Explanation) -> Vec<Self> {
-        let mut all: Vec<_> =
-            Permission::ALL.iter().map(|permission| Self::of(*permission, explanation)).collect();
-        all.sort_by_key(|view| !view.granted);
-        all
-    }
-
-    fn of(permission: Permission, explanation: &Explanation) -> Self {
-        let mut through = None;
-        let mut reason = "Nothing grants it to you here.".to_owned();
-        let sources = explanation.verdict.decision.why(permission);
-        for source in &sources {
-            match source {
-                // The nearest is enough: its own reason is shown in its own row.
-                Source::Implied(other) => through = through.or(Some(*other)),
-                Source::Fact(fact) => {
-                    let fact = because(*fact, explanation.seen.as_ref());
-                    reason = match through {
-                        Some(other) => format!("Comes with {other}, {fact}."),
-                        None => format!("Granted {fact}."),
-                    };
-                }
-            }
+    fn new(wording: &Wording, explanation: &Explanation, wordings: &Wordings) -> Self {
+        let needs = explanation.needs(wording.permission);
+        Self {
+            name: wording.permission.as_str(),
+            label: wording.label.clone(),
+            about: wording.about.clone(),
+            is_granted: needs.is_none(),
+            reason: match needs {
+                Some(needs) => Piece::needs(&needs, explanation.outline.as_ref()),
+                None => reason(wording, explanation, wordings),
+            },
         }
-        Self { name: permission.as_str(), granted: !sources.is_empty(), reason }
     }
 }
 
-fn because(fact: Fact, seen: Option<&GuildWithRoles>) -> String {
-    match fact {
-        Fact::OwnsGuild => "because you own this guild".to_owned(),
-        Fact::PlatformAdministrator => "because the platform gives you Administrator here".to_owned(),
-        Fact::PlatformManageServer => "because the platform gives you Manage Server here".to_owned(),
-        Fact::Bound(key) => bound(key, seen),
-        Fact::GuildSetUp => "because the bot is set up in this guild".to_owned(),
-        Fact::GuildLinked => "because this guild is linked to a game server".to_owned(),
-        Fact::GuildHasPlus => "because a subscription covers this guild".to_owned(),
-        Fact::UserHasPlus => "because you have a subscription".to_owned(),
-        Fact::Granted(_) => "because the team gave it to you by name".to_owned(),
+/// Returns why a permission is granted: the fact at the end of the chain. Among the permissions of the bot's staff it is
+/// the permission that it comes with, because the team granted that one.
+fn reason(wording: &Wording, explanation: &Explanation, wordings: &Wordings) -> Vec<Piece> {
+    let chain = explanation.verdict.decision.why(wording.permission);
+    match chain.as_slice() {
+        [Source::Implied(other), .., Source::Fact(Fact::Granted(_))] => {
+            vec![Piece::Text(format!("Comes with {}.", wordings.label(*other)))]
+        }
+        [.., Source::Fact(fact)] => because(*fact, explanation),
+        _ => Vec::new(),
     }
 }
 
-fn bound(key: RoleKey, seen: Option<&GuildWithRoles>) -> String {
-    let held = |seen: &GuildWithRoles| {
-        let bound = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
-        let roles = bound.flat_map(|(_, roles)| roles.as_slice());
-        let held: Vec<_> =
-            roles.filter(|role| seen.roles.as_slice().contains(role)).map(ToString::to_string).collect();
-        held.join(" and ")
+fn because(fact: Fact, explanation: &Explanation) -> Vec<Piece> {
+    let text = match fact {
+        Fact::OwnsGuild => "You own this guild.",
+        Fact::PlatformAdministrator => "You have Administrator here.",
+        Fact::PlatformManageServer => "You have Manage Server here.",
+        Fact::Bound(key) => return bound(key, explanation),
+        Fact::GuildSetUp => "The bot is set up here.",
+        Fact::GuildLinked => "This guild is linked to a game server.",
+        Fact::GuildHasPlus => "A subscription covers this guild.",
+        Fact::UserHasPlus => "You have a subscription.",
+        Fact::Granted(_) => "The bot's team gave it to you.",
     };
-    format!(
-        "because you have the role {}, which this guild binds to {key}",
-        seen.map(held).unwrap_or_default()
-    )
+    vec![Piece::text(text)]
 }
 
-/// Returns what gives a permission, as a sentence.
-pub(crate) const fn given_by(permission: Permission) -> &'static str {
-    match permission {
-        Permission::ManageServer => {
-            "Owning this guild gives it, and so does Administrator or Manage Server on the platform."
-        }
-        Permission::Admin
-        | Permission::Mod
-        | Permission::ErlcManager
-        | Permission::ErlcAdmin
-        | Permission::ErlcStaff
-        | Permission::SessionStarter => {
-            "Managing this guild gives it, and so does a role that it binds to it."
-        }
-        Permission::Setup => "Setting up the bot in this guild gives it.",
-        Permission::ErlcLinked => "Linking this guild to a game server gives it.",
-        Permission::ServicePlusGuild => "A subscription that covers this guild gives it.",
-        Permission::ServicePlusMember => "A subscription of your own gives it.",
-        Permission::Founder
-        | Permission::BotDeveloper
-        | Permission::Executive
-        | Permission::Management
-        | Permission::WebDeveloper
-        | Permission::Support
-        | Permission::ServiceStaff
-        | Permission::QualityAssurance
-        | Permission::Docwriter => "Only the team of the bot gives it.",
+fn bound(key: RoleKey, explanation: &Explanation) -> Vec<Piece> {
+    let Some(seen) = &explanation.seen else { return Vec::new() };
+    let bound = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
+    let held =
+        bound.flat_map(|(_, roles)| roles.as_slice()).filter(|role| seen.roles.as_slice().contains(role));
+    let chips = held.map(|role| Piece::role(role, explanation.outline.as_ref()));
+    let mut pieces = vec![Piece::text("You have the role ")];
+    for (place, chip) in chips.enumerate() {
+        pieces.extend((place > 0).then(|| Piece::text(" and ")));
+        pieces.push(chip);
     }
+    pieces.push(Piece::text("."));
+    pieces
 }

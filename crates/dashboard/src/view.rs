@@ -55,8 +55,8 @@ impl LivePage {
     pub(crate) const fn subject(self) -> Subject {
         match self {
             Self::Home | Self::Status => Subject::Bot,
-            Self::Guilds | Self::Permissions(_) => Subject::Guilds,
-            Self::Guild(_) | Self::History(_) => Subject::Settings,
+            Self::Guilds => Subject::Guilds,
+            Self::Guild(_) | Self::Permissions(_) | Self::History(_) => Subject::Settings,
         }
     }
 }

@@ -129,7 +129,8 @@ fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings 
 
 fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSettings> {
     let Configuration { http, identity, sessions, limits, log, .. } = configuration;
-    let Dashboard { listen, url, name, invite_url, support_url } = configuration.dashboard.clone();
+    let Dashboard { listen, url, name, invite_url, support_url, permissions } =
+        configuration.dashboard.clone();
     listen?;
     let application = identity.client_id.as_ref().filter(|_| identity.client_secret.is_some());
     Some(DashboardSettings {
@@ -137,6 +138,7 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
         name: name.0,
         invite_url,
         support_url,
+        permissions: permissions.0,
         platform: application.map(|id| PlatformApplication {
             authorize_url: identity.authorize_url.clone(),
             client_id: id.as_str().to_owned(),

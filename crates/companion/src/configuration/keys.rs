@@ -8,6 +8,7 @@ use self::Fallback::{Empty, Made, Value, Without};
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     error::Source,
+    permission_words::PermissionWords,
     raw::Reader,
     secrets::{Keyring, ManagementKeys, ScopedKeys, SecretUrl},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
@@ -115,6 +116,11 @@ keys! {
             "Where the bot is invited to a guild.";
         support_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/support\"" },
             "Where people get help.";
+        permissions: PermissionWords = Empty {
+            example: "{ SESSION_STARTER = { label = \"Shift lead\", about = \"Starts and ends shifts.\", group = \"Shifts\" }, ERLC_LINKED = false }"
+        },
+            "Permissions in the bot's own words: a table from a permission to `label`, `about` and `group`, of which any may be \
+             left out, or to `false`, which hides it.";
     }
     /// Storage.
     storage: Storage {
@@ -351,6 +357,7 @@ mod tests {
         ("dashboard.name", "\"Companion\""),
         ("dashboard.invite_url", "(none)"),
         ("dashboard.support_url", "(none)"),
+        ("dashboard.permissions", "{}"),
         ("storage.url", "\"sqlite:companion.db\""),
         ("identity.provider", "\"discord\""),
         ("identity.client_id", "(none)"),

@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod files;
 mod keys;
+mod permission_words;
 mod raw;
 mod reference;
 mod secrets;
@@ -26,6 +27,7 @@ pub use self::{
         Bot, Cache, Configuration, Dashboard, Fallback, Guilds, Http, Identity, KEYS, Key, Limits, Log,
         Management, Secrets, Sessions, Storage, Team,
     },
+    permission_words::PermissionWords,
     raw::{Effective, Raw},
     reference::{reference, sample, schema},
     secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys, SecretUrl},

@@ -1,11 +1,13 @@
 //! `/guilds/{guild}/history`: the last changes of settings, which can be undone.
 
-use super::{EditView, Loaded, words::words_or_default};
+use super::{EditView, Loaded, words::pieces_or_default};
 use crate::{
     context::DashboardContext,
     form::handle_form,
-    guilds::{GuildHead, Tab, guild_in},
+    guilds::guild_in,
+    hub::{GuildHead, Tab},
     page::{self, Frame, Here, see_other},
+    piece::Piece,
     visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
@@ -39,7 +41,7 @@ struct ChangeView {
     /// Titles of the section and the field, or the key if the schema has no such field any more.
     title: String,
     /// Before and after, in words. `None` if the visitor may not see them.
-    values: Option<[String; 2]>,
+    values: Option<[Vec<Piece>; 2]>,
 }
 
 pub(crate) fn resource(path: &'static str) -> routing::Resource {
@@ -92,7 +94,7 @@ impl Loaded {
         let Some((section, field)) = self.settings.schema.find(&change.key) else {
             return ChangeView { title: change.key.to_string(), values: None };
         };
-        let words = |value| words_or_default(field, value, self.outline.as_ref());
+        let words = |value| pieces_or_default(field, value, self.outline.as_ref());
         let is_shown = self.access(change) != Access::None;
         ChangeView {
             title: format!("{}: {}", section.title, field.title),

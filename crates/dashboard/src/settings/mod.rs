@@ -17,19 +17,19 @@ use crate::{
     context::DashboardContext,
     date::Date,
     form::handle_form,
-    guilds::{self, GuildHead, Tab, guild_in},
+    guilds::{self, guild_in},
+    hub::{self, GuildHead, Tab},
     page::{self, Frame, Here, see_other},
+    piece::Piece,
     visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use companion_domain::{
-    change::Key,
     model::{GuildId, Outline, Profile, UserId},
-    port::Record,
     rules::ListedGuild,
     settings::{Access, Edit, Origin, Rights, Section, Stored},
-    usecase::{SettingsView, UserChange},
+    usecase::{SettingsView, UserChange, find_outline},
 };
 use companion_http::{
     ApiError,
@@ -124,12 +124,8 @@ impl Loaded {
         let use_case = &context.use_cases.settings;
         let shown = shown_settings_of(user, guild, use_case, &context.list_limiter, request);
         let (settings, rights) = shown.await?;
-        let key = Key::Outline(guild);
-        let outline = use_case.records.find(&key);
-        let outline = match within_storage(&context.storage_limiter, request, outline).await? {
-            Some(Record::Outline(outline)) => Some(outline),
-            Some(_) | None => None,
-        };
+        let outline = find_outline(&*use_case.records, guild);
+        let outline = within_storage(&context.storage_limiter, request, outline).await?;
         let names = use_case.editors(settings.stored.changed.filter(|edit| edit.by != Some(user)));
         let names = within_storage(&context.storage_limiter, request, names).await?;
         Ok(Self { listed, settings, rights, outline, names })
@@ -167,7 +163,7 @@ pub(crate) async fn render(
     let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
     let sections = loaded.settings.schema.sections();
     if sections.is_empty() {
-        return guilds::render_permissions(context, request, visitor, guild).await;
+        return hub::render_permissions(context, request, visitor, guild).await;
     }
     let mut query = url::form_urlencoded::parse(request.query_string().as_bytes());
     let saved = query.find(|(name, _)| name == "saved").map(|(_, section)| section);
@@ -186,6 +182,7 @@ fn render_loaded(
     let Loaded { listed, settings, rights, outline, .. } = loaded;
     let around = Surroundings {
         stored: &settings.stored,
+        bindings: &listed.guild.bindings,
         rights: *rights,
         outline: outline.as_ref(),
         attempt: failed.map(|(attempt, _)| attempt),

@@ -4,11 +4,12 @@ use super::{
     attempt::{Attempt, Entry},
     control::{Control, hint},
     typed::Typed,
-    words::words_or_default,
+    words::{pieces_or_default, words_or_default},
 };
-use crate::reason::given_by;
+use crate::piece::Piece;
 use companion_domain::{
-    model::Outline,
+    model::{Outline, RoleBindings},
+    rules::Needs,
     settings::{Access, Field, Rights, Section, SettingKey, Stored},
 };
 
@@ -29,7 +30,7 @@ pub(crate) enum Content {
     /// A form.
     Form(Vec<FieldView>),
     /// What editing needs, and the values by title if they are visible.
-    Locked { needs: Vec<String>, values: Vec<(String, String)> },
+    Locked { needs: Vec<Vec<Piece>>, values: Vec<(String, Vec<Piece>)> },
 }
 
 /// A field with its inputs.
@@ -64,6 +65,7 @@ pub(crate) struct Conflict {
 /// What sections are shown with.
 pub(crate) struct Surroundings<'a> {
     pub(crate) stored: &'a Stored,
+    pub(crate) bindings: &'a RoleBindings,
     pub(crate) rights: Rights,
     pub(crate) outline: Option<&'a Outline>,
     /// What the visitor sent and has to correct.
@@ -77,7 +79,7 @@ impl SectionView {
         let key_of = |field: &Field| SettingKey::new(&section.key, &field.key);
         let shown = |field: &Field| {
             let value = field.valid(around.stored.values.get(&key_of(field)));
-            (field.title.to_string(), words_or_default(field, value, around.outline))
+            (field.title.to_string(), pieces_or_default(field, value, around.outline))
         };
         let access = section.access(around.rights);
         let content = match access {
@@ -90,10 +92,12 @@ impl SectionView {
                 )
             }
             Access::View => Content::Locked {
-                needs: needs(section, around.rights),
+                needs: needs(section, "You can see this, but not change it. ", around),
                 values: section.fields.iter().map(shown).collect(),
             },
-            Access::None => Content::Locked { needs: needs(section, around.rights), values: Vec::new() },
+            Access::None => {
+                Content::Locked { needs: needs(section, "You cannot see this. ", around), values: Vec::new() }
+            }
         };
         Self {
             key: section.key.as_str().to_owned(),
@@ -106,21 +110,18 @@ impl SectionView {
     }
 }
 
-/// Returns what a visitor lacks to edit a section.
-fn needs(section: &Section, rights: Rights) -> Vec<String> {
+/// Returns what a visitor lacks to edit a section, after what follows from it.
+fn needs(section: &Section, effect: &str, around: &Surroundings<'_>) -> Vec<Vec<Piece>> {
     let mut needs = Vec::new();
-    if !rights.permissions.contains(section.permission) {
-        needs.push(format!(
-            "To edit this, you need {}. {}",
-            section.permission,
-            given_by(section.permission)
-        ));
+    if !around.rights.permissions.contains(section.permission) {
+        let mut pieces = vec![Piece::text(effect)];
+        pieces.extend(Piece::needs(&Needs::of(section.permission, around.bindings), around.outline));
+        needs.push(pieces);
     }
-    if section.plus && !rights.premium {
-        needs.push(
-            "Only premium guilds can edit this. A subscription that covers this guild makes it one."
-                .to_owned(),
-        );
+    if section.plus && !around.rights.premium {
+        needs.push(vec![Piece::text(
+            "Only premium guilds can edit this. A subscription that covers this guild makes it one.",
+        )]);
     }
     needs
 }

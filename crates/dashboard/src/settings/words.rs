@@ -1,9 +1,11 @@
 //! Values in words, with the names of channels and roles.
 
+use crate::piece::Piece;
 use companion_domain::{
     model::{ChannelKind, Outline, OutlineChannel},
     settings::{Bounds, Field, FieldType, Value},
 };
+use std::slice;
 
 /// Characters of a text above which only its beginning is quoted.
 const MAX_QUOTED: usize = 200;
@@ -37,6 +39,35 @@ pub(crate) fn words_or_default(field: &Field, value: Option<&Value>, outline: Op
         (None, Some(default)) => format!("Default ({})", words(field, default, outline)),
         (None, None) => "Not set".to_owned(),
     }
+}
+
+/// Like [`words_or_default`], but with chips for roles.
+pub(crate) fn pieces_or_default(
+    field: &Field,
+    value: Option<&Value>,
+    outline: Option<&Outline>,
+) -> Vec<Piece> {
+    let ids = match value.or(field.default.as_ref()) {
+        Some(Value::Text(id)) if field.field_type == FieldType::Role => slice::from_ref(id),
+        Some(Value::List(ids)) if field.field_type == FieldType::Role => ids,
+        Some(_) | None => &[],
+    };
+    if ids.is_empty() {
+        return vec![Piece::Text(words_or_default(field, value, outline))];
+    }
+    let chip = |id: &str| match id.parse() {
+        Ok(id) => Piece::role(&id, outline),
+        Err(_) => Piece::text(id),
+    };
+    let mut pieces = Vec::new();
+    for (place, id) in ids.iter().enumerate() {
+        pieces.extend((place > 0).then(|| Piece::text(" ")));
+        pieces.push(chip(id));
+    }
+    if value.is_none() {
+        pieces.insert(0, Piece::text("Default: "));
+    }
+    pieces
 }
 
 /// Returns the name of a choice, channel or role, and any other text itself.

@@ -1,7 +1,7 @@
 //! The dashboard under test, and simulated browsers.
 
 use actix_web::test::{TestRequest, init_service};
-use companion_dashboard::{Dashboard, DashboardSettings, PlatformApplication, SigningKeys};
+use companion_dashboard::{Dashboard, DashboardSettings, PermissionTexts, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::{Membership, SecretKey, Span},
     port::{Mutation, Record},
@@ -35,6 +35,7 @@ pub(crate) fn settings() -> DashboardSettings {
         name: "Night Watch".parse().unwrap(),
         invite_url: Some("https://platform.example/invite".parse().unwrap()),
         support_url: Some("https://platform.example/support".parse().unwrap()),
+        permissions: PermissionTexts::new(),
         platform: Some(PlatformApplication {
             authorize_url: "https://platform.example/oauth2/authorize".parse().unwrap(),
             client_id: "42".to_owned(),

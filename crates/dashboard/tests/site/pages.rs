@@ -1,15 +1,20 @@
 //! The pages: home, the guilds of a user, one guild, the team and the status.
 
-use crate::browser::{Browser, Site, html};
+use crate::browser::{Browser, Site, between, html};
+use companion_dashboard::PermissionText;
 use companion_domain::{
-    model::{Feedback, Guild, RoleBindings, RoleKey, Roster, StaffPermission, TeamMember},
+    model::{
+        Entries, Feedback, Guild, Outline, OutlineRole, RoleBindings, RoleKey, Roster, StaffPermission,
+        TeamMember,
+    },
+    policy::Permission,
     port::{Clock as _, Mutation, Record, StoreErrorKind},
 };
 use companion_testkit::{
     api::service::Fault,
     world::{
         a_feedback, a_guild, a_heartbeat, a_member, a_membership, a_subscription, a_team_member, a_user,
-        an_ownership, name, roles, user_id,
+        an_ownership, guild_id, name, roles, user_id,
     },
 };
 use std::time::Duration;
@@ -140,34 +145,103 @@ async fn users_see_only_their_own_guilds() {
     }
 }
 
-#[actix_web::test]
-async fn every_permission_has_its_reason() {
-    let site = Site::new().await;
-    let guild = Guild {
-        name: name("<Harbour>"),
-        bindings: RoleBindings::new([(RoleKey::Admin, roles(&[70, 71]))]),
-        ..a_guild(7)
+fn an_outline(guild: u64, roles: &[(u64, &str, Option<&str>)]) -> Outline {
+    let role = |(id, name, colour): &(u64, &str, Option<&str>)| OutlineRole {
+        id: id.to_string().parse().unwrap(),
+        name: name.parse().unwrap(),
+        colour: colour.map(|colour| colour.parse().unwrap()),
     };
-    site.put(Record::Guild(guild.clone())).await;
+    Outline {
+        guild: guild_id(guild),
+        channels: Entries::new(Vec::new()).unwrap(),
+        roles: Entries::new(roles.iter().map(role).collect()).unwrap(),
+    }
+}
+
+/// Returns the row of a permission: its mark, label, what it is about, reason and name.
+fn row<'a>(page: &'a str, permission: &str) -> &'a str {
+    let name = format!("<code>{permission}</code>");
+    let end = page.find(&name);
+    assert!(end.is_some(), "{permission} is not in {page}");
+    let end = end.unwrap();
+    &page[page[..end].rfind("<li>").unwrap()..end]
+}
+
+#[actix_web::test]
+async fn permissions_say_why_or_why_not_in_words() {
+    let site = Site::new().await;
+    let bindings = [(RoleKey::Admin, roles(&[70, 71])), (RoleKey::ErlcStaff, roles(&[72]))];
+    let guild = Guild { name: name("<Harbour>"), bindings: RoleBindings::new(bindings), ..a_guild(7) };
+    site.put(Record::Guild(guild)).await;
     site.put(Record::Member(a_member(7, 1, &[71, 99]))).await;
-    site.put(Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect())).await;
     let browser = Browser::signed_in(&site, 1, vec![a_membership(7)]).await;
     let page = browser.page("/guilds/7").await;
-    for shown in [
-        "<title>&#60;Harbour&#62; – Night Watch</title>",
-        ">Administrator<",
-        "<code>ADMIN</code></th><td><span class=\"badge good\">yes</span></td><td>Granted because you have the role 71, \
-         which this guild binds to ADMIN.</td>",
-        "<code>MOD</code></th><td><span class=\"badge good\">yes</span></td><td>Comes with ADMIN, because you have the \
-         role 71",
-        "<code>SUPPORT</code></th><td><span class=\"badge good\">yes</span></td><td>Granted because the team gave it to \
-         you by name.",
-        "<code>MANAGE_SERVER</code></th><td><span class=\"badge\">no</span></td><td>Nothing grants it to you here.",
-        "<code>SETUP</code></th><td><span class=\"badge good\">yes</span></td>",
+    assert!(page.contains("<title>&#60;Harbour&#62; – Night Watch</title>"), "{page}");
+    for (permission, shown) in [
+        (
+            "ADMIN",
+            &["Granted", "<h3>Administrator</h3>", "You have the role <span class=\"role\">Role 71</span>."]
+                [..],
+        ),
+        ("MOD", &["Granted", "Use the bot&#39;s moderation commands.", ">Role 71</span>."]),
+        ("SETUP", &["Granted", "The bot is set up here."]),
+        ("MANAGE_SERVER", &["Not granted", "<p>Needs Manage Server.</p>"]),
+        ("ERLC_STAFF", &["Needs the role <span class=\"role\">Role 72</span>, or Manage Server."]),
+        ("SESSION_STARTER", &["Needs Manage Server. No role here gives it."]),
+        ("SERVICE_PLUS_MEMBER", &["Needs a personal subscription."]),
     ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
+        let row = row(&page, permission);
+        for text in shown {
+            assert!(row.contains(text), "{text} is not in {row}");
+        }
     }
-    assert_eq!(page.matches("<th scope=\"row\">").count(), 20);
+    let fold = page.find("<details class=\"more\">").unwrap();
+    assert!(page.find(">SETUP<").unwrap() < fold && page.find(">MANAGE_SERVER<").unwrap() > fold);
+    assert!(page.contains("<summary>8 more that you do not have here</summary>"), "{page}");
+    let headings: Vec<_> =
+        page.match_indices("<h2>").map(|(at, _)| between(&page[at..], "<h2>", "</h2>")).collect();
+    assert_eq!(headings, ["Server", "Moderation", "Server", "Game server", "Premium"]);
+    assert!(!page.contains("FOUNDER") && !page.contains("Bot staff"), "rows of the staff are for the staff");
+
+    site.put(Record::Outline(an_outline(7, &[(71, "<Captain>", Some("#AA5500"))]))).await;
+    let page = browser.page("/guilds/7").await;
+    let chip = "fill=\"#AA5500\"/></svg>@&#60;Captain&#62;</span>.";
+    assert!(row(&page, "ADMIN").contains(chip), "{page}");
+}
+
+#[actix_web::test]
+async fn staff_see_their_own_permissions_too() {
+    let site = Site::new().await;
+    site.put(Record::Guild(a_guild(7))).await;
+    site.put(Record::Staff(user_id(1), [StaffPermission::BotDeveloper].into_iter().collect())).await;
+    let page = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await.page("/guilds/7").await;
+    assert!(row(&page, "BOT_DEVELOPER").contains("The bot&#39;s team gave it to you."), "{page}");
+    assert!(row(&page, "SUPPORT").contains("Comes with Bot developer."));
+    assert!(row(&page, "FOUNDER").contains("Needs the bot&#39;s team to grant it."));
+    assert_eq!(page.matches("<code>").count(), 20);
+}
+
+#[actix_web::test]
+async fn permissions_are_shown_in_the_words_of_the_bot() {
+    let text = |label: &str, group: &str| PermissionText {
+        label: Some(label.to_owned()),
+        group: Some(group.to_owned()),
+        ..PermissionText::default()
+    };
+    let site = Site::with(|settings| {
+        settings.permissions = [
+            (Permission::SessionStarter, Some(text("Shift lead", "Shifts & more"))),
+            (Permission::ErlcLinked, None),
+        ]
+        .into();
+    })
+    .await;
+    site.put(Record::Guild(a_guild(7))).await;
+    let page = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await.page("/guilds/7").await;
+    let row = row(&page, "SESSION_STARTER");
+    assert!(row.contains("<h3>Shift lead</h3>") && row.contains("Start and end sessions"), "{row}");
+    assert!(page.contains("<h2>Shifts &#38; more</h2>"), "{page}");
+    assert!(!page.contains("ERLC_LINKED") && !page.contains("game server is linked"), "{page}");
 }
 
 #[actix_web::test]
@@ -176,7 +250,7 @@ async fn a_guild_without_setup_explains_the_next_steps() {
     site.put(Record::Guild(Guild { setup: false, ..a_guild(7) })).await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
     let page = browser.page("/guilds/7").await;
-    assert!(page.contains("Run its set-up command") && page.contains("because you own this guild"), "{page}");
+    assert!(page.contains("Run its set-up command") && page.contains("You own this guild."), "{page}");
 }
 
 #[actix_web::test]

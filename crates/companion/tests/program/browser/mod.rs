@@ -37,8 +37,12 @@ fn whole_way(stage: &Stage, page: &Page) {
     page.says("Harbour City Roleplay");
     page.follow("Night Owls");
     assert_eq!(page.heading(), "Night Owls");
-    page.says("because you own this guild");
-    assert_eq!(page.evaluate("document.querySelectorAll('tbody tr').length"), 20);
+    page.says("You own this guild.");
+    assert_eq!(
+        page.evaluate("document.querySelectorAll('.rights > li').length"),
+        11,
+        "without the bot's staff"
+    );
     page.follow("Devices");
     page.says("This device");
     page.follow("My data");
@@ -233,6 +237,58 @@ fn an_open_page_reconnects_after_a_restart() {
     assert!(is_the_same_document(&page));
 }
 
+#[test]
+fn permissions_unfold_by_keyboard_and_stay_unfolded_live() {
+    let stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    page.go(&stage.at(&format!("/guilds/{}", guild_id(1))));
+    mark(&page);
+    let shown = |permission: &str| {
+        let row = "[...document.querySelectorAll('.rights > li')].find(row => row.querySelector('code').textContent ===";
+        page.evaluate(&format!("{row} '{permission}').checkVisibility()"))
+    };
+    assert_eq!((shown("MOD"), shown("SERVICE_PLUS_GUILD")), (json!(true), json!(false)));
+    let more = "3 more that you do not have here";
+    tab_to(&page, more);
+    page.press("Enter");
+    page.until("document.querySelector('details.more').open");
+    assert_eq!(shown("SERVICE_PLUS_GUILD"), true);
+    page.says("Needs a subscription that covers this guild.");
+    assert!(!page.text().contains("Bot staff"), "{}", page.text());
+    stage.feed("DELETE", &format!("/bot/plus/{OWL}"), &Value::Null);
+    page.until_it_says("4 more that you do not have here");
+    assert_eq!(shown("SERVICE_PLUS_MEMBER"), true, "still unfolded");
+    assert!(is_the_same_document(&page));
+}
+
+#[test]
+fn roles_have_names_and_colours_once_the_bot_sends_them() {
+    let stage = Stage::new();
+    let mut moderated = guild(3, "Day Larks", LARK);
+    moderated["roles"] = json!({"MOD": ["81"], "ADMIN": ["82"]});
+    stage.sync([
+        moderated,
+        json!({"kind": "member", "guild": guild_id(3).to_string(), "user": OWL.to_string(), "roles": ["81"]}),
+    ]);
+    let day_larks = membership(3, "Day Larks", false);
+    stage.platform.control().set_guilds(OWL, vec![day_larks]);
+    let page = stage.signed_in("Night Owl");
+    page.follow("Day Larks");
+    mark(&page);
+    page.says("You have the role Role 81.");
+    let roles = json!([{"id": "81", "name": "Watch", "color": "#E67E22"}, {"id": "82", "name": "Captain", "color": null}]);
+    stage.feed(
+        "PUT",
+        &format!("/bot/guilds/{}/outline", guild_id(3)),
+        &json!({"channels": [], "roles": roles}),
+    );
+    page.until_it_says("You have the role @Watch.");
+    assert_eq!(page.evaluate("document.querySelector('.role circle').getAttribute('fill')"), "#E67E22");
+    page.evaluate("document.querySelector('details.more').open = true");
+    page.says("Needs the role @Captain, or Manage Server.");
+    assert!(is_the_same_document(&page));
+}
+
 /// Pages must stay light: no console messages, no foreign requests, no blocking resources.
 #[test]
 fn pages_are_light_and_load_no_foreign_resources() {
@@ -396,5 +452,5 @@ fn the_demo_leads_to_the_guilds_with_all_pictures() {
     page.says("Greet newcomers");
     page.picture("demo-guild");
     page.follow("Permissions");
-    page.says("because you own this guild");
+    page.says("You own this guild.");
 }

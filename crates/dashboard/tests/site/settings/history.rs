@@ -31,7 +31,8 @@ async fn tells_who_changed_what_through_what() {
         "You, <time",
         "on this site",
         "<th scope=\"row\">Welcome: The enabled</th><td>Default (On)</td><td>Off</td>",
-        "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td>Owls</td>",
+        "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td><span class=\"role\">",
+        "fill=\"#AA5500\"/></svg>@Owls</span></td>",
         "<td>Default (Welcome!)</td><td>&#60;i&#62;Hi&#60;/i&#62;</td>",
     ] {
         assert!(page.contains(shown), "{shown} is not in {page}");
