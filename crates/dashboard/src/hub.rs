@@ -1,6 +1,7 @@
 //! What the pages of a guild begin with, and `/guilds/{guild}/permissions`: what the user may do there.
 
 use crate::{
+    bot::grouped,
     context::DashboardContext,
     guilds::{GuildView, guild_in, listed},
     page::{self, Frame, Here},
@@ -10,13 +11,16 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::{model::GuildId, rules::ListedGuild};
+use companion_domain::{model::GuildId, policy::Permission, rules::ListedGuild};
 use companion_http::{ApiError, deadline::within_storage};
 
 /// What the pages of a guild begin with.
 pub(crate) struct GuildHead {
     pub(crate) guild: GuildView,
-    pub(crate) linked: bool,
+    /// Facts about the guild, with their names.
+    pub(crate) tiles: Vec<(&'static str, String)>,
+    /// `None` if nothing is left to do for the user.
+    pub(crate) checklist: Option<Checklist>,
     /// The page among those of the guild. `None` if it is the only one, before settings are published.
     pub(crate) here: Option<Tab>,
 }
@@ -29,10 +33,30 @@ pub(crate) enum Tab {
     History,
 }
 
+/// The steps to a guild in which everything of the bot works.
+pub(crate) struct Checklist {
+    pub(crate) steps: Vec<Step>,
+    /// Whether it is shown in full: the bot cannot be used yet.
+    pub(crate) is_open: bool,
+}
+
+pub(crate) struct Step {
+    pub(crate) is_done: bool,
+    pub(crate) title: String,
+    /// How it is done.
+    pub(crate) about: &'static str,
+}
+
 impl GuildHead {
     pub(crate) fn new(listed: &ListedGuild, context: &DashboardContext, here: Option<Tab>) -> Self {
+        let premium = if listed.plus.is_some() { "Active" } else { "Not active" };
+        let tiles = vec![
+            ("Members", grouped(listed.guild.members.get() as usize)),
+            ("Your role", listed.role.to_string()),
+            ("Premium", premium.to_owned()),
+        ];
         let guild = GuildView::new(listed, &context.site.pictures);
-        Self { guild, linked: listed.guild.linked, here }
+        Self { guild, tiles, checklist: Checklist::new(listed, context), here }
     }
 
     /// Returns name, path below that of the guild, and whether it is shown, of each page of the guild.
@@ -44,6 +68,39 @@ impl GuildHead {
         ];
         let tabs = |here| all.map(|(tab, name, path)| (name, path, tab == here)).to_vec();
         self.here.map(tabs).unwrap_or_default()
+    }
+}
+
+impl Checklist {
+    /// Returns the steps while one is left that the user can make, or while the bot is not set up.
+    fn new(listed: &ListedGuild, context: &DashboardContext) -> Option<Self> {
+        let ListedGuild { guild, permissions, .. } = listed;
+        let step = |is_done, title: String, about| Step { is_done, title, about };
+        let mut steps = vec![
+            step(true, format!("Invite {}", context.site.name), ""),
+            step(
+                guild.setup,
+                "Run its set-up".to_owned(),
+                "Use the set-up command of the bot in this guild.",
+            ),
+            step(
+                guild.bindings.iter().next().is_some(),
+                "Choose roles for your team".to_owned(),
+                "Tell the bot which roles moderate and administrate. Their members can then sign in here, too.",
+            ),
+        ];
+        if context.wordings.shows(Permission::ErlcLinked) {
+            let about = "Only if you have one: the commands of the game server work once it is linked.";
+            steps.push(step(guild.linked, "Link your game server".to_owned(), about));
+        }
+        let is_left =
+            !steps.iter().all(|step| step.is_done) && permissions.contains(Permission::ManageServer);
+        (is_left || !guild.setup).then_some(Self { steps, is_open: !guild.setup })
+    }
+
+    /// Returns the number of steps that are done.
+    pub(crate) fn done(&self) -> usize {
+        self.steps.iter().filter(|step| step.is_done).count()
     }
 }
 

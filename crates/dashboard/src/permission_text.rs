@@ -54,7 +54,6 @@ impl Wordings {
     }
 
     /// Returns whether a permission is shown.
-    #[cfg(test)]
     pub(crate) fn shows(&self, permission: Permission) -> bool {
         self.shown().any(|wording| wording.permission == permission)
     }

@@ -245,12 +245,34 @@ async fn permissions_are_shown_in_the_words_of_the_bot() {
 }
 
 #[actix_web::test]
-async fn a_guild_without_setup_explains_the_next_steps() {
+async fn a_guild_has_tiles_and_the_steps_that_are_left() {
     let site = Site::new().await;
-    site.put(Record::Guild(Guild { setup: false, ..a_guild(7) })).await;
-    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
-    let page = browser.page("/guilds/7").await;
-    assert!(page.contains("Run its set-up command") && page.contains("You own this guild."), "{page}");
+    let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[70]))]);
+    let begun = Guild { setup: false, bindings: bindings.clone(), ..a_guild(7) };
+    site.put(Record::Guild(begun.clone())).await;
+    site.put(Record::Member(a_member(7, 2, &[70]))).await;
+    let owner = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let moderator = Browser::signed_in(&site, 2, vec![a_membership(7)]).await;
+    let page = owner.page("/guilds/7").await;
+    for shown in [
+        "<dt>Members</dt><dd>42</dd>",
+        "<dt>Your role</dt><dd>Owner</dd>",
+        "<dt>Premium</dt><dd>Not active</dd>",
+        "<details class=\"panel checklist\" open>",
+        "2 of 4 done",
+        "aria-label=\"Done\">✓</span><div><h3>Invite Night Watch</h3></div>",
+        "aria-label=\"To do\"></span><div><h3>Run its set-up</h3><p>Use the set-up command",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    assert!(moderator.page("/guilds/7").await.contains("2 of 4 done"), "the bot cannot be used yet");
+
+    site.put(Record::Guild(Guild { setup: true, ..begun.clone() })).await;
+    let page = owner.page("/guilds/7").await;
+    assert!(page.contains("<details class=\"panel checklist\">") && page.contains("3 of 4 done"), "{page}");
+    assert!(!moderator.page("/guilds/7").await.contains("checklist"), "not theirs to do");
+    site.put(Record::Guild(Guild { setup: true, linked: true, ..begun })).await;
+    assert!(!owner.page("/guilds/7").await.contains("checklist"), "nothing is left");
 }
 
 #[actix_web::test]
