@@ -76,12 +76,7 @@ const BUILT_IN: [(Permission, &str, &str, &str); 20] = {
     [
         (P::ManageServer, SERVER, "Manage the bot", "Change every setting of the bot here."),
         (P::Setup, SERVER, "Ready to use", "Everyone can use the bot's commands here."),
-        (
-            P::Admin,
-            MODERATION,
-            "Administrator",
-            "Use the bot's administration commands, and all that moderators use.",
-        ),
+        (P::Admin, MODERATION, "Administrator", "Use the bot's administration and moderation commands."),
         (P::Mod, MODERATION, "Moderator", "Use the bot's moderation commands."),
         (P::ErlcManager, GAME, "Game manager", "Manage the game server through the bot."),
         (P::ErlcAdmin, GAME, "Game administrator", "Use the administration commands of the game server."),

@@ -86,11 +86,13 @@ fn a_sign_in_survives_a_restart() {
     reader.says("Night Owls");
 }
 
-/// Returns the text of the focused element, and whether its focus is visible.
+/// Returns the text of the focused element, and whether its focus is visible. The ring of a card is around all of it.
 fn focused(page: &Page) -> (String, bool) {
     let found = page.evaluate(
-        "(() => { const one = document.activeElement; const style = getComputedStyle(one);
-         return [one.textContent.trim(), style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2]; })()",
+        "(() => { const one = document.activeElement;
+         const has_ring = ({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+         const styles = [getComputedStyle(one), getComputedStyle(one, '::after')];
+         return [one.textContent.trim(), styles.some(has_ring)]; })()",
     );
     let Value::Array(found) = found else { panic!("{found}") };
     (found[0].as_str().unwrap().to_owned(), found[1].as_bool().unwrap())
@@ -287,6 +289,34 @@ fn roles_have_names_and_colours_once_the_bot_sends_them() {
     page.evaluate("document.querySelector('details.more').open = true");
     page.says("Needs the role @Captain, or Manage Server.");
     assert!(is_the_same_document(&page));
+}
+
+#[test]
+fn headers_and_tables_break_no_word() {
+    let stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    for path in ["/status", "/my-data"] {
+        page.go(&stage.at(path));
+        for width in [600, 640, 768, 900, 1280] {
+            let size = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+            page.call("Emulation.setDeviceMetricsOverride", &size);
+            // Text of one line has one rectangle.
+            let broken = page.evaluate(
+                "[...document.querySelectorAll('.top nav a, .top button, thead th')].filter(one => {
+                    const range = document.createRange(); range.selectNodeContents(one);
+                    return new Set([...range.getClientRects()].map(line => Math.round(line.bottom / 12))).size > 1; })
+                 .map(one => one.textContent)",
+            );
+            assert_eq!(broken, json!([]), "{path} at {width}");
+            let height = page.evaluate("document.querySelector('.top').offsetHeight").as_u64().unwrap();
+            assert!(height <= 100, "the header of {path} has {height} px at {width}");
+            assert_eq!(
+                page.evaluate("document.documentElement.scrollWidth"),
+                width,
+                "{path} scrolls at {width}"
+            );
+        }
+    }
 }
 
 /// Pages must stay light: no console messages, no foreign requests, no blocking resources.
