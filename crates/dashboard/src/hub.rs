@@ -1,7 +1,7 @@
 //! What the pages of a guild begin with, and `/guilds/{guild}/permissions`: what the user may do there.
 
 use crate::{
-    bot::grouped,
+    bot::{grouped, health},
     context::DashboardContext,
     guilds::{GuildView, guild_in, listed},
     page::{self, Frame, Here},
@@ -50,11 +50,15 @@ pub(crate) struct Step {
 impl GuildHead {
     pub(crate) fn new(listed: &ListedGuild, context: &DashboardContext, here: Option<Tab>) -> Self {
         let premium = if listed.plus.is_some() { "Active" } else { "Not active" };
-        let tiles = vec![
+        let mut tiles = vec![
             ("Members", grouped(listed.guild.members.get() as usize)),
             ("Your role", listed.role.to_string()),
             ("Premium", premium.to_owned()),
         ];
+        let health = health(context);
+        if let Some((shard, state)) = health.and_then(|health| health.shard_of(listed.guild.id)) {
+            tiles.push(("Shard", format!("{shard}, {}", state.as_str())));
+        }
         let guild = GuildView::new(listed, &context.site.pictures);
         Self { guild, tiles, checklist: Checklist::new(listed, context), here }
     }

@@ -1,6 +1,6 @@
 //! The status: the page, `/status.json` and the badge.
 
-use crate::browser::{Site, html};
+use crate::browser::{Browser, Site, html};
 use companion_domain::{
     model::{
         Heartbeat, Notice, NoticeKind, Number, Period, PeriodChange, PeriodSubject, Shard, ShardCount,
@@ -8,7 +8,7 @@ use companion_domain::{
     },
     port::{Clock as _, Mutation, Record},
 };
-use companion_testkit::world::{a_guild, a_heartbeat};
+use companion_testkit::world::{a_guild, a_heartbeat, an_ownership};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -168,4 +168,15 @@ async fn other_sites_can_embed_the_status() {
     assert_eq!(answer.header("cross-origin-resource-policy"), "cross-origin");
     assert!(html(&answer).contains("aria-label=\"Night Watch: missing\""), "{}", html(&answer));
     assert_eq!(site.get("/status").await.header("cross-origin-resource-policy"), "same-origin");
+}
+
+#[actix_web::test]
+async fn a_guild_shows_its_shard() {
+    let site = Site::new().await;
+    site.put(Record::Guild(a_guild(7))).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    assert!(!browser.page("/guilds/7").await.contains("<dt>Shard</dt>"), "the number of shards is not known");
+    report(&site, "first", &[(0, 1900)], 2).await;
+    let page = browser.page("/guilds/7").await;
+    assert!(page.contains("<dt>Shard</dt><dd>0, slow</dd>"), "{page}");
 }

@@ -68,6 +68,8 @@ pub struct Observed {
     /// Since when shards have been missing, in monotonic time.
     missing_since: Option<Duration>,
     extended_at: Option<Duration>,
+    /// When this process began to watch, in monotonic time.
+    began_at: Option<Duration>,
 }
 
 /// An alert that this node is to send.
@@ -148,6 +150,9 @@ impl WatchBot {
         periods: &Periods,
         has_alerts: bool,
     ) -> Result<Option<Alert>, ApplyError> {
+        let began_at = *observed.began_at.get_or_insert(now.moment.monotonic);
+        // Until then the node judges clusters by the dates of reports from before its start, which may be wrong.
+        let is_certain = now.moment.monotonic.saturating_sub(began_at) >= self.silent_after.get();
         let due = has_alerts.then(|| now.moment.now.after(ALERT_LEASE));
         let incidents = || periods.0.iter().filter(|(period, _)| period.subject == PeriodSubject::Incident);
         let is_missing = health.state == ShardState::Missing;
@@ -165,7 +170,9 @@ impl WatchBot {
                 };
                 (period.clone(), PeriodChange::Begin(period, silence))
             }
-            (Some((open, learned_at)), None) if !is_missing && now.is_reported_since(*learned_at) => {
+            (Some((open, learned_at)), None)
+                if is_certain && !is_missing && now.is_reported_since(*learned_at) =>
+            {
                 let at = now.moment.now;
                 let ended_at = Some(open.began_at.max(at));
                 let subject = PeriodSubject::Incident;

@@ -350,6 +350,12 @@ impl World {
         silent.filter(|(_, heard)| is_uncovered(heard)).map(|(name, _)| name.clone()).collect()
     }
 
+    /// Returns whether a node knows every cluster first-hand.
+    fn is_certain(&self) -> bool {
+        let is_up = |node: &Node| node.down_until.is_none() && self.now - node.up_since >= SILENT_AFTER;
+        self.nodes.iter().any(is_up)
+    }
+
     /// Follows incidents as a person would.
     fn judge_incident(&mut self, word: &str) {
         let Some(watched_since) = self.watched_since else { return };
@@ -367,7 +373,7 @@ impl World {
                     self.expected.push(true);
                 }
             }
-            Some(_) if !is_silent && !is_missing => {
+            Some(_) if !is_silent && !is_missing && self.is_certain() => {
                 (self.incident, self.incident_changed) = (None, self.now);
                 self.expected.push(false);
             }
