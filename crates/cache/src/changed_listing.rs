@@ -57,7 +57,7 @@ mod tests {
         let entries = Entries::new(Shares::of(1 << 20));
         let memberships = [1, 2].map(an_ownership).to_vec().into();
         let list = Some(GuildList { memberships, fetched_at: at(1) });
-        let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list });
+        let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list, profile: None });
         entries.insert_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
         entries
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn rejects_a_merge_if_the_users_own_part_changed() {
-        let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: None };
+        let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: None, profile: None };
         let before = ChangedListing { listing: Arc::default(), guild: guild_id(1) };
         for stored in [
             Listing { blocked: true, ..Listing::default() },

@@ -201,7 +201,8 @@ mod tests {
         let empty = weight::listing(&Listing::default());
         assert_eq!(empty, size_of::<Listing>());
         let list = GuildList { memberships: [1, 2, 3].map(an_ownership).to_vec().into(), fetched_at: at(1) };
-        let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list) };
+        let grant =
+            GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
         let whole = Listing {
             grant: Some(grant),
             guilds: vec![seen(1, &[1, 2]), seen(2, &[3])],

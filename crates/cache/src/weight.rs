@@ -12,10 +12,12 @@ pub(crate) const ENTRY: usize = 96;
 
 pub(crate) fn listing(listing: &Listing) -> usize {
     let memberships = listing.list().map_or(0, |list| list.memberships.len());
+    let profile = listing.grant.as_ref().and_then(|grant| grant.profile.as_ref());
     // Empty role sets share one allocation.
     let roles: usize = listing.guilds.iter().map(|seen| size_of_val(seen.roles.as_slice())).sum();
     size_of::<Listing>()
         + memberships * size_of::<Membership>()
+        + profile.map_or(0, |profile| profile.name.as_str().len() + profile.avatar.as_str().len())
         + size_of_val(&*listing.guilds)
         + roles
         + size_of_val(&*listing.guild_subscriptions)

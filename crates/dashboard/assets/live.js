@@ -1,6 +1,16 @@
-// Keeps the live region of a page up to date. Without it, a page stays as it was loaded.
+// Closes the account menu, and keeps the live region of a page up to date. Without it, the menu closes by its button
+// and a page stays as it was loaded.
 (() => {
   "use strict";
+  const account = document.querySelector(".account");
+  const closeMenu = (focus) => {
+    if (!account?.open) return;
+    account.open = false;
+    if (focus) account.firstElementChild.focus();
+  };
+  document.addEventListener("click", ({ target }) => { if (!account?.contains(target)) closeMenu(false); });
+  document.addEventListener("keydown", ({ key }) => { if (key === "Escape") closeMenu(true); });
+
   const region = () => document.getElementById("live");
   if (!region() || !window.EventSource) return;
   let source = null;

@@ -56,7 +56,7 @@ pub(crate) async fn handle_form(
         Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
     }
     let form = Form::read(payload, limit).await?;
-    match Visit::of(context, request).await? {
+    match Visit::of(context, request).await?.named(context, request).await {
         Visit::SignedIn(visitor) if visitor.is_form_token(context, form.get("token")) => {
             answer(visitor, form).await
         }

@@ -4,7 +4,7 @@ use crate::{
     bot::counted,
     context::DashboardContext,
     form::handle_form,
-    page::{self, Frame, Here, NO_STORE, see_other},
+    page::{self, Account, Frame, Here, NO_STORE, see_other},
     visitor::{Visit, Visitor, signed_in},
 };
 use actix_web::{
@@ -20,6 +20,7 @@ use companion_http::{ApiError, deadline::within_storage, forget_user, routing, w
 #[template(path = "my_data.html")]
 struct MyDataPage<'a> {
     frame: Frame<'a>,
+    account: Account,
     kept: Vec<(&'static str, String)>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) async fn show(
     signed_in(&context, &request, async |visitor| {
         let stored = stored(&context, &request, &visitor).await?;
         let frame = context.frame("My data", Here::MyData, visitor.navigation(&context));
-        page::show(&MyDataPage { frame, kept: kept(&stored) })
+        page::show(&MyDataPage { frame, account: visitor.account(&context), kept: kept(&stored) })
     })
     .await
 }
@@ -123,7 +124,9 @@ fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {
     let subscription = stored.subscription.as_ref().map(|kept| counted(kept.slots.get() as usize, "slot"));
     let named = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let staff = stored.staff.iter().flat_map(|grants| grants.iter()).map(|grant| grant.as_str()).collect();
+    let profile = stored.grant.as_ref().and_then(|grant| grant.profile.as_ref());
     vec![
+        ("Your name and picture", profile.map_or("none".to_owned(), |profile| profile.name.to_string())),
         ("Devices that are signed in", stored.sessions.len().to_string()),
         ("Guilds in the platform's list of yours", list.map_or(0, |list| list.memberships.len()).to_string()),
         ("Guilds in which the bot knows your roles", stored.members.len().to_string()),

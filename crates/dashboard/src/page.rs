@@ -1,6 +1,9 @@
 //! Pages as responses, and their security headers.
 
-use crate::{asset, site::Site};
+use crate::{
+    asset,
+    site::{Picture, Site},
+};
 use actix_web::{
     HttpResponse,
     dev::ServiceRequest,
@@ -29,7 +32,15 @@ impl Frame<'_> {
     /// Returns the form token, if the visitor is signed in.
     pub(crate) fn form_token(&self) -> Option<&str> {
         match &self.visitor {
-            Navigation::SignedIn { form_token } => Some(form_token),
+            Navigation::SignedIn { form_token, .. } => Some(form_token),
+            Navigation::Guest { .. } => None,
+        }
+    }
+
+    /// Returns the account of a signed-in visitor.
+    pub(crate) fn account(&self) -> Option<&Account> {
+        match &self.visitor {
+            Navigation::SignedIn { account, .. } => Some(account),
             Navigation::Guest { .. } => None,
         }
     }
@@ -76,7 +87,14 @@ pub(crate) enum Navigation {
     /// A sign-in link that returns to this page.
     Guest { sign_in: String },
     /// The pages of a signed-in user and a sign-out form, which needs the token.
-    SignedIn { form_token: String },
+    SignedIn { form_token: String, account: Account },
+}
+
+/// How the header shows a signed-in user.
+pub(crate) struct Account {
+    /// The name at the platform, or a word in its place if it is unknown.
+    pub(crate) name: String,
+    pub(crate) picture: Picture,
 }
 
 /// Renders a page.

@@ -3,15 +3,15 @@
 use crate::{
     context::DashboardContext,
     failure::{ErrorContent, error_page},
-    page::{Navigation, see_other},
+    page::{Account, Navigation, see_other},
     pending_sign_in::ReturnPath,
 };
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{StatusCode, header},
 };
-use companion_domain::session::Session;
-use companion_http::{ApiError, session_of};
+use companion_domain::{model::Profile, session::Session};
+use companion_http::{ApiError, deadline::within_storage, session_of};
 
 const FORM_PURPOSE: &str = "form";
 
@@ -28,6 +28,8 @@ pub(crate) enum Visit {
 /// A signed-in user.
 pub(crate) struct Visitor {
     pub(crate) session: Session,
+    /// Name and picture. `None` if they are unknown or were not read.
+    profile: Option<Profile>,
 }
 
 impl Visit {
@@ -36,7 +38,7 @@ impl Visit {
         let Some(token) = context.session_cookie.read(request.headers()) else { return Ok(Self::Guest) };
         let found = session_of(token, &context.use_cases.authenticate, &context.storage_limiter, request);
         match found.await {
-            Ok(session) => Ok(Self::SignedIn(Visitor { session })),
+            Ok(session) => Ok(Self::SignedIn(Visitor { session, profile: None })),
             Err(ApiError::TokenInvalid) => Ok(Self::Ended),
             Err(error) => Err(error),
         }
@@ -44,7 +46,17 @@ impl Visit {
 
     /// Authenticates a request for a public page. If that fails, treats it as a guest's.
     pub(crate) async fn or_guest(context: &DashboardContext, request: &HttpRequest) -> Self {
-        Self::of(context, request).await.unwrap_or(Self::Guest)
+        Self::of(context, request).await.unwrap_or(Self::Guest).named(context, request).await
+    }
+
+    /// Reads the name and picture of a signed-in user, for the header of a page.
+    pub(crate) async fn named(mut self, context: &DashboardContext, request: &HttpRequest) -> Self {
+        if let Self::SignedIn(visitor) = &mut self {
+            let profile = context.use_cases.list_guilds.profile(visitor.session.user);
+            let profile = within_storage(&context.storage_limiter, request, profile).await;
+            visitor.profile = profile.unwrap_or_default();
+        }
+        self
     }
 
     /// Returns the navigation of the page at this path.
@@ -59,7 +71,16 @@ impl Visit {
 impl Visitor {
     /// Returns the navigation of a signed-in user.
     pub(crate) fn navigation(&self, context: &DashboardContext) -> Navigation {
-        Navigation::SignedIn { form_token: self.form_token(context) }
+        Navigation::SignedIn { form_token: self.form_token(context), account: self.account(context) }
+    }
+
+    /// Returns how the user is shown.
+    pub(crate) fn account(&self, context: &DashboardContext) -> Account {
+        let (name, avatar) = match &self.profile {
+            Some(profile) => (profile.name.as_str(), profile.avatar.as_str()),
+            None => ("Account", ""),
+        };
+        Account { name: name.to_owned(), picture: context.site.pictures.picture(avatar, name) }
     }
 
     /// Returns the CSRF token that forms of this session must contain.
@@ -81,7 +102,7 @@ pub(crate) async fn signed_in(
     answer: impl AsyncFnOnce(Visitor) -> Result<HttpResponse, ApiError>,
 ) -> Result<HttpResponse, ApiError> {
     let path = request.path();
-    match Visit::of(context, request).await? {
+    match Visit::of(context, request).await?.named(context, request).await {
         Visit::SignedIn(visitor) => answer(visitor).await,
         Visit::Guest => see_other(&sign_in_link(path)),
         Visit::Ended => signed_out(context, path),

@@ -2,7 +2,10 @@
 
 use crate::browser::{Browser, Site, URL, between, form, html};
 use actix_web::test::TestRequest;
-use companion_domain::{model::StaffPermission, port::Record};
+use companion_domain::{
+    model::StaffPermission,
+    port::{GrantContent, Record},
+};
 use companion_testkit::world::{
     a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id,
 };
@@ -26,6 +29,37 @@ async fn lists_devices_and_marks_the_current_one() {
         let token = browser.cookies.borrow()["__Host-companion"].clone();
         assert!(!page.contains(token.trim_start_matches("cmp_")), "no token is shown");
     }
+}
+
+#[actix_web::test]
+async fn the_header_names_the_user_in_a_menu() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    for path in ["/", "/team", "/status", "/guilds", "/devices", "/my-data"] {
+        let page = browser.page(path).await;
+        let account = between(&page, "<details class=\"account\">", "</details>");
+        assert!(account.contains("https://cdn.example/avatars/1.png"), "{path}: {account}");
+        assert!(account.contains("<span>User 1</span></summary>"), "{path}: {account}");
+        for place in ["href=\"/devices\"", "href=\"/my-data\"", "action=\"/sign-out\""] {
+            assert!(account.contains(place), "{place} is not in {account}");
+        }
+        let main = between(&page, "<nav aria-label=\"Main\">", "</nav>");
+        assert_eq!(main.matches("<li>").count(), 3, "{main}");
+    }
+    let guest = html(&site.get("/").await);
+    assert!(!guest.contains("class=\"account\"") && guest.contains(">Sign in<"), "{guest}");
+}
+
+#[actix_web::test]
+async fn the_menu_works_without_a_stored_name() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let grants = &site.memory.ports.stores.grants;
+    let content = grants.find(user_id(1)).await.unwrap().unwrap().content;
+    grants.replace(user_id(1), &GrantContent { profile: None, ..content }).await.unwrap();
+    site.use_cases.dispatcher.catch_up().await.unwrap();
+    let page = browser.page("/devices").await;
+    assert!(page.contains("<span>Account</span></summary>"), "{page}");
 }
 
 #[actix_web::test]
@@ -111,7 +145,9 @@ async fn summarises_stored_data_with_its_actions() {
     populate(&site).await;
     let browser = Browser::signed_in(&site, 1, vec![an_ownership(7), an_ownership(8)]).await;
     let page = browser.page("/my-data").await;
+    assert!(page.contains("<strong>User 1</strong>"), "{page}");
     for shown in [
+        "Your name and picture</th><td>User 1</td>",
         "Devices that are signed in</th><td>1</td>",
         "list of yours</th><td>2</td>",
         "knows your roles</th><td>1</td>",

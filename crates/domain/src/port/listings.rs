@@ -1,8 +1,10 @@
 //! Everything that a user's listing is made of.
 
-use super::{Grant, GrantVersion, StoreError};
+use super::{Grant, GrantContent, GrantVersion, StoreError};
 use crate::{
-    model::{GuildId, GuildList, GuildWithRoles, Membership, StaffPermissions, Subscription, UserId},
+    model::{
+        GuildId, GuildList, GuildWithRoles, Membership, Profile, StaffPermissions, Subscription, UserId,
+    },
     rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
     settings::{Rights, UserStanding},
 };
@@ -91,6 +93,8 @@ pub struct GrantSummary {
     pub renewable: bool,
     /// The platform's last list, if any.
     pub list: Option<GuildList>,
+    /// The user's name and picture, if known.
+    pub profile: Option<Profile>,
 }
 
 impl GrantSummary {
@@ -103,7 +107,8 @@ impl GrantSummary {
 
 impl From<Grant> for GrantSummary {
     fn from(Grant { version, content }: Grant) -> Self {
-        Self { version, renewable: content.tokens.is_some(), list: content.list }
+        let GrantContent { tokens, list, profile } = content;
+        Self { version, renewable: tokens.is_some(), list, profile }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
 use crate::{
-    model::{GuildList, Span, UserId},
+    model::{GuildList, Profile, Span, UserId},
     port::{
         Cause, Clock, GrantStore, IdentityError, IdentityErrorKind, Listing, ListingScope, Listings, SignIns,
         StoreError,
@@ -142,6 +142,12 @@ impl ListGuilds {
             return None;
         }
         Some(GuildListing { age: self.clock.now().age_of(listing.list()?.fetched_at), listing })
+    }
+
+    /// Returns the name and picture of a user, if their grant has them. It never calls the platform.
+    pub async fn profile(&self, user: UserId) -> Result<Option<Profile>, StoreError> {
+        let listing = self.listings.read(user, ListingScope::List).await?;
+        Ok(listing.grant.as_ref().and_then(|grant| grant.profile.clone()))
     }
 
     /// Returns the sessions that ended with their grant while no request was waiting, since the last call.

@@ -133,6 +133,12 @@ fn keyboard_focus_is_visible_and_in_reading_order() {
     assert_eq!(focused(&page).0, "Harbour City Roleplay", "past the navigation");
     page.led(|page| page.press("Enter"));
     assert_eq!(page.heading(), "Harbour City Roleplay");
+    tab_to(&page, "Night Owl");
+    page.press("Enter");
+    assert_eq!(tab_to(&page, "Sign out"), ["Devices", "My data"], "the menu is open");
+    page.press("Escape");
+    assert_eq!(focused(&page).0, "Night Owl", "Escape closes the menu");
+    page.press("Enter");
     tab_to(&page, "Sign out");
     page.led(|page| page.press("Enter"));
     assert_eq!(page.path(), "/");

@@ -173,6 +173,7 @@ impl Page {
         let (code, number, text) = match key {
             "Tab" => ("Tab", 9, ""),
             "Enter" => ("Enter", 13, "\r"),
+            "Escape" => ("Escape", 27, ""),
             _ => panic!("unknown key {key}"),
         };
         let down = json!({
