@@ -1,5 +1,5 @@
-// Closes the account menu, and keeps the live region of a page up to date. Without it, the menu closes by its button
-// and a page stays as it was loaded.
+// Closes the account menu, searches while a name is typed, and keeps the live region of a page up to date. Without it,
+// the menu closes by its button, the search by its own, and a page stays as it was loaded.
 (() => {
   "use strict";
   const account = document.querySelector(".account");
@@ -12,7 +12,7 @@
   document.addEventListener("keydown", ({ key }) => { if (key === "Escape") closeMenu(true); });
 
   const region = () => document.getElementById("live");
-  if (!region() || !window.EventSource) return;
+  if (!region()) return;
   let source = null;
 
   // Morphs one element into another, changing only what differs: focus, selection and scroll position stay.
@@ -40,12 +40,15 @@
   };
 
   const refresh = async () => {
-    const answer = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
+    const asked = location.href;
+    const answer = await fetch(asked, { redirect: "manual", cache: "no-store" }).catch(() => null);
     // Retry later if the server is unreachable or overloaded; until then the page stays as it is.
     if (!answer || answer.status >= 500 || answer.status === 429) { setTimeout(look, 5000); return; }
     // Signed out or not found: load the server's page for it.
     if (!answer.ok) { location.reload(); return; }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    // The address changes while a name is typed: a later refresh has the newer list.
+    if (asked !== location.href) return;
     const now = page.getElementById("live");
     if (!now) { location.reload(); return; }
     morph(region(), now);
@@ -59,6 +62,17 @@
     }
   };
 
+  // The server searches, so that there is one rule for what matches.
+  const search = document.querySelector(".search");
+  let typing = 0;
+  search?.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => {
+      history.replaceState(null, "", `?${new URLSearchParams(new FormData(search))}`);
+      refresh();
+    }, 100);
+  });
+
   const listen = () => {
     const page = new URLSearchParams({ page: location.pathname, seen: region().dataset.seen });
     source = new EventSource(`/live?${page}`);
@@ -69,7 +83,7 @@
   const look = () => {
     source?.close();
     source = null;
-    if (!document.hidden) listen();
+    if (!document.hidden && window.EventSource) listen();
   };
   document.addEventListener("visibilitychange", look);
   // A submitted form navigates away, so the stream is closed first.

@@ -5,7 +5,7 @@ use crate::{
     context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guilds, home, hub, live, my_data, page, settings, sign_in, status, team,
+    guild_list, home, hub, live, my_data, page, settings, sign_in, status, team,
 };
 use actix_web::{
     App,
@@ -107,7 +107,7 @@ pub(crate) const ROUTES: [Route; 21] = [
     ("/status", |path| reading(path, status::show)),
     ("/status.json", |path| reading(path, status::json)),
     ("/badge.svg", |path| reading(path, status::badge)),
-    ("/guilds", |path| reading(path, guilds::list)),
+    ("/guilds", |path| reading(path, guild_list::list)),
     ("/guilds/{guild}", settings::resource),
     ("/guilds/{guild}/permissions", |path| reading(path, hub::permissions)),
     ("/guilds/{guild}/history", settings::history_resource),

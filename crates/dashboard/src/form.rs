@@ -1,4 +1,4 @@
-//! Forms. Only they change data.
+//! Forms, which alone change data, and parameters of a query.
 
 use crate::{
     context::DashboardContext,
@@ -40,6 +40,12 @@ impl Form {
         })
         .await
     }
+}
+
+/// Returns the first query parameter of this name.
+pub(crate) fn parameter(request: &HttpRequest, name: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
+    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
 /// Handles a form of a signed-in user, of at most `limit` bytes. Its `Origin` must be this site, and it must contain the form token of the

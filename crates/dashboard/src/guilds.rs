@@ -1,29 +1,17 @@
-//! `/guilds`: guilds of the user that have the bot.
+//! What all pages of guilds share.
 
 use crate::{
     bot::counted,
     context::DashboardContext,
-    page::{self, Frame, Here},
     site::{Picture, Pictures},
-    visitor::{Visitor, signed_in},
 };
-use actix_web::{HttpRequest, HttpResponse, web};
-use askama::Template;
+use actix_web::HttpRequest;
 use companion_domain::{
     model::{GuildId, UserId},
     rules::ListedGuild,
     usecase::GuildListing,
 };
 use companion_http::{ApiError, guilds_of, routing};
-
-#[derive(Template)]
-#[template(path = "guilds.html")]
-struct GuildsPage<'a> {
-    frame: Frame<'a>,
-    /// Number of guilds, in words.
-    count: String,
-    guilds: Vec<GuildView>,
-}
 
 /// A guild, as shown on a card.
 pub(crate) struct GuildView {
@@ -60,29 +48,6 @@ pub(crate) async fn listing(
 ) -> Result<GuildListing, ApiError> {
     guilds_of(user, &context.use_cases.list_guilds, &context.storage_limiter, &context.list_limiter, request)
         .await
-}
-
-pub(crate) async fn list(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render(&context, &request, &visitor).await?))
-    })
-    .await
-}
-
-/// Renders the page of the user's guilds.
-pub(crate) async fn render(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-) -> Result<String, ApiError> {
-    let listing = listing(context, request, visitor.session.user).await?;
-    let pictures = &context.site.pictures;
-    let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
-    let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
-    page::render(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
 }
 
 /// Returns the guild in the path.

@@ -17,7 +17,7 @@
 //! | `home`, `team`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
 //! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
-//! | `guilds`, `hub`, `devices`, `my_data` | pages of signed-in users |
+//! | `guilds`, `guild_list`, `hub`, `devices`, `my_data` | pages of signed-in users |
 //! | `settings` | settings of a guild as forms, and their history |
 //! | `live` | notifies open pages of changes |
 //! | `app` | the table of paths; the application |
@@ -36,6 +36,7 @@ mod date;
 mod devices;
 mod failure;
 mod form;
+mod guild_list;
 mod guilds;
 mod home;
 mod hub;

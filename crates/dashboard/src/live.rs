@@ -3,7 +3,8 @@
 
 use crate::{
     context::DashboardContext,
-    guilds, home, hub, settings, status,
+    form::parameter,
+    guild_list, home, hub, settings, status,
     stream_limiter::{LimitKey, StreamPermit},
     view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
@@ -39,7 +40,7 @@ async fn render(
     match page {
         LivePage::Home => home::render(context, &Visit::Guest, Vec::new()),
         LivePage::Status => status::render(context, &Visit::Guest),
-        LivePage::Guilds => guilds::render(context, request, &visitor(context, request).await?).await,
+        LivePage::Guilds => guild_list::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {
             settings::render(context, request, &visitor(context, request).await?, guild, false).await
         }
@@ -65,11 +66,7 @@ pub(crate) async fn serve(
     shell: web::Data<Shell>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let parameter = |name: &str| {
-        let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
-    };
-    let page = LivePage::at(&parameter("page")).ok_or(ApiError::NotFound)?;
+    let page = LivePage::at(&parameter(&request, "page").unwrap_or_default()).ok_or(ApiError::NotFound)?;
     let mut permits = vec![context.stream_limiter.acquire(LimitKey::Total)?];
     if let Some(client) = Client::of(&request, &context.settings.trusted_proxies) {
         permits.push(context.stream_limiter.acquire(LimitKey::Address(client))?);
@@ -82,7 +79,7 @@ pub(crate) async fn serve(
             Some(session.id)
         }
     };
-    let seen = parameter("seen");
+    let seen = parameter(&request, "seen").unwrap_or_default();
     // Subscribed before the first look, so that no later change is missed.
     let changes = context.changes.watch(page.subject());
     let since = *changes.borrow();

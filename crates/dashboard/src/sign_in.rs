@@ -3,7 +3,7 @@
 use crate::{
     context::{DashboardContext, PlatformApplication},
     failure::{ErrorContent, error_page},
-    form::handle_form,
+    form::{handle_form, parameter},
     page::{Navigation, see_other},
     pending_sign_in::{LIFETIME, PendingSignIn, ReturnPath},
     visitor::Visit,
@@ -161,10 +161,4 @@ fn authorize_url(
 fn redirect_uri(context: &DashboardContext) -> Result<WebUrl, ApiError> {
     let uri = format!("{}/callback", context.settings.url);
     uri.parse().map_err(|error: companion_domain::model::Invalid| ApiError::Internal(error.into()))
-}
-
-/// Returns the first query parameter of this name.
-fn parameter(request: &HttpRequest, name: &str) -> Option<String> {
-    let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }

@@ -128,6 +128,73 @@ async fn guild_cards_show_all_attributes() {
     assert!(!page.contains("evil.example") && !page.contains("<b>"));
 }
 
+/// Returns a browser of the owner of this many guilds, which are set up but for the second. The third is premium.
+async fn with_guilds(site: &Site, count: u64) -> Browser<'_> {
+    for number in 1..=count {
+        site.put(Record::Guild(Guild { setup: number != 2, ..a_guild(number) })).await;
+    }
+    site.put(Record::Subscription(a_subscription(5, &[3]))).await;
+    Browser::signed_in(site, 1, (1..=count).map(an_ownership).collect()).await
+}
+
+#[actix_web::test]
+async fn many_guilds_can_be_searched_and_filtered() {
+    let site = Site::new().await;
+    let browser = with_guilds(&site, 30).await;
+    let links = |page: &str| page.matches("href=\"/guilds/").count();
+    let page = browser.page("/guilds").await;
+    assert!(page.contains("role=\"search\"") && page.contains("class=\"rows\""), "{page}");
+    assert_eq!(links(&page), 30);
+    for (query, found, first) in [
+        ("q=guild+2", 11, "Guild 2"),
+        ("q=GUILD+30", 1, "Guild 30"),
+        ("show=not-set-up", 1, "Guild 2"),
+        ("show=premium", 1, "Guild 3"),
+        ("show=owner&q=1", 12, "Guild 1"),
+        ("show=nonsense", 30, "Guild 1"),
+    ] {
+        let page = browser.page(&format!("/guilds?{query}")).await;
+        assert_eq!(links(&page), found, "{query}: {page}");
+        assert!(page.contains(&format!(">{first}</a>")), "{query}: {page}");
+    }
+    let page = browser.page("/guilds?q=guild+2&show=premium").await;
+    assert!(page.contains("No guild of yours matches this") && page.contains("0 guilds of 30."), "{page}");
+    assert!(page.contains("href=\"/guilds?q=guild+2&#38;show=owner\""), "filters keep the text: {page}");
+    assert!(page.contains("Not set up <span>1</span>"), "filters count what has the text: {page}");
+    let page = browser.page("/guilds?q=%22%3E%3Cb%3E").await;
+    assert!(!page.contains("<b>"), "{page}");
+}
+
+#[actix_web::test]
+async fn few_guilds_are_cards_without_a_search() {
+    let site = Site::new().await;
+    let browser = with_guilds(&site, 8).await;
+    let page = browser.page("/guilds").await;
+    assert!(!page.contains("role=\"search\"") && page.contains("class=\"card\""), "{page}");
+    assert!(browser.page("/guilds?q=7").await.contains("role=\"search\""), "a search can be undone");
+}
+
+#[actix_web::test]
+async fn two_hundred_guilds_are_pages_of_thirty_kilobytes() {
+    let site = Site::new().await;
+    let browser = with_guilds(&site, 200).await;
+    let mut seen = 0;
+    let mut path = "/guilds".to_owned();
+    loop {
+        let page = browser.page(&path).await;
+        assert!(page.len() < 30_000, "{path} has {} bytes", page.len());
+        seen += page.matches("id=\"guild-").count();
+        if !page.contains("rel=\"next\"") {
+            assert!(page.contains("href=\"/guilds?page=2\" rel=\"prev\""), "{page}");
+            break;
+        }
+        let (before, _) = page.split_once("\" rel=\"next\"").unwrap();
+        path = before.rsplit_once('"').unwrap().1.to_owned();
+    }
+    assert_eq!((seen, path.as_str()), (200, "/guilds?page=3"));
+    assert_eq!(browser.page("/guilds?page=99").await.matches("id=\"guild-").count(), 0);
+}
+
 #[actix_web::test]
 async fn users_see_only_their_own_guilds() {
     let site = Site::new().await;

@@ -1,0 +1,185 @@
+//! `/guilds`: the user's guilds that have the bot, with a search and filters if there are many.
+
+use crate::{
+    bot::counted,
+    context::DashboardContext,
+    form::parameter,
+    guilds::{GuildView, listing},
+    page::{self, Frame, Here},
+    visitor::{Visitor, signed_in},
+};
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+use companion_domain::{policy::GuildRole, rules::ListedGuild};
+use companion_http::ApiError;
+use url::form_urlencoded::Serializer;
+
+/// Number of guilds above which there are a search and filters.
+const SEARCH_ABOVE: usize = 8;
+/// Number of guilds above which they are shown as rows instead of cards.
+const ROWS_ABOVE: usize = 20;
+/// Maximum number of rows on a page, so that it stays small.
+const MAX_ROWS: usize = 80;
+
+#[derive(Template)]
+#[template(path = "guilds.html")]
+struct GuildsPage<'a> {
+    frame: Frame<'a>,
+    /// Number of all guilds.
+    total: usize,
+    /// Number of guilds that are found, in words.
+    found: String,
+    search: Option<SearchView>,
+    guilds: Vec<GuildView>,
+    are_rows: bool,
+    /// Addresses of the neighbouring pages.
+    previous: Option<String>,
+    next: Option<String>,
+}
+
+struct SearchView {
+    query: Query,
+    filters: Vec<FilterView>,
+}
+
+struct FilterView {
+    name: &'static str,
+    count: usize,
+    href: String,
+    is_chosen: bool,
+}
+
+/// What of the list is shown.
+#[derive(Clone, PartialEq, Eq)]
+struct Query {
+    /// Text that names contain.
+    text: String,
+    filter: Filter,
+    /// Counted from 0.
+    page: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filter {
+    All,
+    Owner,
+    NotSetUp,
+    Premium,
+}
+
+impl Filter {
+    const ALL: [Self; 4] = [Self::All, Self::Owner, Self::NotSetUp, Self::Premium];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::All => "All",
+            Self::Owner => "Owner",
+            Self::NotSetUp => "Not set up",
+            Self::Premium => "Premium",
+        }
+    }
+
+    /// Returns its value in an address; empty for all guilds.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Owner => "owner",
+            Self::NotSetUp => "not-set-up",
+            Self::Premium => "premium",
+        }
+    }
+
+    fn admits(self, listed: &ListedGuild) -> bool {
+        match self {
+            Self::All => true,
+            Self::Owner => listed.role == GuildRole::Owner,
+            Self::NotSetUp => !listed.guild.setup,
+            Self::Premium => listed.plus.is_some(),
+        }
+    }
+}
+
+impl Query {
+    fn of(request: &HttpRequest) -> Self {
+        let given = |name| parameter(request, name).unwrap_or_default();
+        let show = given("show");
+        Self {
+            text: given("q").trim().to_owned(),
+            filter: Filter::ALL.into_iter().find(|filter| filter.word() == show).unwrap_or(Filter::All),
+            page: given("page").parse().map_or(0, |number: usize| number.saturating_sub(1)),
+        }
+    }
+
+    fn is_everything(&self) -> bool {
+        self.text.is_empty() && self.filter == Filter::All
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        name.to_lowercase().contains(&self.text.to_lowercase())
+    }
+
+    fn href(&self) -> String {
+        let mut pairs = Serializer::new(String::new());
+        let number = self.page + 1;
+        for (name, value) in [("q", self.text.as_str()), ("show", self.filter.word())] {
+            if !value.is_empty() {
+                pairs.append_pair(name, value);
+            }
+        }
+        if number > 1 {
+            pairs.append_pair("page", &number.to_string());
+        }
+        let pairs = pairs.finish();
+        if pairs.is_empty() { "/guilds".to_owned() } else { format!("/guilds?{pairs}") }
+    }
+}
+
+pub(crate) async fn list(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        Ok(page::live(&render(&context, &request, &visitor).await?))
+    })
+    .await
+}
+
+/// Renders the page of the user's guilds.
+pub(crate) async fn render(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+) -> Result<String, ApiError> {
+    let all = listing(context, request, visitor.session.user).await?.guilds();
+    let query = Query::of(request);
+    let named: Vec<_> = all.iter().filter(|listed| query.matches(listed.guild.name.as_str())).collect();
+    let found: Vec<_> = named.iter().filter(|listed| query.filter.admits(listed)).collect();
+    let first = (query.page * MAX_ROWS).min(found.len());
+    let at = |page: usize| Query { page, ..query.clone() }.href();
+    let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
+    page::render(&GuildsPage {
+        frame,
+        total: all.len(),
+        found: counted(found.len(), "guild"),
+        guilds: found
+            .iter()
+            .skip(first)
+            .take(MAX_ROWS)
+            .map(|listed| GuildView::new(listed, &context.site.pictures))
+            .collect(),
+        are_rows: all.len() > ROWS_ABOVE,
+        previous: (first > 0).then(|| at(query.page - 1)),
+        next: (found.len() > first + MAX_ROWS).then(|| at(query.page + 1)),
+        search: (all.len() > SEARCH_ABOVE || !query.is_everything()).then(|| SearchView {
+            filters: Filter::ALL
+                .map(|filter| FilterView {
+                    name: filter.name(),
+                    count: named.iter().filter(|listed| filter.admits(listed)).count(),
+                    href: Query { filter, page: 0, ..query.clone() }.href(),
+                    is_chosen: filter == query.filter,
+                })
+                .into(),
+            query: query.clone(),
+        }),
+    })
+}
