@@ -792,6 +792,8 @@ export type StoredGrant = {
   fetched: number | null;
   /** The platform's list of guilds. */
   guilds: Array<StoredMembership>;
+  /** Guilds of that list that the user manages and that lacked the bot, at most 200. */
+  without_bot: Array<StoredNamedGuild>;
 };
 
 /** The user's platform roles in a guild. */
@@ -807,6 +809,14 @@ export type StoredMembership = {
   owner: boolean;
   /** The platform's permission bits of the user there, as a decimal number in a string. */
   permissions: string;
+};
+
+/** The name of a guild without the bot. */
+export type StoredNamedGuild = {
+  guild: Snowflake;
+  name: string;
+  /** URL of the icon; null if there is none. */
+  icon: string | null;
 };
 
 /** A stored session. */

@@ -56,7 +56,7 @@ mod tests {
     fn entries_with_a_listing() -> Entries {
         let entries = Entries::new(Shares::of(1 << 20));
         let memberships = [1, 2].map(an_ownership).to_vec().into();
-        let list = Some(GuildList { memberships, fetched_at: at(1) });
+        let list = Some(GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) });
         let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list, profile: None });
         entries.insert_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
         entries

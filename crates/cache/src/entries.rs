@@ -432,7 +432,11 @@ mod entries_tests {
     }
 
     fn a_listing(guild: u64) -> Arc<Listing> {
-        let list = GuildList { memberships: vec![an_ownership(guild)].into(), fetched_at: at(1) };
+        let list = GuildList {
+            memberships: vec![an_ownership(guild)].into(),
+            without_bot: Vec::new(),
+            fetched_at: at(1),
+        };
         let grant =
             GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
         Arc::new(Listing { grant: Some(grant), ..Listing::default() })

@@ -200,7 +200,11 @@ mod tests {
         };
         let empty = weight::listing(&Listing::default());
         assert_eq!(empty, size_of::<Listing>());
-        let list = GuildList { memberships: [1, 2, 3].map(an_ownership).to_vec().into(), fetched_at: at(1) };
+        let list = GuildList {
+            memberships: [1, 2, 3].map(an_ownership).to_vec().into(),
+            without_bot: Vec::new(),
+            fetched_at: at(1),
+        };
         let grant =
             GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
         let whole = Listing {

@@ -5,7 +5,7 @@ use crate::{
     cookie::{Cookie, SigningKeys},
     page::{Frame, Here, Navigation, Protection, see_other},
     permission_text::{PermissionTexts, Wordings},
-    site::{Pictures, Site},
+    site::{Pictures, Site, have_same_origin},
     stream_limiter::StreamLimiter,
     view::Views,
 };
@@ -148,9 +148,11 @@ impl DashboardContext {
         let pictures = Pictures::at(&settings.cdn_url);
         let protection = Protection::new(pictures.origin());
         let text = |url: &Option<WebUrl>| url.as_ref().map(ToString::to_string);
+        let platform = settings.platform.as_ref().zip(settings.invite_url.as_ref());
         let site = Site {
             name: settings.name.to_string(),
             invite_url: text(&settings.invite_url),
+            can_preselect: platform.is_some_and(|(app, invite)| have_same_origin(&app.authorize_url, invite)),
             support_url: text(&settings.support_url),
             pictures,
         };

@@ -1,4 +1,5 @@
-//! `/guilds`: the user's guilds that have the bot, with a search and filters if there are many.
+//! `/guilds`: the user's guilds that have the bot, with a search and filters if there are many, and those that it can be
+//! invited to.
 
 use crate::{
     bot::counted,
@@ -6,11 +7,12 @@ use crate::{
     form::parameter,
     guilds::{GuildView, listing},
     page::{self, Frame, Here},
+    site::{Picture, Site},
     visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::{policy::GuildRole, rules::ListedGuild};
+use companion_domain::{model::NamedGuild, policy::GuildRole, rules::ListedGuild, usecase::GuildListing};
 use companion_http::ApiError;
 use url::form_urlencoded::Serializer;
 
@@ -20,6 +22,8 @@ const SEARCH_ABOVE: usize = 8;
 const ROWS_ABOVE: usize = 20;
 /// Maximum number of rows on a page, so that it stays small.
 const MAX_ROWS: usize = 80;
+/// Maximum number of guilds without the bot on a page.
+const MAX_INVITES: usize = 20;
 
 #[derive(Template)]
 #[template(path = "guilds.html")]
@@ -35,6 +39,49 @@ struct GuildsPage<'a> {
     /// Addresses of the neighbouring pages.
     previous: Option<String>,
     next: Option<String>,
+    invites: Invites,
+}
+
+/// Guilds that the user manages and that lack the bot.
+struct Invites {
+    /// Number of all of them.
+    count: usize,
+    /// The first of those that match the search.
+    shown: Vec<InviteView>,
+}
+
+struct InviteView {
+    name: String,
+    picture: Picture,
+    /// The invite link. `None` if none is configured.
+    href: Option<String>,
+}
+
+impl Invites {
+    fn new(listing: &GuildListing, query: &Query, site: &Site) -> Self {
+        let list = listing.listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
+        // The bot may have joined since the list was fetched.
+        let mut without: Vec<_> =
+            list.iter().filter(|named| listing.listing.seen(named.guild).is_none()).collect();
+        without.sort_by(|one, other| one.name.cmp(&other.name));
+        let matching = without.iter().filter(|named| query.matches(named.name.as_str()));
+        Self {
+            count: without.len(),
+            shown: matching.take(MAX_INVITES).map(|named| InviteView::new(named, site)).collect(),
+        }
+    }
+}
+
+impl InviteView {
+    fn new(named: &NamedGuild, site: &Site) -> Self {
+        let icon = named.icon.as_ref().map(ToString::to_string);
+        let icon = icon.unwrap_or_else(|| site.pictures.server.default_picture(named.guild.get()));
+        Self {
+            name: named.name.to_string(),
+            picture: site.pictures.picture(&icon, named.name.as_str()),
+            href: site.invite_to(named.guild),
+        }
+    }
 }
 
 struct SearchView {
@@ -150,8 +197,8 @@ pub(crate) async fn render(
     request: &HttpRequest,
     visitor: &Visitor,
 ) -> Result<String, ApiError> {
-    let all = listing(context, request, visitor.session.user).await?.guilds();
-    let query = Query::of(request);
+    let listing = listing(context, request, visitor.session.user).await?;
+    let (all, query) = (listing.guilds(), Query::of(request));
     let named: Vec<_> = all.iter().filter(|listed| query.matches(listed.guild.name.as_str())).collect();
     let found: Vec<_> = named.iter().filter(|listed| query.filter.admits(listed)).collect();
     let first = (query.page * MAX_ROWS).min(found.len());
@@ -159,6 +206,7 @@ pub(crate) async fn render(
     let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
     page::render(&GuildsPage {
         frame,
+        invites: Invites::new(&listing, &query, &context.site),
         total: all.len(),
         found: counted(found.len(), "guild"),
         guilds: found

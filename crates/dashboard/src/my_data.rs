@@ -129,6 +129,10 @@ fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {
         ("Your name and picture", profile.map_or("none".to_owned(), |profile| profile.name.to_string())),
         ("Devices that are signed in", stored.sessions.len().to_string()),
         ("Guilds in the platform's list of yours", list.map_or(0, |list| list.memberships.len()).to_string()),
+        (
+            "Guilds without the bot, with their names",
+            list.map_or(0, |list| list.without_bot.len()).to_string(),
+        ),
         ("Guilds in which the bot knows your roles", stored.members.len().to_string()),
         ("Subscription", subscription.unwrap_or_else(|| "none".to_owned())),
         ("Permissions that the team gave you by name", named(staff)),

@@ -1,18 +1,30 @@
 //! What every page shows, and which pictures are allowed.
 
 use crate::asset;
-use companion_domain::model::{PictureServer, WebUrl};
+use companion_domain::model::{GuildId, PictureServer, WebUrl};
 
 /// What all pages share.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) name: String,
     pub(crate) invite_url: Option<String>,
+    /// Whether the invite link is a page of the platform, which takes the guild as a parameter.
+    pub(crate) can_preselect: bool,
     pub(crate) support_url: Option<String>,
     pub(crate) pictures: Pictures,
 }
 
 impl Site {
+    /// Returns the invite link with this guild preselected, if the platform allows that.
+    pub(crate) fn invite_to(&self, guild: GuildId) -> Option<String> {
+        let plain = self.invite_url.clone()?;
+        let Some(mut url) = url::Url::parse(&plain).ok().filter(|_| self.can_preselect) else {
+            return Some(plain);
+        };
+        url.query_pairs_mut().append_pair("guild_id", &guild.to_string());
+        Some(url.into())
+    }
+
     /// Returns the path of the stylesheet.
     #[expect(clippy::unused_self, reason = "templates call it on the site")]
     pub(crate) fn style(&self) -> &'static str {
@@ -61,6 +73,11 @@ impl Pictures {
         let shown = origin_of(url) == self.origin;
         Picture { url: shown.then(|| url.to_owned()), initials: initials(name) }
     }
+}
+
+/// Returns whether two URLs have the same origin.
+pub(crate) fn have_same_origin(one: &WebUrl, other: &WebUrl) -> bool {
+    origin_of(one.as_str()) == origin_of(other.as_str())
 }
 
 /// Returns the origin of a URL; empty, which is never allowed, if it cannot be parsed.

@@ -12,7 +12,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
+    model::{GuildId, PictureServer, PlatformGuilds, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, PlatformPauses,
         Reputation, UserWithGuilds,
@@ -184,7 +184,7 @@ impl OauthIdentity {
         client: ClientMark,
         user: &SetOnce<UserId>,
         access: &Secret,
-    ) -> Result<Vec<Membership>, IdentityError> {
+    ) -> Result<PlatformGuilds, IdentityError> {
         // Both ways share one deadline, because a sign-in has no time for two.
         let until = self.until();
         let first = if self.limiter.may_ask_early() {
@@ -202,19 +202,20 @@ impl OauthIdentity {
         user: &SetOnce<UserId>,
         access: &Secret,
         until: Instant,
-    ) -> Result<Vec<Membership>, IdentityError> {
-        let (mut all, mut unreadable) = (BTreeMap::new(), 0);
+    ) -> Result<PlatformGuilds, IdentityError> {
+        let (mut all, mut names, mut unreadable) = (BTreeMap::new(), Vec::new(), 0);
         let (mut page, mut last) = (first, None);
         loop {
             unreadable += page.unreadable;
             for membership in page.memberships {
                 all.entry(membership.guild).or_insert(membership);
             }
+            names.extend(page.names.into_iter().map(|name| name.into_named(&self.pictures)));
             if all.len() + unreadable > self.limits.guilds {
                 return Err(CallError::Invalid("too many guilds").into());
             }
             let Some(newest) = page.next_after else {
-                return Ok(all.into_values().collect());
+                return Ok(PlatformGuilds { memberships: all.into_values().collect(), names });
             };
             if last.is_some_and(|last| newest <= last) {
                 return Err(CallError::Invalid("pages that repeat").into());
@@ -298,7 +299,7 @@ impl IdentityProvider for OauthIdentity {
         self.fetch((Route::User, Principal::Client(client)), "/users/@me", access, self.until(), read).await
     }
 
-    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         let until = self.until();
         let first = self.page(user, access, None, until).await?;
         self.all_pages(first, &SetOnce::new_with(Some(user)), access, until).await

@@ -4,7 +4,9 @@
 //! wrong type is rejected, because the API has then changed incompatibly. In a list it costs only its own row.
 
 use crate::failure::CallError;
-use companion_domain::model::{GuildId, Membership, Name, PictureServer, PlatformPermissions, User, UserId};
+use companion_domain::model::{
+    GuildId, Membership, Name, NamedGuild, PictureServer, PlatformPermissions, User, UserId,
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -59,6 +61,8 @@ fn is_hash(text: &str) -> bool {
 pub(crate) struct Page {
     /// The readable rows.
     pub(crate) memberships: Vec<Membership>,
+    /// The names of these rows, as far as they are readable.
+    pub(crate) names: Vec<WireName>,
     /// Number of unreadable rows.
     pub(crate) unreadable: usize,
     /// The highest id of all rows, after which the next page begins. `None` if this is the last page.
@@ -78,7 +82,31 @@ impl Page {
             let newest = rows.iter().filter_map(id).max();
             Some(newest.ok_or(CallError::Invalid("a page of guilds without ids"))?)
         };
-        Ok(Self { memberships, unreadable, next_after })
+        let names = rows.iter().filter(|row| membership(row).is_some()).filter_map(WireName::of).collect();
+        Ok(Self { memberships, names, unreadable, next_after })
+    }
+}
+
+/// The name of a guild in the list, and the hash of its icon.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WireName {
+    guild: GuildId,
+    name: Name,
+    icon: Option<String>,
+}
+
+impl WireName {
+    /// Reads the name of a row. Returns `None` if it is unreadable.
+    fn of(row: &Value) -> Option<Self> {
+        let name = row.get("name")?.as_str()?.parse().ok()?;
+        let icon = row.get("icon").and_then(Value::as_str).filter(|hash| is_hash(hash));
+        Some(Self { guild: id(row)?, name, icon: icon.map(str::to_owned) })
+    }
+
+    pub(crate) fn into_named(self, pictures: &PictureServer) -> NamedGuild {
+        let Self { guild, name, icon } = self;
+        let icon = icon.and_then(|hash| pictures.icon(guild, &hash).parse().ok());
+        NamedGuild { guild, name, icon }
     }
 }
 
@@ -112,6 +140,24 @@ mod tests {
         let page = Page::read(format!("[{json}]").as_bytes()).unwrap();
         assert_eq!(page.memberships.len() + page.unreadable, 1);
         page.memberships.first().copied()
+    }
+
+    #[test]
+    fn guilds_are_named_without_trusting_the_hash() {
+        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
+        let page = Page::read(
+            br#"[{"id": "7", "name": "Zo\u00eb", "icon": "a_0f"}, {"id": "8", "name": "Plain", "icon": "../x"},
+                {"id": "9", "name": ""}, {"id": "10"}, {"id": "x", "name": "Lost"}]"#,
+        );
+        let named = page.unwrap().names.into_iter().map(|name| name.into_named(&pictures));
+        let icon = |named: NamedGuild| named.icon.map(|icon| icon.to_string());
+        let named: Vec<_> =
+            named.map(|named| (named.guild.get(), named.name.to_string(), icon(named))).collect();
+        let expected = [
+            (7, "Zoë".to_owned(), Some("https://cdn.example/icons/7/a_0f.png".to_owned())),
+            (8, "Plain".to_owned(), None),
+        ];
+        assert_eq!(named, expected);
     }
 
     #[test]
@@ -212,7 +258,7 @@ mod tests {
 
     #[test]
     fn null_is_an_empty_list_and_other_types_are_rejected() {
-        let empty = Page { memberships: Vec::new(), unreadable: 0, next_after: None };
+        let empty = Page { memberships: Vec::new(), names: Vec::new(), unreadable: 0, next_after: None };
         for json in ["null", "[]"] {
             assert_eq!(Page::read(json.as_bytes()).unwrap(), empty, "{json}");
         }

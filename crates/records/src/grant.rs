@@ -7,7 +7,7 @@ use crate::{
     values::Micros,
 };
 use companion_domain::{
-    model::{GuildId, GuildList, Membership, Name, PlatformPermissions, Profile, UserId, WebUrl},
+    model::{GuildId, GuildList, Membership, Name, NamedGuild, PlatformPermissions, Profile, UserId, WebUrl},
     port::{Grant, GrantContent, GrantVersion, Sealed},
 };
 use serde::Serializer;
@@ -56,10 +56,26 @@ record! {
             /// In microseconds since 1970.
             fetched_at ["fetched_at"]: Micros = fetched_at;
             memberships ["guilds"]: Memberships = memberships;
+            /// Guilds that the user manages and that lack the bot. Absent in files of older versions.
+            without_bot ["without_bot"]: NamedGuilds = without_bot;
         }
         example {"fetched_at": 1_700_000_000_000_000_i64, "guilds": []}
     }
-    GuildList { memberships, fetched_at }
+    GuildList { memberships, without_bot, fetched_at }
+}
+
+record! {
+    /// The name and icon of a guild without the bot.
+    pub(crate) NamedGuildRecord of NamedGuild {
+        key {}
+        fields {
+            guild ["id"]: GuildId = guild;
+            name ["name"]: Name = name;
+            icon ["icon"]: Option<WebUrl> = icon;
+        }
+        example {"id": "190000000000000001", "name": "Night Owls", "icon": null}
+    }
+    NamedGuild { guild, name, icon }
 }
 
 record! {
@@ -91,5 +107,29 @@ impl Format for Memberships {
 
     fn schema() -> RefOr<Schema> {
         ArrayBuilder::new().items(Nested::<MembershipRecord>::schema()).into()
+    }
+}
+
+enum NamedGuilds {}
+
+impl Format for NamedGuilds {
+    type Value = Vec<NamedGuild>;
+
+    const ABSENT: Option<Self::Value> = Some(Vec::new());
+
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        node.list(errors, Nested::<NamedGuildRecord>::read)
+    }
+
+    fn is_written(value: &Self::Value) -> bool {
+        !value.is_empty()
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Written::<Nested<NamedGuildRecord>>))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(Nested::<NamedGuildRecord>::schema()).into()
     }
 }

@@ -4,9 +4,9 @@ use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
     model::{
         ChannelId, ChannelKind, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList, Label, Member,
-        MemberCount, Membership, Name, Outline, OutlineChannel, OutlineRole, PlatformPermissions, Profile,
-        Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, SubscribedGuilds,
-        Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
+        MemberCount, Membership, Name, NamedGuild, Outline, OutlineChannel, OutlineRole, PlatformPermissions,
+        Profile, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
+        SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
     },
     port::{Grant, GrantContent, GrantVersion, Record, Sealed},
     session::{Session, TokenHash, UserAgent},
@@ -128,8 +128,18 @@ fn grant() -> impl Strategy<Value = Grant> {
         owner,
         permissions: PlatformPermissions::from_bits(bits),
     });
-    let list = (vec(membership, 0..5), micros())
-        .prop_map(|(memberships, fetched_at)| GuildList { memberships: memberships.into(), fetched_at });
+    let named = (guild_id(), name(), option::of(web_url())).prop_map(|(guild, name, icon)| NamedGuild {
+        guild,
+        name,
+        icon,
+    });
+    let list = (vec(membership, 0..5), vec(named, 0..3), micros()).prop_map(
+        |(memberships, without_bot, fetched_at)| GuildList {
+            memberships: memberships.into(),
+            without_bot,
+            fetched_at,
+        },
+    );
     let tokens = vec(any::<u8>(), 0..50).prop_map(Sealed::from_bytes);
     let profile = (name(), web_url()).prop_map(|(name, avatar)| Profile { name, avatar });
     (any::<u64>(), option::of(tokens), option::of(list), option::of(profile)).prop_map(

@@ -57,7 +57,7 @@ pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
     let memberships: Vec<Membership> = guilds.iter().copied().map(an_ownership).collect();
     GrantContent {
         tokens: None,
-        list: Some(GuildList { memberships: memberships.into(), fetched_at: at(1) }),
+        list: Some(GuildList { memberships: memberships.into(), without_bot: Vec::new(), fetched_at: at(1) }),
         profile: None,
     }
 }

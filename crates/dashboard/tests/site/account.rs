@@ -150,6 +150,7 @@ async fn summarises_stored_data_with_its_actions() {
         "Your name and picture</th><td>User 1</td>",
         "Devices that are signed in</th><td>1</td>",
         "list of yours</th><td>2</td>",
+        "with their names</th><td>1</td>",
         "knows your roles</th><td>1</td>",
         "Subscription</th><td>1 slot</td>",
         "by name</th><td>SUPPORT</td>",
@@ -167,7 +168,7 @@ async fn summarises_stored_data_with_its_actions() {
 async fn the_export_is_the_users_own_without_tokens() {
     let site = Site::new().await;
     populate(&site).await;
-    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7), an_ownership(8)]).await;
     let answer = browser.get("/my-data/download").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
     assert_eq!(answer.header("content-disposition"), "attachment; filename=\"my-data.json\"");
@@ -177,7 +178,10 @@ async fn the_export_is_the_users_own_without_tokens() {
     assert_eq!(data["staff"], json!(["SUPPORT"]));
     assert_eq!(data["plus"], json!({"guilds": ["7"], "slots": 1}));
     assert_eq!(data["feedback"].as_array().map(Vec::len), Some(1));
-    assert_eq!(data["grant"]["guilds"], json!([{"guild": "7", "owner": true, "permissions": "0"}]));
+    let owned = |guild: &str| json!({"guild": guild, "owner": true, "permissions": "0"});
+    assert_eq!(data["grant"]["guilds"], json!([owned("7"), owned("8")]));
+    let without_bot = json!([{"guild": "8", "name": "Guild 8", "icon": null}]);
+    assert_eq!((&data["grant"]["name"], &data["grant"]["without_bot"]), (&json!("User 1"), &without_bot));
     let token = browser.cookies.borrow()["__Host-companion"].clone();
     assert!(!data.to_string().contains(token.trim_start_matches("cmp_")));
     assert_eq!(Browser::of(&site).get("/my-data/download").await.status, 303, "guests are redirected");

@@ -93,6 +93,29 @@ async fn an_empty_guild_list_explains_the_next_steps() {
 }
 
 #[actix_web::test]
+async fn managed_guilds_without_the_bot_can_be_invited_to() {
+    let site = Site::new().await;
+    site.put(Record::Guild(a_guild(7))).await;
+    let guilds = || [7, 8, 9].map(an_ownership).into_iter().chain([a_membership(10)]).collect::<Vec<_>>();
+    let browser = Browser::signed_in(&site, 1, guilds()).await;
+    let page = browser.page("/guilds").await;
+    assert!(page.contains("You manage 2 more guilds that Night Watch is not in."), "{page}");
+    assert!(page.contains("href=\"https://platform.example/invite\""), "without a guild, too: {page}");
+    assert!(page.contains("href=\"https://platform.example/invite?guild_id=8\""), "{page}");
+    assert!(page.contains("Invite Night Watch to Guild 9") && !page.contains("Guild 10"), "{page}");
+
+    site.put(Record::Guild(a_guild(8))).await;
+    let page = browser.page("/guilds").await;
+    assert!(page.contains("You manage one more guild that") && page.contains("href=\"/guilds/8\""), "{page}");
+
+    let elsewhere = Some("https://bot.example/invite".parse().unwrap());
+    let site = Site::with(|settings| settings.invite_url = elsewhere).await;
+    let page = Browser::signed_in(&site, 1, guilds()).await.page("/guilds").await;
+    assert_eq!(page.matches("href=\"https://bot.example/invite\"").count(), 5, "as configured: {page}");
+    assert!(!page.contains("guild_id"), "{page}");
+}
+
+#[actix_web::test]
 async fn guild_cards_show_all_attributes() {
     let site = Site::new().await;
     let bare = Guild { icon: None, setup: false, ..a_guild(8) };

@@ -29,8 +29,8 @@ pub use self::{
     people::{Feedback, Profile, Rating, Roster, TeamMember, User},
     period::{Period, PeriodChange, PeriodSubject, Silence},
     platform::{
-        CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
-        PlatformTokens,
+        CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, NamedGuild, PictureServer,
+        PlatformGuilds, PlatformPermissions, PlatformTokens,
     },
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},

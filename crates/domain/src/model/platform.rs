@@ -1,6 +1,6 @@
 //! What the platform reports about a user, and the tokens to request it with.
 
-use super::{GuildId, Invalid, Secret, Timestamp};
+use super::{GuildId, Invalid, Name, Secret, Timestamp, WebUrl};
 use sha2::{Digest, Sha256};
 use std::{str::FromStr, sync::Arc};
 
@@ -13,6 +13,34 @@ pub struct Membership {
     pub owner: bool,
     /// The user's permissions there.
     pub permissions: PlatformPermissions,
+}
+
+impl Membership {
+    /// Returns whether the user can add a bot to the guild.
+    #[must_use]
+    pub const fn is_managed(&self) -> bool {
+        self.owner || self.permissions.administrator() || self.permissions.manage_server()
+    }
+}
+
+/// The name and picture of a guild, as the platform reports them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedGuild {
+    /// The guild.
+    pub guild: GuildId,
+    /// Its name.
+    pub name: Name,
+    /// Its icon, if it has one.
+    pub icon: Option<WebUrl>,
+}
+
+/// All guilds of a user, as the platform lists them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlatformGuilds {
+    /// Each guild once, in any order.
+    pub memberships: Vec<Membership>,
+    /// The names of these guilds, as far as they are readable.
+    pub names: Vec<NamedGuild>,
 }
 
 /// The platform's permission bits of a user in a guild: the lowest 64 bits.
@@ -66,8 +94,16 @@ impl FromStr for PlatformPermissions {
 pub struct GuildList {
     /// The guilds.
     pub memberships: Arc<[Membership]>,
+    /// Guilds that the user manages and that lacked the bot when it was fetched: at most
+    /// [`MAX_WITHOUT_BOT`](Self::MAX_WITHOUT_BOT). Empty in lists of older versions.
+    pub without_bot: Vec<NamedGuild>,
     /// When it was fetched.
     pub fetched_at: Timestamp,
+}
+
+impl GuildList {
+    /// Maximum number of guilds without the bot that are stored with a list.
+    pub const MAX_WITHOUT_BOT: usize = 200;
 }
 
 /// The tokens for requests to the platform on behalf of a user.
@@ -159,12 +195,12 @@ impl FromStr for CodeVerifier {
 
 /// Builds URLs of the platform's picture server: avatars, and default pictures for users and guilds without one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PictureServer(super::WebUrl);
+pub struct PictureServer(WebUrl);
 
 impl PictureServer {
     /// Creates a picture server with this base URL.
     #[must_use]
-    pub const fn new(base: super::WebUrl) -> Self {
+    pub const fn new(base: WebUrl) -> Self {
         Self(base)
     }
 
@@ -179,6 +215,12 @@ impl PictureServer {
     pub fn avatar(&self, user: super::UserId, hash: &str) -> String {
         let kind = if hash.starts_with("a_") { "gif" } else { "png" };
         format!("{}/avatars/{user}/{hash}.{kind}", self.0.as_str().trim_end_matches('/'))
+    }
+
+    /// Returns the URL of a guild's icon, not animated.
+    #[must_use]
+    pub fn icon(&self, guild: GuildId, hash: &str) -> String {
+        format!("{}/icons/{guild}/{hash}.png", self.0.as_str().trim_end_matches('/'))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Cause;
 use crate::{
-    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
+    model::{CodeVerifier, IdpCode, PlatformGuilds, PlatformTokens, Secret, User, UserId, WebUrl},
     session::UserAgent,
 };
 use async_trait::async_trait;
@@ -30,8 +30,8 @@ pub trait IdentityProvider: Send + Sync {
     /// Returns the user of an access token, which this client has just obtained.
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError>;
 
-    /// Returns all guilds of this user, to whom the access token belongs, each once, in any order.
-    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
+    /// Returns all guilds of this user, to whom the access token belongs, with their names.
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError>;
 
     /// Calls [`user`](Self::user) and [`guilds`](Self::guilds) for a sign-in. An adapter that can sends both requests
     /// concurrently, so that the sign-in waits for the slower one only. Without the user the call fails and does not
@@ -59,8 +59,8 @@ pub trait IdentityProvider: Send + Sync {
 pub struct UserWithGuilds {
     /// The user of the access token.
     pub user: User,
-    /// All of their guilds, each once, in any order.
-    pub guilds: Result<Vec<Membership>, IdentityError>,
+    /// All of their guilds.
+    pub guilds: Result<PlatformGuilds, IdentityError>,
 }
 
 /// The scopes that a sign-in needs: identity and guilds.

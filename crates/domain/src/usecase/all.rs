@@ -78,6 +78,7 @@ impl UseCases {
         ));
         let refresh = Arc::new(RefreshList::new(
             identity.clone(),
+            stores.guilds.clone(),
             stores.grants.clone(),
             sign_ins.clone(),
             vault.clone(),
@@ -107,6 +108,7 @@ impl UseCases {
                 codes: stores.spent_codes.clone(),
                 sign_ins,
                 grants: stores.grants.clone(),
+                guilds: stores.guilds.clone(),
                 blocked: stores.blocked.clone(),
                 revoke_unused: revoke_unused.clone(),
                 vault: vault.clone(),

@@ -6,16 +6,17 @@ use super::{
     token_box,
 };
 use crate::{
-    model::{GuildList, PlatformTokens, Span, UserId},
+    model::{GuildId, GuildList, Membership, PlatformGuilds, PlatformTokens, Span, Timestamp, UserId},
     port::{
-        ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError,
-        IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind, Vault,
+        ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
+        IdentityError, IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind,
+        Vault,
     },
     session::Session,
 };
 use std::{
     borrow::Borrow,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::Hash,
     mem,
     sync::{Arc, Mutex, PoisonError},
@@ -41,6 +42,7 @@ const STORE_RETRIES: [Duration; 3] =
 /// Refreshes lists, one attempt at a time per user over all nodes.
 pub struct RefreshList {
     identity: Arc<dyn IdentityProvider>,
+    guilds: Arc<dyn GuildDirectory>,
     grants: Arc<dyn GrantStore>,
     sign_ins: Arc<dyn SignIns>,
     vault: Arc<dyn Vault>,
@@ -97,10 +99,33 @@ impl From<IdentityError> for RefreshError {
     }
 }
 
+/// Returns the list that is stored of fetched guilds. Of their names it keeps only those that the user needs to invite the
+/// bot.
+pub(super) async fn list_to_store(
+    directory: &dyn GuildDirectory,
+    user: UserId,
+    fetched: PlatformGuilds,
+    fetched_at: Timestamp,
+) -> Result<GuildList, StoreError> {
+    let PlatformGuilds { memberships, names: mut without_bot } = fetched;
+    let is_managed = |membership: &&_| Membership::is_managed(membership);
+    let managed: HashSet<_> = memberships.iter().filter(is_managed).map(|managed| managed.guild).collect();
+    without_bot.retain(|named| managed.contains(&named.guild));
+    if !without_bot.is_empty() {
+        let asked: Vec<GuildId> = without_bot.iter().map(|named| named.guild).collect();
+        let with_bot = directory.with_roles(user, &asked).await?;
+        let with_bot: HashSet<_> = with_bot.iter().map(|seen| seen.guild.id).collect();
+        without_bot.retain(|named| !with_bot.contains(&named.guild));
+        without_bot.truncate(GuildList::MAX_WITHOUT_BOT);
+    }
+    Ok(GuildList { memberships: memberships.into(), without_bot, fetched_at })
+}
+
 impl RefreshList {
     /// Creates the use case over these ports.
     pub fn new(
         identity: Arc<dyn IdentityProvider>,
+        guilds: Arc<dyn GuildDirectory>,
         grants: Arc<dyn GrantStore>,
         sign_ins: Arc<dyn SignIns>,
         vault: Arc<dyn Vault>,
@@ -112,6 +137,7 @@ impl RefreshList {
         let counter = RefreshCounter::default();
         Self {
             identity,
+            guilds,
             grants,
             sign_ins,
             vault,
@@ -194,13 +220,13 @@ impl RefreshList {
             grant.content.tokens = Some(token_box::seal(&*self.vault, user, &tokens));
         }
         let mut renewed = false;
-        let memberships = loop {
+        let fetched = loop {
             if refusals.needs_renewal || tokens.expires_at <= self.clock.now() {
                 tokens = self.renew(user, grant, &tokens).await?;
                 (renewed, refusals.needs_renewal) = (true, false);
             }
             let error = match self.identity.guilds(user, &tokens.access).await {
-                Ok(memberships) => break memberships,
+                Ok(fetched) => break fetched,
                 Err(error) => error,
             };
             if error.kind == IdentityErrorKind::TokenRefused {
@@ -211,8 +237,8 @@ impl RefreshList {
                 return Err(error.into());
             }
         };
-        let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
-        grant.content.list = Some(list);
+        let fetched_at = self.clock.now();
+        grant.content.list = Some(list_to_store(&*self.guilds, user, fetched, fetched_at).await?);
         self.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
         Ok(())
     }

@@ -1,18 +1,19 @@
 //! Signing a user in: exchanging a code for a session.
 
-use super::{RevokeUnusedGrants, token_box};
+use super::{RevokeUnusedGrants, refresh::list_to_store, token_box};
 use crate::{
-    model::{GuildList, Membership, PlatformTokens, Profile, Secret, Span, Timestamp, User, UserId},
+    model::{GuildList, PlatformGuilds, PlatformTokens, Profile, Secret, Span, Timestamp, User, UserId},
     port::{
-        BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
-        IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
+        BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, GuildDirectory, IdentityError,
+        IdentityErrorKind, IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
     },
     session::{Session, SessionLimits, SessionToken, TokenRing, UserAgent},
 };
 use std::{sync::Arc, time::Duration};
 
-/// The outcome of the request for the list. `None` if it was not requested.
-type RequestedList = Option<Result<GuildList, IdentityError>>;
+/// The outcome of the request for the list, and when it was sent: an answer that waited for a slower one is no younger
+/// than that. `None` if it was not requested.
+type RequestedList = Option<(Result<PlatformGuilds, IdentityError>, Timestamp)>;
 
 /// How long a used code is remembered. The platform's codes live a fraction of that.
 const SPENT_CODE_TTL: Span = Span::from_seconds(600);
@@ -89,6 +90,8 @@ pub struct SignIn {
     pub sign_ins: Arc<dyn SignIns>,
     /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,
+    /// The guilds that have the bot.
+    pub guilds: Arc<dyn GuildDirectory>,
     /// Blocked users.
     pub blocked: Arc<dyn BlockList>,
     /// Revokes the tokens of a user who may not sign in.
@@ -150,7 +153,7 @@ impl SignIn {
             return Ok((self.identity.user(request.client, access).await?, None));
         }
         let UserWithGuilds { user, guilds } = self.identity.user_with_guilds(request.client, access).await?;
-        Ok((user, Some(guilds.map(|memberships| list(memberships, requested_at)))))
+        Ok((user, Some((guilds, requested_at))))
     }
 
     /// Creates a session for an authenticated user, unless they are blocked.
@@ -175,23 +178,23 @@ impl SignIn {
         access: &Secret,
         asked: RequestedList,
     ) -> Result<Option<GuildList>, SignInError> {
-        if let Some(Ok(list)) = asked {
-            return Ok(Some(list));
-        }
+        let stored = async |fetched, at| list_to_store(&*self.guilds, user, fetched, at).await.map(Some);
+        let failed = match asked {
+            Some((Ok(fetched), requested_at)) => return Ok(stored(fetched, requested_at).await?),
+            Some((Err(error), _)) => Some(error),
+            None => None,
+        };
         // An old list is better than none, for this session and the user's others.
         let last = self.grants.find(user).await?.and_then(|grant| grant.content.list);
         if last.is_some() || self.keep_tokens {
             return Ok(last);
         }
-        let needed = match asked {
-            Some(failed) => failed,
-            None => {
-                let requested_at = self.clock.now();
-                let memberships = self.identity.guilds(user, access).await;
-                memberships.map(|memberships| list(memberships, requested_at))
-            }
-        };
-        needed.map(Some).map_err(SignInError::Identity)
+        if let Some(error) = failed {
+            return Err(SignInError::Identity(error));
+        }
+        let requested_at = self.clock.now();
+        let fetched = self.identity.guilds(user, access).await.map_err(SignInError::Identity)?;
+        Ok(stored(fetched, requested_at).await?)
     }
 
     async fn open_session(
@@ -215,9 +218,4 @@ impl SignIn {
         let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
         Ok(SignedIn { token, session, user, displaced: EvictedSessions { over, capped } })
     }
-}
-
-/// Dates a list by its request: an answer that waited for a slower one is no younger than that.
-fn list(memberships: Vec<Membership>, requested_at: Timestamp) -> GuildList {
-    GuildList { memberships: memberships.into(), fetched_at: requested_at }
 }

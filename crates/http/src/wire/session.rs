@@ -2,7 +2,7 @@
 
 use super::{Snowflake, settings::StoredChange};
 use companion_domain::{
-    model::{self, Feedback, Member, Membership, Subscription, UserId},
+    model::{self, Feedback, Member, Membership, NamedGuild, Subscription, UserId},
     session::Session,
     usecase::{self, SignedIn},
 };
@@ -173,17 +173,21 @@ pub(crate) struct StoredGrant {
     fetched: Option<i64>,
     /// The platform's list of guilds.
     guilds: Vec<StoredMembership>,
+    /// Guilds of that list that the user manages and that lacked the bot, at most 200.
+    without_bot: Vec<StoredNamedGuild>,
 }
 
 impl From<&usecase::StoredGrant> for StoredGrant {
     fn from(grant: &usecase::StoredGrant) -> Self {
         let memberships = grant.list.iter().flat_map(|list| list.memberships.iter());
+        let without_bot = grant.list.iter().flat_map(|list| &list.without_bot);
         Self {
             tokens: grant.tokens,
             name: grant.profile.as_ref().map(|profile| profile.name.to_string()),
             avatar: grant.profile.as_ref().map(|profile| profile.avatar.to_string()),
             fetched: grant.list.as_ref().map(|list| list.fetched_at.seconds()),
             guilds: memberships.map(StoredMembership::from).collect(),
+            without_bot: without_bot.map(StoredNamedGuild::from).collect(),
         }
     }
 }
@@ -206,6 +210,28 @@ impl From<&Membership> for StoredMembership {
             guild: membership.guild.into(),
             owner: membership.owner,
             permissions: membership.permissions.bits().to_string(),
+        }
+    }
+}
+
+/// The name of a guild without the bot.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredNamedGuild {
+    guild: Snowflake,
+    #[schema(examples("Night Owls"))]
+    name: String,
+    /// URL of the icon; null if there is none.
+    #[schema(required, examples("https://cdn.example/icons/1/cafe.png"))]
+    icon: Option<String>,
+}
+
+impl From<&NamedGuild> for StoredNamedGuild {
+    fn from(named: &NamedGuild) -> Self {
+        Self {
+            guild: named.guild.into(),
+            name: named.name.to_string(),
+            icon: named.icon.as_ref().map(ToString::to_string),
         }
     }
 }

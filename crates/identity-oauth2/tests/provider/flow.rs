@@ -26,7 +26,7 @@ async fn a_code_yields_a_user_with_guilds_until_revoked() {
     let avatar = format!("{}/avatars/{USER}/a_0f1e.gif", stage.running.cdn_url());
     assert_eq!((user.id.get(), user.avatar.as_str()), (USER, avatar.as_str()));
 
-    let guilds = stage.provider.guilds(user_id(), &tokens.access).await.unwrap();
+    let guilds = stage.provider.guilds(user_id(), &tokens.access).await.unwrap().memberships;
     let seen: Vec<_> = guilds.iter().map(|guild| (guild.guild.get() >> 22, guild.owner)).collect();
     assert_eq!(seen, [(1, true), (2, false)]);
     assert!(guilds.iter().all(|guild| guild.permissions.bits() >= 1 << 50));
@@ -47,7 +47,7 @@ async fn a_refresh_rotates_the_token_and_voids_the_old_one() {
     assert_eq!(kind(stage.provider.guilds(user_id(), &first.access).await), IdentityErrorKind::TokenRefused);
     let second = stage.provider.refresh(user_id(), &old).await.unwrap();
     assert_ne!(second.refresh.as_ref(), Some(&old));
-    assert_eq!(stage.provider.guilds(user_id(), &second.access).await.unwrap().len(), 2);
+    assert_eq!(stage.provider.guilds(user_id(), &second.access).await.unwrap().memberships.len(), 2);
     assert_eq!(kind(stage.provider.refresh(user_id(), &old).await), IdentityErrorKind::BadGrant);
 }
 
@@ -58,7 +58,7 @@ async fn reads_all_pages_and_one_more_after_a_full_one() {
         stage.control.put_user(account(USER, guilds));
         let tokens = stage.signed_in().await;
         let before = stage.control.calls(Route::Guilds);
-        let listed = stage.provider.guilds(user_id(), &tokens.access).await.unwrap();
+        let listed = stage.provider.guilds(user_id(), &tokens.access).await.unwrap().memberships;
         assert_eq!(listed.len() as u64, guilds);
         assert!(listed.is_sorted_by(|one, next| one.guild < next.guild));
         assert_eq!(stage.control.calls(Route::Guilds) - before, calls);
@@ -81,14 +81,14 @@ async fn skips_unreadable_rows_and_reads_later_pages() {
     };
     stage.control.fail_times(Route::Guilds, page(1..=200), 1);
     stage.control.fail_times(Route::Guilds, page(201..=210), 1);
-    let listed = stage.provider.guilds(user_id(), &secret("any")).await.unwrap();
+    let listed = stage.provider.guilds(user_id(), &secret("any")).await.unwrap().memberships;
     assert_eq!(listed.len(), 207);
     assert!(listed.iter().any(|membership| membership.permissions.administrator()));
     assert_eq!(stage.control.calls(Route::Guilds), 2);
     assert_eq!(stage.provider.statistics().unreadable_guilds, 3);
 
     stage.control.fail_times(Route::Guilds, Fault::Body { status: 200, json: json!(null) }, 1);
-    assert_eq!(stage.provider.guilds(user_id(), &secret("any")).await.unwrap(), []);
+    assert_eq!(stage.provider.guilds(user_id(), &secret("any")).await.unwrap().memberships, []);
     assert_eq!(stage.control.calls(Route::Guilds), 3);
 }
 
@@ -114,7 +114,7 @@ async fn waits_for_a_short_limit_between_two_pages() {
     let provider = OauthIdentity::new(&stage.settings, Arc::new(Running(Instant::now()))).unwrap();
     let access = stage.signed_in().await.access;
     let started = Instant::now();
-    assert_eq!(provider.guilds(user_id(), &access).await.unwrap().len(), 450);
+    assert_eq!(provider.guilds(user_id(), &access).await.unwrap().memberships.len(), 450);
     assert!(started.elapsed() >= 2 * per);
 }
 
@@ -236,7 +236,7 @@ async fn requests_the_list_before_the_user_is_known() {
     };
     let both = async { tokio::join!(stage.provider.user_with_guilds(CLIENT, &access), release).0 };
     let together = timeout(Duration::from_secs(5), both).await.unwrap().unwrap();
-    assert_eq!((together.user.id, together.guilds.unwrap().len()), (user_id(), 2));
+    assert_eq!((together.user.id, together.guilds.unwrap().memberships.len()), (user_id(), 2));
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn sequential_sign_ins_share_two_connections() {
     for _ in 0..50 {
         let access = stage.signed_in().await.access;
         let together = stage.provider.user_with_guilds(CLIENT, &access).await.unwrap();
-        assert_eq!(together.guilds.unwrap().len(), 2);
+        assert_eq!(together.guilds.unwrap().memberships.len(), 2);
     }
     assert!((1..=2).contains(&stage.control.connections()), "{}", stage.control.connections());
 }
@@ -316,7 +316,7 @@ async fn requests_the_user_first_after_many_refused_lists() {
     stage.control.put_user(account(USER + 1, 3));
     let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
     let together = stage.provider.user_with_guilds(CLIENT, &other).await.unwrap();
-    assert_eq!(together.guilds.unwrap().len(), 3);
+    assert_eq!(together.guilds.unwrap().memberships.len(), 3);
     stage.clock.advance(TEN_MINUTES);
     stage.control.fail(Route::User, Fault::Silent);
     tokio::select! {

@@ -153,7 +153,7 @@ impl PlatformHold for Hold {
     ) -> IdpCode {
         let guild = |membership: &Membership| AccountGuild {
             id: membership.guild.get(),
-            name: "A guild".to_owned(),
+            name: format!("Guild {}", membership.guild),
             icon: None,
             owner: membership.owner,
             permissions: membership.permissions.bits(),

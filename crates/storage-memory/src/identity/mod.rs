@@ -11,7 +11,7 @@ pub use self::{
 use self::{calls::Calls, platform::Platform};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Membership, PlatformTokens, Secret, User, UserId},
+    model::{Membership, NamedGuild, PlatformGuilds, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
         Reputation, UserWithGuilds, has_needed_scopes,
@@ -43,7 +43,7 @@ impl MemoryIdentity {
         Self { clock, entropy, platform: Mutex::default(), calls: Calls::default(), closed: Mutex::default() }
     }
 
-    /// Adds or replaces a user, who is in these guilds.
+    /// Adds or replaces a user, who is in these guilds. A guild is named `Guild` and its id, and has no icon.
     pub fn put_user(&self, user: User, guilds: Vec<Membership>) {
         self.platform().put_user(user, guilds);
     }
@@ -106,11 +106,15 @@ impl MemoryIdentity {
         self.calls.called(call, times).await;
     }
 
-    async fn list(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn list(&self, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         self.calls.begin(IdentityCall::Guilds).await?;
         let platform = self.platform();
         let account = platform.account(access.expose(), self.clock.now());
-        account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
+        let memberships = account.map(|account| account.guilds.clone()).ok_or_else(token_refused)?;
+        let names = memberships.iter().filter_map(|Membership { guild, .. }| {
+            Some(NamedGuild { guild: *guild, name: format!("Guild {guild}").parse().ok()?, icon: None })
+        });
+        Ok(PlatformGuilds { names: names.collect(), memberships })
     }
 
     fn platform(&self) -> MutexGuard<'_, Platform> {
@@ -179,7 +183,7 @@ impl IdentityProvider for MemoryIdentity {
         account.map(|account| account.user.clone()).ok_or_else(token_refused)
     }
 
-    async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, _: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         self.list(access).await
     }
 

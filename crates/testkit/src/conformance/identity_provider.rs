@@ -8,7 +8,8 @@ use crate::world::a_user;
 use async_trait::async_trait;
 use companion_domain::{
     model::{
-        CodeVerifier, IdpCode, Membership, PlatformPermissions, PlatformTokens, Secret, User, UserId, WebUrl,
+        CodeVerifier, IdpCode, Membership, NamedGuild, PlatformGuilds, PlatformPermissions, PlatformTokens,
+        Secret, User, UserId, WebUrl,
     },
     port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Reputation},
 };
@@ -25,7 +26,7 @@ pub struct ProviderOnPlatform {
 /// Actions on the platform itself: those of users with their browsers, and the passing of time.
 #[async_trait]
 pub trait PlatformHold: Send + Sync {
-    /// Redirects a user, who is in these guilds, to `redirect` with a code. If the sign-in began with a challenge,
+    /// Redirects a user, who is in these guilds, to `redirect` with a code. Each guild is named `Guild` and its id, and has no icon. If the sign-in began with a challenge,
     /// `verifier` matches it.
     async fn arrival(
         &self,
@@ -58,6 +59,7 @@ suite! {
     users_are_separate,
     lists_every_guild_once_as_the_platform_reports_it,
     a_user_without_guilds_has_an_empty_list,
+    names_every_guild,
     returns_a_user_with_all_guilds,
     reports_a_rejected_access_token,
     refreshed_tokens_work,
@@ -169,7 +171,8 @@ async fn accepts_scopes_in_any_order_and_additional_ones(fresh: &Fresh<Port>) {
     for scope in ["guilds identify", "email guilds connections identify"] {
         let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
         let tokens = exchange(fresh, &code).await.unwrap();
-        assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), [], "{scope}");
+        let listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
+        assert_eq!(listed.memberships, [], "{scope}");
     }
 }
 
@@ -178,9 +181,9 @@ async fn users_are_separate(fresh: &Fresh<Port>) {
     let (one, two) = (signed_in(fresh, 1, &mine).await, signed_in(fresh, 2, &[]).await);
     assert_eq!(fresh.one.provider.user(CLIENT, &one.access).await.unwrap().id, user_id(1));
     assert_eq!(fresh.one.provider.user(CLIENT, &two.access).await.unwrap().id, user_id(2));
-    assert_eq!(fresh.one.provider.guilds(user_id(2), &two.access).await.unwrap(), []);
+    assert_eq!(fresh.one.provider.guilds(user_id(2), &two.access).await.unwrap().memberships, []);
     fresh.one.provider.revoke(&two.access).await.unwrap();
-    assert_eq!(fresh.one.provider.guilds(user_id(1), &one.access).await.unwrap(), mine);
+    assert_eq!(fresh.one.provider.guilds(user_id(1), &one.access).await.unwrap().memberships, mine);
 }
 
 fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
@@ -194,14 +197,33 @@ async fn lists_every_guild_once_as_the_platform_reports_it(fresh: &Fresh<Port>) 
         .chain([membership(u64::MAX, false, (1 << 52) | 8)])
         .collect();
     let tokens = signed_in(fresh, 1, &guilds).await;
-    let mut listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
+    let mut listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships;
     listed.sort_by_key(|membership| membership.guild);
     assert_eq!(listed, guilds);
 }
 
 async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
-    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), []);
+    let listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
+    assert_eq!(listed, PlatformGuilds::default());
+}
+
+/// Of all pages, and whatever the user may do there.
+async fn names_every_guild(fresh: &Fresh<Port>) {
+    let guilds: Vec<_> =
+        (1..=450).map(|number| membership(number << 22, number == 7, number % 2 * 8)).collect();
+    let tokens = signed_in(fresh, 1, &guilds).await;
+    let listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
+    let together = fresh.one.provider.user_with_guilds(CLIENT, &tokens.access).await.unwrap();
+    for mut names in [listed.names, together.guilds.unwrap().names] {
+        names.sort_by_key(|named| named.guild);
+        let named = |membership: &Membership| NamedGuild {
+            guild: membership.guild,
+            name: format!("Guild {}", membership.guild).parse().unwrap(),
+            icon: None,
+        };
+        assert_eq!(names, guilds.iter().map(named).collect::<Vec<_>>());
+    }
 }
 
 /// Fetching both together gives the same as fetching each, for any number of guilds.
@@ -211,7 +233,7 @@ async fn returns_a_user_with_all_guilds(fresh: &Fresh<Port>) {
         let tokens = signed_in(fresh, id, guilds).await;
         let together = fresh.one.provider.user_with_guilds(CLIENT, &tokens.access).await.unwrap();
         assert_eq!(together.user, fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap());
-        let mut listed = together.guilds.unwrap();
+        let mut listed = together.guilds.unwrap().memberships;
         listed.sort_by_key(|membership| membership.guild);
         assert_eq!(listed, guilds);
     }
@@ -241,7 +263,7 @@ async fn refreshed_tokens_work(fresh: &Fresh<Port>) {
         tokens = fresh.one.provider.refresh(user_id(1), &tokens.refresh.unwrap()).await.unwrap();
         assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
         assert_eq!(
-            fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(),
+            fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships,
             [membership(5, false, 8)]
         );
     }
@@ -315,10 +337,10 @@ async fn nothing_is_cached_about_tokens_or_users(fresh: &Fresh<Port>) {
     let [first, second] = [vec![membership(5, false, 8)], vec![membership(6, true, 0)]];
     let tokens = signed_in(fresh, 1, &first).await;
     assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
-    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), first);
+    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap().memberships, first);
     let later = signed_in(fresh, 1, &second).await;
     assert_eq!(
-        fresh.one.provider.guilds(user_id(1), &later.access).await.unwrap(),
+        fresh.one.provider.guilds(user_id(1), &later.access).await.unwrap().memberships,
         second,
         "as they are now"
     );

@@ -48,7 +48,10 @@ fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
         permissions: PlatformPermissions::from_bits(number),
     };
     let memberships = guilds.into_iter().map(membership).collect();
-    GrantContent { list: Some(GuildList { memberships, fetched_at: at(1) }), ..grant(1) }
+    GrantContent {
+        list: Some(GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) }),
+        ..grant(1)
+    }
 }
 
 /// Reads a listing, sorted for comparison.

@@ -6,7 +6,7 @@ use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_
 use companion_domain::{
     model::{
         ChannelId, ChannelKind, ClusterId, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList,
-        Heartbeat, Member, Membership, Name, Notice, NoticeKind, Number, Outline, OutlineChannel,
+        Heartbeat, Member, Membership, Name, NamedGuild, Notice, NoticeKind, Number, Outline, OutlineChannel,
         OutlineRole, Period, PeriodSubject, PlatformPermissions, Profile, Prose, Rating, RoleBindings,
         RoleId, RoleKey, Shard, ShardId, Shards, Slots, StaffPermission, StaffPermissions, SubscribedGuilds,
         Subscription, TeamMember, Timestamp, UserId,
@@ -240,6 +240,16 @@ pub(super) fn profile(number: u64) -> Profile {
     Profile { name: name(&format!("{AWKWARD} {number}")), avatar }
 }
 
+/// Returns a named guild that a number identifies. Even ones have an icon.
+pub(super) fn named_guild(number: u64) -> NamedGuild {
+    let icon = format!("https://cdn.example/icons/{number}.png").parse().unwrap();
+    NamedGuild {
+        guild: guild_id(number + 1),
+        name: name(&format!("{AWKWARD} {number}")),
+        icon: number.is_multiple_of(2).then_some(icon),
+    }
+}
+
 /// Returns a grant whose tokens, list and profile all identify it.
 pub(super) fn grant(number: u64) -> GrantContent {
     let membership = Membership {
@@ -251,6 +261,7 @@ pub(super) fn grant(number: u64) -> GrantContent {
         tokens: Some(Sealed::from_bytes(number.to_be_bytes().to_vec())),
         list: Some(GuildList {
             memberships: [membership].into(),
+            without_bot: vec![named_guild(number)],
             fetched_at: at(i64::try_from(number).unwrap()),
         }),
         profile: Some(profile(number)),

@@ -246,7 +246,10 @@ async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) 
 fn listing_guild(fetched_at: Timestamp, bits: u64) -> GrantContent {
     let permissions = PlatformPermissions::from_bits(bits);
     let membership = Membership { guild: guild_id(GUILD), owner: false, permissions };
-    GrantContent { list: Some(GuildList { memberships: [membership].into(), fetched_at }), ..grant(1) }
+    GrantContent {
+        list: Some(GuildList { memberships: [membership].into(), without_bot: Vec::new(), fetched_at }),
+        ..grant(1)
+    }
 }
 
 /// The platform's bit for managing a guild.

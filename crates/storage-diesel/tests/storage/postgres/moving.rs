@@ -56,7 +56,11 @@ fn grant(number: u64) -> Grant {
         owner: true,
         permissions: PlatformPermissions::from_bits(number),
     };
-    let list = GuildList { memberships: [membership].into(), fetched_at: Timestamp::from_micros(-5) };
+    let list = GuildList {
+        memberships: [membership].into(),
+        without_bot: Vec::new(),
+        fetched_at: Timestamp::from_micros(-5),
+    };
     Grant {
         version: GrantVersion(number % 1000),
         content: GrantContent {

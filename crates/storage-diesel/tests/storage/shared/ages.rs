@@ -272,7 +272,8 @@ async fn devices(storage: &DieselStorage) {
 }
 
 fn grant_content() -> GrantContent {
-    let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
+    let list =
+        GuildList { memberships: [an_ownership(1)].into(), without_bot: Vec::new(), fetched_at: at(5) };
     GrantContent { list: Some(list), ..GrantContent::default() }
 }
 

@@ -39,7 +39,8 @@ fn staff() -> StaffPermissions {
 }
 
 fn grant(tokens: Option<&[u8]>) -> Grant {
-    let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
+    let list =
+        GuildList { memberships: [an_ownership(1)].into(), without_bot: Vec::new(), fetched_at: at(5) };
     let tokens = tokens.map(|bytes| Sealed::from_bytes(bytes.to_vec()));
     Grant { version: GrantVersion(4), content: GrantContent { tokens, list: Some(list), profile: None } }
 }

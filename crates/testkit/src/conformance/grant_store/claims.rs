@@ -3,7 +3,7 @@
 use crate::conformance::{
     Fresh,
     concurrency::{CALLERS, CancelledWrite, all_of},
-    sample::{LOTS, at, grant, guild_id, user_id},
+    sample::{LOTS, at, grant, guild_id, named_guild, user_id},
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
@@ -156,7 +156,7 @@ pub(super) async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<dyn Gra
 
 /// Every task adds its guild to the list, and retries on a conflict.
 pub(super) async fn retried_updates_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
-    let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
+    let empty = GuildList { memberships: [].into(), without_bot: Vec::new(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { list: Some(empty), ..GrantContent::default() }).await.unwrap();
     fresh
         .concurrently(|number, store| {
@@ -220,7 +220,11 @@ pub(super) async fn stores_a_large_grant_completely(fresh: &Fresh<Port>) {
     };
     let content = |length| GrantContent {
         tokens: Some(Sealed::from_bytes((0..=255).cycle().take(length).collect())),
-        list: Some(GuildList { memberships: (0..LOTS).map(membership).collect(), fetched_at: at(1) }),
+        list: Some(GuildList {
+            memberships: (0..LOTS).map(membership).collect(),
+            without_bot: (0..200).map(named_guild).collect(),
+            fetched_at: at(1),
+        }),
         profile: None,
     };
     let version = fresh.one.replace(alice(), &content(20_000)).await.unwrap();

@@ -6,7 +6,7 @@ mod claims;
 use self::claims::{USER, alice, another};
 use super::{
     Damage, Fresh,
-    sample::{BEYOND_SIGNED, at, grant, guild_id, profile, user_id},
+    sample::{BEYOND_SIGNED, at, grant, guild_id, named_guild, profile, user_id},
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
@@ -80,7 +80,11 @@ async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
     ];
     let content = GrantContent {
         tokens: Some(Sealed::from_bytes((0..=255).collect())),
-        list: Some(GuildList { memberships: memberships.into(), fetched_at: at(123_457) }),
+        list: Some(GuildList {
+            memberships: memberships.into(),
+            without_bot: vec![named_guild(9), named_guild(BEYOND_SIGNED + 4)],
+            fetched_at: at(123_457),
+        }),
         profile: Some(profile(1)),
     };
     let version = fresh.one.replace(alice(), &content).await.unwrap();
@@ -92,7 +96,7 @@ async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
 }
 
 async fn absent_and_empty_lists_differ(fresh: &Fresh<Port>) {
-    let no_guilds = GuildList { memberships: [].into(), fetched_at: at(1) };
+    let no_guilds = GuildList { memberships: [].into(), without_bot: Vec::new(), fetched_at: at(1) };
     for tokens in [None, Some(Sealed::from_bytes(Vec::new()))] {
         for list in [None, Some(no_guilds.clone())] {
             let content = GrantContent { tokens: tokens.clone(), list, profile: None };
@@ -113,7 +117,7 @@ async fn a_long_list_keeps_its_order(fresh: &Fresh<Port>) {
         owner: number.is_multiple_of(3),
         permissions: PlatformPermissions::from_bits(number << 32),
     });
-    let list = GuildList { memberships: memberships.collect(), fetched_at: at(0) };
+    let list = GuildList { memberships: memberships.collect(), without_bot: Vec::new(), fetched_at: at(0) };
     let content = GrantContent { list: Some(list), ..GrantContent::default() };
     fresh.one.replace(alice(), &content).await.unwrap();
     assert_eq!(fresh.one.find(alice()).await.unwrap().map(|grant| grant.content), Some(content));

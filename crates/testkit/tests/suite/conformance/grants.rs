@@ -41,6 +41,9 @@ faults! {
             TokensCut "sealed tokens are truncated to a thousand bytes",
             ListCut "a list is truncated to a thousand guilds",
             ListsEachGuildOnce "a guild listed twice is stored once";
+        a_grant_is_found_as_it_was_written:
+            NamesLost "names of guilds without the bot are not stored",
+            IconsLost "icons of guilds without the bot are not stored";
         a_page_of_holders_is_full_unless_it_is_the_last:
             HoldersByTheHundred "a page of holders has at most a hundred, whatever its limit";
         paging_continues_after_a_removed_holder:
@@ -105,6 +108,11 @@ impl Wrong {
         }
         if let Some(list) = &mut content.list {
             let mut listed = HashSet::new();
+            match self.fault {
+                Fault::NamesLost => list.without_bot.clear(),
+                Fault::IconsLost => list.without_bot.iter_mut().for_each(|named| named.icon = None),
+                _ => {}
+            }
             list.memberships = match self.fault {
                 Fault::ListCut => list.memberships.iter().copied().take(1000).collect(),
                 Fault::ListsEachGuildOnce => {

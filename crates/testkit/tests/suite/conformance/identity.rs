@@ -3,7 +3,7 @@
 use crate::conformance::proof::{Spoilt, faults, locked};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Membership, PlatformTokens, Secret, User, UserId},
+    model::{PlatformGuilds, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Reputation,
         UserWithGuilds,
@@ -31,6 +31,7 @@ faults! {
             OnePageOnly "only the first page of guilds is read",
             LastOfPageTwice "the last guild of a page is repeated",
             FivePages "at most five pages of guilds are read";
+        names_every_guild: NamesOfOnePage "guilds beyond the first page have no names";
         errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error contains the code";
         revoking_a_dead_token_succeeds: RevokeOnDeadFails "revoking a dead token is an error";
         a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
@@ -81,7 +82,7 @@ struct Wrong {
     first: OnceLock<Secret>,
     asked: AtomicU64,
     users: Mutex<HashMap<String, User>>,
-    guilds: Mutex<HashMap<UserId, Vec<Membership>>>,
+    guilds: Mutex<HashMap<UserId, PlatformGuilds>>,
 }
 
 #[async_trait]
@@ -137,16 +138,17 @@ impl IdentityProvider for Wrong {
         Ok(user)
     }
 
-    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         let mut guilds = self.inner.guilds(user, access).await?;
         match self.fault {
-            Fault::OnePageOnly => guilds.truncate(200),
-            Fault::FivePages => guilds.truncate(1000),
+            Fault::OnePageOnly => guilds.memberships.truncate(200),
+            Fault::FivePages => guilds.memberships.truncate(1000),
             Fault::GuildsAreRemembered => {
                 let mut remembered = locked(&self.guilds);
                 guilds = remembered.entry(user).or_insert(guilds).clone();
             }
-            Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),
+            Fault::LastOfPageTwice => guilds.memberships.extend(guilds.memberships.get(199).copied()),
+            Fault::NamesOfOnePage => guilds.names.truncate(200),
             _ => {}
         }
         Ok(guilds)
@@ -159,7 +161,7 @@ impl IdentityProvider for Wrong {
     ) -> Result<UserWithGuilds, IdentityError> {
         let mut together = self.inner.user_with_guilds(client, access).await?;
         if let (Fault::FirstPageWithTheUser, Ok(guilds)) = (self.fault, &mut together.guilds) {
-            guilds.truncate(200);
+            guilds.memberships.truncate(200);
         }
         Ok(together)
     }

@@ -331,7 +331,7 @@ async fn a_late_list_does_not_overwrite_a_new_sign_in() {
     let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     // What a sign-in on another node writes.
     let fetched_at = stage.memory.ports.clock.now();
-    let list = GuildList { memberships: [].into(), fetched_at };
+    let list = GuildList { memberships: [].into(), without_bot: Vec::new(), fetched_at };
     let newest = GrantContent { list: Some(list), ..stage.grant().await.unwrap().content };
     stage.memory.storage.replace(user_id(USER), &newest).await.unwrap();
     drop(held);

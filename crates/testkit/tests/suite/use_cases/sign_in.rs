@@ -11,7 +11,7 @@ use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::{
     over::{Over, SpentCodesOver},
     use_cases::{InMemory, Settings, settings},
-    world::{a_user, an_ownership, user_id},
+    world::{a_guild, a_membership, a_user, an_ownership, user_id},
 };
 use std::{
     sync::{
@@ -34,6 +34,31 @@ async fn a_code_yields_a_session_with_sealed_grant_and_list() {
     let list = grant.content.list.unwrap();
     assert_eq!((&*list.memberships, list.fetched_at), ([an_ownership(GUILD)].as_slice(), now));
     assert!(!grant.content.tokens.unwrap().as_bytes().windows(6).any(|bytes| bytes == b"access"));
+}
+
+#[tokio::test]
+async fn a_list_names_managed_guilds_that_lack_the_bot() {
+    let stage = Stage::new();
+    let records = &stage.use_cases.feed.records;
+    records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
+    let named = async || {
+        let list = stage.grant().await.unwrap().content.list.unwrap();
+        list.without_bot
+            .into_iter()
+            .map(|named| (named.guild.get(), named.name.to_string()))
+            .collect::<Vec<_>>()
+    };
+    let expected =
+        |guilds: std::ops::Range<u64>| guilds.map(|id| (id, format!("Guild {id}"))).collect::<Vec<_>>();
+    let mut guilds = vec![an_ownership(GUILD), a_membership(GUILD + 1)];
+    guilds.extend((1000..1201).map(an_ownership));
+    stage.signs_in(USER, guilds).await;
+    assert_eq!(named().await, expected(1000..1200), "at most 200");
+
+    records.put(Record::Guild(a_guild(1000))).await.unwrap();
+    stage.memory.clock.advance(MINUTE);
+    stage.list().await.unwrap();
+    assert_eq!(named().await, expected(1001..1201), "as of the refresh");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use companion_domain::{
-    model::{Membership, PlatformTokens, Secret, User, UserId},
+    model::{PlatformGuilds, PlatformTokens, Secret, User, UserId},
     port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Reputation, UserWithGuilds},
 };
 use std::{
@@ -171,7 +171,7 @@ impl IdentityProvider for Recorder {
         self.noted(self.real.user(client, access).await)
     }
 
-    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         self.noted(self.real.guilds(user, access).await)
     }
 
