@@ -6,6 +6,7 @@ use crate::{
     devices,
     failure::FailurePages,
     guild_list, home, hub, live, my_data, page, settings, sign_in, status, team,
+    visitor::keep_header,
 };
 use actix_web::{
     App,
@@ -71,15 +72,18 @@ impl Dashboard {
 
     /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
-        let protection = self.context.protection.clone();
+        let context = self.context.clone();
         let protected = move |request: ServiceRequest, next: Next<BoxBody>| {
-            let protection = protection.clone();
+            let context = context.clone();
             async move {
                 let mut answer = match page::without_trailing_slash(&request) {
                     Some(redirect) => request.into_response(redirect?),
                     None => next.call(request).await?,
                 };
-                protection.add(answer.headers_mut());
+                if answer.response().error().is_some() {
+                    keep_header(&context, answer.request(), answer.status()).await;
+                }
+                context.protection.add(answer.headers_mut());
                 Ok(answer)
             }
         };
@@ -101,7 +105,7 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 21] = [
+pub(crate) const ROUTES: [Route; 22] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
@@ -120,6 +124,7 @@ pub(crate) const ROUTES: [Route; 21] = [
     ("/forgotten", |path| reading(path, my_data::forgotten)),
     ("/sign-in", |path| reading(path, sign_in::begin)),
     ("/callback", |path| reading(path, sign_in::finish)),
+    ("/blocked", |path| reading(path, sign_in::blocked)),
     ("/sign-out", sign_in::sign_out_resource),
     ("/live", |path| reading(path, live::serve)),
     (asset::PATH, |path| reading(path, asset::serve)),

@@ -4,7 +4,7 @@ use crate::{
     page::{self, Frame, Here, Navigation, Protection},
     site::Site,
 };
-use actix_web::{HttpResponse, http::StatusCode};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, http::StatusCode};
 use askama::Template;
 use companion_domain::rules::in_words;
 use companion_http::{ApiError, ErrorPages, error::Problem};
@@ -17,10 +17,10 @@ pub(crate) struct FailurePages {
 
 /// Content of an error page.
 pub(crate) struct ErrorContent {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     pub(crate) words: String,
-    /// A link to continue, and its label.
-    pub(crate) way_on: Option<(String, &'static str)>,
+    /// Links to continue, and their labels. The first is the best.
+    pub(crate) ways_on: Vec<(String, String)>,
     /// The request id, if the error is in the log.
     pub(crate) request_id: Option<String>,
 }
@@ -39,15 +39,38 @@ pub(crate) fn error_page(
     visitor: Navigation,
     trouble: ErrorContent,
 ) -> Result<HttpResponse, ApiError> {
-    let frame = Frame { site, title: trouble.title, here: Here::Elsewhere, visitor };
+    let title = trouble.title.clone();
+    let frame = Frame { site, title: &title, here: Here::Elsewhere, visitor };
     page::answer(status, &FailurePage { frame, trouble })
 }
 
+/// A guild of the user that the bot has left, noted for the error page of a request.
+pub(crate) struct LeftGuild {
+    /// The name, if the platform's last list has it.
+    pub(crate) name: Option<String>,
+    /// The invite link, if the user may use it.
+    pub(crate) invite: Option<String>,
+}
+
 impl ErrorPages for FailurePages {
-    fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse {
-        let shown = self.content_of(error, problem, request_id);
-        let guest = Navigation::Guest { sign_in: "/sign-in".to_owned() };
-        let mut response = error_page(&self.site, problem.status, guest, shown)
+    fn page(
+        &self,
+        error: &ApiError,
+        problem: &Problem,
+        request_id: &str,
+        request: Option<&HttpRequest>,
+    ) -> HttpResponse {
+        let noted = |request: &HttpRequest| {
+            let mut extensions = request.extensions_mut();
+            (extensions.remove::<Navigation>(), extensions.remove::<LeftGuild>())
+        };
+        let (visitor, left) = request.map(noted).unwrap_or_default();
+        let shown = match (error, left) {
+            (ApiError::NotFound, Some(left)) => self.left_guild(left),
+            _ => self.content_of(error, problem, request_id),
+        };
+        let visitor = visitor.unwrap_or_else(|| Navigation::Guest { sign_in: "/sign-in".to_owned() });
+        let mut response = error_page(&self.site, problem.status, visitor, shown)
             .unwrap_or_else(|_| HttpResponse::build(problem.status).body(problem.message.to_string()));
         self.protection.add(response.headers_mut());
         response
@@ -55,6 +78,18 @@ impl ErrorPages for FailurePages {
 }
 
 impl FailurePages {
+    fn left_guild(&self, left: LeftGuild) -> ErrorContent {
+        let bot = &self.site.name;
+        let mut ways_on = vec![("/guilds".to_owned(), "Your guilds".to_owned())];
+        ways_on.extend(left.invite.map(|url| (url, format!("Invite {bot} again"))));
+        ErrorContent {
+            title: format!("{bot} is no longer in {}", left.name.as_deref().unwrap_or("this guild")),
+            words: "Its settings are kept. They apply again when it is back.".to_owned(),
+            ways_on,
+            request_id: None,
+        }
+    }
+
     fn content_of(&self, error: &ApiError, problem: &Problem, request_id: &str) -> ErrorContent {
         let home = || Some(("/".to_owned(), "Go to the home page"));
         let sign_in = || Some(("/sign-in".to_owned(), "Sign in again"));
@@ -166,6 +201,7 @@ impl FailurePages {
             }
         };
         let request_id = problem.status.is_server_error().then(|| request_id.to_owned());
-        ErrorContent { title, words, way_on, request_id }
+        let ways_on = way_on.map(|(place, name)| (place, name.to_owned())).into_iter().collect();
+        ErrorContent { title: title.to_owned(), words, ways_on, request_id }
     }
 }

@@ -3,9 +3,10 @@
 use crate::{
     bot::counted,
     context::DashboardContext,
+    failure::LeftGuild,
     site::{Picture, Pictures},
 };
-use actix_web::HttpRequest;
+use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{
     model::{GuildId, UserId},
     rules::ListedGuild,
@@ -55,13 +56,24 @@ pub(crate) fn guild_in(request: &HttpRequest) -> Result<GuildId, ApiError> {
     routing::parameter(request, "guild").parse().map_err(|_| ApiError::NotFound)
 }
 
-/// Returns a guild of the user's list. Others are not found, whether or not they exist.
+/// Returns a guild of the user's list. Others are not found, whether or not they exist. If the bot has left it, the error
+/// page says so.
 pub(crate) async fn listed(
     context: &DashboardContext,
     request: &HttpRequest,
     user: UserId,
     guild: GuildId,
 ) -> Result<ListedGuild, ApiError> {
-    let listed = listing(context, request, user).await?.guilds();
-    listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)
+    let listing = listing(context, request, user).await?;
+    let listed = listing.guilds().into_iter().find(|listed| listed.guild.id == guild);
+    let membership = listing.listing.membership(guild);
+    if let Some(membership) = membership.filter(|_| listing.listing.seen(guild).is_none()) {
+        let list = listing.listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
+        let named = list.iter().find(|named| named.guild == guild);
+        request.extensions_mut().insert(LeftGuild {
+            name: named.map(|named| named.name.to_string()),
+            invite: context.site.invite_to(guild).filter(|_| membership.is_managed()),
+        });
+    }
+    listed.ok_or(ApiError::NotFound)
 }

@@ -51,7 +51,11 @@ pub(crate) async fn finish(
     let mut response = match parameter(&request, "error") {
         Some(error) if error == "access_denied" => declined(&context, &pending)?,
         Some(_) => return Err(ApiError::ProviderFailed("the platform refused the sign-in".into())),
-        None => exchange(&context, &request, begun, &pending).await?,
+        None => match exchange(&context, &request, begun, &pending).await {
+            // A page of its own, because this one cannot be loaded again: the code is used.
+            Err(ApiError::Blocked) => see_other("/blocked")?,
+            exchanged => exchanged?,
+        },
     };
     response.headers_mut().append(header::SET_COOKIE, context.sign_in_cookie.clear()?);
     Ok(response)
@@ -80,6 +84,11 @@ async fn exchange(
     let cookie = context.session_cookie.set(signed_in.token.expose(), lifetime)?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(response)
+}
+
+/// Says that the user is blocked, to a browser whose sign-in was refused for that.
+pub(crate) async fn blocked() -> Result<HttpResponse, ApiError> {
+    Err(ApiError::Blocked)
 }
 
 /// Signs out.
@@ -136,7 +145,9 @@ fn page_of(
     way_on: (String, &'static str),
 ) -> Result<HttpResponse, ApiError> {
     let guest = Navigation::Guest { sign_in: way_on.0.clone() };
-    let shown = ErrorContent { title, words: words.to_owned(), way_on: Some(way_on), request_id: None };
+    let (place, name) = way_on;
+    let ways_on = vec![(place, name.to_owned())];
+    let shown = ErrorContent { title: title.to_owned(), words: words.to_owned(), ways_on, request_id: None };
     error_page(&context.site, status, guest, shown)
 }
 

@@ -7,11 +7,12 @@ use crate::{
     pending_sign_in::ReturnPath,
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpMessage as _, HttpRequest, HttpResponse,
     http::{StatusCode, header},
 };
 use companion_domain::{model::Profile, session::Session};
 use companion_http::{ApiError, deadline::within_storage, session_of};
+use futures_util::FutureExt as _;
 
 const FORM_PURPOSE: &str = "form";
 
@@ -112,15 +113,25 @@ pub(crate) async fn signed_in(
 /// Responds that the session has ended, with a link back to this path.
 pub(crate) fn signed_out(context: &DashboardContext, path: &str) -> Result<HttpResponse, ApiError> {
     let over = ErrorContent {
-        title: "You are signed out",
+        title: "You are signed out".to_owned(),
         words: "Your session has ended, here or on another device. Sign in again to go on.".to_owned(),
-        way_on: Some((sign_in_link(path), "Sign in again")),
+        ways_on: vec![(sign_in_link(path), "Sign in again".to_owned())],
         request_id: None,
     };
     let guest = Navigation::Guest { sign_in: sign_in_link(path) };
     let mut response = error_page(&context.site, StatusCode::UNAUTHORIZED, guest, over)?;
     response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
     Ok(response)
+}
+
+/// Notes whose header the error page of this request gets. If the service itself fails, only what is in memory is read: a
+/// visitor should not wait for the store twice.
+pub(crate) async fn keep_header(context: &DashboardContext, request: &HttpRequest, status: StatusCode) {
+    let visit = Visit::or_guest(context, request);
+    let visit = if status.is_server_error() { visit.now_or_never() } else { Some(visit.await) };
+    if let Some(visit) = visit {
+        request.extensions_mut().insert(visit.navigation(context, "/"));
+    }
 }
 
 /// Returns the sign-in link that returns to this path.

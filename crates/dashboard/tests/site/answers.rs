@@ -2,8 +2,15 @@
 
 use crate::browser::{Browser, Site, between, html};
 use actix_web::test::TestRequest;
-use companion_domain::port::StoreErrorKind;
-use companion_testkit::api::service::Fault;
+use companion_domain::{
+    change::Key,
+    port::{Mutation, Record, StoreErrorKind},
+};
+use companion_testkit::{
+    api::service::{Answer, Fault},
+    world::{a_guild, a_membership, an_ownership, guild_id, user_id},
+};
+use std::time::Duration;
 
 #[actix_web::test]
 async fn every_response_has_security_headers() {
@@ -88,6 +95,52 @@ async fn trailing_slashes_redirect_within_the_site() {
         assert_eq!(site.get(path).await.status, 404, "{path}");
     }
     assert_eq!(site.send(TestRequest::post().uri("/sign-out/")).await.status, 404);
+}
+
+#[actix_web::test]
+async fn error_pages_keep_the_header_of_the_visitor() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let named = |answer: &Answer| html(answer).contains("<span>User 1</span></summary>");
+    for path in ["/nowhere", "/guilds/7", "/guilds/x"] {
+        let answer = browser.get(path).await;
+        assert!(answer.status == 404 && named(&answer), "{path}: {}", html(&answer));
+    }
+    let refused = browser.post("/sign-out", &[("token", "wrong")]).await;
+    assert!(refused.status == 403 && named(&refused), "{}", html(&refused));
+    let guest = html(&site.get("/nowhere").await);
+    assert!(guest.contains("href=\"/sign-in?return=/guilds\""), "{guest}");
+    site.put(Record::Blocked(user_id(1))).await;
+    let blocked = browser.get("/guilds").await;
+    assert!(
+        blocked.status == 403 && named(&blocked),
+        "a blocked user can see their data: {}",
+        html(&blocked)
+    );
+}
+
+#[actix_web::test]
+async fn says_which_guild_the_bot_has_left() {
+    let site = Site::new().await;
+    site.put(Record::Guild(a_guild(7))).await;
+    let guilds = vec![an_ownership(7), a_membership(9)];
+    let browser = Browser::signed_in(&site, 1, guilds).await;
+    browser.page("/guilds/7").await;
+    site.write(Mutation::Remove(Key::Guild(guild_id(7)))).await;
+    let answer = browser.get("/guilds/7").await;
+    assert_eq!(answer.status, 404);
+    assert!(html(&answer).contains("Night Watch is no longer in this guild"), "{}", html(&answer));
+
+    site.memory.clock.advance(Duration::from_secs(61));
+    for path in ["/guilds/7", "/guilds/7/permissions", "/guilds/7/history"] {
+        let page = html(&browser.get(path).await);
+        assert!(page.contains("<h1>Night Watch is no longer in Guild 7</h1>"), "{path}: {page}");
+        assert!(page.contains("href=\"/guilds\">Your guilds"), "{page}");
+        assert!(page.contains("href=\"https://platform.example/invite?guild_id=7\""), "{page}");
+    }
+    let page = html(&browser.get("/guilds/9").await);
+    assert!(page.contains("no longer in this guild") && !page.contains("guild_id"), "{page}");
+    assert!(html(&browser.get("/guilds/8").await).contains("Page not found"), "not a guild of the user");
 }
 
 #[actix_web::test]

@@ -161,8 +161,11 @@ async fn a_blocked_user_gets_a_page_without_a_redirect_loop() {
     let again = Browser::of(&site);
     let parameters = again.to_platform("/sign-in").await;
     let refused = again.finish_sign_in(&parameters["state"], 1).await;
-    assert_eq!(refused.status, 403);
+    assert_eq!((refused.status, refused.header("location")), (303, "/blocked"));
+    let refused = again.get("/blocked").await;
+    assert_eq!(refused.status, 403, "also when it is loaded again");
     let page = html(&refused);
+    assert!(page.contains("was blocked"), "{page}");
     assert!(page.contains("href=\"https://platform.example/support\""), "{page}");
     assert!(!again.cookies.borrow().contains_key(SESSION));
 }

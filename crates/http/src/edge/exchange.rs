@@ -78,11 +78,11 @@ impl Exchange {
     }
 
     /// Renders an error as a page or an envelope.
-    fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
+    fn failed(&self, error: &ApiError, request: Option<&HttpRequest>) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let id = self.start.id.as_str();
         let mut response = match &self.error_pages {
-            Some(pages) => pages.page(error, &problem, id),
+            Some(pages) => pages.page(error, &problem, id, request),
             None => HttpResponse::build(problem.status)
                 .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
                 .body(envelope::failure(error, &problem, id)),
@@ -116,7 +116,7 @@ impl Exchange {
         settings: &EdgeSettings,
     ) -> ServiceResponse<BoxBody> {
         let (request, response) = answer.into_parts();
-        let response = self.rendered(response, settings);
+        let response = self.rendered(&request, response, settings);
         let path = request.app_data::<Routed>().map(|routed| routed.0);
         self.complete(request, path, response, settings)
     }
@@ -162,13 +162,18 @@ impl Exchange {
     }
 
     /// Replaces a response that carries an error by the rendered error.
-    fn rendered(&self, response: HttpResponse<BoxBody>, settings: &EdgeSettings) -> HttpResponse<BoxBody> {
+    fn rendered(
+        &self,
+        request: &HttpRequest,
+        response: HttpResponse<BoxBody>,
+        settings: &EdgeSettings,
+    ) -> HttpResponse<BoxBody> {
         let Some(error) = response.error() else {
             return response;
         };
         let failed = |error: &ApiError| {
             error.log(self.start.id.as_str(), &settings.failures);
-            self.failed(error)
+            self.failed(error, Some(request))
         };
         match error.as_error::<ApiError>() {
             Some(error) => failed(error),
@@ -221,7 +226,7 @@ impl ResponseError for ExchangeError {
     }
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
-        self.exchange.finish(self.exchange.failed(&self.error))
+        self.exchange.finish(self.exchange.failed(&self.error, None))
     }
 }
 

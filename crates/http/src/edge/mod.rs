@@ -101,8 +101,14 @@ where
 /// Renders errors as pages instead of envelopes. The edge adds the headers of every error: `Retry-After`, `Allow` and
 /// `Cache-Control: no-store`.
 pub trait ErrorPages: Send + Sync {
-    /// Renders the error page of the request with this id.
-    fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse;
+    /// Renders the error page of a request, which is unknown after a panic.
+    fn page(
+        &self,
+        error: &ApiError,
+        problem: &Problem,
+        request_id: &str,
+        request: Option<&HttpRequest>,
+    ) -> HttpResponse;
 }
 
 /// Provides responses that need only memory.
