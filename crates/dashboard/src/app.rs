@@ -5,7 +5,7 @@ use crate::{
     context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guild_list, home, hub, live, my_data, page, settings, sign_in, status, team,
+    guild_list, home, hub, live, my_data, page, settings, sign_in, status, team, theme,
     visitor::keep_header,
 };
 use actix_web::{
@@ -105,7 +105,7 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 22] = [
+pub(crate) const ROUTES: [Route; 23] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
@@ -126,6 +126,7 @@ pub(crate) const ROUTES: [Route; 22] = [
     ("/callback", |path| reading(path, sign_in::finish)),
     ("/blocked", |path| reading(path, sign_in::blocked)),
     ("/sign-out", sign_in::sign_out_resource),
+    ("/theme", theme::resource),
     ("/live", |path| reading(path, live::serve)),
     (asset::PATH, |path| reading(path, asset::serve)),
 ];

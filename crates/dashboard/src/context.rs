@@ -3,13 +3,13 @@
 use crate::{
     change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
-    page::{Frame, Here, Navigation, Protection, see_other},
+    page::{Frame, Here, Navigation, Protection, Theme, see_other},
     permission_text::{PermissionTexts, Wordings},
     site::{Pictures, Site, have_same_origin},
     stream_limiter::StreamLimiter,
     view::Views,
 };
-use actix_web::{HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse, http::header};
 use companion_domain::{
     model::{Name, Span, WebUrl},
     port::{Clock, Entropy, GuildTotals, StoreError},
@@ -122,6 +122,8 @@ pub(crate) struct DashboardContext {
     pub(crate) session_cookie: Cookie,
     /// Cookie of a pending sign-in.
     pub(crate) sign_in_cookie: Cookie,
+    /// Cookie with the chosen theme.
+    pub(crate) theme_cookie: Cookie,
     /// Notifies live pages of changes.
     pub(crate) changes: Arc<ChangeSignal>,
     /// Limits live pages. A page that is refused stays as it was loaded.
@@ -158,6 +160,7 @@ impl DashboardContext {
         };
         let session_cookie = Cookie::new("companion", &settings.url);
         let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
+        let theme_cookie = Cookie::new("companion-theme", &settings.url);
         let changes = ChangeSignal::new();
         use_cases.dispatcher.add(changes.clone());
         let wordings = Wordings::new(&settings.permissions);
@@ -173,6 +176,7 @@ impl DashboardContext {
             protection,
             session_cookie,
             sign_in_cookie,
+            theme_cookie,
             changes,
             stream_limiter: Arc::default(),
             views: Views::default(),
@@ -201,6 +205,11 @@ impl DashboardContext {
         let totals = self.use_cases.report_status.totals().await?;
         *known = Some((now, totals));
         Ok(totals)
+    }
+
+    /// Returns the theme that the visitor chose.
+    pub(crate) fn theme(&self, request: &HttpRequest) -> Theme {
+        self.theme_cookie.read(request.headers()).map_or(Theme::System, Theme::named)
     }
 
     /// Returns the frame of a page.

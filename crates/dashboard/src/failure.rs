@@ -1,7 +1,7 @@
 //! Error pages: what happened, and a link to continue.
 
 use crate::{
-    page::{self, Frame, Here, Navigation, Protection},
+    page::{self, Frame, Here, Navigation, Protection, Theme},
     site::Site,
 };
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, http::StatusCode};
@@ -69,7 +69,8 @@ impl ErrorPages for FailurePages {
             (ApiError::NotFound, Some(left)) => self.left_guild(left),
             _ => self.content_of(error, problem, request_id),
         };
-        let visitor = visitor.unwrap_or_else(|| Navigation::Guest { sign_in: "/sign-in".to_owned() });
+        let visitor = visitor
+            .unwrap_or_else(|| Navigation::Guest { sign_in: "/sign-in".to_owned(), theme: Theme::System });
         let mut response = error_page(&self.site, problem.status, visitor, shown)
             .unwrap_or_else(|_| HttpResponse::build(problem.status).body(problem.message.to_string()));
         self.protection.add(response.headers_mut());

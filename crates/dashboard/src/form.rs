@@ -27,6 +27,20 @@ impl Form {
         self.0.iter().filter(move |(field, _)| *field == name).map(|(_, value)| value.as_str())
     }
 
+    /// Reads a form of at most `limit` bytes. Its `Origin` must be this site.
+    pub(crate) async fn of_this_site(
+        context: &DashboardContext,
+        request: &HttpRequest,
+        payload: web::Payload,
+        limit: usize,
+    ) -> Result<Self, ApiError> {
+        match only(request.headers(), &ORIGIN) {
+            Only::Once(origin) if origin == context.settings.url.as_str() => {}
+            Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
+        }
+        Self::read(payload, limit).await
+    }
+
     async fn read(mut payload: web::Payload, limit: usize) -> Result<Self, ApiError> {
         in_time(async {
             let mut body = Vec::new();
@@ -57,16 +71,12 @@ pub(crate) async fn handle_form(
     limit: usize,
     answer: impl AsyncFnOnce(Visitor, Form) -> Result<HttpResponse, ApiError>,
 ) -> Result<HttpResponse, ApiError> {
-    match only(request.headers(), &ORIGIN) {
-        Only::Once(origin) if origin == context.settings.url.as_str() => {}
-        Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
-    }
-    let form = Form::read(payload, limit).await?;
+    let form = Form::of_this_site(context, request, payload, limit).await?;
     match Visit::of(context, request).await?.named(context, request).await {
         Visit::SignedIn(visitor) if visitor.is_form_token(context, form.get("token")) => {
             answer(visitor, form).await
         }
         Visit::SignedIn(_) => Err(ApiError::OriginRefused),
-        Visit::Guest | Visit::Ended => signed_out(context, "/guilds"),
+        Visit::Guest(theme) | Visit::Ended(theme) => signed_out(context, "/guilds", theme),
     }
 }

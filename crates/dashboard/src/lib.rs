@@ -14,7 +14,7 @@
 //! | `context` | settings, and the context of the handlers |
 //! | `bot` | the status of the bot in words |
 //! | `visitor`, `form` | authentication of visitors; forms with CSRF protection |
-//! | `home`, `team`, `status` | public pages |
+//! | `home`, `team`, `status`, `theme` | public pages; the choice of a theme |
 //! | `sign_in` | sign-in through the platform |
 //! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
 //! | `guilds`, `guild_list`, `hub`, `devices`, `my_data` | pages of signed-in users |
@@ -53,6 +53,7 @@ mod site;
 mod status;
 mod stream_limiter;
 mod team;
+mod theme;
 mod view;
 mod visitor;
 

@@ -4,7 +4,9 @@
 use crate::{
     context::DashboardContext,
     form::parameter,
-    guild_list, home, hub, settings, status,
+    guild_list, home, hub,
+    page::Theme,
+    settings, status,
     stream_limiter::{LimitKey, StreamPermit},
     view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
@@ -38,8 +40,8 @@ async fn render(
     request: &HttpRequest,
 ) -> Result<String, ApiError> {
     match page {
-        LivePage::Home => home::render(context, &Visit::Guest, Vec::new()),
-        LivePage::Status => status::render(context, &Visit::Guest),
+        LivePage::Home => home::render(context, &Visit::Guest(Theme::System), Vec::new()),
+        LivePage::Status => status::render(context, &Visit::Guest(Theme::System)),
         LivePage::Guilds => guild_list::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {
             settings::render(context, request, &visitor(context, request).await?, guild, false).await
@@ -56,7 +58,7 @@ async fn render(
 async fn visitor(context: &DashboardContext, request: &HttpRequest) -> Result<Visitor, ApiError> {
     match Visit::of(context, request).await? {
         Visit::SignedIn(visitor) => Ok(visitor),
-        Visit::Guest | Visit::Ended => Err(ApiError::TokenInvalid),
+        Visit::Guest(_) | Visit::Ended(_) => Err(ApiError::TokenInvalid),
     }
 }
 

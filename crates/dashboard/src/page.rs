@@ -29,6 +29,23 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    fn theme(&self) -> Theme {
+        match self.visitor {
+            Navigation::SignedIn { theme, .. } | Navigation::Guest { theme, .. } => theme,
+        }
+    }
+
+    /// Returns the chosen theme, unless it is that of the system.
+    pub(crate) fn forced_theme(&self) -> Option<&'static str> {
+        Some(self.theme()).filter(|theme| *theme != Theme::System).map(Theme::word)
+    }
+
+    /// Returns word, name, and whether it is chosen, of each theme.
+    pub(crate) fn themes(&self) -> [(&'static str, &'static str, bool); 3] {
+        [(Theme::System, "System"), (Theme::Light, "Light"), (Theme::Dark, "Dark")]
+            .map(|(theme, name)| (theme.word(), name, theme == self.theme()))
+    }
+
     /// Returns the form token, if the visitor is signed in.
     pub(crate) fn form_token(&self) -> Option<&str> {
         match &self.visitor {
@@ -48,7 +65,7 @@ impl Frame<'_> {
     /// Returns the sign-in link.
     pub(crate) fn sign_in(&self) -> &str {
         match &self.visitor {
-            Navigation::Guest { sign_in } => sign_in,
+            Navigation::Guest { sign_in, .. } => sign_in,
             Navigation::SignedIn { .. } => "/sign-in",
         }
     }
@@ -85,9 +102,34 @@ impl Here {
 /// What the navigation offers.
 pub(crate) enum Navigation {
     /// A sign-in link that returns to this page.
-    Guest { sign_in: String },
+    Guest { sign_in: String, theme: Theme },
     /// The pages of a signed-in user and a sign-out form, which needs the token.
-    SignedIn { form_token: String, account: Account },
+    SignedIn { form_token: String, account: Account, theme: Theme },
+}
+
+/// The colours of the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Theme {
+    /// As the system of the visitor prefers.
+    System,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    /// Returns its name in the cookie and the switch.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// Returns the theme of this name, otherwise that of the system.
+    pub(crate) fn named(word: &str) -> Self {
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.word() == word).unwrap_or(Self::System)
+    }
 }
 
 /// How the header shows a signed-in user.

@@ -91,7 +91,7 @@ impl ReturnPath {
 
 /// Whether browsers can only read this as a path of this site. Two slashes would start a host; browsers treat `\` as
 /// `/` and drop control characters. The sign-in paths themselves would redirect in a loop.
-fn is_ours(path: &str) -> bool {
+pub(crate) fn is_ours(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
     let leads_back = ["/sign-in", "/callback", "/sign-out"].iter().any(|way| path.starts_with(way));
     path.len() <= LONGEST_PATH

@@ -49,7 +49,7 @@ pub(crate) async fn finish(
         return without_pending_sign_in(&context, &request).await;
     };
     let mut response = match parameter(&request, "error") {
-        Some(error) if error == "access_denied" => declined(&context, &pending)?,
+        Some(error) if error == "access_denied" => declined(&context, &request, &pending)?,
         Some(_) => return Err(ApiError::ProviderFailed("the platform refused the sign-in".into())),
         None => match exchange(&context, &request, begun, &pending).await {
             // A page of its own, because this one cannot be loaded again: the code is used.
@@ -127,24 +127,29 @@ async fn without_pending_sign_in(
                  for this site.";
     // The absolute URL, in case the site was opened under another host name.
     let way_on = (format!("{}/sign-in", context.settings.url), "Sign in again");
-    page_of(context, StatusCode::BAD_REQUEST, "This sign-in is over", words, way_on)
+    page_of(context, request, StatusCode::BAD_REQUEST, "This sign-in is over", words, way_on)
 }
 
-fn declined(context: &DashboardContext, pending: &PendingSignIn) -> Result<HttpResponse, ApiError> {
+fn declined(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    pending: &PendingSignIn,
+) -> Result<HttpResponse, ApiError> {
     let words =
         "You chose not to sign in, so nothing was shared with us. You can change your mind at any time.";
     let way_on = (format!("/sign-in?return={}", pending.back.as_str()), "Sign in after all");
-    page_of(context, StatusCode::FORBIDDEN, "You are not signed in", words, way_on)
+    page_of(context, request, StatusCode::FORBIDDEN, "You are not signed in", words, way_on)
 }
 
 fn page_of(
     context: &DashboardContext,
+    request: &HttpRequest,
     status: StatusCode,
     title: &'static str,
     words: &str,
     way_on: (String, &'static str),
 ) -> Result<HttpResponse, ApiError> {
-    let guest = Navigation::Guest { sign_in: way_on.0.clone() };
+    let guest = Navigation::Guest { sign_in: way_on.0.clone(), theme: context.theme(request) };
     let (place, name) = way_on;
     let ways_on = vec![(place, name.to_owned())];
     let shown = ErrorContent { title: title.to_owned(), words: words.to_owned(), ways_on, request_id: None };

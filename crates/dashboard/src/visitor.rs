@@ -3,7 +3,7 @@
 use crate::{
     context::DashboardContext,
     failure::{ErrorContent, error_page},
-    page::{Account, Navigation, see_other},
+    page::{Account, Navigation, Theme, see_other},
     pending_sign_in::ReturnPath,
 };
 use actix_web::{
@@ -19,9 +19,9 @@ const FORM_PURPOSE: &str = "form";
 /// The authentication state of a request.
 pub(crate) enum Visit {
     /// Without a session.
-    Guest,
+    Guest(Theme),
     /// With a session that has ended.
-    Ended,
+    Ended(Theme),
     /// A signed-in user.
     SignedIn(Visitor),
 }
@@ -31,23 +31,31 @@ pub(crate) struct Visitor {
     pub(crate) session: Session,
     /// Name and picture. `None` if they are unknown or were not read.
     profile: Option<Profile>,
+    theme: Theme,
 }
 
 impl Visit {
     /// Authenticates a request by its session cookie.
     pub(crate) async fn of(context: &DashboardContext, request: &HttpRequest) -> Result<Self, ApiError> {
-        let Some(token) = context.session_cookie.read(request.headers()) else { return Ok(Self::Guest) };
+        let theme = context.theme(request);
+        let Some(token) = context.session_cookie.read(request.headers()) else {
+            return Ok(Self::Guest(theme));
+        };
         let found = session_of(token, &context.use_cases.authenticate, &context.storage_limiter, request);
         match found.await {
-            Ok(session) => Ok(Self::SignedIn(Visitor { session, profile: None })),
-            Err(ApiError::TokenInvalid) => Ok(Self::Ended),
+            Ok(session) => Ok(Self::SignedIn(Visitor { session, profile: None, theme })),
+            Err(ApiError::TokenInvalid) => Ok(Self::Ended(theme)),
             Err(error) => Err(error),
         }
     }
 
     /// Authenticates a request for a public page. If that fails, treats it as a guest's.
     pub(crate) async fn or_guest(context: &DashboardContext, request: &HttpRequest) -> Self {
-        Self::of(context, request).await.unwrap_or(Self::Guest).named(context, request).await
+        Self::of(context, request)
+            .await
+            .unwrap_or_else(|_| Self::Guest(context.theme(request)))
+            .named(context, request)
+            .await
     }
 
     /// Reads the name and picture of a signed-in user, for the header of a page.
@@ -64,7 +72,9 @@ impl Visit {
     pub(crate) fn navigation(&self, context: &DashboardContext, path: &str) -> Navigation {
         match self {
             Self::SignedIn(visitor) => visitor.navigation(context),
-            Self::Guest | Self::Ended => Navigation::Guest { sign_in: sign_in_link(path) },
+            Self::Guest(theme) | Self::Ended(theme) => {
+                Navigation::Guest { sign_in: sign_in_link(path), theme: *theme }
+            }
         }
     }
 }
@@ -72,7 +82,8 @@ impl Visit {
 impl Visitor {
     /// Returns the navigation of a signed-in user.
     pub(crate) fn navigation(&self, context: &DashboardContext) -> Navigation {
-        Navigation::SignedIn { form_token: self.form_token(context), account: self.account(context) }
+        let (form_token, account) = (self.form_token(context), self.account(context));
+        Navigation::SignedIn { form_token, account, theme: self.theme }
     }
 
     /// Returns how the user is shown.
@@ -105,20 +116,24 @@ pub(crate) async fn signed_in(
     let path = request.path();
     match Visit::of(context, request).await?.named(context, request).await {
         Visit::SignedIn(visitor) => answer(visitor).await,
-        Visit::Guest => see_other(&sign_in_link(path)),
-        Visit::Ended => signed_out(context, path),
+        Visit::Guest(_) => see_other(&sign_in_link(path)),
+        Visit::Ended(theme) => signed_out(context, path, theme),
     }
 }
 
 /// Responds that the session has ended, with a link back to this path.
-pub(crate) fn signed_out(context: &DashboardContext, path: &str) -> Result<HttpResponse, ApiError> {
+pub(crate) fn signed_out(
+    context: &DashboardContext,
+    path: &str,
+    theme: Theme,
+) -> Result<HttpResponse, ApiError> {
     let over = ErrorContent {
         title: "You are signed out".to_owned(),
         words: "Your session has ended, here or on another device. Sign in again to go on.".to_owned(),
         ways_on: vec![(sign_in_link(path), "Sign in again".to_owned())],
         request_id: None,
     };
-    let guest = Navigation::Guest { sign_in: sign_in_link(path) };
+    let guest = Navigation::Guest { sign_in: sign_in_link(path), theme };
     let mut response = error_page(&context.site, StatusCode::UNAUTHORIZED, guest, over)?;
     response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
     Ok(response)

@@ -1,6 +1,6 @@
 //! Security headers of every response, and error pages.
 
-use crate::browser::{Browser, Site, between, html};
+use crate::browser::{Browser, Site, URL, between, form, html};
 use actix_web::test::TestRequest;
 use companion_domain::{
     change::Key,
@@ -141,6 +141,34 @@ async fn says_which_guild_the_bot_has_left() {
     let page = html(&browser.get("/guilds/9").await);
     assert!(page.contains("no longer in this guild") && !page.contains("guild_id"), "{page}");
     assert!(html(&browser.get("/guilds/8").await).contains("Page not found"), "not a guild of the user");
+}
+
+#[actix_web::test]
+async fn the_theme_is_chosen_without_scripts_and_kept() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    let page = browser.page("/team").await;
+    assert!(
+        !page.contains("data-theme") && page.contains("value=\"system\" aria-pressed=\"true\""),
+        "{page}"
+    );
+    let choose = async |theme: &str, referrer: &str| {
+        let request = form("/theme", &[("theme", theme)]).insert_header(("Origin", URL));
+        browser.send(request.insert_header(("Referer", referrer))).await
+    };
+    let answer = choose("dark", &format!("{URL}/team?x")).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/team"));
+    for path in ["/", "/team", "/nowhere", "/callback"] {
+        let page = html(&browser.get(path).await);
+        assert!(page.contains("<html lang=\"en\" data-theme=\"dark\">"), "{path}: {page}");
+        assert!(page.contains("value=\"dark\" aria-pressed=\"true\""), "{path}: {page}");
+    }
+    browser.sign_in(1, vec![]).await;
+    assert!(browser.page("/devices").await.contains("data-theme=\"dark\""));
+    assert_eq!(choose("\"><script>", "https://evil.example//x").await.header("location"), "/");
+    assert!(!browser.page("/").await.contains("data-theme"), "back to the system's");
+    let foreign = form("/theme", &[("theme", "dark")]).insert_header(("Origin", "https://evil.example"));
+    assert_eq!(browser.send(foreign).await.status, 403);
 }
 
 #[actix_web::test]
