@@ -105,7 +105,7 @@ pub fn serve_dashboard(
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All routes. If two match a path, the first one wins.
-pub(crate) const ROUTES: [Route; 23] = [
+pub(crate) const ROUTES: [Route; 24] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
@@ -127,6 +127,7 @@ pub(crate) const ROUTES: [Route; 23] = [
     ("/blocked", |path| reading(path, sign_in::blocked)),
     ("/sign-out", sign_in::sign_out_resource),
     ("/theme", theme::resource),
+    ("/robots.txt", |path| reading(path, asset::robots)),
     ("/live", |path| reading(path, live::serve)),
     (asset::PATH, |path| reading(path, asset::serve)),
 ];

@@ -1,67 +1,94 @@
 //! Stylesheet, icon and script. Their paths contain a hash of their content, so browsers may cache them for ever.
 
+use crate::{
+    appearance::{Accent, Appearance},
+    context::DashboardContext,
+};
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{self, HeaderValue},
+    web::{self, Bytes},
 };
 use companion_http::ApiError;
 use sha2::{Digest as _, Sha256};
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::LazyLock,
-};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
 
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 
-struct Asset {
-    path: String,
-    media_type: &'static str,
-    content: &'static [u8],
+/// Policy of a picture that can contain scripts, for browsers that open it as a page.
+const SANDBOX: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+const SVG: &str = "image/svg+xml";
+
+/// The files of a site.
+#[derive(Debug)]
+pub(crate) struct Assets {
+    pub(crate) style: Asset,
+    pub(crate) icon: Asset,
+    pub(crate) script: Asset,
 }
 
-static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("style.css", "text/css; charset=utf-8", include_bytes!("../assets/style.css"))
-});
-static ICON: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")));
+#[derive(Debug)]
+pub(crate) struct Asset {
+    pub(crate) path: String,
+    pub(crate) media_type: &'static str,
+    content: Bytes,
+}
 
-static LIVE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("live.js", "text/javascript; charset=utf-8", include_bytes!("../assets/live.js"))
-});
+impl Assets {
+    /// Creates the files, with the accent and logo of the operator.
+    pub(crate) fn new(appearance: &Appearance) -> Self {
+        let mut style = include_str!("../assets/style.css").to_owned();
+        style.extend(appearance.accent.map(Accent::style));
+        let icon = match &appearance.logo {
+            Some(logo) => Asset::new(logo.file, logo.media_type, logo.content.clone()),
+            None => Asset::new("icon.svg", SVG, include_bytes!("../assets/icon.svg").as_slice()),
+        };
+        let script = include_bytes!("../assets/live.js").as_slice();
+        Self {
+            style: Asset::new("style.css", "text/css; charset=utf-8", style),
+            icon,
+            script: Asset::new("live.js", "text/javascript; charset=utf-8", script),
+        }
+    }
+}
 
 impl Asset {
-    fn new(file: &str, media_type: &'static str, content: &'static [u8]) -> Self {
-        let hash: String = Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    fn new(file: &str, media_type: &'static str, content: impl Into<Bytes>) -> Self {
+        let content = content.into();
+        let hash: String =
+            Sha256::digest(&content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Self { path: format!("/assets/{hash}/{file}"), media_type, content }
     }
 }
 
-/// Returns the path of the stylesheet.
-pub(crate) fn style() -> &'static str {
-    &STYLE.path
-}
-
-/// Returns the path of the icon.
-pub(crate) fn icon() -> &'static str {
-    &ICON.path
-}
-
-/// Returns the path of the script.
-pub(crate) fn script() -> &'static str {
-    &LIVE.path
-}
-
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
-pub(crate) async fn serve(request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let asked = request.match_info().as_str();
-    let found =
-        [&*STYLE, &*ICON, &*LIVE].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
+pub(crate) async fn serve(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let Assets { style, icon, script } = &*context.site.assets;
+    let found = [style, icon, script].into_iter().find(|asset| asset.path == request.path());
+    let found = found.ok_or(ApiError::NotFound)?;
     let mut response = HttpResponse::Ok();
     response.content_type(found.media_type).insert_header((header::CACHE_CONTROL, IMMUTABLE));
-    Ok(response.body(found.content))
+    if found.media_type == SVG {
+        response.insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX));
+    }
+    Ok(response.body(found.content.clone()))
+}
+
+/// Lets search engines read the public pages only.
+pub(crate) async fn robots() -> HttpResponse {
+    const RULES: &str =
+        "User-agent: *\nAllow: /$\nAllow: /team$\nAllow: /status$\nAllow: /assets/\nDisallow: /\n";
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/plain; charset=utf-8").insert_header((header::CACHE_CONTROL, A_DAY));
+    response.body(RULES)
 }
 
 /// Start of the live region of a page. The attribute gets the fingerprint of its content.

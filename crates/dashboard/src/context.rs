@@ -1,6 +1,8 @@
 //! Settings of the dashboard, and the context of its handlers.
 
 use crate::{
+    appearance::Appearance,
+    asset::Assets,
     change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
     page::{Frame, Here, Navigation, Protection, Theme, see_other},
@@ -25,6 +27,8 @@ use tokio::sync::Mutex;
 /// Maximum age of the number of guilds.
 const TOTALS_MAX_AGE: Duration = Duration::from_secs(30);
 
+const DEFAULT_TAGLINE: &str = "See the guilds that you run, what you may do in each of them, and why.";
+
 /// Settings of the dashboard.
 #[derive(Debug, Clone)]
 pub struct DashboardSettings {
@@ -38,6 +42,8 @@ pub struct DashboardSettings {
     pub support_url: Option<WebUrl>,
     /// Permissions in the bot's own words.
     pub permissions: PermissionTexts,
+    /// Logo, accent, tagline and features.
+    pub appearance: Appearance,
     /// The application for sign-in; `None` if it is not configured.
     pub platform: Option<PlatformApplication>,
     /// Server of the platform's pictures. Pictures from elsewhere are not shown.
@@ -153,6 +159,10 @@ impl DashboardContext {
         let platform = settings.platform.as_ref().zip(settings.invite_url.as_ref());
         let site = Site {
             name: settings.name.to_string(),
+            url: settings.url.to_string(),
+            tagline: settings.appearance.tagline.clone().unwrap_or_else(|| DEFAULT_TAGLINE.to_owned()),
+            features: settings.appearance.features.clone(),
+            assets: Arc::new(Assets::new(&settings.appearance)),
             invite_url: text(&settings.invite_url),
             can_preselect: platform.is_some_and(|(app, invite)| have_same_origin(&app.authorize_url, invite)),
             support_url: text(&settings.support_url),

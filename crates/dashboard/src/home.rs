@@ -18,7 +18,10 @@ use companion_http::{ApiError, deadline::within_storage, wire::ShownFeedback};
 struct HomePage<'a> {
     frame: Frame<'a>,
     bot: Option<BotView>,
+    /// Entries with a text.
     feedback: Vec<FeedbackView>,
+    /// Whether there is none at all, not even a rating without a text.
+    no_feedback: bool,
 }
 
 /// A feedback entry.
@@ -73,5 +76,7 @@ pub(crate) fn render(
     feedback: Vec<FeedbackView>,
 ) -> Result<String, ApiError> {
     let frame = context.frame("Home", Here::Home, visit.navigation(context, "/"));
-    page::render(&HomePage { frame, bot: BotView::now(context), feedback })
+    let no_feedback = feedback.is_empty();
+    let feedback = feedback.into_iter().filter(|entry| !entry.text.trim().is_empty()).collect();
+    page::render(&HomePage { frame, bot: BotView::now(context), feedback, no_feedback })
 }

@@ -7,7 +7,7 @@
 //!
 //! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | embedded files; dates in words; cookies and signatures; a sign-in in progress; change notifications |
+//! | `appearance`, `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | logo, accent and words of the operator; style, icon and script; dates in words; cookies and signatures; a sign-in in progress; change notifications |
 //! | `stream_limiter`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
 //! | `site` | what every page shows |
 //! | `page`, `failure` | pages as responses, with their headers; error pages |
@@ -27,6 +27,7 @@
 #![warn(missing_docs)]
 
 mod app;
+mod appearance;
 mod asset;
 mod bot;
 mod change_signal;
@@ -59,6 +60,7 @@ mod visitor;
 
 pub use self::{
     app::{Dashboard, serve_dashboard},
+    appearance::{Accent, AccentError, Appearance, Feature, Logo, LogoError},
     context::{DashboardSettings, DashboardUseCases, PlatformApplication},
     cookie::SigningKeys,
     permission_text::{PermissionText, PermissionTexts},

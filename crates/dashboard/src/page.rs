@@ -224,7 +224,10 @@ impl Protection {
             (header::CROSS_ORIGIN_OPENER_POLICY, "same-origin"),
             (header::CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
         ];
-        headers.insert(header::CONTENT_SECURITY_POLICY, self.0.clone());
+        // Pictures that can contain scripts have a policy of their own.
+        if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+            headers.insert(header::CONTENT_SECURITY_POLICY, self.0.clone());
+        }
         for (name, value) in PLAIN {
             // What other sites may embed says so itself.
             if !headers.contains_key(&name) {

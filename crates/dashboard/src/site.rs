@@ -1,12 +1,18 @@
 //! What every page shows, and which pictures are allowed.
 
-use crate::asset;
+use crate::{appearance::Feature, asset::Assets};
 use companion_domain::model::{GuildId, PictureServer, WebUrl};
+use std::sync::Arc;
 
 /// What all pages share.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) name: String,
+    /// Its origin.
+    pub(crate) url: String,
+    pub(crate) tagline: String,
+    pub(crate) features: Vec<Feature>,
+    pub(crate) assets: Arc<Assets>,
     pub(crate) invite_url: Option<String>,
     /// Whether the invite link is a page of the platform, which takes the guild as a parameter.
     pub(crate) can_preselect: bool,
@@ -26,21 +32,29 @@ impl Site {
     }
 
     /// Returns the path of the stylesheet.
-    #[expect(clippy::unused_self, reason = "templates call it on the site")]
-    pub(crate) fn style(&self) -> &'static str {
-        asset::style()
+    pub(crate) fn style(&self) -> &str {
+        &self.assets.style.path
+    }
+
+    /// Returns the format of the icon.
+    pub(crate) fn icon_type(&self) -> &'static str {
+        self.assets.icon.media_type
     }
 
     /// Returns the path of the icon.
-    #[expect(clippy::unused_self, reason = "templates call it on the site")]
-    pub(crate) fn icon(&self) -> &'static str {
-        asset::icon()
+    pub(crate) fn icon(&self) -> &str {
+        &self.assets.icon.path
+    }
+
+    /// Returns the address of a picture for links to this site in other places, which show no SVG.
+    pub(crate) fn preview(&self) -> Option<String> {
+        let icon = &self.assets.icon;
+        (icon.media_type != "image/svg+xml").then(|| format!("{}{}", self.url, icon.path))
     }
 
     /// Returns the path of the script.
-    #[expect(clippy::unused_self, reason = "templates call it on the site")]
-    pub(crate) fn script(&self) -> &'static str {
-        asset::script()
+    pub(crate) fn script(&self) -> &str {
+        &self.assets.script.path
     }
 }
 

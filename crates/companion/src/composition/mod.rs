@@ -15,13 +15,15 @@ pub use self::{
     storage::{ServingLock, Storage},
 };
 use crate::{
-    configuration::{AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey},
+    configuration::{
+        AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey, read_logo,
+    },
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
     vault::SealingVault,
 };
 use companion_cache::{Cache, CacheSettings};
-use companion_dashboard::{DashboardSettings, PlatformApplication, SigningKeys};
+use companion_dashboard::{Appearance, DashboardSettings, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores, Vault},
@@ -129,8 +131,11 @@ fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings 
 
 fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSettings> {
     let Configuration { http, identity, sessions, limits, log, .. } = configuration;
-    let Dashboard { listen, url, name, invite_url, support_url, permissions } =
-        configuration.dashboard.clone();
+    // A logo that cannot be read was reported by the check of the configuration.
+    let logo = read_logo(&configuration.dashboard).ok().flatten();
+    let Dashboard {
+        listen, url, name, invite_url, support_url, permissions, tagline, accent, features, ..
+    } = configuration.dashboard.clone();
     listen?;
     let application = identity.client_id.as_ref().filter(|_| identity.client_secret.is_some());
     Some(DashboardSettings {
@@ -139,6 +144,12 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
         invite_url,
         support_url,
         permissions: permissions.0,
+        appearance: Appearance {
+            tagline: tagline.map(|tagline| tagline.0),
+            logo,
+            accent,
+            features: features.0,
+        },
         platform: application.map(|id| PlatformApplication {
             authorize_url: identity.authorize_url.clone(),
             client_id: id.as_str().to_owned(),

@@ -2,6 +2,7 @@
 
 use super::{
     addresses::ListenAddress,
+    appearance,
     error::{KeyError, Source},
     files,
     keys::{Configuration, KEYS, Key, Management},
@@ -79,6 +80,7 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
     let mut errors = incomplete_application(configuration);
     errors.extend(insecure_platform(&configuration.identity.api_url));
     errors.extend(files::find_error(&configuration.http));
+    errors.extend(appearance::read_logo(&configuration.dashboard).err());
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
         errors.push(together(
             "dashboard.url",

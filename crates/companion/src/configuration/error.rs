@@ -96,24 +96,34 @@ impl fmt::Display for ConfigurationError {
 
 /// The reason why a value is invalid, as a phrase that follows the key's name. It never repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueError(String);
+pub struct ValueError {
+    words: String,
+    /// A value to use instead, in TOML syntax. `None` for the example of the key.
+    pub(super) example: Option<String>,
+}
 
 impl ValueError {
     /// Creates an error from a phrase such as `must be text`.
     pub fn new(words: impl Into<String>) -> Self {
-        Self(words.into())
+        Self { words: words.into(), example: None }
     }
 
     /// Creates an error with the phrase "must be …".
     #[must_use]
     pub fn must_be(what: impl fmt::Display) -> Self {
-        Self(format!("must be {what}"))
+        Self::new(format!("must be {what}"))
+    }
+
+    /// Adds a value to use instead, in TOML syntax.
+    #[must_use]
+    pub fn with_example(self, example: String) -> Self {
+        Self { example: Some(example), ..self }
     }
 }
 
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.words)
     }
 }
 

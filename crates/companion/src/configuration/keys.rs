@@ -7,6 +7,7 @@
 use self::Fallback::{Empty, Made, Value, Without};
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
+    appearance::{Features, Tagline},
     error::Source,
     permission_words::PermissionWords,
     raw::Reader,
@@ -16,6 +17,7 @@ use super::{
 };
 use crate::system::SystemEntropy;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use companion_dashboard::Accent;
 use companion_domain::{
     model::{Name, Secret, Span, WebUrl},
     port::Entropy as _,
@@ -121,6 +123,14 @@ keys! {
         },
             "Permissions in the bot's own words: a table from a permission to `label`, `about` and `group`, of which any may be \
              left out, or to `false`, which hides it.";
+        tagline: Option<Tagline> = Without { words: "none", example: "\"Runs your roleplay server.\"" },
+            "What the bot is for, in a sentence of at most 160 characters: on the home page and in previews of links.";
+        logo_file: Option<FilePath> = Without { words: "none: ours", example: "\"logo.svg\"" },
+            "File with the logo: PNG, SVG or WebP of at most 64 KiB, read at the start.";
+        accent: Option<Accent> = Without { words: "none: ours", example: "\"#3a3fd0\"" },
+            "Colour of buttons and links, as `#RRGGBB`, dark enough to be read on light pages; the dark theme has a lighter one.";
+        features: Features = Empty { example: "[{ title = \"Settings\", text = \"Change them in a browser.\" }]" },
+            "What the bot can do, for the home page: up to six of `title` and `text`.";
     }
     /// Storage.
     storage: Storage {
@@ -358,6 +368,10 @@ mod tests {
         ("dashboard.invite_url", "(none)"),
         ("dashboard.support_url", "(none)"),
         ("dashboard.permissions", "{}"),
+        ("dashboard.tagline", "(none)"),
+        ("dashboard.logo_file", "(none: ours)"),
+        ("dashboard.accent", "(none: ours)"),
+        ("dashboard.features", "[]"),
         ("storage.url", "\"sqlite:companion.db\""),
         ("identity.provider", "\"discord\""),
         ("identity.client_id", "(none)"),

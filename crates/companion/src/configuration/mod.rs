@@ -5,6 +5,7 @@
 
 mod addresses;
 mod agreement;
+mod appearance;
 mod environment;
 mod error;
 mod file;
@@ -17,8 +18,10 @@ mod secrets;
 mod setting;
 mod storage_url;
 
+pub(crate) use self::appearance::read_logo;
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
+    appearance::{Features, Tagline},
     environment::{UnreadVariable, Variables},
     error::{ConfigurationError, KeyError, Source, ValueError},
     file::{ConfigurationFile, DEFAULT_FILE},

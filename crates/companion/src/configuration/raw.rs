@@ -178,7 +178,10 @@ impl Reader {
                 Err(error) => self.errors.push(KeyError {
                     key: key.path.to_owned(),
                     problem: error.to_string(),
-                    fix: key.advice(&source),
+                    fix: match &error.example {
+                        Some(example) => key.advice_like(&source, example),
+                        None => key.advice(&source),
+                    },
                     source,
                 }),
             }

@@ -58,6 +58,12 @@ fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer
 
 /// Interval after which a cluster counts as silent.
 const SILENT_AFTER: Span = Span::from_seconds(15);
+/// What the sample bot can do, as inline TOML.
+const FEATURES: &str = r#"[
+    { title = "Settings in the browser", text = "Change what the bot does without learning a command. It applies within a second." },
+    { title = "Permissions that explain themselves", text = "See what you may do in each guild, and why." },
+    { title = "Shifts and logs", text = "Who is on duty, for how long, and what they did." },
+]"#;
 /// The suggested fix if a port is in use. The flag moves all four ports.
 const PORT_TAKEN: &str =
     "stop the program that uses it, or choose other ports with --port (0 takes free ones)";
@@ -88,6 +94,8 @@ impl Demo {
             .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string())
             .with("COMPANION_DASHBOARD__LISTEN", &on_loopback(ports.dashboard).to_string())
             .with("COMPANION_DASHBOARD__NAME", "Sample Bot")
+            .with("COMPANION_DASHBOARD__TAGLINE", "Shifts, logs and permissions for your roleplay server.")
+            .with("COMPANION_DASHBOARD__FEATURES", FEATURES)
             // Works even if the shell's limit of open files is low.
             .with("COMPANION_LIMITS__CONNECTIONS", "500");
         let configuration = configuration::load(&layers)?.configuration;

@@ -2,6 +2,7 @@
 
 use crate::browser::{Browser, Site, URL, between, form, html};
 use actix_web::test::TestRequest;
+use companion_dashboard::{Appearance, Logo};
 use companion_domain::{
     change::Key,
     port::{Mutation, Record, StoreErrorKind},
@@ -169,6 +170,50 @@ async fn the_theme_is_chosen_without_scripts_and_kept() {
     assert!(!browser.page("/").await.contains("data-theme"), "back to the system's");
     let foreign = form("/theme", &[("theme", "dark")]).insert_header(("Origin", "https://evil.example"));
     assert_eq!(browser.send(foreign).await.status, 403);
+}
+
+#[actix_web::test]
+async fn the_look_of_the_site_is_the_operators() {
+    let logo = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>".to_vec();
+    let site = Site::with(|settings| {
+        settings.appearance = Appearance {
+            tagline: Some("Keeps the \"night\" quiet.".to_owned()),
+            logo: Some(Logo::new(logo.clone()).unwrap()),
+            accent: Some("#7a1f5c".parse().unwrap()),
+            features: Vec::new(),
+        };
+    })
+    .await;
+    let page = html(&site.get("/team").await);
+    assert!(page.contains("<meta property=\"og:title\" content=\"Team – Night Watch\">"), "{page}");
+    let words = "Keeps the &#34;night&#34; quiet.";
+    assert!(page.contains(&format!("<meta property=\"og:description\" content=\"{words}\">")), "{page}");
+    assert!(!page.contains("og:image"), "an SVG is shown nowhere else: {page}");
+    let style = site.get(between(&page, "rel=\"stylesheet\" href=\"", "\"")).await;
+    assert!(html(&style).contains("--accent: light-dark(#7a1f5c,"));
+    let icon = site.get(between(&page, "rel=\"icon\" href=\"", "\"")).await;
+    assert_eq!((icon.header("content-type"), icon.body.as_slice()), ("image/svg+xml", logo.as_slice()));
+    assert_eq!(
+        icon.header("content-security-policy"),
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        "its scripts do not run"
+    );
+
+    let png = b"\x89PNG\r\n\x1a\n".to_vec();
+    let site = Site::with(|settings| settings.appearance.logo = Some(Logo::new(png).unwrap())).await;
+    let page = html(&site.get("/").await);
+    let path = between(&page, "rel=\"icon\" href=\"", "\"");
+    assert!(page.contains(&format!("<meta property=\"og:image\" content=\"{URL}{path}\">")), "{page}");
+    assert_eq!(site.get(path).await.header("content-type"), "image/png");
+}
+
+#[actix_web::test]
+async fn search_engines_read_public_pages_only() {
+    let site = Site::new().await;
+    let answer = site.get("/robots.txt").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain; charset=utf-8"));
+    let rules = html(&answer);
+    assert!(rules.contains("Allow: /status$\n") && rules.ends_with("Disallow: /\n"), "{rules}");
 }
 
 #[actix_web::test]

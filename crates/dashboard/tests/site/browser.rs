@@ -1,7 +1,9 @@
 //! The dashboard under test, and simulated browsers.
 
 use actix_web::test::{TestRequest, init_service};
-use companion_dashboard::{Dashboard, DashboardSettings, PermissionTexts, PlatformApplication, SigningKeys};
+use companion_dashboard::{
+    Appearance, Dashboard, DashboardSettings, PermissionTexts, PlatformApplication, SigningKeys,
+};
 use companion_domain::{
     model::{Membership, SecretKey, Span},
     port::{Mutation, Record},
@@ -36,6 +38,7 @@ pub(crate) fn settings() -> DashboardSettings {
         invite_url: Some("https://platform.example/invite".parse().unwrap()),
         support_url: Some("https://platform.example/support".parse().unwrap()),
         permissions: PermissionTexts::new(),
+        appearance: Appearance::default(),
         platform: Some(PlatformApplication {
             authorize_url: "https://platform.example/oauth2/authorize".parse().unwrap(),
             client_id: "42".to_owned(),

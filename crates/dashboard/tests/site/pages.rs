@@ -1,7 +1,7 @@
 //! The pages: home, the guilds of a user, one guild, the team and the status.
 
 use crate::browser::{Browser, Site, between, html};
-use companion_dashboard::PermissionText;
+use companion_dashboard::{Feature, PermissionText};
 use companion_domain::{
     model::{
         Entries, Feedback, Guild, Outline, OutlineRole, RoleBindings, RoleKey, Roster, StaffPermission,
@@ -62,6 +62,38 @@ async fn shows_feedback_and_bot_escaped() {
     assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");
     assert!(!page.contains("evil.example"), "no request to other hosts");
     assert!(page.contains(">IS<") || page.contains("initials"), "initials replace the picture");
+}
+
+#[actix_web::test]
+async fn home_presents_the_bot() {
+    let feature = |title: &str| Feature { title: title.to_owned(), text: format!("{title} <b>text</b>") };
+    let site = Site::with(|settings| {
+        settings.appearance.tagline = Some("Keeps the night quiet.".to_owned());
+        settings.appearance.features = vec![feature("Shifts"), feature("Logs")];
+    })
+    .await;
+    site.put(Record::Feedback(Feedback { text: "Good.".parse().unwrap(), ..a_feedback("a", 4) })).await;
+    site.put(Record::Feedback(Feedback { text: "".parse().unwrap(), ..a_feedback("b", 5) })).await;
+    let page = html(&site.get("/").await);
+    let places: Vec<_> = [
+        "class=\"logo\"",
+        "<h1>Night Watch</h1>",
+        "Keeps the night quiet.</p>",
+        ">Invite Night Watch</a>",
+        ">Sign in to see your guilds</a>",
+        "<h3>Shifts</h3>",
+        "<h3>Logs</h3>",
+        "4 of 5 stars\">★★★★☆<",
+    ]
+    .map(|text| page.find(text).unwrap_or_else(|| panic!("{text} is not in {page}")))
+    .into();
+    assert!(places.is_sorted(), "{places:?} {page}");
+    assert!(!page.contains("<b>text") && !page.contains("5 of 5 stars"), "without an empty opinion: {page}");
+    assert_eq!(
+        page.matches("class=\"button\"").count(),
+        2,
+        "the invitation, and the header's sign-in: {page}"
+    );
 }
 
 #[actix_web::test]

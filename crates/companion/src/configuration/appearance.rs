@@ -1,0 +1,178 @@
+//! Settings of the dashboard's look.
+
+use super::{
+    error::{KeyError, Source, ValueError},
+    files::open_regular,
+    keys::Dashboard,
+    raw::Raw,
+    setting::{Setting, quoted, text_like},
+};
+use companion_dashboard::{Accent, AccentError, Feature, Logo};
+use serde_json::{Value, json};
+use std::io::Read as _;
+
+const MAX_TAGLINE_CHARS: usize = 160;
+const MAX_FEATURES: usize = 6;
+const MAX_TITLE_CHARS: usize = 60;
+const MAX_TEXT_CHARS: usize = 240;
+
+/// Reads text of at most this many characters on one line.
+fn line(raw: &Raw, most: usize) -> Result<String, ValueError> {
+    let text = raw.text()?.trim();
+    let fits = (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    let refused = || ValueError::must_be(format_args!("text of 1 to {most} characters on one line"));
+    fits.then(|| text.to_owned()).ok_or_else(refused)
+}
+
+/// A sentence about the bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagline(pub String);
+
+impl Setting for Tagline {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        line(raw, MAX_TAGLINE_CHARS).map(Self)
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "minLength": 1})
+    }
+}
+
+/// What the bot can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Features(pub Vec<Feature>);
+
+impl Setting for Features {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        let refused =
+            || ValueError::must_be(format_args!("a list of up to {MAX_FEATURES} tables with title and text"));
+        let entries = raw.list().filter(|entries| entries.len() <= MAX_FEATURES).ok_or_else(refused)?;
+        let feature = |entry: &Raw| {
+            let (mut title, mut text) = (None, None);
+            for (name, value) in entry.table().ok_or_else(refused)?.iter() {
+                let in_place = |error: ValueError| ValueError::new(format!("{name} {error}"));
+                match name.as_str() {
+                    "title" => title = Some(line(value, MAX_TITLE_CHARS).map_err(in_place)?),
+                    "text" => text = Some(line(value, MAX_TEXT_CHARS).map_err(in_place)?),
+                    _ => return Err(refused()),
+                }
+            }
+            title.zip(text).map(|(title, text)| Feature { title, text }).ok_or_else(refused)
+        };
+        entries.iter().map(feature).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn show(&self) -> String {
+        let entries = self.0.iter().map(|Feature { title, text }| {
+            format!("{{ title = {}, text = {} }}", quoted(title), quoted(text))
+        });
+        format!("[{}]", entries.collect::<Vec<_>>().join(", "))
+    }
+
+    fn schema() -> Value {
+        let text = json!({"type": "string", "minLength": 1});
+        let entry = json!({"type": "object", "required": ["title", "text"], "additionalProperties": false,
+            "properties": {"title": text, "text": text}});
+        json!({"type": "array", "maxItems": MAX_FEATURES, "items": entry})
+    }
+}
+
+impl Setting for Accent {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        raw.text()?.parse().map_err(|error: AccentError| {
+            let words = ValueError::new(error.to_string());
+            match error {
+                AccentError::Malformed => words,
+                AccentError::Unreadable { nearest, .. } => words.with_example(quoted(&nearest)),
+            }
+        })
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+
+    fn schema() -> Value {
+        text_like("^#[0-9A-Fa-f]{6}$")
+    }
+}
+
+/// Reads the configured logo. Returns `None` if there is none.
+pub(crate) fn read_logo(dashboard: &Dashboard) -> Result<Option<Logo>, KeyError> {
+    let Some(path) = &dashboard.logo_file else { return Ok(None) };
+    let refused = |problem: String| KeyError {
+        source: Source::Together,
+        key: "dashboard.logo_file".to_owned(),
+        problem: format!("{} {problem}", path.0.display()),
+        fix: "name a PNG, SVG or WebP file of at most 64 KiB that the service may read".to_owned(),
+    };
+    let mut content = Vec::new();
+    let limit = Logo::MAX_BYTES as u64 + 1;
+    let read = open_regular(&path.0).and_then(|file| file.take(limit).read_to_end(&mut content));
+    read.map_err(|error| refused(format!("cannot be read: {error}")))?;
+    Logo::new(content).map(Some).map_err(|error| refused(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::tests::Given;
+    use std::fs;
+
+    #[test]
+    fn an_accent_that_cannot_be_read_is_corrected() {
+        let error = Given::file("[dashboard]\naccent = '#ffcc00'").error();
+        assert_eq!(error.key, "dashboard.accent");
+        assert!(error.problem.contains("has a contrast of 1."), "{error}");
+        let (_, fixed) = error.fix.split_once('"').unwrap();
+        let fixed = fixed.split_once('"').unwrap().0;
+        assert_eq!(Given::file(&format!("[dashboard]\naccent = '{fixed}'")).errors(), []);
+        assert_eq!(
+            Given::file("[dashboard]\naccent = 'red'").error().problem,
+            "must be a colour like #3A3FD0"
+        );
+    }
+
+    #[test]
+    fn features_have_a_title_and_a_text() {
+        let one = "{ title = 'A', text = 'B' }";
+        let six = [one; 6].join(", ");
+        let given = Given::file(&format!("[dashboard]\nfeatures = [{six}]"));
+        assert_eq!(given.configuration().dashboard.features.0.len(), 6);
+        assert!(given.effective("dashboard.features").1.starts_with("[{ title = \"A\", text = \"B\" }, "));
+        for wrong in [
+            &format!("[{six}, {one}]"),
+            "[{ title = 'A' }]",
+            "[{ title = '', text = 'B' }]",
+            "['A']",
+            "[{ icon = 'x', title = 'A', text = 'B' }]",
+        ] {
+            assert_eq!(
+                Given::file(&format!("[dashboard]\nfeatures = {wrong}")).error().key,
+                "dashboard.features"
+            );
+        }
+    }
+
+    #[test]
+    fn a_logo_must_be_a_readable_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let logo = |content: Option<&[u8]>| {
+            let path = folder.path().join("logo");
+            let _ = fs::remove_file(&path);
+            if let Some(content) = content {
+                fs::write(&path, content).unwrap();
+            }
+            let given = Given::file(&format!("[dashboard]\nlogo_file = '{}'", path.display()));
+            read_logo(&given.configuration().dashboard).map_err(|error| error.problem)
+        };
+        assert!(logo(Some(b"<svg/>")).unwrap().is_some());
+        assert!(logo(Some(b"GIF89a")).unwrap_err().ends_with("is neither PNG nor SVG nor WebP"));
+        assert!(logo(Some(&[0; 70_000])).unwrap_err().ends_with("is larger than 64 KiB"));
+        assert!(logo(None).unwrap_err().contains("cannot be read: "));
+    }
+}
