@@ -1,5 +1,5 @@
-// Closes the account menu, searches while a name is typed, and keeps the live region of a page up to date. Without it,
-// the menu closes by its button, the search by its own, and a page stays as it was loaded.
+// Closes the account menu, searches while a name is typed, keeps the live region of a page up to date and shows what
+// changed there. Without it, menu and search work by their buttons, and a page stays as it was loaded.
 (() => {
   "use strict";
   const account = document.querySelector(".account");
@@ -14,6 +14,10 @@
   const region = () => document.getElementById("live");
   if (!region()) return;
   let source = null;
+
+  // What changed since the last refresh. Times change by themselves, and that is no news.
+  const changed = new Set();
+  const note = (element) => { if (element && !element.closest("time")) changed.add(element); };
 
   // Morphs one element into another, changing only what differs: focus, selection and scroll position stay.
   const morph = (from, to) => {
@@ -31,15 +35,23 @@
       const same = next.id
         ? [...from.children].find((child) => child.id === next.id)
         : at && !at.id && at.nodeName === next.nodeName ? at : null;
-      if (!same) { from.insertBefore(next, at); continue; }
+      if (!same) {
+        from.insertBefore(next, at);
+        if (next.nodeType === Node.ELEMENT_NODE) note(next);
+        continue;
+      }
       if (same === at) at = at.nextSibling; else from.insertBefore(same, at);
       if (same.nodeType === Node.ELEMENT_NODE) morph(same, next);
-      else if (same.nodeValue !== next.nodeValue) same.nodeValue = next.nodeValue;
+      else if (same.nodeValue !== next.nodeValue) {
+        if (same.nodeValue.trim() !== next.nodeValue.trim()) note(same.parentElement);
+        same.nodeValue = next.nodeValue;
+      }
     }
     while (at) { const rest = at; at = at.nextSibling; rest.remove(); }
   };
 
-  const refresh = async () => {
+  const refresh = async (highlights) => {
+    changed.clear();
     const asked = location.href;
     const answer = await fetch(asked, { redirect: "manual", cache: "no-store" }).catch(() => null);
     // Retry later if the server is unreachable or overloaded; until then the page stays as it is.
@@ -57,8 +69,13 @@
       const next = page.getElementById(beside.id);
       if (!next) continue;
       morph(beside, next);
-      const { previousElementSibling: was, nextElementSibling: note } = beside;
-      if ("now" in beside.dataset) note.hidden = beside.dataset.now === was.value;
+      const { previousElementSibling: was, nextElementSibling: remark } = beside;
+      if ("now" in beside.dataset) remark.hidden = beside.dataset.now === was.value;
+    }
+    if (!highlights) return;
+    for (const element of changed) {
+      element.classList.add("changed");
+      element.addEventListener("animationend", () => element.classList.remove("changed"), { once: true });
     }
   };
 
@@ -69,14 +86,28 @@
     clearTimeout(typing);
     typing = setTimeout(() => {
       history.replaceState(null, "", `?${new URLSearchParams(new FormData(search))}`);
-      refresh();
+      refresh(false);
     }, 100);
   });
+
+  const liveness = document.getElementById("liveness");
+  const show = (state) => {
+    liveness.hidden = !state;
+    liveness.dataset.state = state;
+    liveness.textContent = state === "live" ? "Live" : "Reconnecting";
+  };
 
   const listen = () => {
     const page = new URLSearchParams({ page: location.pathname, seen: region().dataset.seen });
     source = new EventSource(`/live?${page}`);
-    source.addEventListener("change", refresh);
+    source.addEventListener("open", () => show("live"));
+    source.addEventListener("error", () => {
+      if (source.readyState !== EventSource.CLOSED) { show("waiting"); return; }
+      // Refused: there are too many streams, or the page is gone, which loading it tells.
+      show("");
+      refresh(true);
+    });
+    source.addEventListener("change", () => refresh(true));
     source.addEventListener("ended", () => { source.close(); location.reload(); });
   };
   // Hidden pages need no stream, and browsers limit the connections to a site.

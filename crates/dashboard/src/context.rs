@@ -113,6 +113,32 @@ impl From<&UseCases> for DashboardUseCases {
     }
 }
 
+/// What a user has signed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignedOut {
+    ThisDevice,
+    AllDevices,
+}
+
+impl SignedOut {
+    pub(crate) const ALL: [Self; 2] = [Self::ThisDevice, Self::AllDevices];
+
+    /// Returns its value in the address of the home page.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::ThisDevice => "here",
+            Self::AllDevices => "everywhere",
+        }
+    }
+
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::ThisDevice => "You are signed out.",
+            Self::AllDevices => "You are signed out on all devices.",
+        }
+    }
+}
+
 /// Context of the handlers.
 pub(crate) struct DashboardContext {
     pub(crate) use_cases: DashboardUseCases,
@@ -196,9 +222,9 @@ impl DashboardContext {
         }
     }
 
-    /// Redirects to the home page and clears the session cookie.
-    pub(crate) fn without_session(&self) -> Result<HttpResponse, ApiError> {
-        let mut response = see_other("/")?;
+    /// Redirects to the home page, which says what was signed out, and clears the session cookie.
+    pub(crate) fn without_session(&self, signed_out: SignedOut) -> Result<HttpResponse, ApiError> {
+        let mut response = see_other(&format!("/?signed-out={}", signed_out.word()))?;
         response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
         Ok(response)
     }

@@ -1,9 +1,9 @@
 //! `/devices`: lists and ends the user's sessions.
 
 use crate::{
-    context::DashboardContext,
+    context::{DashboardContext, SignedOut},
     date::Date,
-    form::handle_form,
+    form::{handle_form, parameter},
     page::{self, Frame, Here, see_other},
     visitor::{Visitor, signed_in},
 };
@@ -18,12 +18,15 @@ use companion_http::{
     routing,
 };
 use std::sync::Arc;
+use url::form_urlencoded::Serializer;
 
 #[derive(Template)]
 #[template(path = "devices.html")]
 struct DevicesPage<'a> {
     frame: Frame<'a>,
     form_token: String,
+    /// What the last action did.
+    message: Option<String>,
     devices: Vec<DeviceView>,
 }
 
@@ -67,7 +70,8 @@ pub(crate) async fn list(
         });
         let devices = sessions.iter().map(view).collect();
         let frame = context.frame("Devices", Here::Devices, visitor.navigation(&context));
-        page::show(&DevicesPage { frame, form_token: visitor.form_token(&context), devices })
+        let (form_token, message) = (visitor.form_token(&context), message(&request));
+        page::show(&DevicesPage { frame, form_token, message, devices })
     })
     .await
 }
@@ -84,6 +88,7 @@ async fn end(
             .await?
             .into_iter()
             .find(|session| Some(session.id) == id);
+        let ended = own.as_ref().and_then(|session| name(session.user_agent.as_ref()?.as_str()));
         if let Some(session) = own {
             let sessions = Arc::clone(&context.use_cases.sessions);
             let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
@@ -95,7 +100,11 @@ async fn end(
             };
             change(&context.storage_limiter, &request, work).await?;
         }
-        if id == Some(visitor.session.id) { context.without_session() } else { see_other("/devices") }
+        if id == Some(visitor.session.id) {
+            return context.without_session(SignedOut::ThisDevice);
+        }
+        let ended = Serializer::new(String::new()).append_pair("ended", &ended.unwrap_or_default()).finish();
+        see_other(&format!("/devices?{ended}"))
     })
     .await
 }
@@ -112,9 +121,18 @@ async fn end_all(
         let audit = Audit::of(&request, "revoke_user").user(user);
         let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
         change(&context.storage_limiter, &request, work).await?;
-        context.without_session()
+        context.without_session(SignedOut::AllDevices)
     })
     .await
+}
+
+/// Returns what the last action did. Only names that this service gives are repeated from the address.
+fn message(request: &HttpRequest) -> Option<String> {
+    let ended = parameter(request, "ended")?;
+    let (browser, system) = ended.split_once(" on ").unwrap_or((&ended, ""));
+    let known = |name: &str| BROWSERS.iter().chain(&SYSTEMS).any(|(_, known)| *known == name);
+    let is_name = known(browser) && (system.is_empty() || known(system));
+    Some(format!("{} was signed out.", if is_name { &ended } else { "The device" }))
 }
 
 async fn sessions_of(

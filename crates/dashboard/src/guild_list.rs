@@ -226,7 +226,10 @@ pub(crate) async fn render(
                     href: Query { filter, page: 0, ..query.clone() }.href(),
                     is_chosen: filter == query.filter,
                 })
-                .into(),
+                .into_iter()
+                // Filters that find nothing are left out.
+                .filter(|filter| filter.count > 0 || filter.is_chosen)
+                .collect(),
             query: query.clone(),
         }),
     })

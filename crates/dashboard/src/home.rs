@@ -2,8 +2,9 @@
 
 use crate::{
     bot::BotView,
-    context::DashboardContext,
+    context::{DashboardContext, SignedOut},
     date::Date,
+    form::parameter,
     page::{self, Frame, Here},
     site::{Picture, Pictures},
     visitor::Visit,
@@ -17,6 +18,8 @@ use companion_http::{ApiError, deadline::within_storage, wire::ShownFeedback};
 #[template(path = "home.html")]
 struct HomePage<'a> {
     frame: Frame<'a>,
+    /// What the last action did.
+    message: Option<&'static str>,
     bot: Option<BotView>,
     /// Entries with a text.
     feedback: Vec<FeedbackView>,
@@ -56,7 +59,11 @@ pub(crate) async fn show(
     let _ = context.projections.read(Kind::Cluster).await;
     let feedback = picked_feedback(&context, &request).await.into_iter();
     let feedback = feedback.map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
-    Ok(page::live(&render(&context, &visit, feedback)?))
+    let signed_out = parameter(&request, "signed-out").unwrap_or_default();
+    let signed_out = SignedOut::ALL.into_iter().find(|one| one.word() == signed_out);
+    let is_guest = !matches!(visit, Visit::SignedIn(_));
+    let message = signed_out.filter(|_| is_guest).map(SignedOut::message);
+    Ok(page::live(&render(&context, &visit, feedback, message)?))
 }
 
 /// Picks feedback as the public API does: from memory, or from the store if there is more than fits.
@@ -74,9 +81,10 @@ pub(crate) fn render(
     context: &DashboardContext,
     visit: &Visit,
     feedback: Vec<FeedbackView>,
+    message: Option<&'static str>,
 ) -> Result<String, ApiError> {
     let frame = context.frame("Home", Here::Home, visit.navigation(context, "/"));
     let no_feedback = feedback.is_empty();
     let feedback = feedback.into_iter().filter(|entry| !entry.text.trim().is_empty()).collect();
-    page::render(&HomePage { frame, bot: BotView::now(context), feedback, no_feedback })
+    page::render(&HomePage { frame, message, bot: BotView::now(context), feedback, no_feedback })
 }

@@ -1,7 +1,7 @@
 //! `/sign-in` and `/callback`: OAuth sign-in at the platform. `/sign-out`.
 
 use crate::{
-    context::{DashboardContext, PlatformApplication},
+    context::{DashboardContext, PlatformApplication, SignedOut},
     failure::{ErrorContent, error_page},
     form::{handle_form, parameter},
     page::{Navigation, see_other},
@@ -109,7 +109,7 @@ async fn sign_out(
             Ok(_) | Err(ApiError::TokenInvalid) => {}
             Err(error) => return Err(error),
         }
-        context.without_session()
+        context.without_session(SignedOut::ThisDevice)
     })
     .await
 }

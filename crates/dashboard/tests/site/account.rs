@@ -72,7 +72,8 @@ async fn ends_another_device_only() {
     let (id, token) =
         (between(other, "name=\"id\" value=\"", "\""), between(other, "name=\"token\" value=\"", "\""));
     let answer = desk.post("/devices/end", &[("token", token), ("id", id)]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/devices"));
+    assert_eq!((answer.status, answer.header("location")), (303, "/devices?ended="));
+    assert!(desk.page("/devices?ended=").await.contains("The device was signed out."));
     assert_eq!(phone.get("/guilds").await.status, 401);
     assert_eq!(desk.page("/devices").await.matches("End this session").count(), 0);
     let again = desk.post("/devices/end", &[("token", token), ("id", id)]).await;
@@ -100,13 +101,18 @@ async fn ending_this_or_all_devices_signs_out() {
     let id = between(&desk.page("/devices").await, "name=\"id\" value=\"", "\"").to_owned();
     let token = desk.form_token().await;
     let answer = desk.post("/devices/end", &[("token", &token), ("id", &id)]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/"));
+    assert_eq!((answer.status, answer.header("location")), (303, "/?signed-out=here"));
+    assert!(desk.page("/?signed-out=here").await.contains(">You are signed out.<"));
     assert!(desk.cookies.borrow().is_empty());
     assert_eq!(phone.get("/guilds").await.status, 200, "only this session ended");
 
     desk.sign_in(1, vec![]).await;
     let token = desk.form_token().await;
-    assert_eq!(desk.post("/devices/end-all", &[("token", &token)]).await.header("location"), "/");
+    assert_eq!(
+        desk.post("/devices/end-all", &[("token", &token)]).await.header("location"),
+        "/?signed-out=everywhere"
+    );
+    assert!(desk.page("/?signed-out=everywhere").await.contains(">You are signed out on all devices.<"));
     assert!(desk.cookies.borrow().is_empty());
     assert_eq!(phone.get("/guilds").await.status, 401);
 }
@@ -123,6 +129,21 @@ async fn shows_devices_by_browser_and_system() {
     assert_eq!(answer.status, 303);
     let page = browser.page("/devices").await;
     assert!(page.contains("Firefox on Linux") && page.contains("This device"), "{page}");
+    let other = Browser::signed_in(&site, 1, vec![]).await;
+    let page = other.page("/devices").await;
+    let row = &page[page.find("Firefox on Linux").unwrap()..];
+    let (id, token) =
+        (between(row, "name=\"id\" value=\"", "\""), between(row, "name=\"token\" value=\"", "\""));
+    let answer = other.post("/devices/end", &[("token", token), ("id", id)]).await;
+    assert_eq!(answer.header("location"), "/devices?ended=Firefox+on+Linux");
+    let page = other.page("/devices?ended=Firefox+on+Linux").await;
+    assert!(page.contains(">Firefox on Linux was signed out.<"), "{page}");
+    let page = other.page("/devices?ended=Call+555+now").await;
+    assert!(page.contains(">The device was signed out.<") && !page.contains("555"), "{page}");
+    let browser = Browser::of(&site);
+    let parameters = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), parameters["state"]);
+    browser.send(TestRequest::get().uri(&back).insert_header(("User-Agent", agent))).await;
     let data = browser.get("/my-data/download").await;
     assert!(html(&data).contains(&format!("\"user_agent\": \"{agent}\"")), "{}", html(&data));
 }
@@ -264,7 +285,7 @@ async fn sign_out_ends_the_session_and_redirects_home() {
     let kept = browser.cookies.borrow().clone();
     let token = browser.form_token().await;
     let answer = browser.post("/sign-out", &[("token", &token)]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/"));
+    assert_eq!((answer.status, answer.header("location")), (303, "/?signed-out=here"));
     assert!(browser.cookies.borrow().is_empty());
     *browser.cookies.borrow_mut() = kept;
     assert_eq!(browser.get("/guilds").await.status, 401, "its token is no longer valid");

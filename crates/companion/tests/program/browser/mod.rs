@@ -129,8 +129,7 @@ fn keyboard_focus_is_visible_and_in_reading_order() {
     assert_eq!(focused(&page).0, "Skip to the content");
     page.press("Enter");
     page.until("document.activeElement.id === 'content'");
-    page.press("Tab");
-    assert_eq!(focused(&page).0, "Harbour City Roleplay", "past the navigation");
+    assert_eq!(tab_to(&page, "Harbour City Roleplay"), ["Invite Night Watch"], "past the navigation");
     page.led(|page| page.press("Enter"));
     assert_eq!(page.heading(), "Harbour City Roleplay");
     tab_to(&page, "Night Owl");
@@ -151,6 +150,10 @@ fn mark(page: &Page) {
     page.until_it_listens();
 }
 
+/// Whether the guild that the bot joins is among those with the bot.
+const HAS_JOINED: &str =
+    "[...document.querySelectorAll('.card')].some(card => card.textContent.includes('Late Arrivals'))";
+
 fn is_the_same_document(page: &Page) -> bool {
     page.evaluate("window.marked === true") == true
 }
@@ -162,21 +165,57 @@ fn a_joined_guild_appears_within_a_second_without_a_reload() {
     mark(&page);
     page.evaluate("document.querySelector('.card h2 a').focus()");
     let focused = page.evaluate("document.activeElement.href");
-    assert!(!page.text().contains("Late Arrivals"));
+    page.says("You manage one more guild");
+    assert_eq!(page.evaluate(HAS_JOINED), false);
     let joined = Instant::now();
     stage.join(2, "Late Arrivals", OWL);
-    page.until_it_says("Late Arrivals");
+    page.until(HAS_JOINED);
     let took = joined.elapsed();
+    page.says("Live");
+    page.until("document.querySelector('.card.changed')?.textContent.includes('Late Arrivals')");
     assert!(took < Duration::from_secs(1), "{took:?}");
     println!("a guild appeared after {} ms", took.as_millis());
     assert!(is_the_same_document(&page), "without a reload");
     assert_eq!(page.evaluate("document.activeElement.href"), focused, "the focus stays");
 
     stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(2)), &Value::Null);
-    page.until("!document.body.innerText.includes('Late Arrivals')");
+    page.until(&format!("!{HAS_JOINED}"));
     assert!(is_the_same_document(&page));
     assert_eq!(page.evaluate("document.activeElement.href"), focused);
     assert_eq!(page.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_theme_is_chosen_without_scripts() {
+    let stage = Stage::new();
+    let page = stage.page();
+    page.without_scripts();
+    page.prefer("light");
+    page.go(&stage.at("/team"));
+    let ground = |page: &Page| page.evaluate("getComputedStyle(document.body).backgroundColor");
+    let light = ground(&page);
+    page.follow("Dark");
+    assert_eq!(page.path(), "/team");
+    let dark = ground(&page);
+    assert_ne!(dark, light);
+    page.go(&stage.at("/nowhere"));
+    assert_eq!(ground(&page), dark, "on every page");
+    page.follow("System");
+    assert_eq!(ground(&page), light);
+}
+
+#[test]
+fn an_open_page_of_a_guild_says_that_the_bot_has_left() {
+    let stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    page.follow("Night Owls");
+    page.until_it_listens();
+    stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(0)), &Value::Null);
+    page.until_it_says("Night Watch is no longer in this guild");
+    page.says("Night Owl");
+    page.says("Invite Night Watch again");
+    page.follow("Your guilds");
+    assert_eq!(page.path(), "/guilds");
 }
 
 #[test]
@@ -188,13 +227,13 @@ fn status_and_home_update_live() {
     for page in [&status, &home] {
         mark(page);
     }
-    let wall = home.evaluate("document.querySelector('.cards').innerText");
+    let wall = home.evaluate("document.querySelector('.wall').innerText");
     stage.report("west", &[(4, 77)]);
     status.until_it_says("77 ms");
     status.until_it_says("Cluster west");
     home.until_it_says("online: 5 shards");
     assert_eq!(
-        home.evaluate("document.querySelector('.cards').innerText"),
+        home.evaluate("document.querySelector('.wall').innerText"),
         wall,
         "opinions stay where they are"
     );
@@ -212,6 +251,7 @@ fn a_session_ended_elsewhere_redirects_to_sign_in() {
     here.go(&stage.at("/devices"));
     here.says("Chrome on Linux");
     here.follow("End this session");
+    here.says("Chrome on Linux was signed out.");
     elsewhere.until_it_says("You are signed out");
     elsewhere.follow("Sign in again");
     elsewhere.follow("Night Owl");
@@ -237,11 +277,13 @@ fn an_open_page_reconnects_after_a_restart() {
     mark(&page);
     let stopping = Instant::now();
     stage.stop();
+    page.until_it_says("Reconnecting");
     let took = stopping.elapsed();
     assert!(took < Duration::from_secs(5), "an open page delays the restart: {took:?}");
     stage.start();
     stage.join(2, "Late Arrivals", OWL);
-    page.until_it_says("Late Arrivals");
+    page.until(HAS_JOINED);
+    page.until("document.getElementById('liveness').textContent === 'Live'");
     assert!(is_the_same_document(&page));
 }
 
