@@ -294,6 +294,10 @@ export type ClusterReport = {
   started_at: number;
   /** The shards by their ids. */
   shards: Record<string, ShardReport>;
+  /** The number of shards of the whole bot. Without it no shard counts as missing. */
+  shard_count?: number | null;
+  /** When the report was sent, in seconds since 1970 by the bot's clock. The age of an acknowledgement is measured by it, and by the time of arrival without it. */
+  sent_at?: number | null;
 };
 
 /** The commit that the running version was built from. */
@@ -525,6 +529,20 @@ export type Needs = {
 
 /** Empty: the status code says everything. */
 export type Nothing = Record<string, never>;
+
+/** A notice, shown on the status page while it counts and in the history afterwards. */
+export type NoticeRecord = {
+  /** What the notice is about. */
+  kind: 'maintenance' | 'incident' | 'news';
+  /** Shown first. */
+  title: string;
+  /** Plain text: markup is shown as written. */
+  text: string;
+  /** From when the notice counts, in seconds since 1970; a fraction is dropped. */
+  from: number;
+  /** Until when the notice counts, in seconds since 1970. Without it the notice is open. */
+  until?: number | null;
+};
 
 /** A reason that keeps a guild out of a user's list. */
 export type Obstacle = 'blocked' | 'not_signed_in' | 'without_list' | 'not_a_member' | 'without_bot' | 'plain_member';
@@ -1553,6 +1571,60 @@ export interface Operations {
       | 'rate_limited'
       | 'storage_unavailable';
   };
+  /** Read a notice. */
+  getNotice: {
+    input: { 'id': string };
+    data: NoticeRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Publish a notice on the status page. */
+  putNotice: {
+    input: { 'id': string; body: NoticeRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'kept_elsewhere'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Remove a notice, from the history too. */
+  removeNotice: {
+    input: { 'id': string };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'kept_elsewhere'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
   /** Explain why a user sees a guild or does not. */
   explainGuild: {
     input: { 'guild': Snowflake; 'user': Snowflake };
@@ -1591,6 +1663,24 @@ export interface Operations {
   /** Report the state of a cluster of the bot. */
   putHeartbeat: {
     input: { 'cluster': string; body: ClusterReport };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'kept_elsewhere'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'key_scope_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Sign a cluster of the bot off. */
+  signOffCluster: {
+    input: { 'cluster': string };
     data: Changes;
     errors:
       | 'body_invalid'
@@ -1889,9 +1979,13 @@ const OPERATIONS = {
   isBlocked: { method: 'GET', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
   block: { method: 'PUT', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
   unblock: { method: 'DELETE', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  getNotice: { method: 'GET', path: '/bot/notices/{id}', listener: 'management', body: 'none', places: {"id":"path"} },
+  putNotice: { method: 'PUT', path: '/bot/notices/{id}', listener: 'management', body: 'json', places: {"id":"path"} },
+  removeNotice: { method: 'DELETE', path: '/bot/notices/{id}', listener: 'management', body: 'none', places: {"id":"path"} },
   explainGuild: { method: 'GET', path: '/bot/guilds/{guild}/why/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
   putTeam: { method: 'PUT', path: '/bot/team', listener: 'management', body: 'json', places: {} },
   putHeartbeat: { method: 'PUT', path: '/bot/clusters/{cluster}/heartbeat', listener: 'management', body: 'json', places: {"cluster":"path"} },
+  signOffCluster: { method: 'DELETE', path: '/bot/clusters/{cluster}', listener: 'management', body: 'none', places: {"cluster":"path"} },
   getSettingsSchema: { method: 'GET', path: '/bot/settings', listener: 'management', body: 'none', places: {} },
   putSettingsSchema: { method: 'PUT', path: '/bot/settings', listener: 'management', body: 'json', places: {} },
   getSettings: { method: 'GET', path: '/bot/guilds/{guild}/settings', listener: 'management', body: 'none', places: {"guild":"path"} },

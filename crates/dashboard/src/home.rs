@@ -1,7 +1,7 @@
 //! `/`: the bot, its status, and feedback.
 
 use crate::{
-    bot::BotView,
+    bot::{BotView, counted},
     context::{DashboardContext, SignedOut},
     date::Date,
     form::parameter,
@@ -20,6 +20,8 @@ struct HomePage<'a> {
     frame: Frame<'a>,
     /// What the last action did.
     message: Option<&'static str>,
+    /// How many guilds have the bot, and how many members they have.
+    reach: Option<String>,
     bot: Option<BotView>,
     /// Entries with a text.
     feedback: Vec<FeedbackView>,
@@ -63,7 +65,15 @@ pub(crate) async fn show(
     let signed_out = SignedOut::ALL.into_iter().find(|one| one.word() == signed_out);
     let is_guest = !matches!(visit, Visit::SignedIn(_));
     let message = signed_out.filter(|_| is_guest).map(SignedOut::message);
-    Ok(page::live(&render(&context, &visit, feedback, message)?))
+    let reach = reach(&context).await;
+    Ok(page::live(&render(&context, &visit, feedback, message, reach)?))
+}
+
+/// Returns the numbers of guilds and members in words, if they are known and not zero.
+async fn reach(context: &DashboardContext) -> Option<String> {
+    let totals = context.guild_totals().await.ok().flatten().filter(|totals| totals.guilds > 0)?;
+    let count = |number: u64, what| counted(usize::try_from(number).unwrap_or(usize::MAX), what);
+    Some(format!("In {} with {}", count(totals.guilds, "guild"), count(totals.members, "member")))
 }
 
 /// Picks feedback as the public API does: from memory, or from the store if there is more than fits.
@@ -82,9 +92,10 @@ pub(crate) fn render(
     visit: &Visit,
     feedback: Vec<FeedbackView>,
     message: Option<&'static str>,
+    reach: Option<String>,
 ) -> Result<String, ApiError> {
     let frame = context.frame("Home", Here::Home, visit.navigation(context, "/"));
     let no_feedback = feedback.is_empty();
     let feedback = feedback.into_iter().filter(|entry| !entry.text.trim().is_empty()).collect();
-    page::render(&HomePage { frame, message, bot: BotView::now(context), feedback, no_feedback })
+    page::render(&HomePage { frame, message, reach, bot: BotView::now(context), feedback, no_feedback })
 }

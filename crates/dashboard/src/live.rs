@@ -40,7 +40,7 @@ async fn render(
     request: &HttpRequest,
 ) -> Result<String, ApiError> {
     match page {
-        LivePage::Home => home::render(context, &Visit::Guest(Theme::System), Vec::new(), None),
+        LivePage::Home => home::render(context, &Visit::Guest(Theme::System), Vec::new(), None, None),
         LivePage::Status => status::render(context, &Visit::Guest(Theme::System)),
         LivePage::Guilds => guild_list::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {

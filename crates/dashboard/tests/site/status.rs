@@ -163,6 +163,8 @@ async fn other_sites_can_embed_the_status() {
     assert_eq!(status["members"], json!(members));
     let shards = json!({"ok": 1, "unknown": 0, "slow": 1, "stale": 0, "missing": 1, "silent": 0});
     assert_eq!(status["shards"], shards);
+    let home = html(&site.get("/").await);
+    assert!(home.contains(&format!("In 1 guild with {members} members")), "{home}");
     let answer = site.get("/badge.svg").await;
     assert_eq!(answer.header("content-type"), "image/svg+xml");
     assert_eq!(answer.header("cross-origin-resource-policy"), "cross-origin");

@@ -403,6 +403,10 @@ impl World {
                 self.tick(number, &word).await;
             }
         }
+        for node in self.nodes.iter().filter(|node| node.down_until.is_none() && self.now % 600 == 0) {
+            let silent = node.clusters.iter().flat_map(|it| node.status.silent(it, Duration::from_secs(DAY)));
+            self.storage.write(Mutation::RemoveSilent(silent.collect())).await.unwrap();
+        }
         // What the store has retired or forgotten is no longer known.
         let kept = self.storage.clusters_by_name().await;
         self.heard.retain(|name, _| kept.contains(name));
@@ -419,10 +423,6 @@ impl World {
             self.compared += 1;
         }
         let alert = node.watch.tick(&mut node.observed, clusters, periods, true).await.unwrap();
-        if self.now % 600 == 0 {
-            let silent = node.status.silent(clusters, Duration::from_secs(DAY));
-            self.storage.write(Mutation::RemoveSilent(silent)).await.unwrap();
-        }
         if let Some(alert) = alert {
             self.deliver(number, alert).await;
         }
