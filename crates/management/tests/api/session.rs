@@ -4,7 +4,7 @@ use crate::service::{Service, post_code};
 use crate::{delete, sample, sync};
 use actix_web::test::TestRequest;
 use companion_domain::port::Clock as _;
-use companion_testkit::world::{a_user, user_id};
+use companion_testkit::world::{a_user, an_ownership, user_id};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -105,7 +105,8 @@ async fn shows_and_forgets_all_data_of_a_user() {
     let service = Service::new().await;
     let about = || service.manage(TestRequest::get().uri("/users/5"));
     about().await.assert_error(404, "not_found");
-    let token = token_of(&service, 5).await;
+    let signed_in = service.call(post_code(&service.code_of(a_user(5), vec![an_ownership(9)]))).await;
+    let token = signed_in.data()["token"].as_str().unwrap().to_owned();
     service.manage(sync("", &sample::world())).await;
     let answer = about().await;
     assert_eq!(answer.header("cache-control"), "no-store");
@@ -123,7 +124,8 @@ async fn shows_and_forgets_all_data_of_a_user() {
             "sessions": [null],
             "grant": {
                 "tokens": true, "name": "User 5", "avatar": "https://cdn.example/avatars/5.png", "fetched": made,
-                "guilds": [],
+                "guilds": [{"guild": "9", "owner": true, "permissions": "0"}],
+                "without_bot": [{"guild": "9", "name": "Guild 9", "icon": null}],
             },
             "members": [{"guild": "7", "roles": ["70"]}],
             "plus": {"guilds": ["7"], "slots": 1},
