@@ -24,8 +24,8 @@ pub(crate) struct BotView {
     pub(crate) last_heard: Option<Date>,
     pub(crate) uptime: String,
     pub(crate) memory: String,
-    /// Shards in each state that has any, the worst first.
-    pub(crate) states: Vec<(&'static str, usize)>,
+    /// The number of shards in each state that has any, the worst first.
+    pub(crate) states: String,
     /// All shards, or those that are not well if there are very many.
     pub(crate) shards: Vec<ShardView>,
     pub(crate) clusters: Vec<ClusterView>,
@@ -146,10 +146,13 @@ impl BotView {
     }
 }
 
-/// Returns the number of shards in each state that has any, the worst first.
-fn states(health: &BotHealth) -> Vec<(&'static str, usize)> {
-    let counted = ShardState::ALL.into_iter().rev().map(|state| (state.as_str(), health.count(state)));
-    counted.filter(|(_, count)| *count > 0).collect()
+/// Returns the number of shards in each state that has any, the worst first: `1 slow, 5 ok`.
+fn states(health: &BotHealth) -> String {
+    let counted = ShardState::ALL.into_iter().rev().map(|state| (state, health.count(state)));
+    let states = counted.filter(|(_, count)| *count > 0);
+    let words: Vec<_> =
+        states.map(|(state, count)| format!("{} {}", grouped(count), state.as_str())).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
 fn latency(latency: Number) -> String {

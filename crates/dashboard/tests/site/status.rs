@@ -81,7 +81,7 @@ async fn very_many_shards_fit_a_page() {
     report(&site, "all", &all, 4097).await;
     let page = html(&site.get("/status").await);
     assert!(page.len() < 30_000 && page.contains("7 <b>slow</b>") && page.contains("4096 <b>missing</b>"));
-    assert!(page.contains("<dt>Shards: ok</dt><dd>4095</dd>"), "{page}");
+    assert!(page.contains("<dt>Shards</dt><dd>1 missing, 1 slow, 4,095 ok</dd>"), "{page}");
 }
 
 #[actix_web::test]
