@@ -157,7 +157,7 @@ impl FedRecord for BlockedRecord {
 
 impl FedRecord for NoticeRecord {
     type LookUpFailures = failure::LookUp;
-    type ChangeFailures = failure::Feeding;
+    type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/notices/{id}";
     const GET: (&'static str, &'static str) = ("getNotice", "Read a notice");

@@ -244,7 +244,14 @@ mod tests {
             KEYS.iter().filter(|key| key.file_variable().is_some()).map(|key| key.path).collect();
         assert_eq!(
             secrets,
-            ["management.key", "management.keys", "storage.url", "identity.client_secret", "secrets.key"]
+            [
+                "management.key",
+                "management.keys",
+                "storage.url",
+                "identity.client_secret",
+                "secrets.key",
+                "bot.alert_url",
+            ]
         );
         let error = Given::nothing().with("COMPANION_HTTP__LISTEN_FILE", "/nowhere").error();
         assert!(error.problem.contains("only secrets are read from files"), "{error}");

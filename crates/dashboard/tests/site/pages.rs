@@ -56,7 +56,7 @@ async fn shows_feedback_and_bot_escaped() {
     site.put(Record::Feedback(hostile.clone())).await;
     site.write(Mutation::Report(a_heartbeat("a", site.memory.clock.now()))).await;
     let page = html(&site.get("/").await);
-    assert!(page.contains("Night Watch is online: 1 shard."), "{page}");
+    assert!(page.contains("Night Watch is online with one shard."), "{page}");
     assert!(page.contains("5 of 5 stars"));
     assert!(page.contains("script&#62;alert(1)") || page.contains("script&gt;alert(1)"), "{page}");
     assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");

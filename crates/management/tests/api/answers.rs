@@ -156,6 +156,7 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
         "/bot/plus/{user}",
         "/bot/staff/{user}",
         "/bot/feedback/{id}",
+        "/bot/notices/{id}",
     ];
     for (path, (concrete, body, _)) in kept.into_iter().zip(sample::everything_put()) {
         locked.push(("put", path, concrete.to_owned(), body));
@@ -188,6 +189,7 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
         "/bot/clusters/c/heartbeat".to_owned(),
         heartbeat,
     ));
+    locked.push(("delete", "/bot/clusters/{cluster}", "/bot/clusters/c".to_owned(), Value::Null));
     locked
 }
 
@@ -261,6 +263,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         ("/bot/plus/{user}", "/bot/plus/99"),
         ("/bot/staff/{user}", "/bot/staff/99"),
         ("/bot/feedback/{id}", "/bot/feedback/99"),
+        ("/bot/notices/{id}", "/bot/notices/99"),
         ("/bot/blocked/{user}", "/bot/blocked/99"),
         ("/users/{user}", "/users/99"),
     ] {

@@ -49,7 +49,7 @@ async fn body_ids_must_equal_those_of_the_path() {
             &[("guild", "7")]
         } else if path.contains("/guilds/") {
             &[("id", "7")]
-        } else if path.contains("/feedback/") {
+        } else if path.contains("/feedback/") || path.contains("/notices/") {
             &[("id", "a-Z_9")]
         } else if path.contains("/clusters/") {
             &[("cluster", "a-Z_9"), ("id", "a-Z_9")]

@@ -84,7 +84,7 @@ async fn unknown_paths_are_404() {
         "/bot/guilds/7/",
         "/bot/guilds/7/members",
         "/bot/team/",
-        "/bot/clusters/c",
+        "/bot/clusters",
         "/sessions/",
         "/sessions/1/2",
         "/users",

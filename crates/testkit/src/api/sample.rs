@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 /// Returns a body size that exceeds the limit of a path. Some paths have a higher limit than others.
 pub fn larger_than_any(path: &str) -> usize {
     let has_own_limit = ["/bot/team", "/heartbeat", "/outline", "/settings", "/applied"];
-    if has_own_limit.iter().any(|end| path.ends_with(end)) { 5_000_000 } else { BODY_LIMIT + 1 }
+    let has_own_limit =
+        |path: &str| path.starts_with("/bot/notices/") || has_own_limit.iter().any(|end| path.ends_with(end));
+    if has_own_limit(path) { 5_000_000 } else { BODY_LIMIT + 1 }
 }
 
 pub fn guild() -> Value {
@@ -14,6 +16,10 @@ pub fn guild() -> Value {
         "name": "Harbour Town", "icon": "https://cdn.example/icons/7.png", "members": 1200, "owner": "1",
         "setup": true, "linked": false, "roles": {"MOD": ["70", "71"], "SESSION_STARTER": []},
     })
+}
+
+pub fn notice() -> Value {
+    json!({"kind": "incident", "title": "Slow answers", "text": "", "from": 100, "until": 200})
 }
 
 pub fn outline() -> Value {
@@ -60,6 +66,7 @@ pub fn everything_put() -> Vec<(&'static str, Value, Value)> {
             json!({"permissions": ["FOUNDER", "DOCWRITER"]}),
         ),
         ("/bot/feedback/a-Z_9", feedback(), with(feedback(), "rating", json!(1))),
+        ("/bot/notices/a-Z_9", notice(), with(notice(), "until", json!(300))),
     ]
 }
 

@@ -21,12 +21,12 @@ use std::{
 fn whole_way(stage: &Stage, page: &Page) {
     page.go(&stage.at("/"));
     assert_eq!(page.heading(), "Night Watch");
-    page.says("Night Watch is online: 4 shards");
+    page.says("Shard 2 is slow");
     page.says("Set up in ten minutes");
     page.follow("Team");
     page.says("Bot Developer");
     page.follow("Status");
-    page.says("Cluster north");
+    page.says("north");
     page.says("slow");
     page.follow("Home");
     page.follow("Sign in to see your guilds");
@@ -230,8 +230,9 @@ fn status_and_home_update_live() {
     let wall = home.evaluate("document.querySelector('.wall').innerText");
     stage.report("west", &[(4, 77)]);
     status.until_it_says("77 ms");
-    status.until_it_says("Cluster west");
-    home.until_it_says("online: 5 shards");
+    status.until_it_says("west");
+    stage.report("east", &[(2, 40), (3, 52)]);
+    home.until_it_says("All 5 shards are online");
     assert_eq!(
         home.evaluate("document.querySelector('.wall').innerText"),
         wall,
@@ -456,6 +457,24 @@ mod axe {
     }
 
     #[test]
+    fn a_status_with_very_many_shards_fits_all_screens() {
+        let stage = Stage::new();
+        for cluster in ["north", "east"] {
+            stage.feed("DELETE", &format!("/bot/clusters/{cluster}"), &Value::Null);
+        }
+        let notice =
+            json!({"kind": "incident", "title": LONG, "text": "We know.\nWe are on it.", "from": 100});
+        stage.feed("PUT", "/bot/notices/incident", &notice);
+        let page = stage.page();
+        for (shards, name) in [(1, "status-1"), (16, "status-16"), (256, "status-256")] {
+            let latency = |id: u32| if id % 16 == 4 { 1900 } else { 40 + id % 7 };
+            stage.report("all", &(0..shards).map(|id| (id, latency(id))).collect::<Vec<_>>());
+            look(&stage, &page, &[(name, "/status")], "axe-many-shards.md");
+        }
+        page.says("16 of 256 shards are slow");
+    }
+
+    #[test]
     fn guilds_and_forgetting_fit_all_screens() {
         let stage = Stage::new();
         let pages =
@@ -528,7 +547,7 @@ fn the_demo_leads_to_the_guilds_with_all_pictures() {
     let site = format!("http://{}", demo.address("Dashboard:"));
     let page = Page::of(&Chromium::start());
     page.go(&site);
-    page.says("Sample Bot is online: 6 shards");
+    page.says("Shard 4 is slow");
     page.picture("demo-home");
     page.follow("Sign in to see your guilds");
     page.says("Sample Owner");
