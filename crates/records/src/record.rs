@@ -175,7 +175,7 @@ impl<R: Record> Format for Nested<R> {
 
 /// Records the error of a check, and then returns `None`.
 pub(crate) fn checked(
-    check: Result<(), Invalid>,
+    check: &Result<(), Invalid>,
     fields: &Fields<'_, '_>,
     errors: &mut FieldErrors,
 ) -> Option<()> {
@@ -264,7 +264,7 @@ macro_rules! record {
                 $(let $key = $key?;)*
                 $(let $field = $field?;)*
                 let value = $make;
-                $($crate::record::checked($check(&value), fields, errors)?;)?
+                $($crate::record::checked(&$check(&value), fields, errors)?;)?
                 Some(value)
             }
 

@@ -1,7 +1,7 @@
 //! The bot's history by days (UTC).
 
 use crate::model::{Period, PeriodSubject, Timestamp};
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, slice::from_ref, time::Duration};
 
 /// Number of days shown, today included.
 pub const DAYS: usize = 90;
@@ -70,7 +70,8 @@ pub fn days<'a>(periods: impl IntoIterator<Item = &'a Period>, now: Timestamp) -
     let today = now.div_euclid(DAY) * DAY;
     let day = |back: i64| {
         let start = today - back * DAY;
-        let within = |ranges: &[Range<i64>]| length(&overlap(ranges, &[start..start + DAY]));
+        let whole = start..start + DAY;
+        let within = |ranges: &[Range<i64>]| length(&overlap(ranges, from_ref(&whole)));
         let (known, down, affected) = (within(&watched), within(&down), within(&affected));
         // Neither the future nor the time before the first watch was missed.
         let expected = now.min(start + DAY).saturating_sub(first.max(start)).max(0);
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     fn times_of_a_wrong_clock_change_no_day() {
         let ahead = period("watched", 5000..5001, false);
-        let backwards = period("silent", 10..-10, false);
+        let backwards = period("silent", Range { start: 10, end: -10 }, false);
         assert_eq!(judged(&[period("watched", -60..0, false), ahead, backwards]).0, vec!["ok"; 3]);
     }
 }

@@ -1,4 +1,5 @@
 //! Watching the bot over days of crashes, deployments, rescaling, restarts and wrong clocks, against an oracle.
+#![expect(clippy::indexing_slicing, reason = "the dice stay below the lengths")]
 
 use companion_domain::{
     change::{Changes, Kind, Revision},
@@ -271,7 +272,7 @@ impl World {
         }
         let up = self.nodes.iter().position(|node| node.down_until.is_none()).unwrap();
         for process in self.fleet.clone() {
-            if process.from > self.now || (self.now - process.from) % REPORT_INTERVAL != 0 {
+            if process.from > self.now || !(self.now - process.from).is_multiple_of(REPORT_INTERVAL) {
                 continue;
             }
             let sent_at = START + self.now.cast_signed() + process.skew;
@@ -403,7 +404,8 @@ impl World {
                 self.tick(number, &word).await;
             }
         }
-        for node in self.nodes.iter().filter(|node| node.down_until.is_none() && self.now % 600 == 0) {
+        for node in self.nodes.iter().filter(|node| node.down_until.is_none() && self.now.is_multiple_of(600))
+        {
             let silent = node.clusters.iter().flat_map(|it| node.status.silent(it, Duration::from_secs(DAY)));
             self.storage.write(Mutation::RemoveSilent(silent.collect())).await.unwrap();
         }
@@ -417,7 +419,7 @@ impl World {
         node.catch_up(&self.storage).await;
         let (Some(clusters), Some(periods)) = (&node.clusters, &node.periods) else { return };
         // A report from before the node's start is judged by its date, which may be wrong.
-        if self.now % 60 == 0 && self.now - node.up_since > SILENT_AFTER + REPORT_INTERVAL {
+        if self.now.is_multiple_of(60) && self.now - node.up_since > SILENT_AFTER + REPORT_INTERVAL {
             let shown = node.status.health(clusters).sentence();
             assert_eq!(shown, word, "node {number} at {} s", self.now);
             self.compared += 1;
