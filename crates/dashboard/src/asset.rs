@@ -10,8 +10,12 @@ use actix_web::{
     web::{self, Bytes},
 };
 use companion_http::ApiError;
+use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest as _, Sha256};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io::Write as _,
+};
 
 /// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
@@ -37,6 +41,9 @@ pub(crate) struct Asset {
     pub(crate) path: String,
     pub(crate) media_type: &'static str,
     content: Bytes,
+    /// The content for browsers that accept gzip, if that is smaller. Pages are not compressed, because they contain
+    /// both secrets and text of visitors.
+    compressed: Option<Bytes>,
 }
 
 impl Assets {
@@ -62,8 +69,15 @@ impl Asset {
         let content = content.into();
         let hash: String =
             Sha256::digest(&content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self { path: format!("/assets/{hash}/{file}"), media_type, content }
+        let compressed = compressed(&content).filter(|compressed| compressed.len() < content.len());
+        Self { path: format!("/assets/{hash}/{file}"), media_type, content, compressed }
     }
+}
+
+fn compressed(content: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).ok()?;
+    Some(encoder.finish().ok()?.into())
 }
 
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
@@ -79,7 +93,17 @@ pub(crate) async fn serve(
     if found.media_type == SVG {
         response.insert_header((header::CONTENT_SECURITY_POLICY, SANDBOX));
     }
-    Ok(response.body(found.content.clone()))
+    response.insert_header((header::VARY, "Accept-Encoding"));
+    let accepted = request.headers().get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let accepts_gzip = |accepted: &str| {
+        let mut encodings = accepted.split(',').map(|one| one.split(';').map(str::trim));
+        encodings.any(|mut one| one.next() == Some("gzip") && one.next() != Some("q=0"))
+    };
+    let compressed = found.compressed.as_ref().filter(|_| accepted.is_some_and(accepts_gzip));
+    if compressed.is_some() {
+        response.insert_header((header::CONTENT_ENCODING, "gzip"));
+    }
+    Ok(response.body(compressed.unwrap_or(&found.content).clone()))
 }
 
 /// Lets search engines read the public pages only.

@@ -57,6 +57,13 @@ async fn assets_are_content_addressed_and_immutable() {
         assert_eq!((asset.status, asset.header("content-type")), (200, media_type));
         assert_eq!(asset.header("cache-control"), "public, max-age=31536000, immutable");
         assert!(!asset.body.is_empty());
+        for (accepted, encoding) in [("br, gzip;q=0.8", "gzip"), ("gzip;q=0", ""), ("identity", "")] {
+            let request = TestRequest::get().uri(path).insert_header(("Accept-Encoding", accepted));
+            let answer = site.send(request).await;
+            assert_eq!(answer.header("content-encoding"), encoding);
+            assert!(answer.headers.get_all("vary").any(|value| value == "Accept-Encoding"));
+            assert_eq!(answer.body.len() < asset.body.len(), !encoding.is_empty(), "{path}");
+        }
         let (_, file) = path.rsplit_once('/').unwrap();
         let other = site.get(&format!("/assets/0000000000000000/{file}")).await;
         assert_eq!((other.status, other.header("cache-control")), (404, "no-store"), "another version");

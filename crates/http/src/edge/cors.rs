@@ -68,7 +68,7 @@ impl CorsHeaders {
     /// Writes the headers. For a preflight, the allowed methods are those of `Allow`.
     pub(super) fn write(&self, headers: &mut HeaderMap) {
         // Responses differ by origin even without one, so caches must not mix them.
-        headers.insert(header::VARY, VARY);
+        headers.append(header::VARY, VARY);
         let Some(origin) = &self.origin else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);

@@ -395,7 +395,7 @@ fn pages_are_light_and_load_no_foreign_resources() {
         assert_eq!(blocking, 0, "{path}");
         let paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
         let (requests, bytes) = page.weight();
-        assert!(bytes < 60_000, "{path} has {bytes} bytes");
+        assert!(bytes < 30_000, "{path} has {bytes} bytes");
         let _ = writeln!(
             facts,
             "| `{path}` | {requests} | {bytes} | {} pictures | none | {:.0} ms |",
