@@ -425,6 +425,9 @@ fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
         page.go(&stage.at(path));
         for (screen, scheme, suffix) in [
             (Screen::Phone, "light", "phone"),
+            (Screen::Phone, "dark", "phone-dark"),
+            (Screen::Tablet, "light", "tablet"),
+            (Screen::Tablet, "dark", "tablet-dark"),
             (Screen::Desktop, "dark", "dark"),
             (Screen::Desktop, "light", "light"),
         ] {
@@ -432,7 +435,7 @@ fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
             page.prefer(scheme);
             fits(page, screen, path);
             page.picture(&format!("{name}-{suffix}"));
-            if suffix != "light" {
+            if matches!(suffix, "phone" | "dark") {
                 axe.examine(page, path, &format!("{screen:?}, {scheme}"));
             }
         }

@@ -22,6 +22,7 @@ const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Screen {
     Desktop,
+    Tablet,
     Phone,
 }
 
@@ -29,7 +30,8 @@ impl Screen {
     pub(crate) const fn size(self) -> (u32, u32) {
         match self {
             Self::Desktop => (1280, 800),
-            Self::Phone => (360, 720),
+            Self::Tablet => (768, 1024),
+            Self::Phone => (390, 844),
         }
     }
 }
