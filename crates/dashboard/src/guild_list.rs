@@ -198,10 +198,12 @@ pub(crate) async fn render(
     visitor: &Visitor,
 ) -> Result<String, ApiError> {
     let listing = listing(context, request, visitor.session.user).await?;
-    let (all, query) = (listing.guilds(), Query::of(request));
+    let (all, mut query) = (listing.guilds(), Query::of(request));
     let named: Vec<_> = all.iter().filter(|listed| query.matches(listed.guild.name.as_str())).collect();
     let found: Vec<_> = named.iter().filter(|listed| query.filter.admits(listed)).collect();
-    let first = (query.page * MAX_ROWS).min(found.len());
+    // A page beyond the last one is the last one.
+    query.page = query.page.min(found.len().saturating_sub(1) / MAX_ROWS);
+    let first = query.page * MAX_ROWS;
     let at = |page: usize| Query { page, ..query.clone() }.href();
     let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
     page::render(&GuildsPage {
