@@ -85,7 +85,14 @@ fn serves_all_sessions_at_once_after_a_restart() {
     let node = serve(&stage);
     sync(&node, (1..=sessions).map(guild_of));
     let begun = Instant::now();
-    let tokens = each(sessions, |number| node.sign_in(&stage, number + 1));
+    let tokens = each(sessions, |number| {
+        let token = node.sign_in(&stage, number + 1);
+        // On a busy machine a session begins before its list has arrived. Without a list it would be read twice below.
+        while node.begin_guilds(&token).and_then(http::Sent::answer).is_none_or(|answer| answer.status != 200)
+        {
+        }
+        token
+    });
     let commits = counted(&node, "companion_storage_commits_total");
     println!("{sessions} sign-ins in {:?} with {commits} commits", begun.elapsed());
     node.stop();
@@ -115,8 +122,7 @@ fn serves_all_sessions_at_once_after_a_restart() {
     for copies in ["sessions", "listings"] {
         let sample = format!("companion_cache_requests_total{{copies=\"{copies}\",outcome=\"miss\"}}");
         let reads = counted(&node, &sample);
-        // One each, unless the machine is so busy that copies are no longer trusted when they are needed.
-        assert!(reads <= 1.5 * sessions as f64, "{reads} reads of {copies} for {sessions} sessions");
+        assert!(reads <= sessions as f64, "{reads} reads of {copies} for {sessions} sessions");
         println!("{sessions} sessions after a restart in {took:?}: {reads} reads of {copies}");
     }
     assert_eq!(stage.platform().all_calls(), asked_before, "lists that are not old are not fetched");
