@@ -100,25 +100,29 @@ impl From<IdentityError> for RefreshError {
 }
 
 /// Returns the list that is stored of fetched guilds. Of their names it keeps only those that the user needs to invite the
-/// bot.
+/// bot, and none if the guilds that have it cannot be read: no sign-in fails for names.
 pub(super) async fn list_to_store(
     directory: &dyn GuildDirectory,
     user: UserId,
     fetched: PlatformGuilds,
     fetched_at: Timestamp,
-) -> Result<GuildList, StoreError> {
+) -> GuildList {
     let PlatformGuilds { memberships, names: mut without_bot } = fetched;
     let is_managed = |membership: &&_| Membership::is_managed(membership);
     let managed: HashSet<_> = memberships.iter().filter(is_managed).map(|managed| managed.guild).collect();
     without_bot.retain(|named| managed.contains(&named.guild));
     if !without_bot.is_empty() {
         let asked: Vec<GuildId> = without_bot.iter().map(|named| named.guild).collect();
-        let with_bot = directory.with_roles(user, &asked).await?;
-        let with_bot: HashSet<_> = with_bot.iter().map(|seen| seen.guild.id).collect();
-        without_bot.retain(|named| !with_bot.contains(&named.guild));
-        without_bot.truncate(GuildList::MAX_WITHOUT_BOT);
+        match directory.with_roles(user, &asked).await {
+            Ok(with_bot) => {
+                let with_bot: HashSet<_> = with_bot.iter().map(|seen| seen.guild.id).collect();
+                without_bot.retain(|named| !with_bot.contains(&named.guild));
+                without_bot.truncate(GuildList::MAX_WITHOUT_BOT);
+            }
+            Err(_) => without_bot.clear(),
+        }
     }
-    Ok(GuildList { memberships: memberships.into(), without_bot, fetched_at })
+    GuildList { memberships: memberships.into(), without_bot, fetched_at }
 }
 
 impl RefreshList {
@@ -238,7 +242,7 @@ impl RefreshList {
             }
         };
         let fetched_at = self.clock.now();
-        grant.content.list = Some(list_to_store(&*self.guilds, user, fetched, fetched_at).await?);
+        grant.content.list = Some(list_to_store(&*self.guilds, user, fetched, fetched_at).await);
         self.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
         Ok(())
     }

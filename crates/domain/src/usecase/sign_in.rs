@@ -178,9 +178,9 @@ impl SignIn {
         access: &Secret,
         asked: RequestedList,
     ) -> Result<Option<GuildList>, SignInError> {
-        let stored = async |fetched, at| list_to_store(&*self.guilds, user, fetched, at).await.map(Some);
+        let stored = async |fetched, at| Some(list_to_store(&*self.guilds, user, fetched, at).await);
         let failed = match asked {
-            Some((Ok(fetched), requested_at)) => return Ok(stored(fetched, requested_at).await?),
+            Some((Ok(fetched), requested_at)) => return Ok(stored(fetched, requested_at).await),
             Some((Err(error), _)) => Some(error),
             None => None,
         };
@@ -194,7 +194,7 @@ impl SignIn {
         }
         let requested_at = self.clock.now();
         let fetched = self.identity.guilds(user, access).await.map_err(SignInError::Identity)?;
-        Ok(stored(fetched, requested_at).await?)
+        Ok(stored(fetched, requested_at).await)
     }
 
     async fn open_session(

@@ -4,12 +4,12 @@ use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    port::{IdentityErrorKind, Record, SpentCodes, StoreError},
+    port::{GuildDirectory, IdentityErrorKind, Record, SpentCodes, StoreError},
     usecase::SignInError,
 };
-use companion_storage_memory::{CodeTerms, IdentityCall};
+use companion_storage_memory::{CodeTerms, IdentityCall, MemoryStorage};
 use companion_testkit::{
-    over::{Over, SpentCodesOver},
+    over::{GuildDirectoryOver, Over, SpentCodesOver},
     use_cases::{InMemory, Settings, settings},
     world::{a_guild, a_membership, a_user, an_ownership, user_id},
 };
@@ -34,6 +34,31 @@ async fn a_code_yields_a_session_with_sealed_grant_and_list() {
     let list = grant.content.list.unwrap();
     assert_eq!((&*list.memberships, list.fetched_at), ([an_ownership(GUILD)].as_slice(), now));
     assert!(!grant.content.tokens.unwrap().as_bytes().windows(6).any(|bytes| bytes == b"access"));
+}
+
+/// A directory of guilds that cannot be read.
+struct Unreadable(MemoryStorage);
+
+#[async_trait]
+impl GuildDirectoryOver for Unreadable {
+    fn guilds(&self) -> &dyn GuildDirectory {
+        &self.0
+    }
+
+    async fn before(&self) -> Result<(), StoreError> {
+        Err(StoreError::unavailable("down"))
+    }
+}
+
+#[tokio::test]
+async fn no_sign_in_fails_for_the_names_of_guilds() {
+    let mut memory = InMemory::new();
+    let outside = Arc::new(Over(Unreadable(MemoryStorage::new())));
+    memory.ports.stores = memory.ports.stores.clone().with_guilds(outside);
+    let stage = Stage::over(memory, settings());
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    let list = stage.grant().await.unwrap().content.list.unwrap();
+    assert_eq!((list.memberships.len(), list.without_bot.len()), (1, 0));
 }
 
 #[tokio::test]
