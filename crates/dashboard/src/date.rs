@@ -38,6 +38,16 @@ impl Date {
         }
     }
 
+    /// Returns the day as `2026-01-31`.
+    pub(crate) fn iso_day(&self) -> &str {
+        self.machine.split_once('T').map_or("", |(day, _)| day)
+    }
+
+    /// Returns the day as `31 January 2026`.
+    pub(crate) fn day(&self) -> &str {
+        self.human.split_once(',').map_or("", |(day, _)| day)
+    }
+
     /// Like [`of`](Self::of), but counts seconds: of what is silent, "just now" would say that it is not.
     pub(crate) fn silent_since(date: Timestamp, now: Timestamp) -> Self {
         let length = now.since(date);

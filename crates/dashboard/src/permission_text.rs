@@ -85,7 +85,7 @@ const BUILT_IN: [(Permission, &str, &str, &str); 20] = {
         (P::ErlcLinked, GAME, "Linked", "Commands for the game server work here."),
         (P::ServicePlusGuild, PREMIUM, "Premium here", "Premium features are on for everyone here."),
         (P::ServicePlusMember, PREMIUM, "Premium member", "Give premium to guilds of your choice."),
-        (P::Founder, STAFF, "Founder", "One of those who founded the bot."),
+        (P::Founder, STAFF, "Founder", "Founded the bot."),
         (P::BotDeveloper, STAFF, "Bot developer", "Develops the bot."),
         (P::Executive, STAFF, "Executive", "Leads the team of the bot."),
         (P::Management, STAFF, "Management", "Manages the team of the bot."),

@@ -27,7 +27,7 @@ record! {
     pub SchemaRecord of (Schema,) {
         key {}
         fields {
-            schema ["schema"]: Stated<Schema> = 0;
+            schema ["schema"]: DomainJson<Schema> = 0;
         }
         example {"schema": {"sections": []}}
     }
@@ -42,12 +42,12 @@ record! {
             guild ["guild"] in "guild": GuildId = 0;
         }
         fields {
-            revision ["revision"]: Stated<u64> = 1.revision;
-            values ["values"]: Stated<Values> = 1.values;
+            revision ["revision"]: DomainJson<u64> = 1.revision;
+            values ["values"]: DomainJson<Values> = 1.values;
             /// The last change.
             changed ["changed"]: Option<Nested<EditRecord>> = 1.changed;
-            applied ["applied"]: Stated<Option<u64>> = 1.applied;
-            problems ["problems"]: Stated<Vec<Problem>> = 1.problems;
+            applied ["applied"]: DomainJson<Option<u64>> = 1.applied;
+            problems ["problems"]: DomainJson<Vec<Problem>> = 1.problems;
         }
         example {"revision": 0, "values": {}, "changed": null, "applied": null, "problems": []}
     }
@@ -62,9 +62,9 @@ record! {
             guild ["guild"] in "guild": GuildId = guild;
         }
         fields {
-            revision ["revision"]: Stated<u64> = revision;
+            revision ["revision"]: DomainJson<u64> = revision;
             edit ["edit"]: Nested<EditRecord> = edit;
-            changes ["changes"]: Stated<Vec<ChangedField>> = changes;
+            changes ["changes"]: DomainJson<Vec<ChangedField>> = changes;
         }
         example {
             "revision": 1, "edit": {"at": 1_700_000_000_000_000_i64, "by": null, "via": "bot"}, "changes": []
@@ -89,9 +89,9 @@ record! {
 }
 
 /// A value whose JSON the domain defines. Only an export of this service contains it, so its first error is enough.
-struct Stated<T>(PhantomData<T>);
+struct DomainJson<T>(PhantomData<T>);
 
-impl<T: Serialize + DeserializeOwned> Format for Stated<T> {
+impl<T: Serialize + DeserializeOwned> Format for DomainJson<T> {
     type Value = T;
 
     fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<T> {

@@ -78,13 +78,11 @@ impl DayView {
             DayState::Down => ("bad", format!("outage, {}", in_words(day.down))),
             DayState::Unknown => ("", "unknown".to_owned()),
         };
-        let date = Date::of(day.start, now).human;
-        let date = date.split(',').next().unwrap_or_default();
-        Self { class, text: format!("{date}: {what}") }
+        Self { class, text: format!("{}: {what}", Date::of(day.start, now).day()) }
     }
 }
 
-/// Something that happened.
+/// An entry of the list of incidents.
 pub(crate) struct IncidentView {
     pub(crate) title: String,
     pub(crate) text: String,

@@ -10,7 +10,6 @@ use actix_web::{
 use askama::Template;
 use companion_domain::{
     change::Kind,
-    model::Timestamp,
     rules::{ShardState, days},
 };
 use companion_http::ApiError;
@@ -51,7 +50,7 @@ pub(crate) async fn json(context: web::Data<DashboardContext>) -> Result<HttpRes
         .collect();
     let days: Vec<_> = days(periods.iter(), now)
         .iter()
-        .map(|day| json!({"day": iso_day(day.start), "state": day.state.as_str()}))
+        .map(|day| json!({"day": Date::of(day.start, now).iso_day(), "state": day.state.as_str()}))
         .collect();
     let totals = context.guild_totals().await?;
     let status = json!({
@@ -60,11 +59,6 @@ pub(crate) async fn json(context: web::Data<DashboardContext>) -> Result<HttpRes
         "notices": notices, "days": days,
     });
     Ok(embeddable("application/json", status.to_string()))
-}
-
-fn iso_day(start: Timestamp) -> String {
-    let date = Date::of(start, start).machine;
-    date.split('T').next().unwrap_or_default().to_owned()
 }
 
 /// A badge with the bot's name and state.

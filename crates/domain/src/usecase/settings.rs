@@ -186,7 +186,7 @@ impl GuildSettings {
         self.store.history(guild).await
     }
 
-    /// Returns the names of those who made these changes and are still signed in.
+    /// Returns the names of the users who made these changes and are still signed in.
     pub async fn editors(
         &self,
         edits: impl IntoIterator<Item = Edit>,
