@@ -10,15 +10,10 @@ use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
     change::Kind,
-    port::{ApplyError, Clock, Mutation, SessionStore, StoreError},
-    usecase::{
-        Alert, ChangeDispatcher, Feed, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round,
-    },
+    port::{ApplyError, Clock, SessionStore, StoreError},
+    usecase::{Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round},
 };
-use companion_http::{
-    Projections,
-    audit::{Audit, END_AUTHORISATION, EXPIRE},
-};
+use companion_http::audit::{Audit, END_AUTHORISATION, EXPIRE};
 use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
@@ -31,7 +26,7 @@ use tokio::{
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long changes are gathered before one poll dispatches all of them. A busy bot makes hundreds a second.
 const GATHER_TIME: Duration = Duration::from_millis(10);
-/// Interval at which expired sessions and silent clusters are removed.
+/// Interval at which expired sessions are removed.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// Sessions removed per transaction, so that other writers do not wait long.
 const PRUNE_BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
@@ -43,8 +38,6 @@ const REVOKE_INTERVAL: Duration = Duration::from_secs(60);
 const REVOKE_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// Interval at which sessions that ended without a waiting request are written to the audit log.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a silent cluster is kept. It stops counting much earlier.
-const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Interval at which the bot is compared with its history.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
@@ -90,15 +83,8 @@ impl Background {
             let watch_bot = composition.use_cases.watch_bot.clone();
             tasks.spawn(until(stopped.clone(), alert::deliver(watch_bot, webhook, sent)));
         }
-        tasks.spawn(until(
-            stopped,
-            clean_up(CleanUp {
-                sessions: composition.use_cases.sessions.clone(),
-                feed: composition.use_cases.feed.clone(),
-                projections: composition.projections.clone(),
-                clock: composition.ports.clock.clone(),
-            }),
-        ));
+        let sessions = composition.use_cases.sessions.clone();
+        tasks.spawn(until(stopped, clean_up(sessions, composition.ports.clock.clone())));
         Self { stop, tasks, list_guilds }
     }
 
@@ -230,32 +216,13 @@ fn watch_bot(
     }
 }
 
-/// The dependencies of the clean-up.
-struct CleanUp {
-    sessions: Arc<ManageSessions>,
-    feed: Arc<Feed>,
-    projections: Arc<Projections>,
-    clock: Arc<dyn Clock>,
-}
-
-async fn clean_up(parts: CleanUp) {
-    let CleanUp { sessions, feed, projections, clock } = parts;
-    let mut failures = FailureLog::new("remove what is over");
+async fn clean_up(sessions: Arc<ManageSessions>, clock: Arc<dyn Clock>) {
+    let mut failures = FailureLog::new("remove expired sessions");
     let mut clock_monitor = ClockMonitor::default();
     loop {
         let clock_state = clock_monitor.observe(clock.now(), clock.monotonic());
         failures.note(remove_sessions(&sessions, clock_state).await);
-        failures.note(remove_silent_clusters(&feed, &projections).await);
         sleep(CLEAN_UP_INTERVAL).await;
-    }
-}
-
-/// Removes clusters that have been silent for long, unless the bot reports to another node.
-async fn remove_silent_clusters(feed: &Feed, projections: &Projections) -> Result<(), StoreError> {
-    let silent = projections.silent_clusters(FORGET_CLUSTERS_AFTER);
-    match feed.apply(vec![Mutation::RemoveSilent(silent)]).await {
-        Err(ApplyError::Store(error)) => Err(error),
-        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Clusters, Periods};
 use crate::{
-    model::{ClusterId, Notice, Span, Timestamp},
+    model::{Notice, Span, Timestamp},
     port::{BotTelemetry, ChangeBatch, Clock, GuildDirectory, GuildTotals, StatusHistory, StoreError},
     rules::{BotHealth, BotStatus, Holds, bot_status},
 };
@@ -107,12 +107,5 @@ impl ReportStatus {
                 Some(count.last_heard.map_or(heard.silent_for, |last| last.min(heard.silent_for)));
         }
         count
-    }
-
-    /// Returns the clusters that have been silent long enough to be removed, with the arrival time of their last
-    /// report. However old the report, this process itself must have seen at least `silent_after` of the silence.
-    #[must_use]
-    pub fn silent(&self, clusters: &Clusters, length: Duration) -> Vec<(ClusterId, Timestamp)> {
-        clusters.silent(length, self.silent_after.get(), self.clock.monotonic())
     }
 }

@@ -17,8 +17,10 @@ use std::{
     time::Duration,
 };
 
-/// Interval at which the period in which the bot is watched is extended.
+/// Interval at which the period in which the bot is watched is extended, and forgotten clusters are removed.
 const EXTEND_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a silent cluster is kept. It stops counting much earlier.
+const FORGET_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a node may take to send an alert, before another node does.
 const ALERT_LEASE: Duration = Duration::from_secs(60);
 
@@ -67,6 +69,7 @@ impl Periods {
 pub struct Observed {
     /// Since when shards have been missing, in monotonic time.
     missing_since: Option<Duration>,
+    /// When the watch was last extended, in monotonic time.
     extended_at: Option<Duration>,
     /// When this process began to watch, in monotonic time.
     began_at: Option<Duration>,
@@ -123,14 +126,18 @@ impl WatchBot {
         let health = BotHealth::of(now.heard.iter().cloned(), self.silent_after);
         let mut batch: Vec<_> =
             now.cluster_changes(&health, periods).into_iter().map(Mutation::Period).collect();
-        if !health.retired.is_empty() {
-            batch.push(Mutation::RemoveSilent(health.retired.clone()));
-        }
-        let is_known = !now.heard.is_empty() || periods.open().next().is_some();
-        let is_extended = |at: Duration| moment.monotonic.saturating_sub(at) < EXTEND_INTERVAL;
-        let extends = is_known && !observed.extended_at.is_some_and(is_extended);
+        let mut removed = health.retired.clone();
+        let is_recent = |at: Duration| moment.monotonic.saturating_sub(at) < EXTEND_INTERVAL;
+        let extends = !observed.extended_at.is_some_and(is_recent);
         if extends {
-            batch.push(Mutation::Period(PeriodChange::Watch(moment.now)));
+            removed.extend(clusters.silent(FORGET_AFTER, self.silent_after.get(), moment.monotonic));
+            if !now.heard.is_empty() || periods.open().next().is_some() {
+                batch.push(Mutation::Period(PeriodChange::Watch(moment.now)));
+            }
+        }
+        // Even without one: unreadable reports are removed, too.
+        if extends || !removed.is_empty() {
+            batch.push(Mutation::RemoveSilent(removed));
         }
         if !batch.is_empty() {
             self.records.apply(batch).await?;

@@ -20,12 +20,12 @@ use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
-    model::{ClusterId, Notice, TeamMember, Timestamp},
+    model::{Notice, TeamMember},
     port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
     rules::{BotHealth, ShardState},
     usecase::{ClusterCount, Clusters, Moment, Periods, ReportStatus, ShowTeam, UseCases},
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// The public responses of this process.
 pub struct Projections {
@@ -132,14 +132,6 @@ impl Projections {
     #[must_use]
     pub fn notices(&self) -> Option<Arc<Vec<Notice>>> {
         self.notices.load_full()
-    }
-
-    /// Returns clusters that have not reported for `length`, each with the time of its last report.
-    #[must_use]
-    pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {
-        let clusters = self.clusters.load();
-        let silent = clusters.as_deref().map(|clusters| self.report_status.silent(clusters, length));
-        silent.unwrap_or_default()
     }
 
     async fn load_team(&self) -> Result<(), StoreError> {

@@ -399,31 +399,35 @@ impl World {
         self.report().await;
         let word = self.oracle();
         self.judge_incident(&word);
-        for number in 0..NODES {
-            if self.nodes[number].down_until.is_none() {
-                self.tick(number, &word).await;
-            }
+        // All nodes are asked before one of them removes a cluster.
+        let up: Vec<_> = (0..NODES).filter(|number| self.nodes[*number].down_until.is_none()).collect();
+        for number in &up {
+            self.compare(*number, &word).await;
         }
-        for node in self.nodes.iter().filter(|node| node.down_until.is_none() && self.now.is_multiple_of(600))
-        {
-            let silent = node.clusters.iter().flat_map(|it| node.status.silent(it, Duration::from_secs(DAY)));
-            self.storage.write(Mutation::RemoveSilent(silent.collect())).await.unwrap();
+        for number in up {
+            self.tick(number).await;
         }
         // What the store has retired or forgotten is no longer known.
         let kept = self.storage.clusters_by_name().await;
         self.heard.retain(|name, _| kept.contains(name));
     }
 
-    async fn tick(&mut self, number: usize, word: &str) {
+    async fn compare(&mut self, number: usize, word: &str) {
         let node = &mut self.nodes[number];
         node.catch_up(&self.storage).await;
-        let (Some(clusters), Some(periods)) = (&node.clusters, &node.periods) else { return };
+        let Some(clusters) = &node.clusters else { return };
         // A report from before the node's start is judged by its date, which may be wrong.
         if self.now.is_multiple_of(60) && self.now - node.up_since > SILENT_AFTER + REPORT_INTERVAL {
             let shown = node.status.health(clusters).sentence();
             assert_eq!(shown, word, "node {number} at {} s", self.now);
             self.compared += 1;
         }
+    }
+
+    async fn tick(&mut self, number: usize) {
+        let node = &mut self.nodes[number];
+        node.catch_up(&self.storage).await;
+        let (Some(clusters), Some(periods)) = (&node.clusters, &node.periods) else { return };
         let alert = node.watch.tick(&mut node.observed, clusters, periods, true).await.unwrap();
         if let Some(alert) = alert {
             self.deliver(number, alert).await;
