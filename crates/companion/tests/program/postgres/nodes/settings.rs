@@ -2,16 +2,21 @@
 
 use super::{Nodes, PROPAGATION};
 use crate::{
-    http,
-    stage::{MANAGEMENT_KEY, guild, until},
+    http::{self, Kept},
+    stage::{MANAGEMENT_KEY, Node, account, guild, until},
 };
 use serde_json::json;
 use std::thread;
 
 const SETTINGS: &str = "/bot/guilds/7/settings";
 
+/// Starts nodes with a dashboard and a schema.
 fn with_schema() -> Nodes {
-    let nodes = Nodes::start();
+    let dashboard = [
+        ("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0"),
+        ("COMPANION_DASHBOARD__URL", "https://site.example"),
+    ];
+    let nodes = Nodes::with(&dashboard);
     let schema = json!({"sections": [{"key": "a", "title": "A", "permission": "MOD", "fields": [
         {"key": "number", "type": "integer", "title": "Number"},
     ]}]});
@@ -22,16 +27,29 @@ fn with_schema() -> Nodes {
 
 #[test]
 fn a_change_is_visible_on_every_node_within_a_second() {
-    let nodes = with_schema();
+    let mut nodes = with_schema();
+    nodes.stage.platform().put_user(account(1, &[7]));
+    let cookie = format!("__Host-companion={}", nodes.all[0].sign_in(&nodes.stage, 1));
+    let site = |node: &mut Node| {
+        let line = node.running.said("(listens on ");
+        line.split_once("(listens on ").unwrap().1.trim_end_matches(')').to_owned()
+    };
+    let sites: Vec<_> = nodes.all.iter_mut().map(site).collect();
     for turn in 0..6_usize {
         let (writer, others) = nodes.split(turn);
         let revision = turn + 1;
-        let body = json!({"values": {"a.number": turn}}).to_string();
+        let body = json!({"values": {"a.number": turn + 100}}).to_string();
         assert_eq!(writer.manage("PATCH", SETTINGS, &body)["revision"], revision);
         for other in others {
-            until("visible", PROPAGATION, || {
+            until("visible to the bot", PROPAGATION, || {
                 let data = other.manage("GET", SETTINGS, "");
-                data["revision"] == revision && data["values"]["a.number"] == turn
+                data["revision"] == revision && data["values"]["a.number"] == turn + 100
+            });
+        }
+        for site in &sites {
+            until("visible in the form", PROPAGATION, || {
+                let page = Kept::to(site).unwrap().get("/guilds/7", &[("Cookie", &cookie)]).unwrap();
+                String::from_utf8(page.body).unwrap().contains(&format!("value=\"{}\"", turn + 100))
             });
         }
     }
