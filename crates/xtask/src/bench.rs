@@ -6,11 +6,8 @@ use crate::invocation::Invocation;
 use crate::requirement::{POSTGRESQL, VALGRIND, WhenMissing};
 use crate::steps::{self, Step};
 
-/// Measures the published program. The benchmark installs its peers itself, because no other task needs them.
-const SPEED: &str = "cargo bench --locked --profile dist --package companion --bench speed -- measure";
-
-/// Counts the instructions of the release build, which links faster.
-const COUNT: &str = "cargo bench --locked --package companion --bench speed -- measure";
+/// Measures what is published. The benchmark installs its peers itself, because no other task needs them.
+const SPEED: &str = "cargo bench --locked --package companion --bench speed -- measure";
 
 /// The baseline of instructions per request.
 const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
@@ -32,5 +29,5 @@ pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bo
 /// on the load of the machine.
 pub(crate) fn instructions() -> Invocation {
     let arguments = ["instructions", "--quick", "--baseline", BASELINE].map(str::to_owned);
-    Invocation::new(COUNT).with_arguments(&arguments)
+    Invocation::new(SPEED).with_arguments(&arguments)
 }
