@@ -1,6 +1,6 @@
 //! The command line, for people and for our own processes.
 
-use crate::{bare::Bare, feed::Changes, load::Load, sections::Section};
+use crate::{bare::Bare, feed::Changes, inserts::Inserts, load::Load, platform::Platform, sections::Section};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -27,6 +27,12 @@ pub(crate) enum Command {
     /// Run a bot that reports changes
     #[command(hide = true)]
     Feed(Changes),
+    /// Run a platform that answers at once
+    #[command(hide = true)]
+    Platform(Platform),
+    /// Run bare inserts
+    #[command(hide = true)]
+    Inserts(Inserts),
 }
 
 #[derive(Args)]

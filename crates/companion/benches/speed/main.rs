@@ -9,10 +9,12 @@ mod arguments;
 mod bare;
 mod callgrind;
 mod feed;
+mod inserts;
 mod load;
 mod machine;
 mod page;
 mod peers;
+mod platform;
 mod sections;
 mod server;
 mod service;
@@ -32,5 +34,7 @@ fn main() -> anyhow::Result<()> {
         Command::Bare(bare) => bare::serve(&bare),
         Command::Load(load) => load::run(&load),
         Command::Feed(changes) => feed::run(&changes),
+        Command::Platform(platform) => platform::serve(&platform),
+        Command::Inserts(inserts) => inserts::run(&inserts),
     }
 }

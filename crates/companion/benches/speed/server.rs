@@ -113,15 +113,12 @@ pub(crate) fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Vec
 /// Sends requests on one connection, each after the previous one was answered with 200.
 pub(crate) fn one_after_another(
     address: SocketAddr,
-    path: &str,
-    headers: &str,
-    count: u32,
+    requests: impl Iterator<Item = String>,
 ) -> anyhow::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n");
     let mut answers = Answers::default();
-    for _ in 0..count {
+    for request in requests {
         stream.write_all(request.as_bytes())?;
         while !answers.take()? {
             let mut bytes = [0; 16 * 1024];

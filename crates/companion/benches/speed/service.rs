@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use std::{
     io::{BufRead as _, BufReader},
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -28,6 +28,7 @@ pub(crate) struct Installation {
     pub(crate) public: SocketAddr,
     pub(crate) management: SocketAddr,
     storage: String,
+    platform: SocketAddr,
     access_log: bool,
 }
 
@@ -42,8 +43,16 @@ impl Installation {
         let folder = TempDir::new()?;
         let world = world.write(folder.path())?;
         let (public, management) = (machine::free_address()?, machine::free_address()?);
-        let installation =
-            Self { folder, world, public, management, storage: storage.to_owned(), access_log: false };
+        let installation = Self {
+            folder,
+            world,
+            public,
+            management,
+            storage: storage.to_owned(),
+            // Nothing listens there: usually no user signs in.
+            platform: (Ipv4Addr::LOCALHOST, 9).into(),
+            access_log: false,
+        };
         let mut import = installation.program(Command::new(PROGRAM));
         let output = import.arg("import").arg(&installation.world.lines).stdin(Stdio::null()).output()?;
         anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -53,6 +62,11 @@ impl Installation {
     /// Enables the access log.
     pub(crate) fn with_access_log(self) -> Self {
         Self { access_log: true, ..self }
+    }
+
+    /// Signs users in with this platform.
+    pub(crate) fn with_platform(self, platform: SocketAddr) -> Self {
+        Self { platform, ..self }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -91,8 +105,7 @@ impl Installation {
             ("IDENTITY__CLIENT_ID", "benchmark"),
             ("IDENTITY__CLIENT_SECRET", "benchmark"),
             ("IDENTITY__REDIRECT_URI", "https://dashboard.example/callback"),
-            // No user signs in.
-            ("IDENTITY__API_URL", "http://127.0.0.1:9/api"),
+            ("IDENTITY__API_URL", &format!("http://{}", self.platform)),
         ] {
             command.env(format!("COMPANION_{key}"), value);
         }
@@ -105,12 +118,8 @@ impl Installation {
     }
 
     fn manage(&self, method: &str, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len(),
-        );
-        exchange(self.management, &request).with_context(|| format!("{method} {path}"))
+        exchange(self.management, &request(method, path, "Connection: close\r\n", body))
+            .with_context(|| format!("{method} {path}"))
     }
 
     /// Sends a report of a cluster, so that there is a status to show.
@@ -145,4 +154,14 @@ impl Installation {
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
+}
+
+/// Returns a request of the bot, with more headers.
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> String {
+    let content_type = if path == "/bot/sync" { "application/x-ndjson" } else { "application/json" };
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\n\
+         Content-Type: {content_type}\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len(),
+    )
 }

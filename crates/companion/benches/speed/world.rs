@@ -4,6 +4,7 @@ use companion::system::SystemClock;
 use companion_domain::{model::SecretKey, port::Clock as _, session::TokenRing};
 use serde_json::{Value, json};
 use std::{
+    fmt::Write as _,
     fs::File,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
@@ -12,8 +13,8 @@ use std::{
 /// The key of the service, so that tokens can be created here.
 pub(crate) const KEY: [u8; 32] = [7; 32];
 /// First ids of guilds, users and roles, as long as the platform's own.
-const GUILDS: u64 = 1_000_000_000_000_000_000;
-const USERS: u64 = 1_100_000_000_000_000_000;
+pub(crate) const GUILDS: u64 = 1_000_000_000_000_000_000;
+pub(crate) const USERS: u64 = 1_100_000_000_000_000_000;
 const ROLES: u64 = 1_200_000_000_000_000_000;
 /// The platform's Administrator permission.
 const ADMINISTRATOR: &str = "8";
@@ -67,6 +68,25 @@ impl World {
         tokens.flush()?;
         lines.flush()?;
         Ok(written)
+    }
+
+    /// Returns the lines of a sync: its guilds, and nine members of each.
+    pub(crate) fn sync_lines(&self) -> String {
+        let mut lines = String::new();
+        for number in 0..self.guilds {
+            let _ = writeln!(lines, "{}", guild(number));
+            for member in 0..9 {
+                let _ = writeln!(
+                    lines,
+                    "{}",
+                    json!({
+                        "kind": "member", "guild": (GUILDS + number).to_string(),
+                        "user": (USERS + number * 9 + member).to_string(), "roles": [(ROLES + number).to_string()],
+                    })
+                );
+            }
+        }
+        lines
     }
 
     /// Returns a membership: the user owns the first guild, and is an administrator of the others.

@@ -67,18 +67,21 @@ async fn connection(crowd: Rc<Crowd>, mut stream: TcpStream) -> anyhow::Result<u
 
 /// Requests of one path, each with the next token if there are any.
 pub(super) struct Requests {
-    before: Vec<u8>,
+    before: String,
+    header: &'static str,
     tokens: Vec<String>,
 }
 
 impl Requests {
     pub(super) fn of(load: &Load) -> anyhow::Result<Self> {
-        let before = format!("GET {} HTTP/1.1\r\nHost: {}\r\n", load.path, load.address).into_bytes();
+        let (method, more, header) =
+            if load.sign_in { ("POST", "Content-Length: 0\r\n", "Idp-Code") } else { ("GET", "", "Token") };
+        let before = format!("{method} {} HTTP/1.1\r\nHost: {}\r\n{more}", load.path, load.address);
         let tokens = match &load.tokens {
             Some(file) => std::fs::read_to_string(file).with_context(|| file.display().to_string())?,
             None => String::new(),
         };
-        Ok(Self { before, tokens: tokens.lines().map(str::to_owned).collect() })
+        Ok(Self { before, header, tokens: tokens.lines().map(str::to_owned).collect() })
     }
 
     /// Returns the number of different requests.
@@ -88,11 +91,11 @@ impl Requests {
 
     /// Appends the request of this number.
     pub(super) fn write(&self, number: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.before);
+        out.extend_from_slice(self.before.as_bytes());
         if let Some(token) = self.tokens.get(number % self.count()) {
-            out.extend_from_slice(b"Token: ");
-            out.extend_from_slice(token.as_bytes());
-            out.extend_from_slice(b"\r\n");
+            for part in [self.header, ": ", token, "\r\n"] {
+                out.extend_from_slice(part.as_bytes());
+            }
         }
         out.extend_from_slice(b"\r\n");
     }

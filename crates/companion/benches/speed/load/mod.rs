@@ -28,6 +28,9 @@ pub(crate) struct Load {
     /// Stop after every token was used once
     #[arg(long)]
     pub(crate) once: bool,
+    /// Sign in with each token as a code
+    #[arg(long)]
+    pub(crate) sign_in: bool,
 }
 
 /// The result of a load.
@@ -50,7 +53,16 @@ impl Outcome {
 impl Load {
     pub(crate) fn new(address: SocketAddr, path: &str) -> Self {
         let path = path.to_owned();
-        Self { address, path, tokens: None, connections: 32, seconds: 1.0, rate: None, once: false }
+        Self {
+            address,
+            path,
+            tokens: None,
+            connections: 32,
+            seconds: 1.0,
+            rate: None,
+            once: false,
+            sign_in: false,
+        }
     }
 
     /// Runs it in a separate process on the load core.
@@ -65,8 +77,8 @@ impl Load {
         if let Some(rate) = self.rate {
             command.arg("--rate").arg(rate.to_string());
         }
-        if self.once {
-            command.arg("--once");
+        for (flag, is_set) in [("--once", self.once), ("--sign-in", self.sign_in)] {
+            command.args(is_set.then_some(flag));
         }
         let output = command.stderr(Stdio::inherit()).output().context("the load cannot be started")?;
         anyhow::ensure!(output.status.success(), "the load on {} failed", self.path);

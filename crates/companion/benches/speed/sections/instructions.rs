@@ -4,17 +4,20 @@ use super::{Report, endpoints::ENDPOINTS};
 use crate::{
     bare,
     callgrind::Counts,
+    feed::put_guild,
     machine,
     server::{Server, get, one_after_another},
     service::Installation,
     table::{Table, thousands},
     world::World,
 };
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, process::Command};
 
 /// A run with the smaller number of requests is subtracted from one with the larger, so that the start does not count.
 const FEWER: u32 = 1000;
 const MORE: u32 = 5000;
+/// The change of a busy bot.
+const PUT: &str = "PUT /bot/guilds/{id}";
 /// The ratio to the baseline that is a failure.
 const TOLERANCE: f64 = 1.1;
 
@@ -27,6 +30,12 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
     let mut table = Table::new(head);
     let installation = Installation::new(&World::USUAL)?;
     let mut counted = BTreeMap::new();
+    let start = |watcher| {
+        let server = installation.serve_under(watcher)?;
+        installation.report()?;
+        installation.wait_for_feedback()?;
+        Ok(server)
+    };
     for (path, signed_in) in ENDPOINTS {
         let header =
             if signed_in { format!("Token: {}\r\n", installation.first_token()?) } else { String::new() };
@@ -36,15 +45,10 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
             get(service.address, path, &header)?
         };
         let result = installation.file("callgrind");
-        let bare = per_request(&result, "/", &header, |watcher| {
-            bare::start_under(watcher, &body, installation.folder())
-        })?;
-        let service = per_request(&result, path, &header, |watcher| {
-            let server = installation.serve_under(watcher)?;
-            installation.report()?;
-            installation.wait_for_feedback()?;
-            Ok(server)
-        })?;
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
+        let start_bare = |watcher| bare::start_under(watcher, &body, installation.folder());
+        let bare = per_request(&result, start_bare, |server| server.address, |_| get("/"))?;
+        let service = per_request(&result, start, |server| server.address, |_| get(path))?;
         table.row([
             format!("`{path}`"),
             thousands(bare.instructions),
@@ -55,6 +59,17 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
         ]);
         counted.insert(path, service.instructions.round());
     }
+    let put = |number| put_guild(number, World::USUAL.guilds);
+    let change = per_request(&installation.file("callgrind"), start, |_| installation.management, put)?;
+    table.row([
+        format!("`{PUT}`"),
+        String::new(),
+        thousands(change.instructions),
+        String::new(),
+        String::new(),
+        format!("{:.0}", change.allocations),
+    ]);
+    counted.insert(PUT, change.instructions.round());
     if let Some(file) = baseline {
         compare(file, &counted)?;
     }
@@ -64,15 +79,17 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
 /// Returns valgrind's counts per request to a server.
 fn per_request(
     result: &Path,
-    path: &str,
-    header: &str,
     start: impl Fn(Command) -> anyhow::Result<Server>,
+    address: impl Fn(&Server) -> SocketAddr,
+    request: impl Fn(u64) -> String,
 ) -> anyhow::Result<Counts> {
     let count = |requests: u32| {
         let mut watcher = Command::new("valgrind");
         watcher.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", result.display()));
         let server = start(watcher)?;
-        one_after_another(server.address, path, header, requests)?;
+        // Other numbers in each run, since a change that was made before changes nothing.
+        let numbers = (u64::from(requests * FEWER)..).take(requests as usize);
+        one_after_another(address(&server), numbers.map(&request))?;
         server.stop()?;
         Counts::read(&std::fs::read_to_string(result)?)
     };

@@ -9,6 +9,7 @@ mod log;
 mod memory;
 mod outage;
 mod start;
+mod writes;
 
 use crate::{arguments::Measure, machine, page};
 use clap::ValueEnum;
@@ -34,6 +35,8 @@ pub(crate) enum Section {
     Outage,
     /// Cost of logging every request
     Log,
+    /// Sign-ins and a whole sync, beside bare inserts
+    Writes,
 }
 
 /// The extent of the measurements.
@@ -69,6 +72,7 @@ impl Section {
             Self::Start => start::run(plan),
             Self::Outage => outage::run(plan),
             Self::Log => log::run(plan),
+            Self::Writes => writes::run(plan),
         }
     }
 }
