@@ -1,27 +1,21 @@
 //! A connection to either database, and the operations in which they differ.
 
-#[cfg(feature = "postgres")]
-use crate::postgres::{self, notification, transaction};
-#[cfg(feature = "sqlite")]
-use crate::sqlite::{self, connect};
+use crate::{
+    postgres::{self, notification, transaction},
+    sqlite::{self, connect},
+};
 use companion_domain::change::Revision;
-#[cfg(feature = "sqlite")]
-use diesel::SqliteConnection;
 use diesel::{
-    Connection, QueryResult,
-    connection::{AnsiTransactionManager, TransactionManager},
+    Connection, PgConnection, QueryResult, SqliteConnection,
+    connection::{AnsiTransactionManager, SimpleConnection, TransactionManager},
     result::Error as DatabaseError,
 };
-#[cfg(feature = "postgres")]
-use diesel::{PgConnection, connection::SimpleConnection};
 
 #[derive(diesel::MultiConnection)]
 pub(crate) enum AnyConnection {
     /// The embedded database.
-    #[cfg(feature = "sqlite")]
     Sqlite(SqliteConnection),
     /// A server that several nodes share.
-    #[cfg(feature = "postgres")]
     Postgres(PgConnection),
 }
 
@@ -42,17 +36,11 @@ impl AnyConnection {
     /// Begins a writing transaction. It takes the write lock up front, so it cannot fail to upgrade later, and it sees
     /// every earlier commit to what it may write. Writers with the same access are serialised across nodes. An embedded
     /// database has a single write lock.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "there is only one right to write")
-    )]
     pub(crate) fn begin_writing(&mut self, access: Access) -> QueryResult<()> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => {
                 AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
             }
-            #[cfg(feature = "postgres")]
             Self::Postgres(connection) => {
                 let begin = match access {
                     Access::All => transaction::BEGIN_ALL,
@@ -70,9 +58,7 @@ impl AnyConnection {
         work: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN")?,
-            #[cfg(feature = "postgres")]
             Self::Postgres(connection) => {
                 AnsiTransactionManager::begin_transaction_sql(connection, transaction::BEGIN_SNAPSHOT)?;
             }
@@ -95,9 +81,7 @@ impl AnyConnection {
     pub(crate) fn assume_cached(&mut self) -> QueryResult<()> {
         match self {
             // SQLite uses the index anyway.
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgres")]
             Self::Postgres(connection) => connection.batch_execute(transaction::ASSUME_CACHED),
         }
     }
@@ -115,13 +99,10 @@ impl AnyConnection {
     }
 
     /// Notifies other nodes of the newest revision when the open transaction commits.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there are no other nodes"))]
     pub(crate) fn notify(&mut self, latest: Revision) -> QueryResult<()> {
         match self {
             // Another process finds the change by polling.
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgres")]
             Self::Postgres(connection) => notification::notify(connection, latest),
         }
     }
@@ -129,9 +110,7 @@ impl AnyConnection {
     /// Returns whether the schema is the one that this version works with.
     pub(crate) fn has_complete_schema(&mut self) -> QueryResult<bool> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => sqlite::migration::is_complete(connection),
-            #[cfg(feature = "postgres")]
             Self::Postgres(connection) => postgres::migration::is_complete(connection),
         }
     }
@@ -140,20 +119,15 @@ impl AnyConnection {
     /// depend on it. A server may have switched roles, so the next transaction reconnects.
     pub(crate) const fn survives_failed_begin(&self) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => true,
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => false,
         }
     }
 
     /// Sets whether commits on this connection run checkpoints.
-    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "a server does it by itself"))]
     pub(crate) fn set_auto_checkpoint(&mut self, on: bool) -> QueryResult<()> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => connect::set_auto_checkpoint(connection, on),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
         }
     }
@@ -162,9 +136,7 @@ impl AnyConnection {
     /// by itself.
     pub(crate) fn checkpoint(&mut self) {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => connect::checkpoint(connection),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => {}
         }
     }
@@ -172,9 +144,7 @@ impl AnyConnection {
     /// Runs the work that is due before a writing connection is closed.
     pub(crate) fn finish(&mut self) {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => connect::empty_log(connection),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => {}
         }
     }

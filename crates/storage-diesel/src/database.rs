@@ -1,17 +1,18 @@
 //! The database in use: how to connect to it, and its limits.
 
-#[cfg(feature = "postgres")]
-use crate::postgres::{self, PostgresOptions};
-#[cfg(feature = "sqlite")]
-use crate::sqlite::{self, connect::SqliteDatabase};
-use crate::{connection::AnyConnection, error::OpenError, limits::Limits, purpose::Purpose};
+use crate::{
+    connection::AnyConnection,
+    error::OpenError,
+    limits::Limits,
+    postgres::{self, PostgresOptions},
+    purpose::Purpose,
+    sqlite::{self, connect::SqliteDatabase},
+};
 use companion_domain::port::Cause;
 use std::fmt;
 
 pub(crate) enum Database {
-    #[cfg(feature = "sqlite")]
     Sqlite(SqliteDatabase),
-    #[cfg(feature = "postgres")]
     Postgres(PostgresOptions),
 }
 
@@ -19,27 +20,21 @@ impl Database {
     /// Applies pending migrations. Returns their names.
     pub(crate) fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.migrate(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.migrate(),
         }
     }
 
     pub(crate) fn limits(&self) -> Limits {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.limits(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.limits(),
         }
     }
 
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<AnyConnection, Cause> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.connect(purpose).map(AnyConnection::Sqlite),
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.connect(purpose).map(AnyConnection::Postgres),
         }
     }
@@ -48,10 +43,8 @@ impl Database {
     /// returned, the error is permanent.
     pub(crate) fn check_file(&self) -> Result<(), String> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.identity.check(),
             // A server manages its own files.
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
         }
     }
@@ -59,9 +52,7 @@ impl Database {
     /// Returns whether the database file is known to be gone from its path.
     pub(crate) fn has_lost_file(&self) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.identity.is_lost(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => false,
         }
     }
@@ -69,22 +60,15 @@ impl Database {
     /// Records a failure that may indicate a damaged database. Returns whether it does.
     pub(crate) fn note_failure(&self, message: &str) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.soundness.note_failure(message),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let _ = message;
-                false
-            }
+            Self::Postgres(_) => false,
         }
     }
 
     /// Returns why writes are rejected, or `None` if no damage was found.
     pub(crate) fn damage(&self) -> Option<String> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.soundness.reason(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => None,
         }
     }
@@ -93,9 +77,7 @@ impl Database {
     /// the damage remains.
     pub(crate) fn verify(&self) -> Result<bool, String> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.verify(),
-            #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(false),
         }
     }
@@ -103,23 +85,16 @@ impl Database {
     /// Returns whether a commit that failed with this message may be missing on disk, even if later commits succeed.
     pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => sqlite::fault::means_failed_sync(message),
             // The server stops by itself when its disk fails, and recovers when it starts again.
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let _ = message;
-                false
-            }
+            Self::Postgres(_) => false,
         }
     }
 
     /// Converts a failure to open the database to the error shown to the operator.
     pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => sqlite::fault::open_error(&database.path, cause),
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => postgres::fault::open_error(&options.address(), cause),
         }
     }
@@ -129,9 +104,7 @@ impl Database {
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => write!(f, "{}", database.path.display()),
-            #[cfg(feature = "postgres")]
             Self::Postgres(options) => write!(f, "{}", options.address()),
         }
     }

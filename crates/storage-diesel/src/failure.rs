@@ -1,5 +1,6 @@
 //! Errors of a piece of work on the database, and how callers see them.
 
+use crate::{postgres, sqlite};
 use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
 
@@ -12,7 +13,6 @@ pub(crate) enum WorkError {
     #[error("{0}")]
     Conflict(&'static str),
     /// A standby may lack commits of the primary, and cannot tell how many.
-    #[cfg(feature = "postgres")]
     #[error("the server is a standby, which may lag behind")]
     Standby,
     #[error("a write panicked")]
@@ -46,7 +46,6 @@ impl WorkError {
             Self::Database(error) => kind_of(error),
             Self::Row(_) | Self::Panicked => StoreErrorKind::Corrupt,
             Self::Conflict(_) => StoreErrorKind::Conflict,
-            #[cfg(feature = "postgres")]
             Self::Standby => StoreErrorKind::Unavailable,
         }
     }
@@ -95,22 +94,10 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
 
 /// Returns whether the message of any database reports contention that lasted too long.
 fn means_busy(message: &str) -> bool {
-    let databases: &[fn(&str) -> bool] = &[
-        #[cfg(feature = "sqlite")]
-        crate::sqlite::fault::means_busy,
-        #[cfg(feature = "postgres")]
-        crate::postgres::fault::means_busy,
-    ];
-    databases.iter().any(|means_busy| means_busy(message))
+    sqlite::fault::means_busy(message) || postgres::fault::means_busy(message)
 }
 
 /// Returns whether the message of any database reports an error that a retry cannot fix.
 fn means_damage(message: &str) -> bool {
-    let databases: &[fn(&str) -> bool] = &[
-        #[cfg(feature = "sqlite")]
-        crate::sqlite::fault::means_damage,
-        #[cfg(feature = "postgres")]
-        crate::postgres::fault::means_damage,
-    ];
-    databases.iter().any(|means_damage| means_damage(message))
+    sqlite::fault::means_damage(message) || postgres::fault::means_damage(message)
 }

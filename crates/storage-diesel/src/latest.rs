@@ -22,7 +22,6 @@ impl LatestRevision {
     }
 
     /// Sets the newest revision, even if a newer one was known: a server may have been restored to an earlier state.
-    #[cfg(feature = "postgres")]
     pub(crate) fn reset(&self, latest: Revision) {
         self.0.send_if_modified(|known| std::mem::replace(known, latest) != latest);
     }

@@ -49,9 +49,6 @@
 //! The feature `postgres-tls` adds TLS to PostgreSQL. It compiles OpenSSL from source, so it is off by default.
 #![warn(missing_docs)]
 
-#[cfg(not(any(feature = "postgres", feature = "sqlite")))]
-compile_error!("storage-diesel needs a database: choose the feature `postgres` or `sqlite`");
-
 mod connection;
 mod database;
 mod error;
@@ -62,12 +59,10 @@ mod latest;
 mod limits;
 mod migration;
 mod port;
-#[cfg(feature = "postgres")]
 mod postgres;
 mod purpose;
 mod reader;
 mod schema;
-#[cfg(feature = "sqlite")]
 mod sqlite;
 mod statistics;
 mod storage;
@@ -76,13 +71,11 @@ mod table;
 mod timeline;
 mod writer;
 
-#[cfg(feature = "postgres")]
-pub use self::postgres::{AddressError, PostgresOptions};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteOptions;
 pub use self::{
     error::{BackupError, OpenError},
     inspection::Inspection,
+    postgres::{AddressError, PostgresOptions},
+    sqlite::SqliteOptions,
     statistics::Statistics,
     storage::DieselStorage,
 };

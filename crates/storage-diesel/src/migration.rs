@@ -48,7 +48,6 @@ impl Steps {
     }
 
     /// Returns whether the first migration was applied. It was in every database of this program, of any version.
-    #[cfg(feature = "sqlite")]
     pub(crate) fn include_first(&self, applied: &[String]) -> bool {
         self.0.first().is_some_and(|first| applied.contains(&first.version))
     }

@@ -21,7 +21,6 @@ use tokio::{
 };
 
 /// Connection timeout of the pool. The pool retries an unreachable server after at most half of it.
-#[cfg(feature = "postgres")]
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 /// A connection used within this time is not tested on check-out.
 const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
@@ -52,13 +51,11 @@ impl Readers {
         let manager = Manager { database: Arc::clone(database), outage: Mutex::default() };
         let pool = match &**database {
             // A local file does not go away under an idle connection, so connections are neither tested nor renewed.
-            #[cfg(feature = "sqlite")]
             Database::Sqlite(options) => {
                 let builder = builder.test_on_check_out(false);
                 builder.connection_timeout(options.max_write_wait).build(manager)?
             }
             // A server may. It was reachable a moment ago, so the pool may fill while the service starts.
-            #[cfg(feature = "postgres")]
             Database::Postgres(_) => {
                 builder.test_on_check_out(true).connection_timeout(CONNECT_TIMEOUT).build_unchecked(manager)
             }
@@ -201,7 +198,7 @@ impl Outage {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::sqlite::{SqliteOptions, connect::SqliteDatabase};

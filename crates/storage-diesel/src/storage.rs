@@ -1,16 +1,14 @@
 //! The storage: its readers, its writer, and its lifecycle from opening to closing.
 
-#[cfg(feature = "postgres")]
-use crate::postgres::{PostgresOptions, notification::Listener};
-#[cfg(feature = "sqlite")]
-use crate::sqlite::{SqliteOptions, connect::SqliteDatabase};
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
     error::{BackupError, OpenError},
     failure::WorkError,
     inspection::{NEWEST_SEALED, SealedRow},
+    postgres::{PostgresOptions, notification::Listener},
     reader::Readers,
+    sqlite::{SqliteOptions, connect::SqliteDatabase},
     statistics::Statistics,
     table::{history::Write, unreadable::Unreadable},
     writer::Writer,
@@ -49,19 +47,16 @@ struct Inner {
     sync_permits: Arc<Semaphore>,
     unreadable: Arc<Unreadable>,
     /// Receives notifications about changes of other nodes. `None` for SQLite.
-    #[cfg(feature = "postgres")]
     _listener: Option<Listener>,
 }
 
 impl DieselStorage {
     /// Opens a SQLite file and applies pending migrations. Creates the file if it is missing and the options allow it.
-    #[cfg(feature = "sqlite")]
     pub async fn open(options: SqliteOptions) -> Result<Self, OpenError> {
         Self::open_database(Database::Sqlite(SqliteDatabase::new(options))).await
     }
 
     /// Opens a database on a PostgreSQL server and applies pending migrations.
-    #[cfg(feature = "postgres")]
     pub async fn open_postgres(options: PostgresOptions) -> Result<Self, OpenError> {
         Self::open_database(Database::Postgres(options)).await
     }
@@ -87,9 +82,7 @@ impl DieselStorage {
         let readers = Readers::new(&database).map_err(fail)?;
         let writer = Writer::start(&database).map_err(fail)?;
         let inner = Inner {
-            #[cfg(feature = "postgres")]
             _listener: match &*database {
-                #[cfg(feature = "sqlite")]
                 Database::Sqlite(_) => None,
                 Database::Postgres(options) => {
                     Some(Listener::start(options.clone(), writer.status().latest.clone()).map_err(fail)?)
@@ -109,13 +102,8 @@ impl DieselStorage {
     pub async fn backup(&self, target: impl Into<PathBuf>) -> Result<(), BackupError> {
         let (database, target) = (Arc::clone(&self.inner.database), target.into());
         let copying = spawn_blocking(move || match &*database {
-            #[cfg(feature = "sqlite")]
             Database::Sqlite(options) => options.backup(&target),
-            #[cfg(feature = "postgres")]
-            Database::Postgres(_) => {
-                drop(target);
-                Err(BackupError::OnServer)
-            }
+            Database::Postgres(_) => Err(BackupError::OnServer),
         });
         copying.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped).into()))
     }
@@ -254,7 +242,7 @@ impl std::fmt::Debug for DieselStorage {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use companion_domain::{
@@ -377,7 +365,7 @@ mod tests {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
 mod reading_tests {
     use crate::{DieselStorage, SqliteOptions};
     use companion_domain::port::{SessionStore, StoreErrorKind};
@@ -420,7 +408,7 @@ mod reading_tests {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
 mod statement_tests {
     use crate::{
         DieselStorage, SqliteOptions,

@@ -7,10 +7,8 @@
 use companion_domain::change::Revision;
 
 /// Bits for the changes of one timeline: a million changes per second for nine years.
-#[cfg(feature = "postgres")]
 const CHANGE_BITS: u32 = 48;
 /// Number of timelines before they wrap around. With it, a revision still fits a signed 64-bit column.
-#[cfg(feature = "postgres")]
 const MAX_TIMELINES: i64 = 1 << 15;
 
 /// Offset of revisions from the numbers in the history table.
@@ -19,11 +17,9 @@ pub(crate) struct Timeline(u64);
 
 impl Timeline {
     /// The timeline of a database without failover.
-    #[cfg(feature = "sqlite")]
     pub(crate) const ONLY: Self = Self(0);
 
     /// Returns the timeline for a server's timeline number. Servers count from one.
-    #[cfg(feature = "postgres")]
     pub(crate) const fn of_server(number: i64) -> Self {
         Self(number.saturating_sub(1).rem_euclid(MAX_TIMELINES).cast_unsigned() << CHANGE_BITS)
     }
@@ -40,7 +36,7 @@ impl Timeline {
     }
 }
 
-#[cfg(all(test, feature = "postgres"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

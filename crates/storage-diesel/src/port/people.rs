@@ -234,7 +234,18 @@ impl SpentCodes for DieselStorage {
     }
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[async_trait]
+impl PlatformPauses for DieselStorage {
+    async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
+        self.write_urgently(move |write| Ok(platform::note(write.db, pause)?)).await
+    }
+
+    async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
+        self.read(|db| Ok(platform::current(db)?)).await
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::sqlite::SqliteOptions;
@@ -255,16 +266,5 @@ mod tests {
         storage.write(|write| Ok(platform::trim_marks(write.db, 5)?)).await.unwrap();
         assert!(!spend(15).await);
         assert!(spend(14).await);
-    }
-}
-
-#[async_trait]
-impl PlatformPauses for DieselStorage {
-    async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
-        self.write_urgently(move |write| Ok(platform::note(write.db, pause)?)).await
-    }
-
-    async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
-        self.read(|db| Ok(platform::current(db)?)).await
     }
 }

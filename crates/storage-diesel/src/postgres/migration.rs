@@ -188,7 +188,6 @@ mod tests {
         assert_eq!(digest, DIGEST, "write this down: {digest:#x}");
     }
 
-    #[cfg(feature = "sqlite")]
     #[test]
     fn both_databases_have_migrations_of_the_same_names() {
         let sqlite = Steps::of::<diesel::sqlite::Sqlite>(&crate::sqlite::migration::STEPS).lacking(&[]);

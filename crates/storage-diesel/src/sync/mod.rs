@@ -382,7 +382,6 @@ mod tests {
         assert_eq!(raced_at_last.unwrap(), Some(Tally { added: 300, ..Tally::NOTHING }));
     }
 
-    #[cfg(feature = "sqlite")]
     mod sqlite {
         use super::*;
         use crate::sqlite::SqliteOptions;
@@ -404,7 +403,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "postgres")]
     mod postgres {
         use super::*;
         use crate::postgres::PostgresOptions;

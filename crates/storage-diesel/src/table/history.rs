@@ -53,9 +53,7 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
     // Insert in chunks, because all other writers wait meanwhile and each statement is a round trip to the server.
     for some in rows.chunks(MAX_VALUES) {
         match db {
-            #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(db) => into.values(some).execute(db)?,
-            #[cfg(feature = "postgres")]
             AnyConnection::Postgres(db) => into.values(some).execute(db)?,
         };
     }
@@ -65,11 +63,9 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
     match db {
-        #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
             Ok((Advance::<BigInt>::by(count, &["revision"]).get_result(db)?, Timeline::ONLY))
         }
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
             let position = Advance::<(BigInt, diesel::sql_types::Nullable<BigInt>)>::by(count, POSITION);
             let (latest, timeline) = position.get_result::<(i64, Option<i64>)>(db)?;
@@ -98,11 +94,9 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
 /// Returns the newest change number and its timeline, read by one statement.
 fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), WorkError> {
     match db {
-        #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
             Ok((to_number(history::table.select(history::revision).get_result(db)?)?, Timeline::ONLY))
         }
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
             let position = history::table.select((history::revision, server_timeline()));
             let (latest, timeline) = position.first::<(i64, Option<i64>)>(db)?;
@@ -112,10 +106,8 @@ fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), WorkError> {
 }
 
 /// Columns for the newest change number and the timeline of a server.
-#[cfg(feature = "postgres")]
 const POSITION: &[&str] = &["revision", crate::postgres::timeline::NUMBER];
 
-#[cfg(feature = "postgres")]
 fn server_timeline() -> diesel::expression::SqlLiteral<diesel::sql_types::Nullable<diesel::sql_types::BigInt>>
 {
     diesel::dsl::sql(crate::postgres::timeline::NUMBER)

@@ -157,7 +157,6 @@ pub(crate) fn prune(
 /// Advances the last use of each session, in one statement.
 pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> QueryResult<()> {
     match db {
-        #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
             let rows = vec!["(?, ?)"; seen.len()].join(", ");
             let update = format!(
@@ -169,7 +168,6 @@ pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp
             });
             update.execute(db)?;
         }
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
             let ids: Vec<_> = seen.keys().map(|id| id.as_bytes().as_slice()).collect();
             let times: Vec<_> = seen.values().map(|time| time.micros()).collect();

@@ -46,7 +46,6 @@ impl Lane {
     }
 
     /// Queues work that writes on another connection. It runs between two batches.
-    #[cfg(feature = "sqlite")]
     pub(super) async fn submit_bulk(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
         let sent = self.sender.send(Message::Bulk(work)).await;
         sent.map_err(|_| StoreError::unavailable("the storage was closed"))
@@ -81,7 +80,6 @@ impl Lane {
 pub(super) enum Message {
     Job(Box<dyn Job>),
     /// Work that writes on another connection, and must not run while this thread writes.
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a server has a lock of its own"))]
     Bulk(Box<dyn FnOnce() + Send>),
     /// Complete queued writes, then end.
     Close,

@@ -23,10 +23,7 @@ use self::{
 use crate::{connection::Access, database::Database, failure::WorkError, table::history::Write};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
-#[cfg(feature = "sqlite")]
-use tokio::sync::oneshot;
-#[cfg(feature = "postgres")]
-use tokio::task::spawn_blocking;
+use tokio::{sync::oneshot, task::spawn_blocking};
 
 /// Submits work to the writer threads.
 pub(crate) struct Writer {
@@ -44,9 +41,7 @@ impl Writer {
         let status = Arc::new(WriterStatus::new(Arc::clone(database)));
         let all = Lane::start(database, &status, Access::All)?;
         let urgent = match &**database {
-            #[cfg(feature = "sqlite")]
             Database::Sqlite(_) => None,
-            #[cfg(feature = "postgres")]
             Database::Postgres(_) => Some(Lane::start(database, &status, Access::Urgent)?),
         };
         Ok(Self { database: Arc::clone(database), status, all, urgent })
@@ -78,7 +73,6 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let bulk = BulkWrite { database: Arc::clone(&self.database), status: Arc::clone(&self.status) };
         match &*self.database {
-            #[cfg(feature = "sqlite")]
             Database::Sqlite(_) => {
                 let (reply, answer) = oneshot::channel();
                 let work = move || {
@@ -88,7 +82,6 @@ impl Writer {
                 self.all.submit_bulk(Box::new(work)).await?;
                 answer.await.map_err(|_| StoreError::unavailable("the storage was closed"))
             }
-            #[cfg(feature = "postgres")]
             Database::Postgres(_) => {
                 spawn_blocking(move || work(&bulk)).await.map_err(StoreError::unavailable)
             }

@@ -2,9 +2,7 @@
 //!
 //! `cargo xtask test` starts a PostgreSQL server for these tests; `cargo xtask postgres` starts one for manual use.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
-#![cfg(feature = "sqlite")]
 
-#[cfg(feature = "postgres")]
 mod postgres;
 mod sample;
 mod shared;

@@ -17,12 +17,8 @@ use companion_domain::{
     change::Kind,
     port::{Numbered, Record},
 };
-use diesel::{Connection, QueryResult, RunQueryDsl, sql_query};
-#[cfg(feature = "sqlite")]
-use diesel::{ExpressionMethods, SqliteConnection};
-#[cfg(feature = "postgres")]
 use diesel::{
-    PgConnection,
+    Connection, ExpressionMethods, PgConnection, QueryResult, RunQueryDsl, SqliteConnection, sql_query,
     sql_types::{Array, BigInt, Binary, Bool, Nullable, Text},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,11 +145,9 @@ fn stage_subscription_guilds(
 /// A row that a sync carries.
 pub(super) trait StagedRow: Row {
     /// Stages a row with a statement that is prepared once. SQLite needs no round trip per statement.
-    #[cfg(feature = "sqlite")]
     fn stage_one(self, db: &mut SqliteConnection) -> QueryResult<usize>;
 
     /// Stages rows of distinct keys with one statement, each column as one array.
-    #[cfg(feature = "postgres")]
     fn stage_all(rows: &[Self], db: &mut PgConnection) -> QueryResult<usize>;
 }
 
@@ -165,17 +159,14 @@ macro_rules! staged_rows {
         @table $keys:tt [$row:ident, $staged:ident]
         { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ }
     ) => {
-        #[cfg(feature = "sqlite")]
         diesel::table! { $staged $keys { $($column -> $sql $(<$inner>)?,)+ } }
 
         impl StagedRow for $row {
-            #[cfg(feature = "sqlite")]
             fn stage_one(self, db: &mut SqliteConnection) -> QueryResult<usize> {
                 let values = ($($staged::$column.eq(self.$column),)+);
                 diesel::insert_into($staged::table).values(values).execute(db)
             }
 
-            #[cfg(feature = "postgres")]
             fn stage_all(rows: &[Self], db: &mut PgConnection) -> QueryResult<usize> {
                 sql_query(insert_arrays::<Self>())
                     $(.bind::<Array<$sql $(<$inner>)?>, _>(
@@ -190,7 +181,6 @@ macro_rules! staged_rows {
 
 tables!(staged_rows);
 
-#[cfg(feature = "postgres")]
 fn insert_arrays<R: Row>() -> String {
     let columns: Vec<_> = R::TABLE.names().collect();
     let arrays: Vec<_> = (1..=columns.len()).map(|index| format!("${index}")).collect();
@@ -212,9 +202,7 @@ fn insert_arrays<R: Row>() -> String {
 /// Stages rows. A row replaces an earlier one with the same key.
 pub(super) fn stage<R: StagedRow>(rows: BTreeMap<RowKey, R>, db: &mut AnyConnection) -> QueryResult<()> {
     match db {
-        #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => rows.into_values().try_for_each(|row| row.stage_one(db).map(drop)),
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
             let rows: Vec<_> = rows.into_values().collect();
             if rows.is_empty() { Ok(()) } else { R::stage_all(&rows, db).map(drop) }

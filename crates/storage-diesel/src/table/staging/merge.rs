@@ -8,9 +8,9 @@ use crate::{
     table::row::{Row, SubscriptionGuildRow, Table},
 };
 use companion_domain::change::{Kind, Tally};
-use diesel::{QueryResult, RunQueryDsl, connection::SimpleConnection, sql_query};
-#[cfg(feature = "postgres")]
-use diesel::{dsl::sql, sql_types::BigInt};
+use diesel::{
+    QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query, sql_types::BigInt,
+};
 
 /// How a staging table is merged into its table.
 pub(crate) struct Merge {
@@ -144,13 +144,11 @@ impl Merge {
     pub(super) fn update(&self, db: &AnyConnection) -> String {
         match db {
             // SQLite would materialise the rows of an update with a join first, which takes twice as long.
-            #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(_) => {
                 let values = each(self.table.values(), "{} = excluded.{}", ", ");
                 let (insert, keys) = (self.insert(Op::Update), self.table.keys.join(", "));
                 format!("{insert} ON CONFLICT ({keys}) DO UPDATE SET {values}{}", self.also_set)
             }
-            #[cfg(feature = "postgres")]
             AnyConnection::Postgres(_) => {
                 let values = each(self.table.values(), "{} = d.{}", ", ");
                 let same_key = each(self.table.keys.iter().copied(), "d.{} = t.{}", " AND ");
@@ -171,10 +169,8 @@ pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between
 }
 
 /// Number of rows locked at a time. Removing one of them waits for the batch.
-#[cfg(feature = "postgres")]
 const LOCK_BATCH: usize = 500;
 /// If more rows differ, none is locked: a merge of that size delays other writers in any case.
-#[cfg(feature = "postgres")]
 const MAX_LOCKED_ROWS: i64 = 50_000;
 
 impl Merge {
@@ -184,14 +180,11 @@ impl Merge {
     pub(crate) fn touch(&self, db: &mut AnyConnection) -> QueryResult<()> {
         match db {
             // Only the holder of the write lock can prepare pages.
-            #[cfg(feature = "sqlite")]
             AnyConnection::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgres")]
             AnyConnection::Postgres(_) => self.lock_briefly(db),
         }
     }
 
-    #[cfg(feature = "postgres")]
     fn lock_briefly(&self, db: &mut AnyConnection) -> QueryResult<()> {
         let (table, differing, keys) = (self.table.name, self.table.differing(), self.table.keys.join(", "));
         let stored = format!("FROM {differing} WHERE op <> {}", Op::Insert.number());
@@ -239,15 +232,12 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
 /// Creates a staging table, and the table of its rows that differ from the stored ones.
 fn create_for(table: &Table, db: &mut AnyConnection) -> QueryResult<()> {
     let statements = match db {
-        #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(_) => for_sqlite(table),
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(_) => for_postgres(table),
     };
     db.batch_execute(&statements)
 }
 
-#[cfg(feature = "sqlite")]
 fn for_sqlite(table: &Table) -> String {
     let columns = definitions(table, |holds| match holds {
         ColumnType::Integer | ColumnType::Boolean => "INTEGER",
@@ -267,7 +257,6 @@ fn for_sqlite(table: &Table) -> String {
     )
 }
 
-#[cfg(feature = "postgres")]
 fn for_postgres(table: &Table) -> String {
     let columns = definitions(table, |holds| match holds {
         ColumnType::Integer => "BIGINT",
@@ -290,23 +279,15 @@ fn definitions(table: &Table, named: impl Fn(ColumnType) -> &'static str) -> Str
 /// Updates the planner's statistics of these tables, so that it joins them well. Autovacuum skips temporary tables.
 pub(crate) fn analyse(db: &mut AnyConnection, tables: &[String]) -> QueryResult<()> {
     match db {
-        #[cfg(feature = "sqlite")]
-        AnyConnection::Sqlite(_) => {
-            let _ = tables;
-            Ok(())
-        }
-        #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) if !tables.is_empty() => {
             db.batch_execute(&format!("ANALYZE {}", tables.join(", ")))
         }
-        #[cfg(feature = "postgres")]
-        AnyConnection::Postgres(_) => Ok(()),
+        AnyConnection::Sqlite(_) | AnyConnection::Postgres(_) => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "postgres")]
     mod postgres {
         use crate::{
             connection::{Access, AnyConnection},
