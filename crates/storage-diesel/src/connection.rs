@@ -1,7 +1,7 @@
 //! A connection to either database, and the operations in which they differ.
 
 use crate::{
-    postgres::{self, notification, transaction},
+    postgres::{self, notification, timeline, transaction},
     sqlite::{self, connect},
 };
 use companion_domain::change::Revision;
@@ -105,6 +105,17 @@ impl AnyConnection {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(connection) => notification::notify(connection, latest),
         }
+    }
+
+    /// Returns the columns of the history that hold the newest change number and the number of the server's timeline. The
+    /// latter is NULL on a standby.
+    pub(crate) fn position(&self) -> String {
+        let timeline = match self {
+            // There is no failover.
+            Self::Sqlite(_) => "1",
+            Self::Postgres(_) => timeline::NUMBER,
+        };
+        format!("revision, {timeline}")
     }
 
     /// Returns whether the schema is the one that this version works with.

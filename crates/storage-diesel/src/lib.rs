@@ -39,8 +39,8 @@
 //! version in `tests/storage/shared/ages`, which later versions must be able to read.
 //!
 //! **A table** needs the same migrations, an entry in the list of `schema.rs`, a file in `table/` with its row
-//! conversions and statements, and its port in `port/`. If a sync carries it, it also has a staging table in the list,
-//! a field in `table/staging/batch.rs` and its kind in `table/staging/kinds.rs`.
+//! conversions and statements, and its port in `port/`. If a sync carries it, the entry also names its staging table and
+//! its record; finding, putting, removing, syncing and exporting the record follow from it.
 //!
 //! **A database** is a folder beside `sqlite` and `postgres`, and a variant of `AnyConnection` and of `Database`.
 //! Statements use the SQL that all databases share. A difference is a method in `connection.rs` or `database.rs`, or a

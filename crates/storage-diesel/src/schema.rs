@@ -3,8 +3,9 @@
 //! Migrations create the tables; a test compares the two. Diesel's table definitions, the row types and the staging
 //! tables are all generated from this list.
 
-/// Passes the list of tables to another macro. The brackets hold the name of the row type, if rows become values, and
-/// of the staging table, if a sync carries them. Columns after a plus belong to the table but not to the row type.
+/// Passes the list of tables to another macro. The brackets hold the name of the row type, if rows become values, of the
+/// staging table, if a sync carries them, and the record that a row holds. Key columns come first. Columns after a plus
+/// belong to the table but not to the row type.
 macro_rules! tables {
     ($with:ident) => {
         $with! {
@@ -18,7 +19,7 @@ macro_rules! tables {
                 kind -> Text,
                 subject -> Text,
             }
-            guilds (id) [GuildRow, staged_guilds] {
+            guilds (id) [GuildRow, staged_guilds, Guild(guild)] {
                 id -> BigInt,
                 name -> Text,
                 icon -> Nullable<Text>,
@@ -28,17 +29,17 @@ macro_rules! tables {
                 linked -> Bool,
                 bindings -> Text,
             }
-            members (guild, user_id) [MemberRow, staged_members] {
+            members (guild, user_id) [MemberRow, staged_members, Member(member)] {
                 guild -> BigInt,
                 user_id -> BigInt,
                 roles -> Text,
             }
-            outlines (guild) [OutlineRow, staged_outlines] {
+            outlines (guild) [OutlineRow, staged_outlines, Outline(outline)] {
                 guild -> BigInt,
                 channels -> Text,
                 roles -> Text,
             }
-            subscriptions (user_id) [SubscriptionRow, staged_subscriptions] {
+            subscriptions (user_id) [SubscriptionRow, staged_subscriptions, Subscription(subscription)] {
                 user_id -> BigInt,
                 slots -> BigInt,
                 guilds -> Text,
@@ -47,14 +48,14 @@ macro_rules! tables {
                 user_id -> BigInt,
                 guild -> BigInt,
             }
-            staff (user_id) [StaffRow, staged_staff] {
+            staff (user_id) [StaffRow, staged_staff, Staff(user, grants)] {
                 user_id -> BigInt,
                 grants -> Text,
             }
-            blocked (user_id) [BlockedRow, staged_blocked] {
+            blocked (user_id) [BlockedRow, staged_blocked, Blocked(user)] {
                 user_id -> BigInt,
             }
-            team (user_id, category) [TeamRow, staged_team] {
+            team (user_id, category) [TeamRow, staged_team, Team(member)] {
                 user_id -> BigInt,
                 category -> Text,
                 username -> Text,
@@ -64,7 +65,7 @@ macro_rules! tables {
                 color -> Text,
                 position -> BigInt,
             }
-            feedback (id) [FeedbackRow, staged_feedback] {
+            feedback (id) [FeedbackRow, staged_feedback, Feedback(entry)] {
                 id -> Text,
                 message -> Text,
                 rating -> BigInt,
@@ -76,11 +77,11 @@ macro_rules! tables {
             } + {
                 slot -> Nullable<BigInt>,
             }
-            settings_schema (id) [SchemaRow, staged_settings_schema] {
+            settings_schema (id) [SchemaRow, staged_settings_schema, Schema(schema)] {
                 id -> BigInt,
                 content -> Text,
             }
-            settings (guild) [SettingsRow, staged_settings] {
+            settings (guild) [SettingsRow, staged_settings, Settings(guild, settings)] {
                 guild -> BigInt,
                 revision -> BigInt,
                 content -> Text,
@@ -90,7 +91,7 @@ macro_rules! tables {
                 applied -> Nullable<BigInt>,
                 problems -> Text,
             }
-            settings_edits (guild, revision) [SettingsEditRow, staged_settings_edits] {
+            settings_edits (guild, revision) [SettingsEditRow, staged_settings_edits, SettingsEdit(entry)] {
                 guild -> BigInt,
                 revision -> BigInt,
                 made_at -> BigInt,
@@ -98,7 +99,7 @@ macro_rules! tables {
                 via -> Text,
                 content -> Text,
             }
-            notices (id) [NoticeRow, staged_notices] {
+            notices (id) [NoticeRow, staged_notices, Notice(notice)] {
                 id -> Text,
                 kind -> Text,
                 title -> Text,
@@ -106,7 +107,7 @@ macro_rules! tables {
                 starts_at -> BigInt,
                 ends_at -> Nullable<BigInt>,
             }
-            periods (subject, began_at) [PeriodRow, staged_periods] {
+            periods (subject, began_at) [PeriodRow, staged_periods, Period(period)] {
                 subject -> Text,
                 began_at -> BigInt,
                 ended_at -> Nullable<BigInt>,
@@ -118,14 +119,14 @@ macro_rules! tables {
                 report -> Text,
                 received_at -> BigInt,
             }
-            sessions (id) [SessionRow, staged_sessions] {
+            sessions (id) [SessionRow, staged_sessions, Session(session)] {
                 id -> Binary,
                 user_id -> BigInt,
                 created_at -> BigInt,
                 last_seen_at -> BigInt,
                 user_agent -> Nullable<Text>,
             }
-            grants (user_id) [GrantRow, staged_grants] {
+            grants (user_id) [GrantRow, staged_grants, Grant(user, grant)] {
                 user_id -> BigInt,
                 version -> BigInt,
                 tokens -> Nullable<Binary>,
@@ -159,11 +160,8 @@ macro_rules! columns {
             nullable: $crate::schema::columns!(@nullable $sql),
         },)*]
     };
-    (@type Nullable $inner:ident) => { $crate::schema::columns!(@type $inner) };
-    (@type BigInt) => { $crate::schema::ColumnType::Integer };
-    (@type Bool) => { $crate::schema::ColumnType::Boolean };
-    (@type Text) => { $crate::schema::ColumnType::Text };
-    (@type Binary) => { $crate::schema::ColumnType::Bytes };
+    (@type Nullable $inner:ident) => { $crate::schema::ColumnType::$inner };
+    (@type $sql:ident) => { $crate::schema::ColumnType::$sql };
     (@nullable Nullable) => { true };
     (@nullable $sql:ident) => { false };
 }
@@ -191,14 +189,13 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
 }
 
-/// The type of a column. The set is limited to what every database supports.
+/// The type of a column, named like the SQL type. The set is limited to what every database supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnType {
-    /// A signed 64-bit integer.
-    Integer,
-    Boolean,
+    BigInt,
+    Bool,
     Text,
-    Bytes,
+    Binary,
 }
 
 tables!(diesel_tables);

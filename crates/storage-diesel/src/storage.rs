@@ -412,9 +412,12 @@ mod reading_tests {
 mod statement_tests {
     use crate::{
         DieselStorage, SqliteOptions,
-        table::{guilds, history::Write},
+        table::{history::Write, records},
     };
-    use companion_domain::model::{Guild, MemberCount};
+    use companion_domain::{
+        model::{Guild, MemberCount},
+        port::Record,
+    };
     use companion_testkit::world::a_guild;
     use diesel::connection::{Connection, InstrumentationEvent};
     use std::{
@@ -439,7 +442,7 @@ mod statement_tests {
         let storage = DieselStorage::open(options).await.unwrap();
         let put = |members: u64| {
             let guild = Guild { members: MemberCount::new(members).unwrap(), ..a_guild(1) };
-            storage.write(move |write| guilds::put(write, &guild))
+            storage.write(move |write| records::put(write, Record::Guild(guild)))
         };
         let statements = Arc::new(Mutex::new(Statements::default()));
         let heard = Arc::clone(&statements);

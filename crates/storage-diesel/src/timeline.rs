@@ -16,10 +16,8 @@ const MAX_TIMELINES: i64 = 1 << 15;
 pub(crate) struct Timeline(u64);
 
 impl Timeline {
-    /// The timeline of a database without failover.
-    pub(crate) const ONLY: Self = Self(0);
-
-    /// Returns the timeline for a server's timeline number. Servers count from one.
+    /// Returns the timeline for a server's timeline number. Servers count from one, which is also the
+    /// timeline of an embedded database.
     pub(crate) const fn of_server(number: i64) -> Self {
         Self(number.saturating_sub(1).rem_euclid(MAX_TIMELINES).cast_unsigned() << CHANGE_BITS)
     }

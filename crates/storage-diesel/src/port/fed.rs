@@ -7,14 +7,14 @@ use crate::{
     storage::DieselStorage,
     sync,
     table::{
-        blocked, clusters, feedback, grants, guilds, history::Write, members, outlines, sessions, settings,
-        staff, status_history, subscriptions, team, unreadable::Unreadable,
+        clusters, feedback, guilds, history::Write, members, records, sessions, settings, status_history,
+        team, unreadable::Unreadable, users,
     },
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{Feedback, FeedbackId, GuildId, Heartbeat, Member, Notice, Period, TeamMember, UserId},
+    model::{Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
     port::{
         ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles,
         Mutation, Record, RecordSink, RecordSource, Records, Replace, StatusHistory, StoreError, SyncError,
@@ -42,8 +42,8 @@ impl Records for DieselStorage {
                 }
             }
             let mut tally = Tally::NOTHING;
-            for mutation in &batch {
-                if let Mutation::Put(Record::Notice(notice)) = mutation
+            for mutation in batch {
+                if let Mutation::Put(Record::Notice(notice)) = &mutation
                     && notice.is_open()
                     && status_history::open_notices(write.db, &notice.id)? >= Notice::MAX_OPEN as i64
                 {
@@ -58,7 +58,7 @@ impl Records for DieselStorage {
 
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
         let (key, unreadable) = (key.clone(), self.unreadable());
-        self.snapshot(move |db| find(db, &key, &unreadable)).await
+        self.snapshot(move |db| records::find(db, &key, &unreadable)).await
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
@@ -83,104 +83,29 @@ impl Records for DieselStorage {
     }
 }
 
-fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, WorkError> {
+fn apply(write: &mut Write<'_>, mutation: Mutation) -> Result<Tally, WorkError> {
     match mutation {
-        Mutation::Put(record) => put(write, record),
-        Mutation::Remove(key) => remove(write, key),
-        Mutation::ReplaceTeam(roster) => team::replace(write, roster),
-        Mutation::Report(report) => clusters::put(write, report),
-        Mutation::RemoveSilent(silent) => clusters::forget_silent(write, silent),
-        Mutation::SignOff(cluster) => clusters::remove(write, cluster),
-        Mutation::Period(change) => status_history::change(write, change),
+        Mutation::Put(record) => records::put(write, record),
+        Mutation::Remove(key) => records::remove(write, &key),
+        Mutation::ReplaceTeam(roster) => team::replace(write, &roster),
+        Mutation::Report(report) => clusters::put(write, &report),
+        Mutation::RemoveSilent(silent) => clusters::forget_silent(write, &silent),
+        Mutation::SignOff(cluster) => clusters::remove(write, &cluster),
+        Mutation::Period(change) => status_history::change(write, &change),
     }
-}
-
-fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, WorkError> {
-    match record {
-        Record::Guild(guild) => guilds::put(write, guild),
-        Record::Member(member) => members::put(write, member),
-        Record::Subscription(subscription) => subscriptions::put(write, subscription),
-        Record::Staff(user, grants) => staff::put(write, *user, *grants),
-        Record::Blocked(user) => blocked::put(write, *user),
-        Record::Feedback(entry) => feedback::put(write, entry),
-        Record::Outline(outline) => outlines::put(write, outline),
-        Record::Notice(notice) => status_history::put_notice(write, notice),
-        // `Mutation::check` has rejected a batch that contains them.
-        Record::Team(_)
-        | Record::Schema(_)
-        | Record::Settings(..)
-        | Record::SettingsEdit(_)
-        | Record::Period(_)
-        | Record::Session(_)
-        | Record::Grant(..) => Ok(Tally::NOTHING),
-    }
-}
-
-fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
-    match key {
-        Key::Guild(guild) => guilds::remove(write, *guild),
-        Key::Member(guild, user) => members::remove(write, *guild, *user),
-        Key::Subscription(user) => subscriptions::remove(write, *user),
-        Key::Staff(user) => staff::remove(write, *user),
-        Key::Blocked(user) => blocked::remove(write, *user),
-        Key::Feedback(id) => feedback::remove(write, id.as_str()),
-        Key::Outline(guild) => outlines::remove(write, *guild),
-        Key::Notice(id) => status_history::remove_notice(write, id),
-        Key::Team(..)
-        | Key::Schema(())
-        | Key::Settings(_)
-        | Key::SettingsEdit(..)
-        | Key::Period(..)
-        | Key::Session(_)
-        | Key::Grant(_) => Ok(Tally::NOTHING),
-    }
-}
-
-fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Option<Record>, WorkError> {
-    Ok(match key {
-        Key::Guild(guild) => guilds::find(db, *guild, unreadable)?.map(Record::Guild),
-        Key::Member(guild, user) => guilds::with_roles(db, *user, &[*guild], unreadable)?.pop().map(|seen| {
-            let roles = Arc::unwrap_or_clone(seen.roles);
-            Record::Member(Member { guild: *guild, user: *user, roles })
-        }),
-        Key::Subscription(user) => subscriptions::of_user(db, *user, unreadable)?
-            .map(|kept| Record::Subscription(Arc::unwrap_or_clone(kept))),
-        Key::Staff(user) => staff::grants(db, *user, unreadable)?.map(|grants| Record::Staff(*user, grants)),
-        Key::Blocked(user) => blocked::is_blocked(db, *user)?.then_some(Record::Blocked(*user)),
-        Key::Feedback(id) => {
-            feedback::find(db, id, unreadable)?.map(|entry| Record::Feedback(Arc::unwrap_or_clone(entry)))
-        }
-        Key::Outline(guild) => outlines::find(db, *guild, unreadable)?.map(Record::Outline),
-        Key::Team(user, category) => {
-            let mut team = team::all(db, unreadable)?.into_iter();
-            team.find(|member| member.key() == (*user, category)).map(Record::Team)
-        }
-        Key::Schema(()) => settings::schema(db, unreadable)?.map(Record::Schema),
-        Key::Settings(guild) => settings::find(db, *guild)?.map(|stored| Record::Settings(*guild, stored)),
-        Key::SettingsEdit(guild, revision) => {
-            settings::entry(db, *guild, *revision, unreadable)?.map(Record::SettingsEdit)
-        }
-        Key::Notice(id) => status_history::find_notice(db, id, unreadable)?.map(Record::Notice),
-        Key::Period(subject, began_at) => {
-            status_history::find_period(db, (subject, *began_at), unreadable)?.map(Record::Period)
-        }
-        Key::Session(id) => sessions::find(db, id)?.and_then(|row| unreadable.one(row)).map(Record::Session),
-        Key::Grant(user) => grants::find(db, *user, unreadable)?.map(|grant| Record::Grant(*user, grant)),
-    })
 }
 
 /// Returns the records that name a user.
 fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, WorkError> {
-    let sessions = unreadable.all(sessions::of_user(db, user)?);
+    let sessions = unreadable.all(&sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
-    match grants::find(db, user, unreadable) {
-        Err(WorkError::Row(_)) => {}
-        found => records.extend(found?.map(|grant| Record::Grant(user, grant))),
+    for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
+        match records::find(db, &key, unreadable) {
+            Err(WorkError::Row(_)) => {}
+            found => records.extend(found?),
+        }
     }
     records.extend(members::of_user(db, user, unreadable)?.into_iter().map(Record::Member));
-    records.extend(staff::grants(db, user, unreadable)?.map(|grants| Record::Staff(user, grants)));
-    let subscription = subscriptions::of_user(db, user, unreadable)?;
-    records.extend(subscription.map(|kept| Record::Subscription((*kept).clone())));
     records.extend(feedback::of_submitter(db, user, unreadable)?.into_iter().map(Record::Feedback));
     records.extend(settings::by_user(db, user, unreadable)?.into_iter().map(Record::SettingsEdit));
     Ok(records)
@@ -189,10 +114,10 @@ fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Resul
 /// Removes all records of a user, except a block and a place in the team, and their name in the history of settings.
 fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let mut tally = sessions::forget(write, user)?;
-    tally += grants::remove(write, user)?;
+    for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
+        tally += records::remove(write, &key)?;
+    }
     tally += members::forget(write, user)?;
-    tally += staff::remove(write, user)?;
-    tally += subscriptions::remove(write, user)?;
     tally += feedback::forget(write, user)?;
     tally += settings::forget(write, user)?;
     Ok(tally)
@@ -201,7 +126,7 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
 #[async_trait]
 impl BlockList for DieselStorage {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.read(move |db| Ok(blocked::is_blocked(db, user)?)).await
+        self.read(move |db| Ok(users::is_blocked(db, user)?)).await
     }
 }
 

@@ -2,10 +2,18 @@
 
 use crate::{
     storage::DieselStorage,
-    table::{column::to_column, grants, history::Write, platform, row::SessionRow, sessions},
+    table::{
+        column::to_column,
+        grants,
+        history::Write,
+        platform, records,
+        row::{Row as _, SessionRow},
+        sessions,
+    },
 };
 use async_trait::async_trait;
 use companion_domain::{
+    change::Key,
     model::{CodeFingerprint, Profile, Timestamp, UserId},
     port::{
         ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, PlatformPause, PlatformPauses,
@@ -65,9 +73,9 @@ impl GrantStore for DieselStorage {
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         self.write_urgently(move |write| {
-            let same = grants::has_version(write.db, user, version)?;
+            let same = grants::version(write.db, user)? == Some(version);
             if same {
-                grants::remove(write, user)?;
+                records::remove(write, &Key::Grant(user))?;
             }
             Ok(same)
         })
@@ -76,9 +84,10 @@ impl GrantStore for DieselStorage {
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         self.write_urgently(move |write| {
-            let unused = grants::has_version(write.db, user, version)? && !sessions::has_any(write.db, user)?;
+            let same = grants::version(write.db, user)? == Some(version);
+            let unused = same && !sessions::has_any(write.db, user)?;
             if unused {
-                grants::remove(write, user)?;
+                records::remove(write, &Key::Grant(user))?;
             }
             Ok(unused)
         })
@@ -108,8 +117,8 @@ impl SessionStore for DieselStorage {
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        let id = *id;
-        self.read(move |db| Ok(sessions::find(db, &id)?.map(Session::try_from).transpose()?)).await
+        let (id, unreadable) = (*id, self.unreadable());
+        self.read(move |db| Ok(sessions::find(db, &id)?.map(|row| row.read(&unreadable)).transpose()?)).await
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
@@ -125,7 +134,7 @@ impl SessionStore for DieselStorage {
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
-        self.read(move |db| Ok(unreadable.all(sessions::of_user(db, user)?))).await
+        self.read(move |db| Ok(unreadable.all(&sessions::of_user(db, user)?))).await
     }
 
     async fn count(&self) -> Result<Option<u64>, StoreError> {
@@ -137,17 +146,17 @@ impl SessionStore for DieselStorage {
         self.write_urgently(move |write| {
             let session = sessions::find(write.db, &id)?;
             sessions::end(write, session.as_slice())?;
-            Ok(session.and_then(|session| unreadable.one(session)))
+            Ok(session.and_then(|session| unreadable.one(&session)))
         })
         .await
     }
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
-        let id = *id;
+        let (id, unreadable) = (*id, self.unreadable());
         self.write_urgently(move |write| {
             let Some(row) = sessions::find(write.db, &id)? else { return Ok(None) };
-            let over = Some(Session::try_from(row)?).filter(|session| ended.has_ended(session));
-            sessions::end(write, &over.iter().map(SessionRow::from).collect::<Vec<_>>())?;
+            let over = Some(row.read(&unreadable)?).filter(|session| ended.has_ended(session));
+            sessions::end(write, &over.iter().map(SessionRow::of).collect::<Vec<_>>())?;
             Ok(over)
         })
         .await
@@ -155,7 +164,7 @@ impl SessionStore for DieselStorage {
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
-        self.write_urgently(move |write| Ok(unreadable.all(sessions::end_all(write, user)?))).await
+        self.write_urgently(move |write| Ok(unreadable.all(&sessions::end_all(write, user)?))).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
@@ -195,11 +204,11 @@ impl SignIns for DieselStorage {
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
         let unreadable = self.unreadable();
         self.write_urgently(move |write| {
-            if !grants::has_version(write.db, user, version)? {
+            if grants::version(write.db, user)? != Some(version) {
                 return Ok(None);
             }
-            grants::remove(write, user)?;
-            Ok(Some(unreadable.all(sessions::end_all(write, user)?)))
+            records::remove(write, &Key::Grant(user))?;
+            Ok(Some(unreadable.all(&sessions::end_all(write, user)?)))
         })
         .await
     }
@@ -207,10 +216,10 @@ impl SignIns for DieselStorage {
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
         let unreadable = self.unreadable();
         self.write_urgently(move |write| {
-            if grants::exists(write.db, user)? {
+            if grants::version(write.db, user)?.is_some() {
                 return Ok(None);
             }
-            Ok(Some(unreadable.all(sessions::end_all(write, user)?)))
+            Ok(Some(unreadable.all(&sessions::end_all(write, user)?)))
         })
         .await
     }

@@ -4,7 +4,7 @@ use crate::{
     connection::AnyConnection,
     failure::WorkError,
     storage::DieselStorage,
-    table::{blocked, grants, guilds, history, platform, staff, subscriptions, unreadable::Unreadable},
+    table::{grants, guilds, history, platform, subscriptions, unreadable::Unreadable, users},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -53,7 +53,7 @@ pub(super) fn read(
     asked: ListingScope,
     unreadable: &Unreadable,
 ) -> Result<Arc<Listing>, WorkError> {
-    let blocked = blocked::is_blocked(db, user)?;
+    let blocked = users::is_blocked(db, user)?;
     let grant = match grants::find(db, user, unreadable) {
         Err(WorkError::Row(_)) if blocked => None,
         found => found?.map(GrantSummary::from),
@@ -64,7 +64,7 @@ pub(super) fn read(
         guilds: guilds::with_roles(db, user, &asked, unreadable)?,
         guild_subscriptions: subscriptions::guild_subscriptions(db, &asked, unreadable)?,
         subscription: subscriptions::of_user(db, user, unreadable)?,
-        staff: staff::grants(db, user, unreadable)?.unwrap_or_default(),
+        staff: users::staff_grants(db, user, unreadable)?,
         grant,
     }))
 }

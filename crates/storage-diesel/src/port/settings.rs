@@ -48,14 +48,15 @@ impl SettingsStore for DieselStorage {
     }
 
     async fn find(&self, guild: GuildId) -> Result<Stored, StoreError> {
-        self.read(move |db| Ok(settings::find(db, guild)?.unwrap_or_default())).await
+        let unreadable = self.unreadable();
+        self.read(move |db| settings::find(db, guild, &unreadable)).await
     }
 
     async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
         let (change, unreadable) = (change.clone(), self.unreadable());
         let work = move |write: &mut Write<'_>| {
             let schema = settings::schema(write.db, &unreadable)?.unwrap_or_default();
-            let stored = settings::find(write.db, change.guild)?.unwrap_or_default();
+            let stored = settings::find(write.db, change.guild, &unreadable)?;
             let decided = change.decide(&schema, stored, |user| {
                 let asked = ListingScope::Guild(change.guild);
                 let listing = reading::read(write.db, user, asked, &unreadable).map_err(Undecided::Failed)?;
@@ -79,13 +80,13 @@ impl SettingsStore for DieselStorage {
         revision: u64,
         problems: &[Problem],
     ) -> Result<Applied, ConfirmSettingsError> {
-        let problems = problems.to_vec();
+        let (problems, unreadable) = (problems.to_vec(), self.unreadable());
         let work = move |write: &mut Write<'_>| {
-            let mut stored = settings::find(write.db, guild)?.unwrap_or_default();
+            let mut stored = settings::find(write.db, guild, &unreadable)?;
             let tally = match stored.confirm(revision, problems) {
                 Err(current) => return Ok(Err(ConfirmSettingsError::AboveCurrent(current))),
                 Ok(false) => Tally::NOTHING,
-                Ok(true) => settings::confirm(write, guild, &stored)?,
+                Ok(true) => settings::confirm(write, guild, stored)?,
             };
             Ok(Ok(applied(write, tally)?))
         };

@@ -218,9 +218,9 @@ mod tests {
             TABLES.iter().flat_map(|(table, columns)| columns.iter().map(move |column| (table, column)));
         let found = columns.map(|(table, column)| {
             let kind = match column.holds {
-                ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+                ColumnType::BigInt | ColumnType::Bool => "INTEGER",
                 ColumnType::Text => "TEXT",
-                ColumnType::Bytes => "BLOB",
+                ColumnType::Binary => "BLOB",
             };
             Found {
                 table_name: (*table).to_owned(),

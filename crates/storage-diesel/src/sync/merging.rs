@@ -122,7 +122,7 @@ pub(super) struct Workspace {
 impl Workspace {
     fn stage(&mut self, records: Vec<Numbered>) -> QueryResult<()> {
         let batch: RecordBatch = records.into_iter().collect();
-        self.make_tables(batch.kinds().clone())?;
+        self.make_tables(batch.kinds())?;
         batch.stage(&mut self.db)
     }
 

@@ -8,6 +8,7 @@ use crate::{
         clusters,
         column::from_column,
         history::{self, ChangeNumber, Write},
+        records::table_of,
         staging::{self, Merge, Scope},
     },
     writer::End,
@@ -219,12 +220,12 @@ fn keys(subject: &Subject) -> Option<Vec<String>> {
     if *subject == Subject::Many(Kind::Team) {
         return Some(Vec::new());
     }
-    let (table, parts) = (staging::table_of(subject.kind())?, subject.parts());
+    let (table, parts) = (table_of(subject.kind())?, subject.parts());
     let key = |((_, part), column): (&(&str, &dyn Display), &&str)| match table.type_of(column)? {
-        ColumnType::Integer => Some(part.to_string().parse::<u64>().ok()?.cast_signed().to_string()),
+        ColumnType::BigInt => Some(part.to_string().parse::<u64>().ok()?.cast_signed().to_string()),
         // An id contains no character that needs escaping.
         ColumnType::Text => Some(format!("'{part}'")),
-        ColumnType::Boolean | ColumnType::Bytes => None,
+        ColumnType::Bool | ColumnType::Binary => None,
     };
     if parts.is_empty() { None } else { parts.iter().zip(table.keys).map(key).collect() }
 }

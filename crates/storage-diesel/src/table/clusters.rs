@@ -2,7 +2,7 @@
 
 use super::{
     history::{Write, removed},
-    row::{ClusterRow, Row, read},
+    row::{ClusterRow, Columns as _, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -55,8 +55,10 @@ impl StoredNumber {
     }
 }
 
-impl From<&Heartbeat> for ClusterRow {
-    fn from(heartbeat: &Heartbeat) -> Self {
+impl Row for ClusterRow {
+    type Value = Heartbeat;
+
+    fn of(heartbeat: &Heartbeat) -> Self {
         let shard = |shard: Shard| {
             [shard.heartbeat_sent, shard.heartbeat_acknowledged, shard.latency].map(StoredNumber::from)
         };
@@ -72,6 +74,19 @@ impl From<&Heartbeat> for ClusterRow {
             report: serde_json::json!(report).to_string(),
             received_at: heartbeat.received_at.micros(),
         }
+    }
+
+    fn read(&self, _: &Unreadable) -> Result<Heartbeat, RowError> {
+        let report: Report = read!(self.report, |report| serde_json::from_str(report));
+        Ok(Heartbeat {
+            cluster: read!(self.id, |id| id.parse()),
+            memory: read!(self.report, |_| Megabytes::new(report.memory)),
+            started_at: Timestamp::from_micros(report.started_at),
+            shards: read!(self.report, |_| Report::read_shards(report.shards).ok_or(())),
+            shard_count: read!(self.report, |_| report.shard_count.map(ShardCount::new).transpose()),
+            sent_at: report.sent_at.and_then(StoredNumber::into_number),
+            received_at: Timestamp::from_micros(self.received_at),
+        })
     }
 }
 
@@ -90,38 +105,16 @@ impl Report {
     }
 }
 
-impl TryFrom<ClusterRow> for Heartbeat {
-    type Error = RowError;
-
-    fn try_from(row: ClusterRow) -> Result<Self, RowError> {
-        let report: Report = read!(row.report, |report| serde_json::from_str(report));
-        Ok(Self {
-            cluster: read!(row.id, |id| id.parse()),
-            memory: read!(row.report, |_| Megabytes::new(report.memory)),
-            started_at: Timestamp::from_micros(report.started_at),
-            shards: read!(row.report, |_| Report::read_shards(report.shards).ok_or(())),
-            shard_count: read!(row.report, |_| report.shard_count.map(ShardCount::new).transpose()),
-            sent_at: report.sent_at.and_then(StoredNumber::into_number),
-            received_at: Timestamp::from_micros(row.received_at),
-        })
-    }
-}
-
-/// Returns the subject of a change to this row. An invalid key may be any cluster's.
-fn subject(id: &str) -> Subject {
-    id.parse().map_or(Subject::Many(Kind::Cluster), Subject::Cluster)
-}
-
 fn rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
     clusters::table.select(ClusterRow::as_select()).load(db)
 }
 
 pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Arc<Heartbeat>>> {
-    Ok(unreadable.all(rows(db)?).into_iter().map(Arc::new).collect())
+    Ok(unreadable.all(&rows(db)?).into_iter().map(Arc::new).collect())
 }
 
 pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, WorkError> {
-    let tally = ClusterRow::from(heartbeat).put(write.db)?;
+    let tally = ClusterRow::of(heartbeat).put(write.db)?;
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
 }
 
@@ -133,7 +126,7 @@ pub(crate) fn remove(write: &mut Write<'_>, cluster: &ClusterId) -> Result<Tally
 /// Returns unreadable reports. They are never reported as silent, so they would stay forever.
 fn unreadable_rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
     let mut rows = rows(db)?;
-    rows.retain(|row| Heartbeat::try_from(row.clone()).is_err());
+    rows.retain(|row| row.read(&Unreadable::default()).is_err());
     Ok(rows)
 }
 
@@ -155,7 +148,7 @@ pub(crate) fn forget_silent(
     }
     for row in unreadable_rows(write.db)? {
         diesel::delete(clusters::table.find(&row.id)).execute(write.db)?;
-        tally += write.noted(Tally::REMOVED, || subject(&row.id));
+        tally += write.noted(Tally::REMOVED, || row.key().subject(Kind::Cluster));
     }
     Ok(tally)
 }
@@ -164,7 +157,7 @@ pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, WorkError> {
     let gone = rows(write.db)?;
     diesel::delete(clusters::table).execute(write.db)?;
     for row in &gone {
-        write.note(subject(&row.id));
+        write.note(row.key().subject(Kind::Cluster));
     }
     Ok(removed(gone.len()))
 }

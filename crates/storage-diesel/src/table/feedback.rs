@@ -4,8 +4,7 @@
 use super::{
     column::{from_column, to_column},
     history::Write,
-    row::RowKey,
-    row::{FeedbackRow, Row, read},
+    row::{Columns as _, FeedbackRow, Row, RowKey, Value, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     schema::feedback,
 };
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Key, Kind, Subject, Tally},
     model::{Feedback, FeedbackId, Rating, Timestamp, User, UserId},
     rules::Seed,
 };
@@ -29,8 +28,10 @@ const REDRAW_FACTOR: usize = 8;
 /// Number of entries read at once if hardly any are readable.
 const PAGE_ENTRIES: i64 = 500;
 
-impl From<&Feedback> for FeedbackRow {
-    fn from(feedback: &Feedback) -> Self {
+impl Row for FeedbackRow {
+    type Value = Feedback;
+
+    fn of(feedback: &Feedback) -> Self {
         Self {
             id: feedback.id.to_string(),
             message: feedback.text.to_string(),
@@ -42,30 +43,21 @@ impl From<&Feedback> for FeedbackRow {
             submitter_avatar: feedback.submitter.avatar.to_string(),
         }
     }
-}
 
-impl TryFrom<FeedbackRow> for Feedback {
-    type Error = RowError;
-
-    fn try_from(row: FeedbackRow) -> Result<Self, RowError> {
-        Ok(Self {
-            id: read!(row.id, |id| id.parse()),
-            text: read!(row.message, |text| text.parse()),
-            rating: read!(row.rating, |stars| Rating::new(*stars)),
-            submitted_at: Timestamp::from_micros(row.submitted_at),
+    fn read(&self, _: &Unreadable) -> Result<Feedback, RowError> {
+        Ok(Feedback {
+            id: read!(self.id, |id| id.parse()),
+            text: read!(self.message, |text| text.parse()),
+            rating: read!(self.rating, |stars| Rating::new(*stars)),
+            submitted_at: Timestamp::from_micros(self.submitted_at),
             submitter: User {
-                id: read!(row.submitter_id, from_column),
-                username: read!(row.submitter_username, |name| name.parse()),
-                name: read!(row.submitter_name, |name| name.parse()),
-                avatar: read!(row.submitter_avatar, |url| url.parse()),
+                id: read!(self.submitter_id, from_column),
+                username: read!(self.submitter_username, |name| name.parse()),
+                name: read!(self.submitter_name, |name| name.parse()),
+                avatar: read!(self.submitter_avatar, |url| url.parse()),
             },
         })
     }
-}
-
-/// Returns the subject of a change to this row. An invalid key may be any entry's.
-pub(super) fn subject(id: &str) -> Subject {
-    id.parse().map_or(Subject::Many(Kind::Feedback), Subject::Feedback)
 }
 
 pub(crate) fn find(
@@ -73,8 +65,7 @@ pub(crate) fn find(
     id: &FeedbackId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Feedback>>> {
-    let row = FeedbackRow::stored(db, (id.as_str(),))?;
-    Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
+    Ok(FeedbackRow::find(db, &Key::Feedback(id.clone()), unreadable)?.map(Arc::new))
 }
 
 /// Returns the readable feedback of a user, whatever its rating.
@@ -84,7 +75,7 @@ pub(crate) fn of_submitter(
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Feedback>> {
     let said = feedback::table.filter(feedback::submitter_id.eq(to_column(user)));
-    Ok(unreadable.all(said.select(FeedbackRow::as_select()).load(db)?))
+    Ok(unreadable.all(&said.select(FeedbackRow::as_select()).load(db)?))
 }
 
 /// Returns the number of slots: one more than the last.
@@ -109,13 +100,12 @@ fn vacate(db: &mut AnyConnection, slot: i64) -> QueryResult<()> {
 }
 
 pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, WorkError> {
-    let row = FeedbackRow::from(entry);
-    let tally = row.put(write.db)?;
+    let tally = FeedbackRow::of(entry).put(write.db)?;
     if tally == Tally::NOTHING {
         return Ok(tally);
     }
-    let target = feedback::table.find(&row.id);
-    match (entry.rating.is_positive(), slot_of(write.db, &row.id)?) {
+    let target = feedback::table.find(entry.id.as_str());
+    match (entry.rating.is_positive(), slot_of(write.db, entry.id.as_str())?) {
         (true, None) => {
             let next = slots(write.db)?;
             diesel::update(target).set(feedback::slot.eq(next)).execute(write.db)?;
@@ -129,15 +119,18 @@ pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Work
     Ok(write.noted(tally, || Subject::Feedback(entry.id.clone())))
 }
 
+fn text_key(text: String) -> RowKey {
+    RowKey(vec![Value::Text(Some(text))])
+}
+
 pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, WorkError> {
     let slot = slot_of(write.db, id)?;
-    if diesel::delete(feedback::table.find(id)).execute(write.db)? == 0 {
-        return Ok(Tally::NOTHING);
-    }
+    let key = text_key(id.to_owned());
+    let tally = FeedbackRow::TABLE.delete(write.db, key.clone())?;
     if let Some(slot) = slot {
         vacate(write.db, slot)?;
     }
-    Ok(write.noted(Tally::REMOVED, || subject(id)))
+    Ok(write.noted(tally, || key.subject(Kind::Feedback)))
 }
 
 pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
@@ -156,10 +149,10 @@ fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryR
     let row: QueryResult<FeedbackRow> =
         feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).get_result(db);
     let entry = match row.optional()? {
-        Some(row) => unreadable.one(row),
+        Some(row) => unreadable.one(&row),
         None => {
             let hole = RowError { table: FeedbackRow::TABLE.name, column: "slot" };
-            unreadable.accept(&RowKey::from((&format!("slot {slot}"),)), Err(hole))
+            unreadable.accept(|| text_key(format!("slot {slot}")), Err(hole))
         }
     };
     Ok(entry.map(Arc::new))
@@ -183,7 +176,7 @@ fn in_slots(
 }
 
 /// Returns all slots with a readable entry.
-fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
+fn readable_slots(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<i64>> {
     let mut readable = Vec::new();
     let mut after = -1;
     loop {
@@ -195,7 +188,7 @@ fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
             .load(db)?;
         let Some((_, Some(last))) = page.last() else { return Ok(readable) };
         after = *last;
-        let slots = page.into_iter().filter_map(|(row, slot)| Feedback::try_from(row).ok().and(slot));
+        let slots = page.into_iter().filter_map(|(row, slot)| row.read(unreadable).ok().and(slot));
         readable.extend(slots);
     }
 }
@@ -221,7 +214,7 @@ pub(crate) fn positive_after(
             .load(db)?;
         let Some(last) = page.last() else { break };
         reached.clone_from(&last.id);
-        found.extend(unreadable.all(page).into_iter().map(Arc::new));
+        found.extend(unreadable.all(&page).into_iter().map(Arc::new));
     }
     Ok(found)
 }
@@ -241,7 +234,7 @@ pub(crate) fn pick(
             return Ok(found);
         }
     }
-    let readable = readable_slots(db)?;
+    let readable = readable_slots(db, unreadable)?;
     let drawn = draw.positions(readable.len(), count).into_iter();
     in_slots(db, drawn.filter_map(|position| readable.get(position).copied()), count, unreadable)
 }

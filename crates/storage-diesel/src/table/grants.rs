@@ -3,9 +3,8 @@
 
 use super::{
     column::{any_of, from_column, to_column},
-    history,
-    history::{Write, removed},
-    row::{GrantRow, Row, read},
+    history::{self, Write},
+    row::{Columns as _, GrantRow, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     schema::{grants, sessions},
 };
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Key, Subject},
     model::{
         GuildId, GuildList, Membership, NamedGuild, PlatformPermissions, Profile, Timestamp, UserId, WebUrl,
     },
@@ -48,12 +47,6 @@ impl GrantRow {
     }
 }
 
-impl From<(UserId, &Grant)> for GrantRow {
-    fn from((user, grant): (UserId, &Grant)) -> Self {
-        Self::new(user, version_to_column(grant.version), &grant.content)
-    }
-}
-
 fn version_to_column(version: GrantVersion) -> i64 {
     version.0.cast_signed()
 }
@@ -62,19 +55,27 @@ fn version_from_column(column: i64) -> GrantVersion {
     GrantVersion(column.cast_unsigned())
 }
 
-impl GrantRow {
-    /// Converts the row. An unreadable list counts as absent if there are tokens to fetch a new one with.
-    pub(crate) fn read(self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
-        let user = read!(self.user_id, from_column);
-        let list = match self.read_list() {
-            Err(error) if self.tokens.is_some() => unreadable.accept(&self.key(), Err(error)),
-            read => read?,
-        };
-        let profile = profile(self.name, self.avatar);
-        let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list, profile };
-        Ok((user, Grant { version: version_from_column(self.version), content }))
+impl Row for GrantRow {
+    type Value = (UserId, Grant);
+
+    fn of((user, grant): &(UserId, Grant)) -> Self {
+        Self::new(*user, version_to_column(grant.version), &grant.content)
     }
 
+    /// An unreadable list counts as absent if there are tokens to fetch a new one with.
+    fn read(&self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
+        let user = read!(self.user_id, from_column);
+        let list = match self.read_list() {
+            Err(error) if self.tokens.is_some() => unreadable.accept(|| self.key(), Err(error)),
+            read => read?,
+        };
+        let profile = profile(self.name.as_deref(), self.avatar.as_deref());
+        let content = GrantContent { tokens: self.tokens.clone().map(Sealed::from_bytes), list, profile };
+        Ok((user, Grant { version: version_from_column(self.version), content }))
+    }
+}
+
+impl GrantRow {
     fn read_list(&self) -> Result<Option<GuildList>, RowError> {
         let nonsense = |column| RowError { table: Self::TABLE.name, column };
         match (&self.list, self.fetched_at) {
@@ -90,7 +91,7 @@ impl GrantRow {
 }
 
 /// Reads a name and picture. One that is not valid any more counts as absent.
-fn profile(name: Option<String>, avatar: Option<String>) -> Option<Profile> {
+fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
     Some(Profile { name: name?.parse().ok()?, avatar: avatar?.parse().ok()? })
 }
 
@@ -99,8 +100,10 @@ pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> QueryResult<Has
         .filter(any_of(grants::user_id, users))
         .select((grants::user_id, grants::name, grants::avatar))
         .load(db)?;
-    let read = |(user, name, avatar)| Some((from_column(&user).ok()?, profile(name, avatar)?));
-    Ok(rows.into_iter().filter_map(read).collect())
+    let read = |(user, name, avatar): &(i64, Option<String>, Option<String>)| {
+        Some((from_column(user).ok()?, profile(name.as_deref(), avatar.as_deref())?))
+    };
+    Ok(rows.iter().filter_map(read).collect())
 }
 
 fn pack(list: &GuildList) -> Vec<u8> {
@@ -192,21 +195,15 @@ pub(crate) fn find(
     user: UserId,
     unreadable: &Unreadable,
 ) -> Result<Option<Grant>, WorkError> {
-    let row = GrantRow::stored(db, (to_column(user),))?;
+    let row = GrantRow::stored(db, &Key::Grant(user))?;
     let grant = row.map(|row| row.read(unreadable)).transpose()?;
     Ok(grant.map(|(_, grant)| grant))
 }
 
-pub(crate) fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
-    let kept: Option<i64> =
-        grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
-    Ok(kept == Some(version_to_column(version)))
-}
-
-pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
-    let version: Option<i64> =
-        grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
-    Ok(version.is_some())
+/// Returns the version of a grant, readable or not.
+pub(crate) fn version(db: &mut AnyConnection, user: UserId) -> QueryResult<Option<GrantVersion>> {
+    let version = grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
+    Ok(version.map(version_from_column))
 }
 
 /// Records the change, and derives a version from its revision. Revisions only grow, so a grant that is removed and
@@ -273,7 +270,7 @@ pub(crate) fn update(
     content: &GrantContent,
     claim: ClaimAfter,
 ) -> Result<GrantVersion, WorkError> {
-    if !has_version(write.db, user, version)? {
+    if self::version(write.db, user)? != Some(version) {
         return Err(WorkError::Conflict("the grant was replaced or removed"));
     }
     let row = GrantRow::new(user, next_version(write, user)?, content);
@@ -286,11 +283,6 @@ pub(crate) fn update(
         }
     };
     Ok(version_from_column(row.version))
-}
-
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
-    let gone = diesel::delete(grants::table.find(to_column(user))).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Grant(user)))
 }
 
 /// Returns the next users with a grant.

@@ -1,11 +1,11 @@
 //! Guilds that have the bot.
 
 use super::{
-    column::any_of,
-    column::{MAX_VALUES, from_column, to_column},
-    history::{Write, removed},
-    members, outlines,
-    row::{GuildRow, Row, read},
+    column::{MAX_VALUES, any_of, from_column, to_column},
+    history::Write,
+    members,
+    records::remove_row,
+    row::{Columns as _, GuildRow, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,20 +14,20 @@ use crate::{
     schema::guilds,
 };
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Key, Tally},
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
     port::{GuildTotals, GuildWithRoles},
 };
-use diesel::{
-    OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt,
-};
+use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-impl From<&Guild> for GuildRow {
-    fn from(guild: &Guild) -> Self {
+impl Row for GuildRow {
+    type Value = Guild;
+
+    fn of(guild: &Guild) -> Self {
         Self {
             id: to_column(guild.id),
             name: guild.name.to_string(),
@@ -39,23 +39,19 @@ impl From<&Guild> for GuildRow {
             bindings: bindings_to_text(&guild.bindings),
         }
     }
-}
 
-impl TryFrom<GuildRow> for Guild {
-    type Error = RowError;
-
-    fn try_from(row: GuildRow) -> Result<Self, RowError> {
-        Ok(Self {
-            id: read!(row.id, from_column),
-            name: read!(row.name, |name| name.parse()),
-            icon: read!(row.icon, |icon| icon.as_deref().map(str::parse).transpose()),
-            members: read!(row.members, |members| {
+    fn read(&self, _: &Unreadable) -> Result<Guild, RowError> {
+        Ok(Guild {
+            id: read!(self.id, from_column),
+            name: read!(self.name, |name| name.parse()),
+            icon: read!(self.icon, |icon| icon.as_deref().map(str::parse).transpose()),
+            members: read!(self.members, |members| {
                 u64::try_from(*members).ok().and_then(|members| MemberCount::new(members).ok()).ok_or(())
             }),
-            owner: read!(row.owner, from_column),
-            setup: row.setup,
-            linked: row.linked,
-            bindings: read!(row.bindings, |text| bindings_from_text(text).ok_or(())),
+            owner: read!(self.owner, from_column),
+            setup: self.setup,
+            linked: self.linked,
+            bindings: read!(self.bindings, |text| bindings_from_text(text).ok_or(())),
         })
     }
 }
@@ -81,23 +77,10 @@ fn bindings_from_text(text: &str) -> Option<RoleBindings> {
     Some(RoleBindings::new(bindings.collect::<Option<Vec<_>>>()?))
 }
 
-pub(crate) fn find(
-    db: &mut AnyConnection,
-    guild: GuildId,
-    unreadable: &Unreadable,
-) -> QueryResult<Option<Guild>> {
-    let row = GuildRow::stored(db, (to_column(guild),))?;
-    Ok(row.and_then(|row| unreadable.one(row)))
-}
-
 pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {
-    let found: Option<i64> =
-        guilds::table.find(to_column(guild)).select(guilds::id).get_result(db).optional()?;
-    Ok(found.is_some())
+    Ok(GuildRow::stored(db, &Key::Guild(guild))?.is_some())
 }
 
-/// Returns the known guilds among `asked`, with the roles of a user. Unreadable roles count as none, which grants
-/// least.
 pub(crate) fn totals(db: &mut AnyConnection) -> QueryResult<GuildTotals> {
     let totals =
         sql::<(BigInt, BigInt)>("SELECT count(*), CAST(coalesce(sum(members), 0) AS BIGINT) FROM guilds");
@@ -105,6 +88,8 @@ pub(crate) fn totals(db: &mut AnyConnection) -> QueryResult<GuildTotals> {
     Ok(GuildTotals { guilds: guilds.unsigned_abs(), members: members.unsigned_abs() })
 }
 
+/// Returns the known guilds among `asked`, with the roles of a user. Unreadable roles count as none, which grants
+/// least.
 pub(crate) fn with_roles(
     db: &mut AnyConnection,
     user: UserId,
@@ -121,21 +106,15 @@ pub(crate) fn with_roles(
         let mut roles = members::roles_in(db, user, some, unreadable)?;
         for row in known {
             let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);
-            seen.extend(unreadable.one(row).map(|guild| GuildWithRoles { guild: Arc::new(guild), roles }));
+            seen.extend(unreadable.one(&row).map(|guild| GuildWithRoles { guild: Arc::new(guild), roles }));
         }
     }
     Ok(seen)
 }
 
-pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, WorkError> {
-    let tally = GuildRow::from(guild).put(write.db)?;
-    Ok(write.noted(tally, || Subject::Guild(guild.id)))
-}
-
 /// Removes a guild with its members and its outline, which are noted as changes, but not counted.
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
     members::remove_all_of(write, guild)?;
-    outlines::remove(write, guild)?;
-    let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Guild(guild)))
+    remove_row(write, &Key::Outline(guild))?;
+    remove_row(write, &Key::Guild(guild))
 }

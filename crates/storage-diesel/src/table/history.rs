@@ -2,7 +2,7 @@
 
 use super::{
     column::MAX_VALUES,
-    row::{ChangeRow, Row},
+    row::{ChangeRow, Columns as _, Statement, Value},
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,15 +14,9 @@ use crate::{
 use companion_domain::change::{Change, Changes, Kind, Revision, Subject, Tally};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl,
-    backend::Backend,
-    query_builder::{AstPass, Query, QueryFragment, QueryId},
-    serialize::ToSql,
-    sql_types::{BigInt, HasSqlType},
+    sql_types::{BigInt, Nullable},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    marker::PhantomData,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 const ALL_OF_KIND: &str = "*";
 
@@ -62,16 +56,8 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
-    match db {
-        AnyConnection::Sqlite(db) => {
-            Ok((Advance::<BigInt>::by(count, &["revision"]).get_result(db)?, Timeline::ONLY))
-        }
-        AnyConnection::Postgres(db) => {
-            let position = Advance::<(BigInt, diesel::sql_types::Nullable<BigInt>)>::by(count, POSITION);
-            let (latest, timeline) = position.get_result::<(i64, Option<i64>)>(db)?;
-            Ok((latest, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
-        }
-    }
+    let update = format!("UPDATE history SET revision = revision + ? RETURNING {}", db.position());
+    to_position(Statement::<Position>::new(&update, vec![Value::BigInt(Some(count))]).get_result(db)?)
 }
 
 /// Removes changes beyond the number to keep, once per 64th of that number.
@@ -93,24 +79,16 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
 
 /// Returns the newest change number and its timeline, read by one statement.
 fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), WorkError> {
-    match db {
-        AnyConnection::Sqlite(db) => {
-            Ok((to_number(history::table.select(history::revision).get_result(db)?)?, Timeline::ONLY))
-        }
-        AnyConnection::Postgres(db) => {
-            let position = history::table.select((history::revision, server_timeline()));
-            let (latest, timeline) = position.first::<(i64, Option<i64>)>(db)?;
-            Ok((to_number(latest)?, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
-        }
-    }
+    let select = format!("SELECT {} FROM history", db.position());
+    let (latest, timeline) = to_position(Statement::<Position>::new(&select, Vec::new()).get_result(db)?)?;
+    Ok((to_number(latest)?, timeline))
 }
 
-/// Columns for the newest change number and the timeline of a server.
-const POSITION: &[&str] = &["revision", crate::postgres::timeline::NUMBER];
+/// The columns of [`AnyConnection::position`].
+type Position = (BigInt, Nullable<BigInt>);
 
-fn server_timeline() -> diesel::expression::SqlLiteral<diesel::sql_types::Nullable<diesel::sql_types::BigInt>>
-{
-    diesel::dsl::sql(crate::postgres::timeline::NUMBER)
+fn to_position((number, timeline): (i64, Option<i64>)) -> Result<(i64, Timeline), WorkError> {
+    Ok((number, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
 }
 
 /// The number of a change in the history. It carries no timeline, because a connection that has written stays on one.
@@ -206,7 +184,7 @@ impl ChangeRow {
     fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
         let read = from_text(&self.kind, &self.subject)
             .ok_or(RowError { table: ChangeRow::TABLE.name, column: "subject" });
-        unreadable.accept(&self.key(), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
+        unreadable.accept(|| self.key(), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
     }
 }
 
@@ -224,48 +202,6 @@ fn from_text(kind: &str, text: &str) -> Option<Subject> {
     let kind = Kind::ALL.into_iter().find(|known| known.stored() == kind)?;
     if text == ALL_OF_KIND { Some(Subject::Many(kind)) } else { Subject::parse(kind, text.split(' ')) }
 }
-
-/// Reserves numbers for `count` changes, and returns the given columns, which have the SQL type `T`.
-pub(super) struct Advance<T> {
-    count: i64,
-    returning: &'static [&'static str],
-    sql_type: PhantomData<T>,
-}
-
-impl<T> Advance<T> {
-    pub(super) const fn by(count: i64, returning: &'static [&'static str]) -> Self {
-        Self { count, returning, sql_type: PhantomData }
-    }
-}
-
-impl<T, DB> QueryFragment<DB> for Advance<T>
-where
-    DB: Backend + HasSqlType<BigInt>,
-    i64: ToSql<BigInt, DB>,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("UPDATE history SET revision = revision + ");
-        out.push_bind_param::<BigInt, _>(&self.count)?;
-        for (place, value) in self.returning.iter().enumerate() {
-            out.push_sql(if place == 0 { " RETURNING " } else { ", " });
-            out.push_sql(value);
-        }
-        Ok(())
-    }
-}
-
-/// Cached by its SQL text.
-impl<T> QueryId for Advance<T> {
-    type QueryId = ();
-
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<T> Query for Advance<T> {
-    type SqlType = T;
-}
-
-impl<T, C> RunQueryDsl<C> for Advance<T> {}
 
 /// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
 pub(crate) const MAX_NAMED: usize = 100;

@@ -1,11 +1,9 @@
 //! Members' roles.
 
 use super::{
-    column::any_of,
-    column::{from_column, from_text, to_column, to_text},
-    history::MAX_NAMED,
-    history::{Write, removed},
-    row::{MemberRow, Row, read},
+    column::{any_of, from_column, from_text, to_column, to_text},
+    history::{MAX_NAMED, Write, removed},
+    row::{MemberRow, Row, RowKey, Value, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -20,33 +18,23 @@ use companion_domain::{
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::collections::HashMap;
 
-impl From<&Member> for MemberRow {
-    fn from(member: &Member) -> Self {
+impl Row for MemberRow {
+    type Value = Member;
+
+    fn of(member: &Member) -> Self {
         Self {
             guild: to_column(member.guild),
             user_id: to_column(member.user),
             roles: to_text(member.roles.as_slice()),
         }
     }
-}
 
-impl TryFrom<MemberRow> for Member {
-    type Error = RowError;
-
-    fn try_from(row: MemberRow) -> Result<Self, RowError> {
-        Ok(Self {
-            guild: read!(row.guild, from_column),
-            user: read!(row.user_id, from_column),
-            roles: read!(row.roles, |roles| from_text(roles).and_then(RoleSet::new)),
+    fn read(&self, _: &Unreadable) -> Result<Member, RowError> {
+        Ok(Member {
+            guild: read!(self.guild, from_column),
+            user: read!(self.user_id, from_column),
+            roles: read!(self.roles, |roles| from_text(roles).and_then(RoleSet::new)),
         })
-    }
-}
-
-/// Returns the subject of a change to this row. An invalid key may be any member's.
-pub(super) fn subject(guild: i64, user: i64) -> Subject {
-    match (from_column(&guild), from_column(&user)) {
-        (Ok(guild), Ok(user)) => Subject::Member(guild, user),
-        (Err(_), _) | (_, Err(_)) => Subject::Many(Kind::Member),
     }
 }
 
@@ -62,8 +50,8 @@ pub(super) fn roles_in(
         .filter(any_of(members::guild, guilds))
         .select(MemberRow::as_select())
         .load(db)?;
-    let members = unreadable.all(rows).into_iter();
-    Ok(members.map(|member: Member| (to_column(member.guild), member.roles)).collect())
+    let members = unreadable.all(&rows).into_iter();
+    Ok(members.map(|member| (to_column(member.guild), member.roles)).collect())
 }
 
 /// Returns the readable roles of a user in all guilds.
@@ -73,18 +61,11 @@ pub(crate) fn of_user(
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Member>> {
     let of_user = members::table.filter(members::user_id.eq(to_column(user)));
-    Ok(unreadable.all(of_user.select(MemberRow::as_select()).load(db)?))
+    Ok(unreadable.all(&of_user.select(MemberRow::as_select()).load(db)?))
 }
 
-pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, WorkError> {
-    let tally = MemberRow::from(member).put(write.db)?;
-    Ok(write.noted(tally, || Subject::Member(member.guild, member.user)))
-}
-
-pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId, user: UserId) -> Result<Tally, WorkError> {
-    let target = members::table.find((to_column(guild), to_column(user)));
-    let gone = diesel::delete(target).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Member(guild, user)))
+fn subject(guild: i64, user: i64) -> Subject {
+    RowKey(vec![Value::BigInt(Some(guild)), Value::BigInt(Some(user))]).subject(Kind::Member)
 }
 
 /// Removes all members of a guild.

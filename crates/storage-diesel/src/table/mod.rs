@@ -7,7 +7,6 @@
 //! again whenever such a parameter is bound. [`column::any_of`] compares with a list of ids. Shared parts of all writes
 //! are in [`row`] and [`history`].
 
-pub(crate) mod blocked;
 pub(crate) mod clusters;
 pub(crate) mod column;
 pub(crate) mod feedback;
@@ -17,12 +16,13 @@ pub(crate) mod history;
 pub(crate) mod members;
 pub(crate) mod outlines;
 pub(crate) mod platform;
+pub(crate) mod records;
 pub(crate) mod row;
 pub(crate) mod sessions;
 pub(crate) mod settings;
-pub(crate) mod staff;
 pub(crate) mod staging;
 pub(crate) mod status_history;
 pub(crate) mod subscriptions;
 pub(crate) mod team;
 pub(crate) mod unreadable;
+pub(crate) mod users;

@@ -2,23 +2,16 @@
 
 use super::{
     column::{from_column, to_column},
-    history::{Write, removed},
     row::{OutlineRow, Row, read},
     unreadable::Unreadable,
 };
-use crate::{
-    connection::AnyConnection,
-    failure::{RowError, WorkError},
-    schema::outlines,
-};
-use companion_domain::{
-    change::{Subject, Tally},
-    model::{Entries, GuildId, Outline, OutlineChannel, OutlineRole},
-};
-use diesel::{QueryDsl, QueryResult, RunQueryDsl};
+use crate::failure::RowError;
+use companion_domain::model::{Entries, Outline, OutlineChannel, OutlineRole};
 
-impl From<&Outline> for OutlineRow {
-    fn from(outline: &Outline) -> Self {
+impl Row for OutlineRow {
+    type Value = Outline;
+
+    fn of(outline: &Outline) -> Self {
         let channel = |it: &OutlineChannel| (it.id.to_string(), it.name.to_string(), it.kind.as_str());
         let role = |it: &OutlineRole| {
             (it.id.to_string(), it.name.to_string(), it.colour.as_ref().map(ToString::to_string))
@@ -31,16 +24,12 @@ impl From<&Outline> for OutlineRow {
             roles: serde_json::json!(roles).to_string(),
         }
     }
-}
 
-impl TryFrom<OutlineRow> for Outline {
-    type Error = RowError;
-
-    fn try_from(row: OutlineRow) -> Result<Self, RowError> {
-        Ok(Self {
-            guild: read!(row.guild, from_column),
-            channels: read!(row.channels, |text| channels(text).ok_or(())),
-            roles: read!(row.roles, |text| roles(text).ok_or(())),
+    fn read(&self, _: &Unreadable) -> Result<Outline, RowError> {
+        Ok(Outline {
+            guild: read!(self.guild, from_column),
+            channels: read!(self.channels, |text| channels(text).ok_or(())),
+            roles: read!(self.roles, |text| roles(text).ok_or(())),
         })
     }
 }
@@ -60,22 +49,4 @@ fn roles(text: &str) -> Option<Entries<OutlineRole>> {
         Some(OutlineRole { id: id.parse().ok()?, name: name.parse().ok()?, colour })
     };
     Entries::new(entries.into_iter().map(entry).collect::<Option<_>>()?).ok()
-}
-
-pub(crate) fn find(
-    db: &mut AnyConnection,
-    guild: GuildId,
-    unreadable: &Unreadable,
-) -> QueryResult<Option<Outline>> {
-    Ok(OutlineRow::stored(db, (to_column(guild),))?.and_then(|row| unreadable.one(row)))
-}
-
-pub(crate) fn put(write: &mut Write<'_>, outline: &Outline) -> Result<Tally, WorkError> {
-    let tally = OutlineRow::from(outline).put(write.db)?;
-    Ok(write.noted(tally, || Subject::Outline(outline.guild)))
-}
-
-pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
-    let gone = diesel::delete(outlines::table.find(to_column(guild))).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Outline(guild)))
 }

@@ -1,28 +1,58 @@
 //! Row types, and how they are found, read and written.
 
+use super::{column::to_column, settings::SCHEMA, unreadable::Unreadable};
 use crate::{
     connection::{AnyBackend, AnyConnection},
     failure::RowError,
     schema::{self, Column, ColumnType, columns, tables},
 };
-use companion_domain::change::Tally;
+use companion_domain::change::{Key, Kind, Subject, Tally};
 use diesel::{
     AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
     query_builder::{AstPass, Query, QueryFragment, QueryId},
-    sql_types::{self, BigInt, Binary, Text},
+    sql_types::{self, Nullable},
 };
-use std::{fmt, iter, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
-pub(crate) trait Row: Sized {
+/// A row type: the columns of a table.
+pub(crate) trait Columns: Clone {
     const TABLE: Table;
 
-    fn key(&self) -> RowKey;
+    /// Returns the values of all columns.
+    fn into_values(self) -> Vec<Value>;
+
+    /// Returns the rows of a statement that selects all columns.
+    fn load(db: &mut AnyConnection, sql: &str, values: Vec<Value>) -> QueryResult<Vec<Self>>;
+
+    fn key(&self) -> RowKey {
+        Self::TABLE.key_of(&self.clone().into_values())
+    }
 
     /// Returns the row with this key.
-    fn stored(db: &mut AnyConnection, key: impl Into<RowKey>) -> QueryResult<Option<Self>>;
+    fn stored(db: &mut AnyConnection, key: &Key) -> QueryResult<Option<Self>> {
+        let RowKey(key) = RowKey::from(key);
+        Ok(Self::load(db, &Self::TABLE.select_by_key(), key)?.pop())
+    }
 
     /// Writes the row unless an equal one is stored, and returns what changed.
-    fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
+    fn put(self, db: &mut AnyConnection) -> QueryResult<Tally> {
+        Self::TABLE.put(db, self.into_values())
+    }
+}
+
+/// A row that holds a domain value.
+pub(crate) trait Row: Columns {
+    type Value;
+
+    fn of(value: &Self::Value) -> Self;
+
+    /// Converts the row. A part that a caller can do without is left out, and reported to `unreadable`.
+    fn read(&self, unreadable: &Unreadable) -> Result<Self::Value, RowError>;
+
+    /// Returns the value with this key, or `None` if its row is unreadable.
+    fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> QueryResult<Option<Self::Value>> {
+        Ok(Self::stored(db, key)?.and_then(|row| unreadable.one(&row)))
+    }
 }
 
 macro_rules! rows {
@@ -31,27 +61,16 @@ macro_rules! rows {
     };
     (@row $table:ident $keys:tt [] $columns:tt $same:tt) => {};
     (
-        @row $table:ident ($($key:ident),+) [$row:ident $(, $staged:ident)?]
+        @row $table:ident ($($key:ident),+) [$row:ident $(, $staged:ident $($record:tt)*)?]
         { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ } $columns:tt
     ) => {
-        #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
+        #[derive(Debug, Clone, Queryable, Selectable, Insertable, AsChangeset)]
         #[diesel(table_name = schema::$table, treat_none_as_null = true, treat_none_as_default_value = false)]
         pub(crate) struct $row {
             $(pub(crate) $column: value::$sql $(<value::$inner>)?,)+
         }
 
-        impl Bind for $row {
-            fn bind<'b>(&'b self, column: &str, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-                match column {
-                    $(stringify!($column) => {
-                        out.push_bind_param::<sql_types::$sql $(<sql_types::$inner>)?, _>(&self.$column)
-                    })+
-                    _ => Ok(()),
-                }
-            }
-        }
-
-        impl Row for $row {
+        impl Columns for $row {
             const TABLE: Table = Table {
                 name: stringify!($table),
                 keys: &[$(stringify!($key)),+],
@@ -59,31 +78,17 @@ macro_rules! rows {
                 staged: concat!($(stringify!($staged))?),
             };
 
-            fn key(&self) -> RowKey {
-                RowKey::from(($(&self.$key,)+))
+            fn into_values(self) -> Vec<Value> {
+                vec![$(rows!(@value self.$column, $sql $($inner)?)),+]
             }
 
-            fn stored(db: &mut AnyConnection, key: impl Into<RowKey>) -> QueryResult<Option<Self>> {
-                let key = key.into();
-                let stored = Stored::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::by(&Self::TABLE, &key);
-                stored.get_result(db).optional()
-            }
-
-            fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
-                match Self::stored(db, self.key())? {
-                    Some(kept) if kept == *self => Ok(Tally::NOTHING),
-                    Some(_) => {
-                        Update { row: self, table: &Self::TABLE }.execute(db)?;
-                        Ok(Tally::CHANGED)
-                    }
-                    None => {
-                        diesel::insert_into(schema::$table::table).values(self).execute(db)?;
-                        Ok(Tally::ADDED)
-                    }
-                }
+            fn load(db: &mut AnyConnection, sql: &str, values: Vec<Value>) -> QueryResult<Vec<Self>> {
+                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values).load(db)
             }
         }
     };
+    (@value $value:expr, Nullable $sql:ident) => { Value::$sql($value) };
+    (@value $value:expr, $sql:ident) => { Value::$sql(Some($value)) };
 }
 
 tables!(rows);
@@ -100,14 +105,14 @@ mod value {
 /// Reads a column of a row, or returns early with an error that names the invalid column.
 macro_rules! read {
     ($row:ident.$column:ident, $read:expr) => {
-        $crate::table::row::read_column(&$row, &$row.$column, stringify!($column), $read)?
+        $crate::table::row::read_column($row, &$row.$column, stringify!($column), $read)?
     };
 }
 
 pub(crate) use read;
 
 /// Maps an error to the name of the column, without its content.
-pub(crate) fn read_column<R: Row, C, T, E>(
+pub(crate) fn read_column<R: Columns, C, T, E>(
     _: &R,
     column: &C,
     name: &'static str,
@@ -116,108 +121,88 @@ pub(crate) fn read_column<R: Row, C, T, E>(
     read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
 }
 
+/// A value of a column. The variants are named like the SQL types.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Value {
+    BigInt(Option<i64>),
+    Bool(Option<bool>),
+    Text(Option<String>),
+    Binary(Option<Vec<u8>>),
+}
+
+impl Value {
+    fn bind<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+        match self {
+            Self::BigInt(value) => out.push_bind_param::<Nullable<sql_types::BigInt>, _>(value),
+            Self::Bool(value) => out.push_bind_param::<Nullable<sql_types::Bool>, _>(value),
+            Self::Text(value) => out.push_bind_param::<Nullable<sql_types::Text>, _>(value),
+            Self::Binary(value) => out.push_bind_param::<Nullable<sql_types::Binary>, _>(value),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BigInt(Some(id)) => write!(f, "{}", id.cast_unsigned()),
+            Self::Bool(Some(value)) => write!(f, "{value}"),
+            Self::Text(Some(text)) => f.write_str(text),
+            Self::Binary(Some(bytes)) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::BigInt(None) | Self::Bool(None) | Self::Text(None) | Self::Binary(None) => Ok(()),
+        }
+    }
+}
+
 /// Maximum length of a displayed key part, because an invalid key may be long.
 const MAX_SHOWN: usize = 100;
 
 /// The primary key of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RowKey(KeyPart, Option<KeyPart>);
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum KeyPart {
-    Id(i64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
+pub(crate) struct RowKey(pub(crate) Vec<Value>);
 
 impl RowKey {
-    pub(super) fn parts(&self) -> impl Iterator<Item = &KeyPart> {
-        let Self(one, other) = self;
-        [one].into_iter().chain(other)
+    /// Returns the subject of a change to this row. An invalid key may be any row's.
+    pub(crate) fn subject(&self, kind: Kind) -> Subject {
+        let parts: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        Subject::parse(kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(kind))
     }
 }
 
-impl KeyPart {
-    /// Binds the part to a statement.
-    pub(super) fn bind<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-        match self {
-            Self::Id(id) => out.push_bind_param::<BigInt, _>(id),
-            Self::Text(text) => out.push_bind_param::<Text, _>(text),
-            Self::Bytes(bytes) => out.push_bind_param::<Binary, _>(bytes),
-        }
-    }
-}
-
-impl From<i64> for KeyPart {
-    fn from(id: i64) -> Self {
-        Self::Id(id)
-    }
-}
-
-impl From<&str> for KeyPart {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<&[u8]> for KeyPart {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_owned())
-    }
-}
-
-impl From<&i64> for KeyPart {
-    fn from(id: &i64) -> Self {
-        Self::Id(*id)
-    }
-}
-
-impl From<&String> for KeyPart {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<&Vec<u8>> for KeyPart {
-    fn from(bytes: &Vec<u8>) -> Self {
-        Self::Bytes(bytes.clone())
-    }
-}
-
-impl<A: Into<KeyPart>> From<(A,)> for RowKey {
-    fn from((one,): (A,)) -> Self {
-        Self(one.into(), None)
-    }
-}
-
-impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for RowKey {
-    fn from((one, other): (A, B)) -> Self {
-        Self(one.into(), Some(other.into()))
-    }
-}
-
-impl fmt::Display for KeyPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id(id) => write!(f, "{}", id.cast_unsigned()),
-            Self::Text(text) => {
-                let mut characters = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug);
-                characters.try_for_each(|char| write!(f, "{char}"))
+impl From<&Key> for RowKey {
+    fn from(key: &Key) -> Self {
+        let number = |number| Value::BigInt(Some(number));
+        let text = |text: &dyn fmt::Display| Value::Text(Some(text.to_string()));
+        Self(match key {
+            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![number(to_column(*guild))],
+            Key::Member(guild, user) => vec![number(to_column(*guild)), number(to_column(*user))],
+            Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) | Key::Grant(user) => {
+                vec![number(to_column(*user))]
             }
-            Self::Bytes(bytes) => bytes.iter().take(MAX_SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
-        }
+            Key::Team(user, category) => vec![number(to_column(*user)), text(category)],
+            Key::Feedback(id) => vec![text(id)],
+            Key::Schema(()) => vec![number(SCHEMA)],
+            Key::SettingsEdit(guild, revision) => {
+                vec![number(to_column(*guild)), number(revision.cast_signed())]
+            }
+            Key::Notice(id) => vec![text(id)],
+            Key::Period(subject, began_at) => vec![text(subject), number(began_at.micros())],
+            Key::Session(id) => vec![Value::Binary(Some(id.as_bytes().to_vec()))],
+        })
     }
 }
 
 impl fmt::Display for RowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(one, other) = self;
-        write!(f, "{one}")?;
-        other.iter().try_for_each(|other| write!(f, " {other}"))
+        for (index, part) in self.0.iter().enumerate() {
+            let part = part.to_string();
+            let characters = part.chars().take(MAX_SHOWN).flat_map(char::escape_debug);
+            write!(f, "{}{}", if index > 0 { " " } else { "" }, characters.collect::<String>())?;
+        }
+        Ok(())
     }
 }
 
-/// A table as named in SQL. The columns are those of the row type, including the keys.
+/// A table as named in SQL. The columns are those of the row type, the keys first.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
@@ -240,106 +225,111 @@ impl Table {
 
     /// Returns the column names of the row type, without the keys.
     pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
-        let keys = self.keys;
-        self.names().filter(move |name| !keys.contains(name))
+        self.names().skip(self.keys.len())
     }
 
     /// Returns the name of the table of staged rows that differ from the stored ones, each with its operation.
     pub(crate) fn differing(&self) -> String {
         format!("{}_differing", self.staged)
     }
+
+    /// Returns the key of a row.
+    pub(crate) fn key_of(&self, values: &[Value]) -> RowKey {
+        RowKey(values.iter().take(self.keys.len()).cloned().collect())
+    }
+
+    /// Returns a query for the columns of all rows.
+    pub(crate) fn select(&self) -> String {
+        format!("SELECT {} FROM {}", each(self.names(), "{}", ", "), self.name)
+    }
+
+    pub(crate) fn select_by_key(&self) -> String {
+        format!("{} WHERE {}", self.select(), self.is_key())
+    }
+
+    fn is_key(&self) -> String {
+        each(self.keys.iter().copied(), "{} = ?", " AND ")
+    }
+
+    /// Returns a statement that inserts a row into this table or its staging table.
+    pub(super) fn insert_into(&self, table: &str) -> String {
+        let (columns, marks) = (each(self.names(), "{}", ", "), each(self.names(), "?", ", "));
+        format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
+    }
+
+    /// Writes a row unless an equal one is stored, and returns what changed.
+    pub(crate) fn put(&self, db: &mut AnyConnection, values: Vec<Value>) -> QueryResult<Tally> {
+        let RowKey(key) = self.key_of(&values);
+        let after_key = [values.get(key.len()..).unwrap_or_default(), &key].concat();
+        let differs = format!("FALSE{}", each(self.values(), " OR {} IS DISTINCT FROM ?", ""));
+        let differs = format!("SELECT {differs} FROM {} WHERE {}", self.name, self.is_key());
+        let differs = Statement::<sql_types::Bool>::new(&differs, after_key.clone());
+        match differs.get_result(db).optional()? {
+            Some(false) => Ok(Tally::NOTHING),
+            Some(true) => {
+                let set = each(self.values(), "{} = ?", ", ");
+                let update = format!("UPDATE {} SET {set} WHERE {}", self.name, self.is_key());
+                Statement::<()>::new(&update, after_key).execute(db)?;
+                Ok(Tally::CHANGED)
+            }
+            None => {
+                Statement::<()>::new(&self.insert_into(self.name), values).execute(db)?;
+                Ok(Tally::ADDED)
+            }
+        }
+    }
+
+    /// Deletes the row with this key, and returns what changed.
+    pub(crate) fn delete(&self, db: &mut AnyConnection, RowKey(key): RowKey) -> QueryResult<Tally> {
+        let delete = format!("DELETE FROM {} WHERE {}", self.name, self.is_key());
+        let gone = Statement::<()>::new(&delete, key).execute(db)?;
+        Ok(if gone > 0 { Tally::REMOVED } else { Tally::NOTHING })
+    }
 }
 
-/// Adds a quoted identifier. Identifiers of this crate contain no quotes, so there is nothing to escape.
-pub(super) fn push_name(out: &mut AstPass<'_, '_, AnyBackend>, name: &str) {
-    out.push_sql("\"");
-    out.push_sql(name);
-    out.push_sql("\"");
+/// Joins a piece of SQL for each name.
+pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
+    names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }
 
-/// Selects the columns of the row with this key, which have the SQL type `T`.
-pub(super) struct Stored<'a, T> {
-    table: &'static Table,
-    key: &'a RowKey,
+/// A statement whose question marks stand for values, and whose rows have the SQL type `T`. Unlike Diesel's `sql` and
+/// `sql_query`, it is prepared once.
+pub(crate) struct Statement<'a, T> {
+    sql: &'a str,
+    values: Vec<Value>,
     sql_type: PhantomData<T>,
 }
 
-impl<'a, T> Stored<'a, T> {
-    pub(super) const fn by(table: &'static Table, key: &'a RowKey) -> Self {
-        Self { table, key, sql_type: PhantomData }
+impl<'a, T> Statement<'a, T> {
+    pub(super) const fn new(sql: &'a str, values: Vec<Value>) -> Self {
+        Self { sql, values, sql_type: PhantomData }
     }
 }
 
-impl<T> QueryFragment<AnyBackend> for Stored<'_, T> {
+impl<T> QueryFragment<AnyBackend> for Statement<'_, T> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-        let Self { table, key, .. } = self;
-        for (column, before) in table.names().zip(iter::once("SELECT ").chain(iter::repeat(", "))) {
-            out.push_sql(before);
-            push_name(&mut out, column);
-        }
-        out.push_sql(" FROM ");
-        push_name(&mut out, table.name);
-        let keys = table.keys.iter().zip(key.parts());
-        for ((column, part), before) in keys.zip(iter::once(" WHERE ").chain(iter::repeat(" AND "))) {
-            out.push_sql(before);
-            push_name(&mut out, column);
-            out.push_sql(" = ");
-            part.bind(out.reborrow())?;
+        let mut parts = self.sql.split('?');
+        out.push_sql(parts.next().unwrap_or_default());
+        for (value, part) in self.values.iter().zip(parts) {
+            value.bind(out.reborrow())?;
+            out.push_sql(part);
         }
         Ok(())
     }
 }
 
 /// Cached by its SQL text.
-impl<T> QueryId for Stored<'_, T> {
+impl<T> QueryId for Statement<'_, T> {
     type QueryId = ();
 
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<T> Query for Stored<'_, T> {
+impl<T> Query for Statement<'_, T> {
     type SqlType = T;
 }
 
-impl<T> RunQueryDsl<AnyConnection> for Stored<'_, T> {}
-
-/// A row whose values can be bound to a statement.
-pub(crate) trait Bind {
-    /// Binds the value of a column.
-    fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
-}
-
-/// Updates all columns of the row with the same key.
-pub(crate) struct Update<'a, R> {
-    pub(crate) table: &'static Table,
-    pub(crate) row: &'a R,
-}
-
-impl<R: Bind> QueryFragment<AnyBackend> for Update<'_, R> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-        let Self { table, row } = self;
-        let values = table.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
-        let keys = table.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
-        out.push_sql("UPDATE ");
-        push_name(&mut out, table.name);
-        for (column, before) in values.chain(keys) {
-            out.push_sql(before);
-            push_name(&mut out, column);
-            out.push_sql(" = ");
-            row.bind(column, out.reborrow())?;
-        }
-        Ok(())
-    }
-}
-
-/// Cached by its SQL text.
-impl<R> QueryId for Update<'_, R> {
-    type QueryId = ();
-
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<R> RunQueryDsl<AnyConnection> for Update<'_, R> {}
+impl<T> RunQueryDsl<AnyConnection> for Statement<'_, T> {}
 
 #[cfg(test)]
 mod tests {
@@ -347,11 +337,16 @@ mod tests {
 
     #[test]
     fn displays_a_key_on_one_line_of_bounded_length() {
-        let text = |text: &str| text.to_owned();
-        assert_eq!(RowKey::from((&-1,)).to_string(), u64::MAX.to_string());
-        assert_eq!(RowKey::from((&1, &2)).to_string(), "1 2");
-        assert_eq!(RowKey::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
-        assert_eq!(RowKey::from((&vec![0, 255],)).to_string(), "00ff");
-        assert_eq!(RowKey::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
+        let number = |number| Value::BigInt(Some(number));
+        let text = |text: &str| Value::Text(Some(text.to_owned()));
+        for (key, shown) in [
+            (vec![number(-1)], u64::MAX.to_string()),
+            (vec![number(1), number(2)], "1 2".to_owned()),
+            (vec![number(7), text("a\nb")], "7 a\\nb".to_owned()),
+            (vec![Value::Binary(Some(vec![0, 255]))], "00ff".to_owned()),
+            (vec![text(&"a".repeat(5000))], "a".repeat(MAX_SHOWN)),
+        ] {
+            assert_eq!(RowKey(key).to_string(), shown);
+        }
     }
 }

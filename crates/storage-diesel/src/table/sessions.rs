@@ -3,7 +3,7 @@
 use super::{
     column::{MAX_VALUES, from_column, to_column},
     history::{Write, removed},
-    row::{Row, SessionRow, read},
+    row::{Columns as _, Row, RowKey, SessionRow, Value, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     schema::sessions,
 };
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Key, Kind, Subject, Tally},
     model::{Timestamp, UserId},
     session::{Cutoffs, Session, TokenHash, exceeding},
 };
@@ -26,8 +26,10 @@ use std::{
     num::NonZeroU32,
 };
 
-impl From<&Session> for SessionRow {
-    fn from(session: &Session) -> Self {
+impl Row for SessionRow {
+    type Value = Session;
+
+    fn of(session: &Session) -> Self {
         Self {
             id: session.id.as_bytes().to_vec(),
             user_id: to_column(session.user),
@@ -36,33 +38,25 @@ impl From<&Session> for SessionRow {
             user_agent: session.user_agent.as_ref().map(ToString::to_string),
         }
     }
-}
 
-impl TryFrom<SessionRow> for Session {
-    type Error = RowError;
-
-    fn try_from(row: SessionRow) -> Result<Self, RowError> {
-        Ok(Self {
-            id: read!(row.id, |id| id_from_bytes(id).ok_or(())),
-            user: read!(row.user_id, from_column),
-            created_at: Timestamp::from_micros(row.created_at),
-            last_seen_at: Timestamp::from_micros(row.last_seen_at),
-            user_agent: read!(row.user_agent, |agent| agent.as_deref().map(str::parse).transpose()),
+    fn read(&self, _: &Unreadable) -> Result<Session, RowError> {
+        Ok(Session {
+            id: read!(self.id, |id| <[u8; 32]>::try_from(id.as_slice()).map(TokenHash::from_bytes)),
+            user: read!(self.user_id, from_column),
+            created_at: Timestamp::from_micros(self.created_at),
+            last_seen_at: Timestamp::from_micros(self.last_seen_at),
+            user_agent: read!(self.user_agent, |agent| agent.as_deref().map(str::parse).transpose()),
         })
     }
 }
 
-fn id_from_bytes(bytes: &[u8]) -> Option<TokenHash> {
-    <[u8; 32]>::try_from(bytes).map(TokenHash::from_bytes).ok()
-}
-
 /// Returns the subject of a change to this row. An invalid key may be any session's.
-pub(super) fn subject(id: &[u8]) -> Subject {
-    id_from_bytes(id).map_or(Subject::Many(Kind::Session), Subject::Session)
+pub(super) fn subject(id: Vec<u8>) -> Subject {
+    RowKey(vec![Value::Binary(Some(id))]).subject(Kind::Session)
 }
 
 pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
-    SessionRow::stored(db, (id.as_bytes().as_slice(),))
+    SessionRow::stored(db, &Key::Session(*id))
 }
 
 /// Returns the sessions of a user, oldest first.
@@ -86,7 +80,7 @@ pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<(
         diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(write.db)?;
     }
     for session in ending {
-        write.note(subject(&session.id));
+        write.note(subject(session.id.clone()));
     }
     Ok(())
 }
@@ -98,12 +92,12 @@ pub(crate) fn create(
     ended: Cutoffs,
     unreadable: &Unreadable,
 ) -> Result<Vec<Session>, WorkError> {
-    let gone = exceeding(unreadable.all(of_user(write.db, session.user)?), cap, ended);
+    let gone = exceeding(unreadable.all(&of_user(write.db, session.user)?), cap, ended);
     if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
         return Err(WorkError::Conflict("there is a session with this id"));
     }
-    end(write, &gone.iter().map(SessionRow::from).collect::<Vec<_>>())?;
-    diesel::insert_into(sessions::table).values(SessionRow::from(session)).execute(write.db)?;
+    end(write, &gone.iter().map(SessionRow::of).collect::<Vec<_>>())?;
+    diesel::insert_into(sessions::table).values(SessionRow::of(session)).execute(write.db)?;
     write.note(Subject::Session(session.id));
     Ok(gone)
 }
@@ -144,7 +138,7 @@ pub(crate) fn prune(
         .limit(limit.get().into())
         .select(SessionRow::as_select())
         .load(write.db)?;
-    let pruned: Vec<Session> = unreadable.all(rows.clone());
+    let pruned = unreadable.all(&rows);
     let is_cut_short = rows.len() == limit.get() as usize && pruned.len() < rows.len();
     if is_cut_short {
         let readable: HashSet<_> = pruned.iter().map(|session| session.id.as_bytes().as_slice()).collect();
@@ -197,8 +191,9 @@ pub(crate) fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -
             .set(sessions::last_seen_at.eq(now.micros()))
             .execute(write.db)?;
     }
-    for id in &ids {
+    let count = ids.len() as u64;
+    for id in ids {
         write.note(subject(id));
     }
-    Ok(ids.len() as u64)
+    Ok(count)
 }

@@ -3,7 +3,7 @@
 use super::{
     column::{ID_RANGES, from_column, in_shard, to_column},
     history::{Write, removed},
-    row::{Row, SchemaRow, SettingsEditRow, SettingsRow, read},
+    row::{Columns as _, Row, SchemaRow, SettingsEditRow, SettingsRow, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     schema::{settings, settings_edits},
 };
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Key, Kind, Subject, Tally},
     model::{GuildId, Timestamp, UserId},
     port::ShardSlice,
     settings::{Change, Decided, Edit, HistoryEntry, Problem, Schema, Stored},
@@ -24,30 +24,30 @@ use serde::Serialize;
 use std::num::NonZeroU32;
 
 /// The key of the only schema.
-const SCHEMA: i64 = 1;
+pub(super) const SCHEMA: i64 = 1;
 
 fn json(value: &impl Serialize) -> String {
     serde_json::json!(value).to_string()
 }
 
-impl From<&Schema> for SchemaRow {
-    fn from(schema: &Schema) -> Self {
+impl Row for SchemaRow {
+    type Value = Schema;
+
+    fn of(schema: &Schema) -> Self {
         Self { id: SCHEMA, content: json(schema) }
     }
-}
 
-impl TryFrom<SchemaRow> for Schema {
-    type Error = RowError;
-
-    fn try_from(row: SchemaRow) -> Result<Self, RowError> {
-        Ok(read!(row.content, |text| serde_json::from_str(text)))
+    fn read(&self, _: &Unreadable) -> Result<Schema, RowError> {
+        Ok(read!(self.content, |text| serde_json::from_str(text)))
     }
 }
 
-impl From<(GuildId, &Stored)> for SettingsRow {
-    fn from((guild, stored): (GuildId, &Stored)) -> Self {
+impl Row for SettingsRow {
+    type Value = (GuildId, Stored);
+
+    fn of((guild, stored): &(GuildId, Stored)) -> Self {
         Self {
-            guild: to_column(guild),
+            guild: to_column(*guild),
             revision: stored.revision.cast_signed(),
             content: json(&stored.values),
             changed_at: stored.changed.map(|edit| edit.at.micros()),
@@ -57,28 +57,26 @@ impl From<(GuildId, &Stored)> for SettingsRow {
             problems: json(&stored.problems),
         }
     }
-}
 
-impl TryFrom<SettingsRow> for (GuildId, Stored) {
-    type Error = RowError;
-
-    fn try_from(row: SettingsRow) -> Result<Self, RowError> {
-        let by = read!(row.changed_by, |by| by.as_ref().map(from_column::<UserId>).transpose());
-        let via = read!(row.changed_via, |via| via.as_deref().map(str::parse).transpose());
-        let changed = row.changed_at.zip(via);
+    fn read(&self, _: &Unreadable) -> Result<(GuildId, Stored), RowError> {
+        let by = read!(self.changed_by, |by| by.as_ref().map(from_column::<UserId>).transpose());
+        let via = read!(self.changed_via, |via| via.as_deref().map(str::parse).transpose());
+        let changed = self.changed_at.zip(via);
         let stored = Stored {
-            revision: read!(row.revision, |revision| u64::try_from(*revision)),
-            values: read!(row.content, |text| serde_json::from_str(text)),
+            revision: read!(self.revision, |revision| u64::try_from(*revision)),
+            values: read!(self.content, |text| serde_json::from_str(text)),
             changed: changed.map(|(at, via)| Edit { at: Timestamp::from_micros(at), by, via }),
-            applied: read!(row.applied, |applied| applied.map(u64::try_from).transpose()),
-            problems: read!(row.problems, |text| serde_json::from_str::<Vec<Problem>>(text)),
+            applied: read!(self.applied, |applied| applied.map(u64::try_from).transpose()),
+            problems: read!(self.problems, |text| serde_json::from_str::<Vec<Problem>>(text)),
         };
-        Ok((read!(row.guild, from_column), stored))
+        Ok((read!(self.guild, from_column), stored))
     }
 }
 
-impl From<&HistoryEntry> for SettingsEditRow {
-    fn from(entry: &HistoryEntry) -> Self {
+impl Row for SettingsEditRow {
+    type Value = HistoryEntry;
+
+    fn of(entry: &HistoryEntry) -> Self {
         Self {
             guild: to_column(entry.guild),
             revision: entry.revision.cast_signed(),
@@ -88,39 +86,39 @@ impl From<&HistoryEntry> for SettingsEditRow {
             content: json(&entry.changes),
         }
     }
-}
 
-impl TryFrom<SettingsEditRow> for HistoryEntry {
-    type Error = RowError;
-
-    fn try_from(row: SettingsEditRow) -> Result<Self, RowError> {
+    fn read(&self, _: &Unreadable) -> Result<HistoryEntry, RowError> {
         let edit = Edit {
-            at: Timestamp::from_micros(row.made_at),
-            by: read!(row.made_by, |by| by.as_ref().map(from_column::<UserId>).transpose()),
-            via: read!(row.via, |via| via.parse()),
+            at: Timestamp::from_micros(self.made_at),
+            by: read!(self.made_by, |by| by.as_ref().map(from_column::<UserId>).transpose()),
+            via: read!(self.via, |via| via.parse()),
         };
-        Ok(Self {
-            guild: read!(row.guild, from_column),
-            revision: read!(row.revision, |revision| u64::try_from(*revision)),
+        Ok(HistoryEntry {
+            guild: read!(self.guild, from_column),
+            revision: read!(self.revision, |revision| u64::try_from(*revision)),
             edit,
-            changes: read!(row.content, |text| serde_json::from_str(text)),
+            changes: read!(self.content, |text| serde_json::from_str(text)),
         })
     }
 }
 
 pub(crate) fn schema(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Option<Schema>> {
-    Ok(SchemaRow::stored(db, (SCHEMA,))?.and_then(|row| unreadable.one(row)))
+    SchemaRow::find(db, &Key::Schema(()), unreadable)
 }
 
 pub(crate) fn publish(write: &mut Write<'_>, schema: &Schema) -> Result<Tally, WorkError> {
-    let tally = SchemaRow::from(schema).put(write.db)?;
+    let tally = SchemaRow::of(schema).put(write.db)?;
     Ok(write.noted(tally, || Subject::Many(Kind::Schema)))
 }
 
 /// Returns the settings of a guild. An unreadable row is an error, because a change would overwrite it.
-pub(crate) fn find(db: &mut AnyConnection, guild: GuildId) -> Result<Option<Stored>, WorkError> {
-    let row = SettingsRow::stored(db, (to_column(guild),))?;
-    Ok(row.map(<(GuildId, Stored)>::try_from).transpose()?.map(|(_, stored)| stored))
+pub(crate) fn find(
+    db: &mut AnyConnection,
+    guild: GuildId,
+    unreadable: &Unreadable,
+) -> Result<Stored, WorkError> {
+    let row = SettingsRow::stored(db, &Key::Settings(guild))?;
+    Ok(row.map(|row| row.read(unreadable)).transpose()?.map(|(_, stored)| stored).unwrap_or_default())
 }
 
 /// Stores a decided change with its entry of the history.
@@ -130,17 +128,18 @@ pub(crate) fn store(write: &mut Write<'_>, change: &Change, decided: Decided) ->
         return Ok(Tally::NOTHING);
     }
     let (guild, revision) = (change.guild, stored.revision);
-    SettingsRow::from((guild, &stored)).put(write.db)?;
-    SettingsEditRow::from(&HistoryEntry { guild, revision, edit: change.edit, changes }).put(write.db)?;
+    SettingsRow::of(&(guild, stored)).put(write.db)?;
+    SettingsEditRow::of(&HistoryEntry { guild, revision, edit: change.edit, changes }).put(write.db)?;
     let oldest = revision.saturating_sub(HistoryEntry::KEPT as u64).cast_signed();
     let of_guild = settings_edits::table.filter(settings_edits::guild.eq(to_column(guild)));
     diesel::delete(of_guild.filter(settings_edits::revision.le(oldest))).execute(write.db)?;
     Ok(write.noted(Tally::CHANGED, || Subject::Settings(guild, revision)))
 }
 
-pub(crate) fn confirm(write: &mut Write<'_>, guild: GuildId, stored: &Stored) -> Result<Tally, WorkError> {
-    SettingsRow::from((guild, stored)).put(write.db)?;
-    Ok(write.noted(Tally::CHANGED, || Subject::Applied(guild, stored.applied.unwrap_or_default())))
+pub(crate) fn confirm(write: &mut Write<'_>, guild: GuildId, stored: Stored) -> Result<Tally, WorkError> {
+    let revision = stored.applied.unwrap_or_default();
+    SettingsRow::of(&(guild, stored)).put(write.db)?;
+    Ok(write.noted(Tally::CHANGED, || Subject::Applied(guild, revision)))
 }
 
 pub(crate) fn history(
@@ -153,18 +152,7 @@ pub(crate) fn history(
         .order(settings_edits::revision.desc())
         .select(SettingsEditRow::as_select())
         .load(db)?;
-    Ok(unreadable.all(rows))
-}
-
-/// Returns the entry of the history that made a revision.
-pub(crate) fn entry(
-    db: &mut AnyConnection,
-    guild: GuildId,
-    revision: u64,
-    unreadable: &Unreadable,
-) -> QueryResult<Option<HistoryEntry>> {
-    let row = SettingsEditRow::stored(db, (to_column(guild), revision.cast_signed()))?;
-    Ok(row.and_then(|row| unreadable.one(row)))
+    Ok(unreadable.all(&rows))
 }
 
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
@@ -204,7 +192,7 @@ pub(crate) fn page(
                 .load(db)?;
             // Unreadable rows leave room for others.
             next = rows.last().filter(|_| rows.len() as i64 == left).and_then(|row| row.guild.checked_add(1));
-            page.extend(unreadable.all::<_, (GuildId, Stored)>(rows));
+            page.extend(unreadable.all(&rows));
             if page.len() as i64 == i64::from(limit.get()) {
                 return Ok(page);
             }
@@ -224,7 +212,7 @@ pub(crate) fn by_user(
         .order((settings_edits::guild, settings_edits::revision))
         .select(SettingsEditRow::as_select())
         .load(db)?;
-    Ok(unreadable.all(rows))
+    Ok(unreadable.all(&rows))
 }
 
 /// Removes a user's name from the history. What was changed stays.

@@ -1,8 +1,8 @@
 //! Periods of the bot's history, and notices.
 
 use super::{
-    history::{Write, removed},
-    row::{NoticeRow, PeriodRow, Row, read},
+    history::Write,
+    row::{Columns as _, NoticeRow, PeriodRow, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -20,8 +20,10 @@ use diesel::{
 };
 use std::collections::BTreeMap;
 
-impl From<&Period> for PeriodRow {
-    fn from(period: &Period) -> Self {
+impl Row for PeriodRow {
+    type Value = Period;
+
+    fn of(period: &Period) -> Self {
         Self {
             subject: period.subject.to_string(),
             began_at: period.began_at.micros(),
@@ -30,24 +32,22 @@ impl From<&Period> for PeriodRow {
             alert_due: period.alert_due.map(Timestamp::micros),
         }
     }
-}
 
-impl TryFrom<PeriodRow> for Period {
-    type Error = RowError;
-
-    fn try_from(row: PeriodRow) -> Result<Self, RowError> {
-        Ok(Self {
-            subject: read!(row.subject, |subject| subject.parse()),
-            began_at: Timestamp::from_micros(row.began_at),
-            ended_at: row.ended_at.map(Timestamp::from_micros),
-            reason: read!(row.reason, |reason| reason.as_deref().map(str::parse).transpose()),
-            alert_due: row.alert_due.map(Timestamp::from_micros),
+    fn read(&self, _: &Unreadable) -> Result<Period, RowError> {
+        Ok(Period {
+            subject: read!(self.subject, |subject| subject.parse()),
+            began_at: Timestamp::from_micros(self.began_at),
+            ended_at: self.ended_at.map(Timestamp::from_micros),
+            reason: read!(self.reason, |reason| reason.as_deref().map(str::parse).transpose()),
+            alert_due: self.alert_due.map(Timestamp::from_micros),
         })
     }
 }
 
-impl From<&Notice> for NoticeRow {
-    fn from(notice: &Notice) -> Self {
+impl Row for NoticeRow {
+    type Value = Notice;
+
+    fn of(notice: &Notice) -> Self {
         Self {
             id: notice.id.to_string(),
             kind: notice.kind.to_string(),
@@ -57,34 +57,21 @@ impl From<&Notice> for NoticeRow {
             ends_at: notice.until.map(Timestamp::micros),
         }
     }
-}
 
-impl TryFrom<NoticeRow> for Notice {
-    type Error = RowError;
-
-    fn try_from(row: NoticeRow) -> Result<Self, RowError> {
-        Ok(Self {
-            id: read!(row.id, |id| id.parse()),
-            kind: read!(row.kind, |kind| kind.parse()),
-            title: read!(row.title, |title| title.parse()),
-            text: read!(row.body, |text| text.parse()),
-            from: Timestamp::from_micros(row.starts_at),
-            until: row.ends_at.map(Timestamp::from_micros),
+    fn read(&self, _: &Unreadable) -> Result<Notice, RowError> {
+        Ok(Notice {
+            id: read!(self.id, |id| id.parse()),
+            kind: read!(self.kind, |kind| kind.parse()),
+            title: read!(self.title, |title| title.parse()),
+            text: read!(self.body, |text| text.parse()),
+            from: Timestamp::from_micros(self.starts_at),
+            until: self.ends_at.map(Timestamp::from_micros),
         })
     }
 }
 
 pub(crate) fn all_periods(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Period>> {
-    Ok(unreadable.all(periods::table.select(PeriodRow::as_select()).load(db)?))
-}
-
-pub(crate) fn find_period(
-    db: &mut AnyConnection,
-    (subject, began_at): (&PeriodSubject, Timestamp),
-    unreadable: &Unreadable,
-) -> QueryResult<Option<Period>> {
-    let row = PeriodRow::stored(db, (&subject.to_string(), &began_at.micros()))?;
-    Ok(row.and_then(|row| unreadable.one(row)))
+    Ok(unreadable.all(&periods::table.select(PeriodRow::as_select()).load(db)?))
 }
 
 /// Applies a change of the history. Extending a watched period is no change that others need to know of.
@@ -99,7 +86,8 @@ pub(crate) fn change(write: &mut Write<'_>, change: &PeriodChange) -> Result<Tal
         )
         .select(PeriodRow::as_select())
         .load(write.db)?;
-    let known: Vec<Period> = rows.into_iter().filter_map(|row| row.try_into().ok()).collect();
+    let known: Vec<Period> =
+        rows.into_iter().filter_map(|row| row.read(&Unreadable::default()).ok()).collect();
     let reports: Vec<(String, i64)> =
         clusters::table.select((clusters::id, clusters::received_at)).load(write.db)?;
     let reports: BTreeMap<_, _> = reports
@@ -107,7 +95,7 @@ pub(crate) fn change(write: &mut Write<'_>, change: &PeriodChange) -> Result<Tal
         .filter_map(|(id, received_at)| Some((id.parse().ok()?, Timestamp::from_micros(received_at))))
         .collect();
     let Some(period) = change.decide(&known, &reports) else { return Ok(Tally::NOTHING) };
-    let tally = PeriodRow::from(&period).put(write.db)?;
+    let tally = PeriodRow::of(&period).put(write.db)?;
     if tally == Tally::ADDED {
         trim(write.db)?;
     } else if period.subject == PeriodSubject::Watched {
@@ -127,29 +115,11 @@ fn trim(db: &mut AnyConnection) -> QueryResult<()> {
 }
 
 pub(crate) fn all_notices(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Notice>> {
-    Ok(unreadable.all(notices::table.select(NoticeRow::as_select()).load(db)?))
-}
-
-pub(crate) fn find_notice(
-    db: &mut AnyConnection,
-    id: &NoticeId,
-    unreadable: &Unreadable,
-) -> QueryResult<Option<Notice>> {
-    Ok(NoticeRow::stored(db, (&id.to_string(),))?.and_then(|row| unreadable.one(row)))
+    Ok(unreadable.all(&notices::table.select(NoticeRow::as_select()).load(db)?))
 }
 
 /// Returns the number of open notices other than this one.
 pub(crate) fn open_notices(db: &mut AnyConnection, except: &NoticeId) -> QueryResult<i64> {
     let others = notices::table.filter(notices::ends_at.is_null()).filter(notices::id.ne(except.as_str()));
     others.count().get_result(db)
-}
-
-pub(crate) fn put_notice(write: &mut Write<'_>, notice: &Notice) -> Result<Tally, WorkError> {
-    let tally = NoticeRow::from(notice).put(write.db)?;
-    Ok(write.noted(tally, || Subject::Notice(notice.id.clone())))
-}
-
-pub(crate) fn remove_notice(write: &mut Write<'_>, id: &NoticeId) -> Result<Tally, WorkError> {
-    let gone = diesel::delete(notices::table.find(id.as_str())).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Notice(id.clone())))
 }

@@ -1,10 +1,9 @@
 //! Premium subscriptions.
 
 use super::{
-    column::any_of,
-    column::{MAX_VALUES, from_column, from_text, to_column, to_text},
-    history::{Write, removed},
-    row::{Row, SubscriptionGuildRow, SubscriptionRow, read},
+    column::{MAX_VALUES, any_of, from_column, from_text, to_column, to_text},
+    history::Write,
+    row::{Columns as _, Row, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -13,30 +12,28 @@ use crate::{
     schema::{subscription_guilds, subscriptions},
 };
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Key, Subject, Tally},
     model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
 };
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::{collections::BTreeSet, sync::Arc};
 
-impl From<&Subscription> for SubscriptionRow {
-    fn from(subscription: &Subscription) -> Self {
+impl Row for SubscriptionRow {
+    type Value = Subscription;
+
+    fn of(subscription: &Subscription) -> Self {
         Self {
             user_id: to_column(subscription.user),
             slots: subscription.slots.get().into(),
             guilds: to_text(subscription.guilds.as_slice()),
         }
     }
-}
 
-impl TryFrom<SubscriptionRow> for Subscription {
-    type Error = RowError;
-
-    fn try_from(row: SubscriptionRow) -> Result<Self, RowError> {
-        Ok(Self {
-            user: read!(row.user_id, from_column),
-            guilds: read!(row.guilds, |guilds| from_text(guilds).and_then(SubscribedGuilds::new)),
-            slots: read!(row.slots, |slots| {
+    fn read(&self, _: &Unreadable) -> Result<Subscription, RowError> {
+        Ok(Subscription {
+            user: read!(self.user_id, from_column),
+            guilds: read!(self.guilds, |guilds| from_text(guilds).and_then(SubscribedGuilds::new)),
+            slots: read!(self.slots, |slots| {
                 u64::try_from(*slots).ok().and_then(|slots| Slots::new(slots).ok()).ok_or(())
             }),
         })
@@ -55,8 +52,7 @@ pub(crate) fn of_user(
     user: UserId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Subscription>>> {
-    let row = SubscriptionRow::stored(db, (to_column(user),))?;
-    Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
+    Ok(SubscriptionRow::find(db, &Key::Subscription(user), unreadable)?.map(Arc::new))
 }
 
 /// Returns the subscriptions that name any of these guilds.
@@ -81,27 +77,20 @@ pub(crate) fn guild_subscriptions(
             .filter(any_of(subscriptions::user_id, some))
             .select(SubscriptionRow::as_select())
             .load(db)?;
-        found.extend(unreadable.all(rows).into_iter().map(Arc::new));
+        found.extend(unreadable.all(&rows).into_iter().map(Arc::new));
     }
     Ok(found)
 }
 
 pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<Tally, WorkError> {
-    let row = SubscriptionRow::from(subscription);
-    let tally = row.put(write.db)?;
+    let tally = SubscriptionRow::of(subscription).put(write.db)?;
     if tally == Tally::NOTHING {
         return Ok(tally);
     }
-    let earlier = subscription_guilds::user_id.eq(row.user_id);
+    let earlier = subscription_guilds::user_id.eq(to_column(subscription.user));
     diesel::delete(subscription_guilds::table.filter(earlier)).execute(write.db)?;
     for named in named_guilds(subscription) {
         diesel::insert_into(subscription_guilds::table).values(named).execute(write.db)?;
     }
     Ok(write.noted(tally, || Subject::Subscription(subscription.user)))
-}
-
-/// Removes a user's subscription. The foreign key removes the guilds that it names.
-pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
-    let gone = diesel::delete(subscriptions::table.find(to_column(user))).execute(write.db)?;
-    Ok(write.noted(removed(gone), || Subject::Subscription(user)))
 }

@@ -3,7 +3,7 @@
 use super::{
     column::{from_column, to_column},
     history::Write,
-    row::{Row, TeamRow, read},
+    row::{Columns as _, Row, TeamRow, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -18,8 +18,10 @@ use companion_domain::{
 use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::collections::BTreeSet;
 
-impl From<&TeamMember> for TeamRow {
-    fn from(member: &TeamMember) -> Self {
+impl Row for TeamRow {
+    type Value = TeamMember;
+
+    fn of(member: &TeamMember) -> Self {
         Self {
             user_id: to_column(member.user.id),
             category: member.category.to_string(),
@@ -31,23 +33,19 @@ impl From<&TeamMember> for TeamRow {
             position: member.position.into(),
         }
     }
-}
 
-impl TryFrom<TeamRow> for TeamMember {
-    type Error = RowError;
-
-    fn try_from(row: TeamRow) -> Result<Self, RowError> {
-        Ok(Self {
+    fn read(&self, _: &Unreadable) -> Result<TeamMember, RowError> {
+        Ok(TeamMember {
             user: User {
-                id: read!(row.user_id, from_column),
-                username: read!(row.username, |name| name.parse()),
-                name: read!(row.name, |name| name.parse()),
-                avatar: read!(row.avatar, |url| url.parse()),
+                id: read!(self.user_id, from_column),
+                username: read!(self.username, |name| name.parse()),
+                name: read!(self.name, |name| name.parse()),
+                avatar: read!(self.avatar, |url| url.parse()),
             },
-            role: read!(row.role, |role| role.parse()),
-            color: read!(row.color, |color| color.parse()),
-            category: read!(row.category, |category| category.parse()),
-            position: read!(row.position, |position| i32::try_from(*position)),
+            role: read!(self.role, |role| role.parse()),
+            color: read!(self.color, |color| color.parse()),
+            category: read!(self.category, |category| category.parse()),
+            position: read!(self.position, |position| i32::try_from(*position)),
         })
     }
 }
@@ -59,13 +57,13 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResul
         let key = |row: &TeamRow| row.user_id.cast_unsigned();
         (key(one), &one.category).cmp(&(key(other), &other.category))
     });
-    Ok(unreadable.all(rows))
+    Ok(unreadable.all(&rows))
 }
 
 /// Replaces the team. Unchanged rows are not written.
 pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, WorkError> {
-    let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::from).collect();
-    let kept: BTreeSet<_> = rows.iter().map(Row::key).collect();
+    let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::of).collect();
+    let kept: BTreeSet<_> = rows.iter().map(TeamRow::key).collect();
     let before: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(write.db)?;
     let mut tally = Tally::NOTHING;
     for gone in before.into_iter().filter(|row| !kept.contains(&row.key())) {

@@ -3,58 +3,43 @@
 use super::kinds::stage_named_guilds;
 use crate::{
     connection::AnyConnection,
-    schema::tables,
+    schema::ColumnType,
     table::{
-        row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow, PeriodRow, Row,
-            RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow,
-            SubscriptionRow, TeamRow,
-        },
+        column::to_column,
+        records::{into_row, table_of},
+        row::{Columns as _, RowKey, Statement, SubscriptionGuildRow, Table, Value, each},
         subscriptions,
     },
 };
 use companion_domain::{
     change::Kind,
+    model::{Member, Outline},
     port::{Numbered, Record},
 };
 use diesel::{
-    Connection, ExpressionMethods, PgConnection, QueryResult, RunQueryDsl, SqliteConnection, sql_query,
+    Connection, PgConnection, QueryResult, RunQueryDsl,
+    pg::Pg,
+    sql_query,
     sql_types::{Array, BigInt, Binary, Bool, Nullable, Text},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of one table, the last one per key. Ordered by key, which is the fastest order to fill an index in.
-type Rows<R> = BTreeMap<RowKey, R>;
+type Rows = BTreeMap<RowKey, Vec<Value>>;
 
 #[derive(Default)]
 pub(crate) struct RecordBatch {
-    kinds: BTreeSet<Kind>,
-    guilds: Rows<GuildRow>,
-    members: Rows<MemberRow>,
-    outlines: Rows<OutlineRow>,
+    rows: BTreeMap<Kind, Rows>,
     /// The line on which the guild of a member or an outline was first named.
     named_guilds: BTreeMap<i64, i64>,
-    subscriptions: Rows<SubscriptionRow>,
     /// The guilds that each subscription names.
     subscription_guilds: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
-    staff: Rows<StaffRow>,
-    blocked: Rows<BlockedRow>,
-    feedback: Rows<FeedbackRow>,
-    team: Rows<TeamRow>,
-    schema: Rows<SchemaRow>,
-    settings: Rows<SettingsRow>,
-    settings_edits: Rows<SettingsEditRow>,
-    notices: Rows<NoticeRow>,
-    periods: Rows<PeriodRow>,
-    sessions: Rows<SessionRow>,
-    grants: Rows<GrantRow>,
 }
 
 impl FromIterator<Numbered> for RecordBatch {
     fn from_iter<I: IntoIterator<Item = Numbered>>(records: I) -> Self {
         let mut batch = Self::default();
         for Numbered { line, record } in records {
-            batch.kinds.insert(record.kind());
             batch.take(line, record);
         }
         batch
@@ -63,69 +48,37 @@ impl FromIterator<Numbered> for RecordBatch {
 
 impl RecordBatch {
     /// Returns the kinds of the rows in the batch.
-    pub(crate) const fn kinds(&self) -> &BTreeSet<Kind> {
-        &self.kinds
+    pub(crate) fn kinds(&self) -> BTreeSet<Kind> {
+        self.rows.keys().copied().collect()
     }
 
     fn take(&mut self, line: u64, record: Record) {
-        match record {
-            Record::Guild(guild) => take(&mut self.guilds, GuildRow::from(&guild)),
-            Record::Member(member) => {
-                let row = MemberRow::from(&member);
-                self.named_guilds.entry(row.guild).or_insert(line.cast_signed());
-                take(&mut self.members, row);
-            }
-            Record::Outline(outline) => {
-                let row = OutlineRow::from(&outline);
-                self.named_guilds.entry(row.guild).or_insert(line.cast_signed());
-                take(&mut self.outlines, row);
+        match &record {
+            Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) => {
+                self.named_guilds.entry(to_column(*guild)).or_insert(line.cast_signed());
             }
             Record::Subscription(subscription) => {
-                let row = SubscriptionRow::from(&subscription);
-                let guilds = subscriptions::named_guilds(&subscription).collect();
-                self.subscription_guilds.insert(row.user_id, guilds);
-                take(&mut self.subscriptions, row);
+                let guilds = subscriptions::named_guilds(subscription).collect();
+                self.subscription_guilds.insert(to_column(subscription.user), guilds);
             }
-            Record::Staff(user, grants) => take(&mut self.staff, StaffRow::from((user, grants))),
-            Record::Blocked(user) => take(&mut self.blocked, BlockedRow::from(user)),
-            Record::Feedback(feedback) => take(&mut self.feedback, FeedbackRow::from(&feedback)),
-            Record::Team(member) => take(&mut self.team, TeamRow::from(&member)),
-            Record::Schema(schema) => take(&mut self.schema, SchemaRow::from(&schema)),
-            Record::Settings(guild, stored) => take(&mut self.settings, SettingsRow::from((guild, &stored))),
-            Record::SettingsEdit(entry) => take(&mut self.settings_edits, SettingsEditRow::from(&entry)),
-            Record::Notice(notice) => take(&mut self.notices, NoticeRow::from(&notice)),
-            Record::Period(period) => take(&mut self.periods, PeriodRow::from(&period)),
-            Record::Session(session) => take(&mut self.sessions, SessionRow::from(&session)),
-            Record::Grant(user, grant) => take(&mut self.grants, GrantRow::from((user, &grant))),
+            _ => {}
         }
+        let (kind, key) = (record.kind(), RowKey::from(&record.key()));
+        self.rows.entry(kind).or_default().insert(key, into_row(record));
     }
 
     /// Stages all rows in one transaction.
     pub(crate) fn stage(self, db: &mut AnyConnection) -> QueryResult<()> {
         db.transaction(|db| {
-            stage(self.guilds, db)?;
-            stage(self.members, db)?;
-            stage(self.outlines, db)?;
+            for (kind, rows) in self.rows {
+                if let Some(table) = table_of(kind) {
+                    stage(table, rows.into_values().collect(), db)?;
+                }
+            }
             stage_named_guilds(self.named_guilds, db)?;
-            stage(self.subscriptions, db)?;
-            stage_subscription_guilds(self.subscription_guilds, db)?;
-            stage(self.staff, db)?;
-            stage(self.blocked, db)?;
-            stage(self.feedback, db)?;
-            stage(self.team, db)?;
-            stage(self.schema, db)?;
-            stage(self.settings, db)?;
-            stage(self.settings_edits, db)?;
-            stage(self.notices, db)?;
-            stage(self.periods, db)?;
-            stage(self.sessions, db)?;
-            stage(self.grants, db)
+            stage_subscription_guilds(self.subscription_guilds, db)
         })
     }
-}
-
-fn take<R: StagedRow>(rows: &mut Rows<R>, row: R) {
-    rows.insert(row.key(), row);
 }
 
 /// Replaces the guilds named by earlier records of the same subscriptions.
@@ -136,76 +89,56 @@ fn stage_subscription_guilds(
     if named.is_empty() {
         return Ok(());
     }
+    let table = &SubscriptionGuildRow::TABLE;
     let users: Vec<_> = named.keys().map(i64::to_string).collect();
-    let (staged, users) = (SubscriptionGuildRow::TABLE.staged, users.join(", "));
-    sql_query(format!("DELETE FROM {staged} WHERE user_id IN ({users})")).execute(db)?;
-    stage(named.into_values().flatten().map(|row| (row.key(), row)).collect(), db)
+    sql_query(format!("DELETE FROM {} WHERE user_id IN ({})", table.staged, users.join(", "))).execute(db)?;
+    let rows: Rows = named.into_values().flatten().map(|row| (row.key(), row.into_values())).collect();
+    stage(table, rows.into_values().collect(), db)
 }
 
-/// A row that a sync carries.
-pub(super) trait StagedRow: Row {
-    /// Stages a row with a statement that is prepared once. SQLite needs no round trip per statement.
-    fn stage_one(self, db: &mut SqliteConnection) -> QueryResult<usize>;
-
-    /// Stages rows of distinct keys with one statement, each column as one array.
-    fn stage_all(rows: &[Self], db: &mut PgConnection) -> QueryResult<usize>;
+/// Stages rows of distinct keys. A row replaces an earlier one with the same key.
+fn stage(table: &Table, rows: Vec<Vec<Value>>, db: &mut AnyConnection) -> QueryResult<()> {
+    if let AnyConnection::Postgres(db) = db {
+        return if rows.is_empty() { Ok(()) } else { stage_arrays(table, &rows, db) };
+    }
+    // SQLite needs no round trip per statement.
+    let insert = table.insert_into(table.staged);
+    rows.into_iter().try_for_each(|row| Statement::<()>::new(&insert, row).execute(db).map(drop))
 }
 
-macro_rules! staged_rows {
-    ($($table:ident $keys:tt $rows:tt $columns:tt $(+ $beside:tt)?)+) => {
-        $(staged_rows! { @table $keys $rows $columns })+
-    };
-    (
-        @table $keys:tt [$row:ident, $staged:ident]
-        { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ }
-    ) => {
-        diesel::table! { $staged $keys { $($column -> $sql $(<$inner>)?,)+ } }
-
-        impl StagedRow for $row {
-            fn stage_one(self, db: &mut SqliteConnection) -> QueryResult<usize> {
-                let values = ($($staged::$column.eq(self.$column),)+);
-                diesel::insert_into($staged::table).values(values).execute(db)
-            }
-
-            fn stage_all(rows: &[Self], db: &mut PgConnection) -> QueryResult<usize> {
-                sql_query(insert_arrays::<Self>())
-                    $(.bind::<Array<$sql $(<$inner>)?>, _>(
-                        rows.iter().map(|row| &row.$column).collect::<Vec<_>>(),
-                    ))+
-                    .execute(db)
-            }
-        }
-    };
-    (@table $keys:tt $rows:tt $columns:tt) => {};
+/// Stages rows with one statement, each column as one array.
+fn stage_arrays(table: &Table, rows: &[Vec<Value>], db: &mut PgConnection) -> QueryResult<()> {
+    /// Returns the values of a column, all of which have the same type.
+    macro_rules! values {
+        ($type:ident, $column:ident) => {
+            $column
+                .map(|value| if let Some(Value::$type(value)) = value { value.as_ref() } else { None })
+                .collect::<Vec<_>>()
+        };
+    }
+    let insert = insert_arrays(table);
+    let mut query = sql_query(insert).into_boxed::<Pg>();
+    for (index, column) in table.columns.iter().enumerate() {
+        let values = rows.iter().map(|row| row.get(index));
+        query = match column.holds {
+            ColumnType::BigInt => query.bind::<Array<Nullable<BigInt>>, _>(values!(BigInt, values)),
+            ColumnType::Bool => query.bind::<Array<Nullable<Bool>>, _>(values!(Bool, values)),
+            ColumnType::Text => query.bind::<Array<Nullable<Text>>, _>(values!(Text, values)),
+            ColumnType::Binary => query.bind::<Array<Nullable<Binary>>, _>(values!(Binary, values)),
+        };
+    }
+    query.execute(db).map(drop)
 }
 
-tables!(staged_rows);
-
-fn insert_arrays<R: Row>() -> String {
-    let columns: Vec<_> = R::TABLE.names().collect();
-    let arrays: Vec<_> = (1..=columns.len()).map(|index| format!("${index}")).collect();
-    let replaced: Vec<_> = R::TABLE.values().map(|column| format!("{column} = excluded.{column}")).collect();
-    let replace = if replaced.is_empty() {
-        "NOTHING".to_owned()
-    } else {
-        format!("UPDATE SET {}", replaced.join(", "))
-    };
+fn insert_arrays(table: &Table) -> String {
+    let arrays: Vec<_> = (1..=table.columns.len()).map(|index| format!("${index}")).collect();
+    let replaced = each(table.values(), "{} = excluded.{}", ", ");
+    let replace = if replaced.is_empty() { "NOTHING".to_owned() } else { format!("UPDATE SET {replaced}") };
     format!(
         "INSERT INTO {} ({}) SELECT * FROM unnest({}) ON CONFLICT ({}) DO {replace}",
-        R::TABLE.staged,
-        columns.join(", "),
+        table.staged,
+        each(table.names(), "{}", ", "),
         arrays.join(", "),
-        R::TABLE.keys.join(", "),
+        table.keys.join(", "),
     )
-}
-
-/// Stages rows. A row replaces an earlier one with the same key.
-pub(super) fn stage<R: StagedRow>(rows: BTreeMap<RowKey, R>, db: &mut AnyConnection) -> QueryResult<()> {
-    match db {
-        AnyConnection::Sqlite(db) => rows.into_values().try_for_each(|row| row.stage_one(db).map(drop)),
-        AnyConnection::Postgres(db) => {
-            let rows: Vec<_> = rows.into_values().collect();
-            if rows.is_empty() { Ok(()) } else { R::stage_all(&rows, db).map(drop) }
-        }
-    }
 }

@@ -9,11 +9,8 @@ use crate::{
         column::in_shard,
         feedback::slots,
         history::{self, Write, max_named},
-        row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow, PeriodRow, Row,
-            SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow, SubscriptionGuildRow,
-            SubscriptionRow, Table, TeamRow,
-        },
+        records::table_of,
+        row::{Columns as _, FeedbackRow, GrantRow, GuildRow, SubscriptionGuildRow, Table},
         sessions,
     },
 };
@@ -30,28 +27,6 @@ use diesel::{
     sql_types::{BigInt, Binary, Nullable, Text},
 };
 use std::collections::BTreeMap;
-
-/// Returns the table that records of a kind are merged into, or `None` if no record has this kind.
-pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
-    match kind {
-        Kind::Guild => Some(&GuildRow::TABLE),
-        Kind::Member => Some(&MemberRow::TABLE),
-        Kind::Outline => Some(&OutlineRow::TABLE),
-        Kind::Subscription => Some(&SubscriptionRow::TABLE),
-        Kind::Staff => Some(&StaffRow::TABLE),
-        Kind::Blocked => Some(&BlockedRow::TABLE),
-        Kind::Feedback => Some(&FeedbackRow::TABLE),
-        Kind::Team => Some(&TeamRow::TABLE),
-        Kind::Session => Some(&SessionRow::TABLE),
-        Kind::Grant => Some(&GrantRow::TABLE),
-        Kind::Schema => Some(&SchemaRow::TABLE),
-        Kind::Settings => Some(&SettingsRow::TABLE),
-        Kind::SettingsEdit => Some(&SettingsEditRow::TABLE),
-        Kind::Notice => Some(&NoticeRow::TABLE),
-        Kind::Period => Some(&PeriodRow::TABLE),
-        Kind::Applied | Kind::Cluster => None,
-    }
-}
 
 /// Returns how a kind is merged, or `None` if no record has this kind.
 pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
@@ -99,7 +74,7 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkE
 fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
     if merge.kind == Kind::Session {
         let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
-        return Ok(ids.iter().map(|id| sessions::subject(id)).collect());
+        return Ok(ids.into_iter().map(sessions::subject).collect());
     }
     subjects_of(db, merge.kind, merge.table, &merge.select_keys(op, "CAST({} AS TEXT)", limit))
 }
@@ -114,7 +89,7 @@ fn subjects_of(db: &mut AnyConnection, kind: Kind, table: &Table, keys: &str) ->
         }
     };
     let part = |(text, column): (String, &&str)| match table.type_of(column) {
-        Some(ColumnType::Integer) => text.parse::<i64>().map_or(text, |id| id.cast_unsigned().to_string()),
+        Some(ColumnType::BigInt) => text.parse::<i64>().map_or(text, |id| id.cast_unsigned().to_string()),
         _ => text,
     };
     let subject = |row: Vec<String>| {

@@ -1,11 +1,14 @@
 //! Merges staged rows, and creates the temporary tables of each database.
 
-use super::{kinds::create_holes, kinds::create_named_guilds, kinds::table_of};
+use super::kinds::{create_holes, create_named_guilds};
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
     schema::{Column, ColumnType},
-    table::row::{Row, SubscriptionGuildRow, Table},
+    table::{
+        records::table_of,
+        row::{Columns as _, SubscriptionGuildRow, Table, each},
+    },
 };
 use companion_domain::change::{Kind, Tally};
 use diesel::{
@@ -163,11 +166,6 @@ impl Merge {
     }
 }
 
-/// Joins a piece of SQL for each name.
-pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
-    names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
-}
-
 /// Number of rows locked at a time. Removing one of them waits for the batch.
 const LOCK_BATCH: usize = 500;
 /// If more rows differ, none is locked: a merge of that size delays other writers in any case.
@@ -240,14 +238,14 @@ fn create_for(table: &Table, db: &mut AnyConnection) -> QueryResult<()> {
 
 fn for_sqlite(table: &Table) -> String {
     let columns = definitions(table, |holds| match holds {
-        ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+        ColumnType::BigInt | ColumnType::Bool => "INTEGER",
         ColumnType::Text => "TEXT",
-        ColumnType::Bytes => "BLOB",
+        ColumnType::Binary => "BLOB",
     });
     // A single integer key is the rowid, which is the fastest way to find a row.
     let number = |key| {
         let mut columns = table.columns.iter();
-        columns.any(|column| column.name == key && column.holds == ColumnType::Integer)
+        columns.any(|column| column.name == key && column.holds == ColumnType::BigInt)
     };
     let sorted = if matches!(table.keys, [key] if number(*key)) { "" } else { "WITHOUT ROWID" };
     let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
@@ -259,10 +257,10 @@ fn for_sqlite(table: &Table) -> String {
 
 fn for_postgres(table: &Table) -> String {
     let columns = definitions(table, |holds| match holds {
-        ColumnType::Integer => "BIGINT",
-        ColumnType::Boolean => "BOOLEAN",
+        ColumnType::BigInt => "BIGINT",
+        ColumnType::Bool => "BOOLEAN",
         ColumnType::Text => "TEXT COLLATE \"C\"",
-        ColumnType::Bytes => "BYTEA",
+        ColumnType::Binary => "BYTEA",
     });
     let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
     format!(

@@ -9,6 +9,6 @@ mod merge;
 
 pub(crate) use self::{
     batch::RecordBatch,
-    kinds::{first_unknown_guild, merge_of, table_of, write},
+    kinds::{first_unknown_guild, merge_of, write},
     merge::{Merge, Scope, analyse, create, staged_tables},
 };

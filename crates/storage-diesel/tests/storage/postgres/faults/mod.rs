@@ -92,11 +92,11 @@ async fn a_killed_connection_fails_and_rolls_back_its_write() {
         let storage = storage.clone();
         async move { storage.put(Record::Blocked(user(2))).await }
     });
-    while schema.sessions("INSERT INTO \"blocked\"%") == 0 {
+    while schema.sessions("INSERT INTO blocked%") == 0 {
         assert!(!writing.is_finished(), "was not held up");
         tokio::task::yield_now().await;
     }
-    schema.cut_off("INSERT INTO \"blocked\"%");
+    schema.cut_off("INSERT INTO blocked%");
     assert_eq!(kind(writing.await.unwrap()), StoreErrorKind::Unavailable);
     holding.release();
     assert!(!storage.is_blocked(user(2)).await.unwrap());

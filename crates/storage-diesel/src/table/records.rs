@@ -1,0 +1,128 @@
+//! Records of every kind: how each is found, put and removed by its key.
+
+use super::{
+    feedback, guilds,
+    history::Write,
+    row::{
+        BlockedRow, Columns as _, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow,
+        PeriodRow, Row as _, RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow,
+        SubscriptionRow, Table, TeamRow, Value,
+    },
+    subscriptions,
+    unreadable::Unreadable,
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{RowError, WorkError},
+    schema::tables,
+};
+use companion_domain::{
+    change::{Key, Kind, Tally},
+    model::Member,
+    port::Record,
+};
+use diesel::QueryResult;
+use std::sync::Arc;
+
+/// A row, and the record that it holds.
+pub(crate) struct Loaded {
+    pub(crate) key: RowKey,
+    pub(crate) record: Result<Record, RowError>,
+}
+
+macro_rules! records {
+    (
+        $($table:ident $keys:tt
+        [$($row:ident $(, $staged:ident $(, $kind:ident ($($field:ident),+))?)?)?] $columns:tt $(+ $beside:tt)?)+
+    ) => {
+        /// Returns the table of a kind, or `None` if no record has this kind.
+        pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
+            match kind {
+                $($($($(Kind::$kind => Some(&$row::TABLE),)?)?)?)+
+                Kind::Applied | Kind::Cluster => None,
+            }
+        }
+
+        /// Returns the row of a record.
+        pub(crate) fn into_row(record: Record) -> Vec<Value> {
+            match record {
+                $($($($(Record::$kind($($field),+) => $row::of(&($($field),+)).into_values(),)?)?)?)+
+            }
+        }
+
+        /// Returns the records of a statement that selects all columns of a kind.
+        #[expect(unused_parens, reason = "a record of a single field is no tuple")]
+        pub(crate) fn load(
+            db: &mut AnyConnection,
+            kind: Kind,
+            (sql, values): (&str, Vec<Value>),
+            unreadable: &Unreadable,
+        ) -> QueryResult<Vec<Loaded>> {
+            Ok(match kind {
+                $($($($(Kind::$kind => {
+                    let loaded = |row: $row| {
+                        let record = row.read(unreadable);
+                        let record = record.map(|($($field),+)| Record::$kind($($field),+));
+                        Loaded { key: row.key(), record }
+                    };
+                    $row::load(db, sql, values)?.into_iter().map(loaded).collect()
+                })?)?)?)+
+                Kind::Applied | Kind::Cluster => Vec::new(),
+            })
+        }
+    };
+}
+
+tables!(records);
+
+pub(crate) fn find(
+    db: &mut AnyConnection,
+    key: &Key,
+    unreadable: &Unreadable,
+) -> Result<Option<Record>, WorkError> {
+    if let Key::Member(guild, user) = key {
+        let seen = guilds::with_roles(db, *user, &[*guild], unreadable)?.pop();
+        let member =
+            |roles| Record::Member(Member { guild: *guild, user: *user, roles: Arc::unwrap_or_clone(roles) });
+        return Ok(seen.map(|seen| member(seen.roles)));
+    }
+    let (kind, RowKey(values)) = (key.kind(), key.into());
+    let Some(table) = table_of(kind) else { return Ok(None) };
+    let Some(found) = load(db, kind, (&table.select_by_key(), values), unreadable)?.pop() else {
+        return Ok(None);
+    };
+    Ok(match kind {
+        // An absent grant would be revoked, and absent settings overwritten.
+        Kind::Grant | Kind::Settings => Some(found.record?),
+        _ => unreadable.accept(|| found.key, found.record),
+    })
+}
+
+pub(crate) fn put(write: &mut Write<'_>, record: Record) -> Result<Tally, WorkError> {
+    match record {
+        Record::Subscription(subscription) => subscriptions::put(write, &subscription),
+        Record::Feedback(entry) => feedback::put(write, &entry),
+        record => {
+            let (kind, key) = (record.kind(), RowKey::from(&record.key()));
+            let Some(table) = table_of(kind) else { return Ok(Tally::NOTHING) };
+            let tally = table.put(write.db, into_row(record))?;
+            Ok(write.noted(tally, || key.subject(kind)))
+        }
+    }
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
+    match key {
+        Key::Guild(guild) => guilds::remove(write, *guild),
+        Key::Feedback(id) => feedback::remove(write, id.as_str()),
+        key => remove_row(write, key),
+    }
+}
+
+/// Removes a row and nothing else.
+pub(super) fn remove_row(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
+    let (kind, key) = (key.kind(), RowKey::from(key));
+    let Some(table) = table_of(kind) else { return Ok(Tally::NOTHING) };
+    let tally = table.delete(write.db, key.clone())?;
+    Ok(write.noted(tally, || key.subject(kind)))
+}
