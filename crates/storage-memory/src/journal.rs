@@ -1,10 +1,7 @@
-//! The changes of one write, and secondary indexes of tables.
+//! The changes of one write.
 
 use companion_domain::change::{Kind, Subject};
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    hash::Hash,
-};
+use std::collections::BTreeMap;
 
 /// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
 const MAX_NAMED: usize = 100;
@@ -44,38 +41,6 @@ impl Journal {
 
 const fn always_named(kind: Kind) -> bool {
     matches!(kind, Kind::Session | Kind::Grant)
-}
-
-/// Maps keys to sorted sets of values. A key without values takes no memory.
-pub(crate) struct Index<K, V>(HashMap<K, BTreeSet<V>>);
-
-impl<K: Eq + Hash, V: Ord> Index<K, V> {
-    pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.0.entry(key).or_default().insert(value);
-    }
-
-    pub(crate) fn remove(&mut self, key: &K, value: &V) {
-        if let Some(values) = self.0.get_mut(key) {
-            values.remove(value);
-            if values.is_empty() {
-                self.0.remove(key);
-            }
-        }
-    }
-
-    pub(crate) fn of<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
-        self.0.get(key).into_iter().flatten()
-    }
-
-    pub(crate) fn has(&self, key: &K) -> bool {
-        self.0.contains_key(key)
-    }
-}
-
-impl<K, V> Default for Index<K, V> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
 }
 
 #[cfg(test)]

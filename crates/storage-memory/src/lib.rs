@@ -7,28 +7,29 @@
 //! There is one state behind one lock. Imports run downwards only:
 //!
 //! ```text
-//! port      one thin implementation of each port
-//! records   records of the bot: batches, streams, exports, forgetting a user
-//! state     all tables, the history of their changes, and the lock
-//! table     one file for each table that is more than a map
-//! keyed     what tables of one key and one value have in common
-//! journal   the changes of one write, and secondary indexes
+//! port                   one thin implementation of each port
+//! records                records of the bot: batches, streams, exports, forgetting a user
+//! state                  the lock over all data
+//! tables                 all records by their key, an index of what they name, and what is no record
+//! history, spent_codes   the changes of all writes; codes that have been used
+//! journal                the changes of one write
 //! ```
 //!
-//! To add a table, give it a field in `state.rs`: a `Rows` if a map is enough, otherwise a file in `table`. A write
-//! notes every change in the journal that it receives; the history and the waking of readers follow from that. If the
-//! bot feeds the table, the compiler points to the matches in `records.rs` that lack it.
+//! A new kind of record needs nothing but the subject of its changes, in `tables.rs`; the compiler points there. Other
+//! data is a field of `Tables`. A write notes every change in the journal that it receives; the history and the waking
+//! of readers follow from that.
 //!
 //! [`MemoryIdentity`] replaces the chat platform, with users, codes and tokens that behave like the real ones.
 #![warn(missing_docs)]
 
+mod history;
 mod identity;
 mod journal;
-mod keyed;
 mod port;
 mod records;
+mod spent_codes;
 mod state;
-mod table;
+mod tables;
 
 pub use self::{
     identity::{CodeTerms, Held, IdentityCall, MemoryIdentity},

@@ -1,22 +1,7 @@
 //! The state that all ports share, and its lock.
 
-use crate::{
-    journal::Journal,
-    keyed::Rows,
-    table::{
-        feedback::FeedbackEntries, grants::Grants, guilds::Guilds, history::History, sessions::Sessions,
-        spent_codes::Marks, subscriptions::Subscriptions,
-    },
-};
-use companion_domain::{
-    change::{Applied, Change, Kind, Revision, Subject, Tally},
-    model::{
-        ClusterId, GuildId, Heartbeat, Name, Notice, NoticeId, Outline, Period, PeriodSubject,
-        StaffPermissions, TeamMember, Timestamp, UserId,
-    },
-    port::PlatformPause,
-    settings::{HistoryEntry, Schema, Stored},
-};
+use crate::{history::History, journal::Journal, tables::Tables};
+use companion_domain::change::{Applied, Change, Revision, Tally};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 
@@ -34,43 +19,6 @@ struct Inner {
     latest: watch::Sender<Revision>,
 }
 
-/// All tables, and the history of their changes.
-pub(crate) struct Tables {
-    pub(crate) sessions: Sessions,
-    pub(crate) spent_codes: Marks,
-    /// The last pause requested by the platform, expired or not.
-    pub(crate) platform_pause: Option<PlatformPause>,
-    pub(crate) grants: Grants,
-    pub(crate) guilds: Guilds,
-    pub(crate) subscriptions: Subscriptions,
-    /// Permissions granted to individual users.
-    pub(crate) staff: Rows<UserId, StaffPermissions>,
-    /// A user is blocked if there is a row.
-    pub(crate) blocked: Rows<UserId, ()>,
-    pub(crate) feedback: FeedbackEntries,
-    /// Places in the team, by user and category.
-    pub(crate) team: Rows<(UserId, Name), TeamMember>,
-    /// Removed with their guild.
-    pub(crate) outlines: Rows<GuildId, Arc<Outline>>,
-    /// The published schema, in one row.
-    pub(crate) schema: Rows<(), Arc<Schema>>,
-    pub(crate) settings: Rows<GuildId, Stored>,
-    /// By guild and revision.
-    pub(crate) settings_edits: Rows<(GuildId, u64), HistoryEntry>,
-    pub(crate) notices: Rows<NoticeId, Notice>,
-    /// By subject and beginning.
-    pub(crate) periods: Rows<(PeriodSubject, Timestamp), Period>,
-    /// The last report of each cluster.
-    pub(crate) clusters: Rows<ClusterId, Arc<Heartbeat>>,
-    history: History,
-}
-
-impl Tables {
-    pub(crate) const fn history(&self) -> &History {
-        &self.history
-    }
-}
-
 impl MemoryStorage {
     /// Creates an empty store that keeps its last 65536 changes.
     #[must_use]
@@ -81,26 +29,7 @@ impl MemoryStorage {
     /// Creates an empty store that keeps this many changes. A request for older ones yields a gap.
     #[must_use]
     pub fn with_history(changes: usize) -> Self {
-        let state = Tables {
-            sessions: Sessions::default(),
-            spent_codes: Marks::default(),
-            platform_pause: None,
-            grants: Grants::default(),
-            guilds: Guilds::default(),
-            subscriptions: Subscriptions::default(),
-            staff: Rows::new(Subject::Staff),
-            blocked: Rows::new(Subject::Blocked),
-            feedback: FeedbackEntries::default(),
-            team: Rows::new(|_| Subject::Many(Kind::Team)),
-            outlines: Rows::new(Subject::Outline),
-            schema: Rows::new(|()| Subject::Many(Kind::Schema)),
-            settings: Rows::new(|_| Subject::Many(Kind::Settings)),
-            settings_edits: Rows::new(|_| Subject::Many(Kind::SettingsEdit)),
-            notices: Rows::new(Subject::Notice),
-            periods: Rows::new(|_| Subject::Many(Kind::Period)),
-            clusters: Rows::new(Subject::Cluster),
-            history: History::new(changes),
-        };
+        let state = Tables::new(History::new(changes));
         let inner = Inner { state: RwLock::new(state), latest: watch::Sender::new(Revision::default()) };
         Self { inner: Arc::new(inner) }
     }

@@ -1,12 +1,13 @@
 //! Ports that read the records fed by the bot.
 
-use crate::state::MemoryStorage;
+use crate::{state::MemoryStorage, tables::Named};
 use async_trait::async_trait;
 use companion_domain::{
+    change::{Key, Kind},
     model::{Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
     port::{
-        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles, StatusHistory,
-        StoreError, TeamRoster,
+        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles, Record,
+        StatusHistory, StoreError, TeamRoster,
     },
     rules::Seed,
 };
@@ -15,56 +16,62 @@ use std::{num::NonZeroU32, sync::Arc};
 #[async_trait]
 impl BlockList for MemoryStorage {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        Ok(self.read().blocked.get(&user).is_some())
+        Ok(self.read().get(&Key::Blocked(user)).is_some())
     }
 }
 
 #[async_trait]
 impl BotTelemetry for MemoryStorage {
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        Ok(self.read().clusters.iter().map(|(_, heartbeat)| Arc::clone(heartbeat)).collect())
+        Ok(self.read().clusters.values().cloned().collect())
     }
 }
 
 #[async_trait]
 impl StatusHistory for MemoryStorage {
     async fn periods(&self) -> Result<Vec<Period>, StoreError> {
-        Ok(self.read().periods.iter().map(|(_, period)| period.clone()).collect())
+        Ok(self.read().periods().cloned().collect())
     }
 
     async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        Ok(self.read().notices.iter().map(|(_, notice)| notice.clone()).collect())
+        Ok(self.read().notices().cloned().collect())
     }
 }
 
 #[async_trait]
 impl GuildDirectory for MemoryStorage {
     async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
-        Ok(self.read().guilds.with_roles(user, guilds))
+        Ok(self.read().with_roles(user, guilds))
     }
 
     async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
-        let state = self.read();
-        let sum = |sum: GuildTotals, members: u32| GuildTotals {
-            guilds: sum.guilds + 1,
-            members: sum.members + u64::from(members),
-        };
-        let members = state.guilds.all().map(|known| known.guild.members.get());
-        Ok(Some(members.fold(GuildTotals::default(), sum)))
+        let mut totals = GuildTotals::default();
+        for record in self.read().all(Kind::Guild) {
+            if let Record::Guild(guild) = record {
+                totals.guilds += 1;
+                totals.members += u64::from(guild.members.get());
+            }
+        }
+        Ok(Some(totals))
     }
 }
 
 #[async_trait]
 impl TeamRoster for MemoryStorage {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        Ok(self.read().team.iter().map(|(_, member)| member.clone()).collect())
+        let member =
+            |record: &Record| if let Record::Team(member) = record { Some(member.clone()) } else { None };
+        Ok(self.read().all(Kind::Team).filter_map(member).collect())
     }
 }
 
 #[async_trait]
 impl FeedbackStore for MemoryStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback.pick_positive(count, seed))
+        let state = self.read();
+        let entries: Vec<_> = state.naming(Named::Positive).collect();
+        let drawn = seed.draw().positions(entries.len(), count).into_iter();
+        Ok(drawn.filter_map(|position| state.feedback(entries.get(position)?)).collect())
     }
 
     async fn positive_after(
@@ -73,10 +80,12 @@ impl FeedbackStore for MemoryStorage {
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
-        Ok(self.read().feedback.positive_after(after).take(most).cloned().collect())
+        let (state, after) = (self.read(), after.cloned().map(Key::Feedback));
+        let later = state.naming(Named::Positive).filter(|key| Some(*key) > after.as_ref());
+        Ok(later.filter_map(|key| state.feedback(key)).take(most).collect())
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback.find(id))
+        Ok(self.read().feedback(&Key::Feedback(id.clone())))
     }
 }

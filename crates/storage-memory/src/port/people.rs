@@ -1,25 +1,71 @@
 //! Ports over sessions, grants, used codes and pauses of the platform.
 
-use crate::{keyed::Table, state::MemoryStorage};
+use crate::{journal::Journal, state::MemoryStorage, tables::Tables};
 use async_trait::async_trait;
 use companion_domain::{
+    change::{Key, Kind},
     model::{CodeFingerprint, Timestamp, UserId},
     port::{
         ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, PlatformPause, PlatformPauses,
-        SessionStore, SignIns, SpentCodes, StoreError,
+        Record, SessionStore, SignIns, SpentCodes, StoreError,
     },
-    session::{Cutoffs, Session, TokenHash, Uses},
+    session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use std::num::NonZeroU32;
+
+impl Tables {
+    /// Writes a grant unconditionally.
+    fn replace_grant(&mut self, user: UserId, content: GrantContent, journal: &mut Journal) -> GrantVersion {
+        let version = self.next_grant();
+        self.put(Record::Grant(user, Grant { version, content }), journal);
+        version
+    }
+
+    /// Adds a session. Returns the sessions evicted because the user exceeded `cap`.
+    fn create_session(
+        &mut self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        journal: &mut Journal,
+    ) -> Result<Vec<Session>, StoreError> {
+        if self.session(&session.id).is_some() {
+            return Err(StoreError::conflict("there is a session with this id"));
+        }
+        let gone = self.end(exceeding(self.sessions_of(session.user), cap, ended), journal);
+        self.put(Record::Session(session.clone()), journal);
+        Ok(gone)
+    }
+
+    /// Ends these sessions, and returns them.
+    fn end(&mut self, sessions: Vec<Session>, journal: &mut Journal) -> Vec<Session> {
+        for session in &sessions {
+            self.remove(&Key::Session(session.id), journal);
+        }
+        sessions
+    }
+
+    /// Returns the next users with a grant, in order of their ids, that satisfy the predicate.
+    fn holders(
+        &self,
+        after: Option<UserId>,
+        limit: NonZeroU32,
+        which: impl Fn(UserId) -> bool,
+    ) -> Vec<UserId> {
+        let user = |record: &Record| if let Record::Grant(user, _) = record { Some(*user) } else { None };
+        let users = self.all(Kind::Grant).filter_map(user).filter(|user| Some(*user) > after);
+        users.filter(|user| which(*user)).take(limit.get() as usize).collect()
+    }
+}
 
 #[async_trait]
 impl GrantStore for MemoryStorage {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        Ok(self.write(|state, journal| state.grants.replace(user, content, journal)))
+        Ok(self.write(|state, journal| state.replace_grant(user, content.clone(), journal)))
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
-        Ok(self.read().grants.find(user))
+        Ok(self.read().grant(user).cloned())
     }
 
     async fn claim_refresh(
@@ -29,11 +75,26 @@ impl GrantStore for MemoryStorage {
         until: Timestamp,
         dead: Option<Timestamp>,
     ) -> Result<Claimed, StoreError> {
-        Ok(self.write(|state, _| state.grants.claim(user, version, until, dead)))
+        Ok(self.write(|state, _| {
+            if !state.has_grant(user, version) {
+                return Claimed::Gone;
+            }
+            match state.claims.get(&user) {
+                Some(end) if dead != Some(*end) => Claimed::Held(*end),
+                Some(_) | None => {
+                    state.claims.insert(user, until);
+                    Claimed::Granted
+                }
+            }
+        }))
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.write(|state, _| state.grants.release_claim(user, version));
+        self.write(|state, _| {
+            if state.has_grant(user, version) {
+                state.claims.remove(&user);
+            }
+        });
         Ok(())
     }
 
@@ -44,15 +105,22 @@ impl GrantStore for MemoryStorage {
         content: &GrantContent,
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError> {
-        let content = content.clone();
-        self.write(|state, journal| state.grants.update(user, version, content, claim, journal))
+        self.write(|state, journal| {
+            if !state.has_grant(user, version) {
+                return Err(StoreError::conflict("the grant was replaced or removed"));
+            }
+            let claimed = state.claims.get(&user).copied().filter(|_| claim == ClaimAfter::Kept);
+            let next = state.replace_grant(user, content.clone(), journal);
+            state.claims.extend(claimed.map(|until| (user, until)));
+            Ok(next)
+        })
     }
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
-            let same = state.grants.is_at(user, version);
+            let same = state.has_grant(user, version);
             if same {
-                Table::remove(&mut state.grants, &user, journal);
+                state.remove(&Key::Grant(user), journal);
             }
             same
         }))
@@ -60,21 +128,21 @@ impl GrantStore for MemoryStorage {
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
-            let unused = !state.sessions.has_any(user) && state.grants.is_at(user, version);
+            let unused = state.sessions_of(user).is_empty() && state.has_grant(user, version);
             if unused {
-                Table::remove(&mut state.grants, &user, journal);
+                state.remove(&Key::Grant(user), journal);
             }
             unused
         }))
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        Ok(self.read().grants.page(after, limit, |_| true))
+        Ok(self.read().holders(after, limit, |_| true))
     }
 
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         let state = self.read();
-        Ok(state.grants.page(after, limit, |user| !state.sessions.has_any(user)))
+        Ok(state.holders(after, limit, |user| state.sessions_of(user).is_empty()))
     }
 }
 
@@ -86,42 +154,50 @@ impl SessionStore for MemoryStorage {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        self.write(|state, journal| state.sessions.create(session, cap, ended, journal))
+        self.write(|state, journal| state.create_session(session, cap, ended, journal))
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        Ok(self.read().sessions.find(id))
+        Ok(self.read().session(id).cloned())
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        // Not a change: a session that is used again has neither begun nor ended.
         self.write(|state, _| {
             for (id, time) in seen.as_slice() {
-                state.sessions.touch(id, *time);
+                if let Some(mut session) = state.session(id).cloned() {
+                    session.last_seen_at = session.last_seen_at.max(*time);
+                    state.set(Record::Session(session));
+                }
             }
         });
         Ok(())
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        Ok(self.read().sessions.of_user(user).cloned().collect())
+        Ok(self.read().sessions_of(user))
     }
 
     async fn count(&self) -> Result<Option<u64>, StoreError> {
-        Ok(u64::try_from(self.read().sessions.len()).ok())
+        Ok(u64::try_from(self.read().sessions().count()).ok())
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        Ok(self.write(|state, journal| state.sessions.end(&[*id], |_| true, journal)).pop())
+        Ok(self.write(|state, journal| {
+            let ending = state.session(id).cloned();
+            state.end(ending.into_iter().collect(), journal).pop()
+        }))
     }
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
-        Ok(self
-            .write(|state, journal| state.sessions.end(&[*id], |session| ended.has_ended(session), journal))
-            .pop())
+        Ok(self.write(|state, journal| {
+            let ending = state.session(id).filter(|session| ended.has_ended(session)).cloned();
+            state.end(ending.into_iter().collect(), journal).pop()
+        }))
     }
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        Ok(self.write(|state, journal| state.sessions.end_all(user, journal)))
+        Ok(self.write(|state, journal| state.end(state.sessions_of(user), journal)))
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
@@ -129,11 +205,14 @@ impl SessionStore for MemoryStorage {
         // The search runs under the shared lock, so that no reader waits for it.
         let over: Vec<_> = {
             let state = self.read();
-            let over = state.sessions.all().filter(|session| ended.has_ended(session));
+            let over = state.sessions().filter(|session| ended.has_ended(session));
             over.map(|session| session.id).take(limit).collect()
         };
-        Ok(self
-            .write(|state, journal| state.sessions.end(&over, |session| ended.has_ended(session), journal)))
+        Ok(self.write(|state, journal| {
+            let ending = over.iter().filter_map(|id| state.session(id));
+            let ending = ending.filter(|session| ended.has_ended(session)).cloned().collect();
+            state.end(ending, journal)
+        }))
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
@@ -145,13 +224,13 @@ impl SessionStore for MemoryStorage {
             ..session.clone()
         };
         Ok(self.write(|state, journal| {
-            let changed = state.sessions.all().map(rewound);
-            let changed = changed.filter(|session| state.sessions.find(&session.id) != Some(session.clone()));
-            let changed: Vec<_> = changed.take(limit).collect();
-            for session in &changed {
-                state.sessions.put(session.id, session.clone(), journal);
+            let ahead = state.sessions().filter(|session| rewound(session) != **session);
+            let rewound: Vec<_> = ahead.map(rewound).take(limit).collect();
+            let count = rewound.len() as u64;
+            for session in rewound {
+                state.put(Record::Session(session), journal);
             }
-            changed.len() as u64
+            count
         }))
     }
 }
@@ -166,25 +245,27 @@ impl SignIns for MemoryStorage {
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
         self.write(|state, journal| {
-            let gone = state.sessions.create(session, cap, ended, journal)?;
-            state.grants.replace(session.user, grant, journal);
+            let gone = state.create_session(session, cap, ended, journal)?;
+            state.replace_grant(session.user, grant.clone(), journal);
             Ok(gone)
         })
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
         Ok(self.write(|state, journal| {
-            if !state.grants.is_at(user, version) {
+            if !state.has_grant(user, version) {
                 return None;
             }
-            state.grants.remove(&user, journal);
-            Some(state.sessions.end_all(user, journal))
+            state.remove(&Key::Grant(user), journal);
+            Some(state.end(state.sessions_of(user), journal))
         }))
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
-        Ok(self
-            .write(|state, journal| (!state.grants.has(user)).then(|| state.sessions.end_all(user, journal))))
+        Ok(self.write(|state, journal| match state.grant(user) {
+            Some(_) => None,
+            None => Some(state.end(state.sessions_of(user), journal)),
+        }))
     }
 }
 

@@ -2,14 +2,17 @@
 
 use crate::{
     journal::Journal,
-    keyed::{Table, noted},
-    state::{MemoryStorage, Tables},
+    state::MemoryStorage,
+    tables::{Named, Tables, noted},
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Subject, Tally},
+    change::{Applied, Key, Kind, Subject, Tally},
     model::{GuildId, UserId},
-    port::{ChangeSettingsError, ConfirmSettingsError, ListingScope, SettingsStore, ShardSlice, StoreError},
+    port::{
+        ChangeSettingsError, ConfirmSettingsError, ListingScope, Record, SettingsStore, ShardSlice,
+        StoreError,
+    },
     settings::{Change, HistoryEntry, Problem, Schema, Stored},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -17,23 +20,23 @@ use std::{num::NonZeroU32, sync::Arc};
 impl Tables {
     /// Returns the history of a guild, newest first. Its revisions have no gaps.
     pub(crate) fn settings_history(&self, guild: GuildId) -> impl Iterator<Item = &HistoryEntry> {
-        let newest = self.settings.get(&guild).map_or(0, |stored| stored.revision);
-        (1..=newest).rev().map_while(move |revision| self.settings_edits.get(&(guild, revision)))
+        (1..=self.settings(guild).revision).rev().map_while(move |revision| self.edit(guild, revision))
     }
 
     /// Removes a user's name from the history and from the settings that they changed last.
     pub(crate) fn forget_editor(&mut self, user: UserId) -> Tally {
         let mut tally = Tally::NOTHING;
-        let by_user = |(_, entry): &(&_, &HistoryEntry)| entry.edit.by == Some(user);
-        let entries: Vec<_> = self.settings_edits.iter().filter(by_user).map(|(_, it)| it.clone()).collect();
-        for mut entry in entries {
+        let edits = self.naming(Named::User(user)).filter_map(|key| self.get(key)).cloned();
+        for edit in edits.collect::<Vec<_>>() {
+            let Record::SettingsEdit(mut entry) = edit else { continue };
             entry.edit.by = None;
-            if let Some(mut stored) = self.settings.get(&entry.guild).cloned() {
+            if let Some(Record::Settings(guild, mut stored)) = self.get(&Key::Settings(entry.guild)).cloned()
+            {
                 stored.changed =
                     stored.changed.map(|edit| if edit.by == Some(user) { entry.edit } else { edit });
-                self.settings.set(entry.guild, stored);
+                self.set(Record::Settings(guild, stored));
             }
-            tally += self.settings_edits.set((entry.guild, entry.revision), entry);
+            tally += self.set(Record::SettingsEdit(entry));
         }
         tally
     }
@@ -41,31 +44,31 @@ impl Tables {
     fn remove_settings(&mut self, guild: GuildId) -> Tally {
         let revisions: Vec<_> = self.settings_history(guild).map(|entry| entry.revision).collect();
         for revision in revisions {
-            self.settings_edits.unset(&(guild, revision));
+            self.unset(&Key::SettingsEdit(guild, revision));
         }
-        self.settings.unset(&guild)
+        self.unset(&Key::Settings(guild))
     }
 }
 
 #[async_trait]
 impl SettingsStore for MemoryStorage {
     async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
-        Ok(self.read().schema.get(&()).cloned())
+        Ok(self.read().schema().cloned().map(Arc::new))
     }
 
     async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError> {
-        self.apply_with(|state, journal| Ok(state.schema.put((), Arc::new(schema.clone()), journal)))
+        self.apply_with(|state, journal| Ok(state.put(Record::Schema(schema.clone()), journal)))
     }
 
     async fn find(&self, guild: GuildId) -> Result<Stored, StoreError> {
-        Ok(self.read().settings.get(&guild).cloned().unwrap_or_default())
+        Ok(self.read().settings(guild))
     }
 
     async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
         let mut after = Stored::default();
         let applied = self.apply_with(|state, journal| {
-            let schema = state.schema.get(&()).cloned().unwrap_or_default();
-            let stored = state.settings.get(&change.guild).cloned().unwrap_or_default();
+            let schema = state.schema().cloned().unwrap_or_default();
+            let stored = state.settings(change.guild);
             let decided = change.decide(&schema, stored, |user| {
                 Ok::<_, ChangeSettingsError>(
                     state.listing(user, ListingScope::Guild(change.guild)).standing(change.guild),
@@ -84,13 +87,13 @@ impl SettingsStore for MemoryStorage {
         problems: &[Problem],
     ) -> Result<Applied, ConfirmSettingsError> {
         self.apply_with(|state, journal| {
-            let mut after = state.settings.get(&guild).cloned().unwrap_or_default();
+            let mut after = state.settings(guild);
             let differs =
                 after.confirm(revision, problems.to_vec()).map_err(ConfirmSettingsError::AboveCurrent)?;
             if !differs {
                 return Ok(Tally::NOTHING);
             }
-            state.settings.set(guild, after);
+            state.set(Record::Settings(guild, after));
             Ok(noted(Tally::CHANGED, Subject::Applied(guild, revision), journal))
         })
     }
@@ -115,11 +118,13 @@ impl SettingsStore for MemoryStorage {
         let wanted = |guild: &GuildId| {
             after.is_none_or(|after| *guild > after) && slice.is_none_or(|slice| slice.has(*guild))
         };
-        let rows = state.settings.iter().filter(|(guild, stored)| wanted(guild) && !stored.values.is_empty());
-        let mut page: Vec<_> = rows.map(|(guild, stored)| (*guild, stored.clone())).collect();
-        page.sort_unstable_by_key(|(guild, _)| *guild);
-        page.truncate(limit.get() as usize);
-        Ok(page)
+        let settings = state.all(Kind::Settings).filter_map(|record| match record {
+            Record::Settings(guild, stored) if wanted(guild) && !stored.values.is_empty() => {
+                Some((*guild, stored.clone()))
+            }
+            _ => None,
+        });
+        Ok(settings.take(limit.get() as usize).collect())
     }
 }
 
@@ -136,10 +141,10 @@ fn store(
     }
     let (guild, revision) = (change.guild, stored.revision);
     let entry = HistoryEntry { guild, revision, edit: change.edit, changes };
-    state.settings_edits.set((guild, revision), entry);
+    state.set(Record::SettingsEdit(entry));
     if let Some(oldest) = revision.checked_sub(HistoryEntry::KEPT as u64) {
-        state.settings_edits.unset(&(guild, oldest));
+        state.unset(&Key::SettingsEdit(guild, oldest));
     }
-    state.settings.set(guild, stored);
+    state.set(Record::Settings(guild, stored));
     noted(Tally::CHANGED, Subject::Settings(guild, revision), journal)
 }

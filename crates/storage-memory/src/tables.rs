@@ -1,0 +1,307 @@
+//! All stored data: records by their key, an index of what they name, and what is no record.
+
+use crate::{history::History, journal::Journal, spent_codes::Marks};
+use companion_domain::{
+    change::{Key, Kind, Subject, Tally},
+    model::{
+        ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period,
+        RoleSet, Subscription, Timestamp, UserId,
+    },
+    port::{Grant, GrantSummary, GrantVersion, Listing, ListingScope, PlatformPause, Record},
+    session::{Session, TokenHash},
+    settings::{HistoryEntry, Schema, Stored},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// All tables, and the history of their changes.
+pub(crate) struct Tables {
+    records: BTreeMap<Kind, BTreeMap<Key, Record>>,
+    /// The records that name a user or a guild. A name without records takes no memory.
+    named: HashMap<Named, BTreeSet<Key>>,
+    /// The last report of each cluster.
+    pub(crate) clusters: BTreeMap<ClusterId, Arc<Heartbeat>>,
+    /// The ends of claims on refreshing a grant.
+    pub(crate) claims: HashMap<UserId, Timestamp>,
+    /// The highest version ever written, over all users. A grant that is removed and created again never repeats a
+    /// version that a slow refresh still holds.
+    newest_grant: u64,
+    pub(crate) spent_codes: Marks,
+    /// The last pause requested by the platform, expired or not.
+    pub(crate) platform_pause: Option<PlatformPause>,
+    pub(crate) history: History,
+}
+
+/// What a record names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Named {
+    /// Whom it is about.
+    User(UserId),
+    /// The guild that it is removed with.
+    Guild(GuildId),
+    /// A guild that a subscription makes premium.
+    Premium(GuildId),
+    /// Feedback that may be shown.
+    Positive,
+}
+
+fn names(record: &Record) -> Vec<Named> {
+    match record {
+        Record::Member(member) => vec![Named::Guild(member.guild), Named::User(member.user)],
+        Record::Outline(outline) => vec![Named::Guild(outline.guild)],
+        Record::Subscription(it) => it.guilds.as_slice().iter().copied().map(Named::Premium).collect(),
+        Record::Feedback(entry) if entry.rating.is_positive() => {
+            vec![Named::User(entry.submitter.id), Named::Positive]
+        }
+        Record::Feedback(entry) => vec![Named::User(entry.submitter.id)],
+        Record::SettingsEdit(entry) => entry.edit.by.map(Named::User).into_iter().collect(),
+        Record::Session(session) => vec![Named::User(session.user)],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the subject of a change to the record with this key.
+fn subject(key: &Key) -> Subject {
+    match key.clone() {
+        Key::Guild(guild) => Subject::Guild(guild),
+        Key::Member(guild, user) => Subject::Member(guild, user),
+        Key::Subscription(user) => Subject::Subscription(user),
+        Key::Staff(user) => Subject::Staff(user),
+        Key::Blocked(user) => Subject::Blocked(user),
+        Key::Feedback(id) => Subject::Feedback(id),
+        Key::Outline(guild) => Subject::Outline(guild),
+        Key::Notice(id) => Subject::Notice(id),
+        Key::Session(id) => Subject::Session(id),
+        Key::Grant(user) => Subject::Grant(user),
+        Key::Team(..) | Key::Schema(()) | Key::Settings(_) | Key::SettingsEdit(..) | Key::Period(..) => {
+            Subject::Many(key.kind())
+        }
+    }
+}
+
+/// Notes a change, unless the tally is empty. Returns the tally.
+pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Tally {
+    if tally != Tally::NOTHING {
+        journal.note(subject);
+    }
+    tally
+}
+
+impl Tables {
+    pub(crate) fn new(history: History) -> Self {
+        Self {
+            records: BTreeMap::new(),
+            named: HashMap::new(),
+            clusters: BTreeMap::new(),
+            claims: HashMap::new(),
+            newest_grant: 0,
+            spent_codes: Marks::default(),
+            platform_pause: None,
+            history,
+        }
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Record> {
+        self.records.get(&key.kind())?.get(key)
+    }
+
+    /// Returns all records of a kind, in the order of their keys.
+    pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = &Record> {
+        self.records.get(&kind).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the keys of the records that name this, in order.
+    pub(crate) fn naming(&self, name: Named) -> impl Iterator<Item = &Key> {
+        self.named.get(&name).into_iter().flatten()
+    }
+
+    /// Returns the keys of all records about a user.
+    pub(crate) fn keys_about(&self, user: UserId) -> Vec<Key> {
+        let single = [Key::Grant(user), Key::Staff(user), Key::Subscription(user)];
+        self.naming(Named::User(user)).cloned().chain(single).collect()
+    }
+
+    /// Adds or replaces a record, and notes the change unless the record is equal. A record whose guild is unknown is
+    /// ignored, because the same sync has removed the guild.
+    pub(crate) fn put(&mut self, record: Record, journal: &mut Journal) -> Tally {
+        if let Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) = &record
+            && !self.has_guild(*guild)
+        {
+            return Tally::NOTHING;
+        }
+        let subject = subject(&record.key());
+        noted(self.set(record), subject, journal)
+    }
+
+    /// Removes a record, and notes the change if it existed. What goes with a guild is noted, but not counted.
+    pub(crate) fn remove(&mut self, key: &Key, journal: &mut Journal) -> Tally {
+        if let Key::Guild(guild) = key {
+            for key in self.naming(Named::Guild(*guild)).cloned().collect::<Vec<_>>() {
+                self.remove(&key, journal);
+            }
+        }
+        noted(self.unset(key), subject(key), journal)
+    }
+
+    /// Like [`put`](Self::put), without a note.
+    pub(crate) fn set(&mut self, record: Record) -> Tally {
+        let key = record.key();
+        if self.get(&key) == Some(&record) {
+            return Tally::NOTHING;
+        }
+        let earlier = self.unset(&key);
+        for name in names(&record) {
+            self.named.entry(name).or_default().insert(key.clone());
+        }
+        if let Record::Grant(_, grant) = &record {
+            self.newest_grant = self.newest_grant.max(grant.version.0);
+        }
+        self.records.entry(key.kind()).or_default().insert(key, record);
+        if earlier == Tally::NOTHING { Tally::ADDED } else { Tally::CHANGED }
+    }
+
+    /// Like [`remove`](Self::remove), without a note.
+    pub(crate) fn unset(&mut self, key: &Key) -> Tally {
+        let Some(record) = self.records.get_mut(&key.kind()).and_then(|table| table.remove(key)) else {
+            return Tally::NOTHING;
+        };
+        for name in names(&record) {
+            if let Some(keys) = self.named.get_mut(&name) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.named.remove(&name);
+                }
+            }
+        }
+        if let Key::Grant(user) = key {
+            self.claims.remove(user);
+        }
+        Tally::REMOVED
+    }
+
+    fn guild(&self, guild: GuildId) -> Option<&Guild> {
+        match self.get(&Key::Guild(guild)) {
+            Some(Record::Guild(guild)) => Some(guild),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_guild(&self, guild: GuildId) -> bool {
+        self.guild(guild).is_some()
+    }
+
+    pub(crate) fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildWithRoles> {
+        let known = guilds.iter().collect::<BTreeSet<_>>().into_iter().filter_map(|guild| self.guild(*guild));
+        let roles = |guild| match self.get(&Key::Member(guild, user)) {
+            Some(Record::Member(member)) => member.roles.clone(),
+            _ => RoleSet::default(),
+        };
+        let with_roles = |guild: &Guild| GuildWithRoles {
+            guild: Arc::new(guild.clone()),
+            roles: Arc::new(roles(guild.id)),
+        };
+        known.map(with_roles).collect()
+    }
+
+    fn subscription(&self, key: &Key) -> Option<Arc<Subscription>> {
+        match self.get(key) {
+            Some(Record::Subscription(subscription)) => Some(Arc::new(subscription.clone())),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn feedback(&self, key: &Key) -> Option<Arc<Feedback>> {
+        match self.get(key) {
+            Some(Record::Feedback(entry)) => Some(Arc::new(entry.clone())),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn schema(&self) -> Option<&Schema> {
+        match self.get(&Key::Schema(())) {
+            Some(Record::Schema(schema)) => Some(schema),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn settings(&self, guild: GuildId) -> Stored {
+        match self.get(&Key::Settings(guild)) {
+            Some(Record::Settings(_, stored)) => stored.clone(),
+            _ => Stored::default(),
+        }
+    }
+
+    pub(crate) fn edit(&self, guild: GuildId, revision: u64) -> Option<&HistoryEntry> {
+        match self.get(&Key::SettingsEdit(guild, revision)) {
+            Some(Record::SettingsEdit(entry)) => Some(entry),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn notices(&self) -> impl Iterator<Item = &Notice> {
+        self.all(Kind::Notice)
+            .filter_map(|record| if let Record::Notice(it) = record { Some(it) } else { None })
+    }
+
+    pub(crate) fn periods(&self) -> impl Iterator<Item = &Period> {
+        self.all(Kind::Period)
+            .filter_map(|record| if let Record::Period(it) = record { Some(it) } else { None })
+    }
+
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.all(Kind::Session).filter_map(session)
+    }
+
+    pub(crate) fn session(&self, id: &TokenHash) -> Option<&Session> {
+        self.get(&Key::Session(*id)).and_then(session)
+    }
+
+    /// Returns the sessions of a user, oldest first.
+    pub(crate) fn sessions_of(&self, user: UserId) -> Vec<Session> {
+        let records = self.naming(Named::User(user)).filter_map(|key| self.get(key));
+        let mut sessions: Vec<_> = records.filter_map(session).cloned().collect();
+        sessions.sort_unstable_by_key(|session| (session.created_at, session.id));
+        sessions
+    }
+
+    pub(crate) fn grant(&self, user: UserId) -> Option<&Grant> {
+        match self.get(&Key::Grant(user)) {
+            Some(Record::Grant(_, grant)) => Some(grant),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a grant still has this version.
+    pub(crate) fn has_grant(&self, user: UserId, version: GrantVersion) -> bool {
+        self.grant(user).is_some_and(|grant| grant.version == version)
+    }
+
+    /// Returns a version higher than every earlier one.
+    pub(crate) const fn next_grant(&self) -> GrantVersion {
+        GrantVersion(self.newest_grant.saturating_add(1))
+    }
+
+    pub(crate) fn listing(&self, user: UserId, asked: ListingScope) -> Listing {
+        let grant = self.grant(user).cloned().map(GrantSummary::from);
+        let asked = asked.guilds(grant.as_ref());
+        let premium: BTreeSet<_> =
+            asked.iter().flat_map(|guild| self.naming(Named::Premium(*guild))).collect();
+        Listing {
+            blocked: self.get(&Key::Blocked(user)).is_some(),
+            guilds: self.with_roles(user, &asked),
+            guild_subscriptions: premium.into_iter().filter_map(|key| self.subscription(key)).collect(),
+            subscription: self.subscription(&Key::Subscription(user)),
+            staff: match self.get(&Key::Staff(user)) {
+                Some(Record::Staff(_, grants)) => *grants,
+                _ => Default::default(),
+            },
+            grant,
+        }
+    }
+}
+
+fn session(record: &Record) -> Option<&Session> {
+    if let Record::Session(session) = record { Some(session) } else { None }
+}
