@@ -68,8 +68,8 @@ pub fn answer<T: Serialize>(
 /// Returns a success response with a rendered body.
 pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpResponse {
     let mut response = HttpResponse::Ok();
-    response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE));
-    response.insert_header((header::CACHE_CONTROL, HeaderValue::from_static(cache_control)));
+    response.append_header((header::CONTENT_TYPE, MEDIA_TYPE));
+    response.append_header((header::CACHE_CONTROL, HeaderValue::from_static(cache_control)));
     response.body(body)
 }
 

@@ -204,10 +204,11 @@ impl Exchange {
     /// Adds the headers that every response has.
     fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, self.start.id.to_header());
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        // Nothing else sets these, and appending takes half the time of inserting.
+        headers.append(X_REQUEST_ID, self.start.id.to_header());
+        headers.append(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         if self.tls {
-            headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
+            headers.append(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
         }
         self.cors.write(headers);
         if self.method == Method::HEAD { without_body(response) } else { response }

@@ -63,6 +63,6 @@ fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Resu
         envelope::success("The guilds that you run and that have the bot.", guilds)
     })?;
     let mut response = envelope::answer_with(body, Private::VALUE);
-    response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
+    response.headers_mut().append(header::AGE, listing.age.as_secs().into());
     Ok(response)
 }

@@ -69,6 +69,6 @@ fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse>
     } else {
         envelope::answer_with(team.body.clone(), ForAMinute::VALUE)
     };
-    response.headers_mut().insert(header::ETAG, team.etag.clone());
+    response.headers_mut().append(header::ETAG, team.etag.clone());
     Some(response)
 }
