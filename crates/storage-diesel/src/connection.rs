@@ -1,7 +1,7 @@
 //! A connection to either database, and the operations in which they differ.
 
 use crate::{
-    postgres::{self, notification, timeline, transaction},
+    postgres::{self, notification, transaction},
     sqlite::{self, connect},
 };
 use companion_domain::change::Revision;
@@ -18,8 +18,6 @@ pub(crate) enum AnyConnection {
     /// A server that several nodes share.
     Postgres(PgConnection),
 }
-
-pub(crate) type AnyBackend = <AnyConnection as Connection>::Backend;
 
 /// What a transaction may write, which decides what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,17 +103,6 @@ impl AnyConnection {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(connection) => notification::notify(connection, latest),
         }
-    }
-
-    /// Returns the columns of the history that hold the newest change number and the number of the server's timeline. The
-    /// latter is NULL on a standby.
-    pub(crate) fn position(&self) -> String {
-        let timeline = match self {
-            // There is no failover.
-            Self::Sqlite(_) => "1",
-            Self::Postgres(_) => timeline::NUMBER,
-        };
-        format!("revision, {timeline}")
     }
 
     /// Returns whether the schema is the one that this version works with.

@@ -7,7 +7,7 @@ use crate::{
     storage::DieselStorage,
     table::{
         records::{Loaded, load, table_of},
-        row::RowKey,
+        row::{RowKey, Sql},
         unreadable::Unreadable,
     },
 };
@@ -60,7 +60,7 @@ fn everything(
                 format!("WHERE ({keys}) > ({})", vec!["?"; after.len()].join(", "))
             };
             let page = format!("{} {behind} ORDER BY {keys} LIMIT {PAGE_RECORDS}", table.select());
-            let page = load(db, kind, (&page, after), unreadable)?;
+            let page = load(db, kind, (&Sql::new(&page), after), unreadable)?;
             let Some(Loaded { key: RowKey(last), .. }) = page.last() else { break };
             after = last.clone();
             let mut records = Vec::with_capacity(page.len());

@@ -2,12 +2,13 @@
 
 use super::{
     column::MAX_VALUES,
-    row::{ChangeRow, Columns as _, Statement, Value},
+    row::{ChangeRow, Columns as _, Sql, Statement, Value},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
+    postgres,
     schema::{changes, history},
     timeline::Timeline,
 };
@@ -16,7 +17,10 @@ use diesel::{
     BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl,
     sql_types::{BigInt, Nullable},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 const ALL_OF_KIND: &str = "*";
 
@@ -38,26 +42,30 @@ pub(crate) fn append(
 }
 
 fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
-    let into = diesel::insert_into(changes::table);
-    if let [only] = rows {
-        // Unlike an insert of several rows, this statement is prepared once.
-        into.values(only).execute(db)?;
-        return Ok(());
+    if let AnyConnection::Postgres(db) = db
+        && rows.len() > 1
+    {
+        // All other writers wait meanwhile, and each statement is a round trip to the server.
+        let into = diesel::insert_into(changes::table);
+        return rows.chunks(MAX_VALUES).try_for_each(|some| into.values(some).execute(db).map(drop));
     }
-    // Insert in chunks, because all other writers wait meanwhile and each statement is a round trip to the server.
-    for some in rows.chunks(MAX_VALUES) {
-        match db {
-            AnyConnection::Sqlite(db) => into.values(some).execute(db)?,
-            AnyConnection::Postgres(db) => into.values(some).execute(db)?,
-        };
-    }
-    Ok(())
+    let insert = &ChangeRow::TABLE.statements.insert;
+    rows.iter().try_for_each(|row| insert.execute(row.clone().into_values(), db).map(drop))
 }
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
-    let update = format!("UPDATE history SET revision = revision + ? RETURNING {}", db.position());
-    to_position(Statement::<Position>::new(&update, vec![Value::BigInt(Some(count))]).get_result(db)?)
+    let count = vec![Value::BigInt(Some(count))];
+    match db {
+        AnyConnection::Sqlite(_) => {
+            // `RETURNING` would fill a temporary table.
+            SQLITE_ADVANCE.execute(count, db)?;
+            position(db)
+        }
+        AnyConnection::Postgres(db) => {
+            to_position(Statement::<Position>::new(&POSTGRES_ADVANCE, count).get_result(db)?)
+        }
+    }
 }
 
 /// Removes changes beyond the number to keep, once per 64th of that number.
@@ -74,17 +82,37 @@ fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Res
 /// Returns the newest revision. Returns an error on a standby.
 pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
     let (latest, timeline) = position(db)?;
-    Ok(timeline.revision(latest))
+    Ok(timeline.revision(to_number(latest)?))
 }
+
+static SQLITE_ADVANCE: LazyLock<Sql> =
+    LazyLock::new(|| Sql::new("UPDATE history SET revision = revision + ? WHERE id = 1"));
+static POSTGRES_ADVANCE: LazyLock<Sql> = LazyLock::new(|| {
+    Sql::new(&format!(
+        "UPDATE history SET revision = revision + ? RETURNING revision, {}",
+        postgres::timeline::NUMBER
+    ))
+});
+/// There is no failover, so there is one timeline.
+static SQLITE_POSITION: LazyLock<Sql> =
+    LazyLock::new(|| Sql::new("SELECT revision, 1 FROM history WHERE id = 1"));
+/// The timeline is NULL on a standby.
+static POSTGRES_POSITION: LazyLock<Sql> =
+    LazyLock::new(|| Sql::new(&format!("SELECT revision, {} FROM history", postgres::timeline::NUMBER)));
 
 /// Returns the newest change number and its timeline, read by one statement.
-fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), WorkError> {
-    let select = format!("SELECT {} FROM history", db.position());
-    let (latest, timeline) = to_position(Statement::<Position>::new(&select, Vec::new()).get_result(db)?)?;
-    Ok((to_number(latest)?, timeline))
+fn position(db: &mut AnyConnection) -> Result<(i64, Timeline), WorkError> {
+    to_position(match db {
+        AnyConnection::Sqlite(db) => {
+            Statement::<Position>::new(&SQLITE_POSITION, Vec::new()).get_result(db)?
+        }
+        AnyConnection::Postgres(db) => {
+            Statement::<Position>::new(&POSTGRES_POSITION, Vec::new()).get_result(db)?
+        }
+    })
 }
 
-/// The columns of [`AnyConnection::position`].
+/// The newest change number and the number of the timeline.
 type Position = (BigInt, Nullable<BigInt>);
 
 fn to_position((number, timeline): (i64, Option<i64>)) -> Result<(i64, Timeline), WorkError> {
@@ -122,6 +150,7 @@ pub(crate) fn since(
     unreadable: &Unreadable,
 ) -> Result<Changes, WorkError> {
     let (newest, timeline) = position(db)?;
+    let newest = to_number(newest)?;
     let latest = timeline.revision(newest);
     let number = timeline.number(revision);
     let Some((number, wanted)) = number.and_then(|number| Some((number, newest.checked_sub(number)?))) else {

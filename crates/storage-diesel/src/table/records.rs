@@ -5,7 +5,7 @@ use super::{
     history::Write,
     row::{
         BlockedRow, Columns as _, FeedbackRow, GrantRow, GuildRow, MemberRow, NoticeRow, OutlineRow,
-        PeriodRow, Row as _, RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, StaffRow,
+        PeriodRow, Row as _, RowKey, SchemaRow, SessionRow, SettingsEditRow, SettingsRow, Sql, StaffRow,
         SubscriptionRow, Table, TeamRow, Value,
     },
     subscriptions,
@@ -38,7 +38,7 @@ macro_rules! records {
         /// Returns the table of a kind, or `None` if no record has this kind.
         pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
             match kind {
-                $($($($(Kind::$kind => Some(&$row::TABLE),)?)?)?)+
+                $($($($(Kind::$kind => Some($row::TABLE),)?)?)?)+
                 Kind::Applied | Kind::Cluster => None,
             }
         }
@@ -55,7 +55,7 @@ macro_rules! records {
         pub(crate) fn load(
             db: &mut AnyConnection,
             kind: Kind,
-            (sql, values): (&str, Vec<Value>),
+            (sql, values): (&Sql, Vec<Value>),
             unreadable: &Unreadable,
         ) -> QueryResult<Vec<Loaded>> {
             Ok(match kind {
@@ -88,7 +88,7 @@ pub(crate) fn find(
     }
     let (kind, RowKey(values)) = (key.kind(), key.into());
     let Some(table) = table_of(kind) else { return Ok(None) };
-    let Some(found) = load(db, kind, (&table.select_by_key(), values), unreadable)?.pop() else {
+    let Some(found) = load(db, kind, (&table.statements.select, values), unreadable)?.pop() else {
         return Ok(None);
     };
     Ok(match kind {

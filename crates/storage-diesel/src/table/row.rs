@@ -2,27 +2,31 @@
 
 use super::{column::to_column, settings::SCHEMA, unreadable::Unreadable};
 use crate::{
-    connection::{AnyBackend, AnyConnection},
+    connection::AnyConnection,
     failure::RowError,
     schema::{self, Column, ColumnType, columns, tables},
 };
 use companion_domain::change::{Key, Kind, Subject, Tally};
 use diesel::{
     AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
+    backend::Backend,
+    pg::Pg,
     query_builder::{AstPass, Query, QueryFragment, QueryId},
-    sql_types::{self, Nullable},
+    serialize::ToSql,
+    sql_types::{self, HasSqlType, Nullable},
+    sqlite::Sqlite,
 };
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, sync::LazyLock};
 
 /// A row type: the columns of a table.
 pub(crate) trait Columns: Clone {
-    const TABLE: Table;
+    const TABLE: &'static Table;
 
     /// Returns the values of all columns.
     fn into_values(self) -> Vec<Value>;
 
     /// Returns the rows of a statement that selects all columns.
-    fn load(db: &mut AnyConnection, sql: &str, values: Vec<Value>) -> QueryResult<Vec<Self>>;
+    fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>>;
 
     fn key(&self) -> RowKey {
         Self::TABLE.key_of(&self.clone().into_values())
@@ -31,7 +35,7 @@ pub(crate) trait Columns: Clone {
     /// Returns the row with this key.
     fn stored(db: &mut AnyConnection, key: &Key) -> QueryResult<Option<Self>> {
         let RowKey(key) = RowKey::from(key);
-        Ok(Self::load(db, &Self::TABLE.select_by_key(), key)?.pop())
+        Ok(Self::load(db, &Self::TABLE.statements.select, key)?.pop())
     }
 
     /// Writes the row unless an equal one is stored, and returns what changed.
@@ -71,19 +75,27 @@ macro_rules! rows {
         }
 
         impl Columns for $row {
-            const TABLE: Table = Table {
-                name: stringify!($table),
-                keys: &[$(stringify!($key)),+],
-                columns: columns!($columns),
-                staged: concat!($(stringify!($staged))?),
+            const TABLE: &'static Table = {
+                static TABLE: Table = Table {
+                    name: stringify!($table),
+                    keys: &[$(stringify!($key)),+],
+                    columns: columns!($columns),
+                    staged: concat!($(stringify!($staged))?),
+                    statements: LazyLock::new(|| Statements::of(&TABLE)),
+                };
+                &TABLE
             };
 
             fn into_values(self) -> Vec<Value> {
                 vec![$(rows!(@value self.$column, $sql $($inner)?)),+]
             }
 
-            fn load(db: &mut AnyConnection, sql: &str, values: Vec<Value>) -> QueryResult<Vec<Self>> {
-                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values).load(db)
+            fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>> {
+                let statement = Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values);
+                match db {
+                    AnyConnection::Sqlite(db) => statement.load(db),
+                    AnyConnection::Postgres(db) => statement.load(db),
+                }
             }
         }
     };
@@ -131,7 +143,13 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn bind<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+    fn bind<'b, DB: Binds>(&'b self, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
+    where
+        Option<i64>: ToSql<Nullable<sql_types::BigInt>, DB>,
+        Option<bool>: ToSql<Nullable<sql_types::Bool>, DB>,
+        Option<String>: ToSql<Nullable<sql_types::Text>, DB>,
+        Option<Vec<u8>>: ToSql<Nullable<sql_types::Binary>, DB>,
+    {
         match self {
             Self::BigInt(value) => out.push_bind_param::<Nullable<sql_types::BigInt>, _>(value),
             Self::Bool(value) => out.push_bind_param::<Nullable<sql_types::Bool>, _>(value),
@@ -210,6 +228,33 @@ pub(crate) struct Table {
     pub(crate) columns: &'static [Column],
     /// The staging table of its rows. Empty if no sync carries them.
     pub(crate) staged: &'static str,
+    pub(super) statements: LazyLock<Statements>,
+}
+
+/// Statements of one row of a table.
+#[derive(Debug)]
+pub(super) struct Statements {
+    pub(super) select: Sql,
+    pub(super) insert: Sql,
+    /// Returns whether the stored values differ from the given ones.
+    differs: Sql,
+    update: Sql,
+    delete: Sql,
+}
+
+impl Statements {
+    fn of(table: &Table) -> Self {
+        let (name, is_key) = (table.name, each(table.keys.iter().copied(), "{} = ?", " AND "));
+        let differs = format!("FALSE{}", each(table.values(), " OR {} IS DISTINCT FROM ?", ""));
+        let set = each(table.values(), "{} = ?", ", ");
+        Self {
+            select: Sql::new(&format!("{} WHERE {is_key}", table.select())),
+            insert: table.insert_into(name),
+            differs: Sql::new(&format!("SELECT {differs} FROM {name} WHERE {is_key}")),
+            update: Sql::new(&format!("UPDATE {name} SET {set} WHERE {is_key}")),
+            delete: Sql::new(&format!("DELETE FROM {name} WHERE {is_key}")),
+        }
+    }
 }
 
 impl Table {
@@ -243,37 +288,29 @@ impl Table {
         format!("SELECT {} FROM {}", each(self.names(), "{}", ", "), self.name)
     }
 
-    pub(crate) fn select_by_key(&self) -> String {
-        format!("{} WHERE {}", self.select(), self.is_key())
-    }
-
-    fn is_key(&self) -> String {
-        each(self.keys.iter().copied(), "{} = ?", " AND ")
-    }
-
     /// Returns a statement that inserts a row into this table or its staging table.
-    pub(super) fn insert_into(&self, table: &str) -> String {
+    pub(super) fn insert_into(&self, table: &str) -> Sql {
         let (columns, marks) = (each(self.names(), "{}", ", "), each(self.names(), "?", ", "));
-        format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
+        Sql::new(&format!("INSERT INTO {table} ({columns}) VALUES ({marks})"))
     }
 
     /// Writes a row unless an equal one is stored, and returns what changed.
     pub(crate) fn put(&self, db: &mut AnyConnection, values: Vec<Value>) -> QueryResult<Tally> {
         let RowKey(key) = self.key_of(&values);
         let after_key = [values.get(key.len()..).unwrap_or_default(), &key].concat();
-        let differs = format!("FALSE{}", each(self.values(), " OR {} IS DISTINCT FROM ?", ""));
-        let differs = format!("SELECT {differs} FROM {} WHERE {}", self.name, self.is_key());
-        let differs = Statement::<sql_types::Bool>::new(&differs, after_key.clone());
-        match differs.get_result(db).optional()? {
+        let differs = Statement::<sql_types::Bool>::new(&self.statements.differs, after_key.clone());
+        let differs = match db {
+            AnyConnection::Sqlite(db) => differs.get_result(db),
+            AnyConnection::Postgres(db) => differs.get_result(db),
+        };
+        match differs.optional()? {
             Some(false) => Ok(Tally::NOTHING),
             Some(true) => {
-                let set = each(self.values(), "{} = ?", ", ");
-                let update = format!("UPDATE {} SET {set} WHERE {}", self.name, self.is_key());
-                Statement::<()>::new(&update, after_key).execute(db)?;
+                self.statements.update.execute(after_key, db)?;
                 Ok(Tally::CHANGED)
             }
             None => {
-                Statement::<()>::new(&self.insert_into(self.name), values).execute(db)?;
+                self.statements.insert.execute(values, db)?;
                 Ok(Tally::ADDED)
             }
         }
@@ -281,8 +318,7 @@ impl Table {
 
     /// Deletes the row with this key, and returns what changed.
     pub(crate) fn delete(&self, db: &mut AnyConnection, RowKey(key): RowKey) -> QueryResult<Tally> {
-        let delete = format!("DELETE FROM {} WHERE {}", self.name, self.is_key());
-        let gone = Statement::<()>::new(&delete, key).execute(db)?;
+        let gone = self.statements.delete.execute(key, db)?;
         Ok(if gone > 0 { Tally::REMOVED } else { Tally::NOTHING })
     }
 }
@@ -292,26 +328,68 @@ pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }
 
-/// A statement whose question marks stand for values, and whose rows have the SQL type `T`. Unlike Diesel's `sql` and
-/// `sql_query`, it is prepared once.
+/// The text of a statement, between the question marks that stand for its values.
+#[derive(Debug)]
+pub(crate) struct Sql(Box<[String]>);
+
+impl Sql {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.split('?').map(str::to_owned).collect())
+    }
+
+    /// Executes the statement, and returns how many rows it changed.
+    pub(super) fn execute(&self, values: Vec<Value>, db: &mut AnyConnection) -> QueryResult<usize> {
+        let statement = Statement::<()>::new(self, values);
+        match db {
+            AnyConnection::Sqlite(db) => statement.execute(db),
+            AnyConnection::Postgres(db) => statement.execute(db),
+        }
+    }
+}
+
+/// A statement with its values, whose rows have the SQL type `T`. Unlike Diesel's `sql` and `sql_query`, it is prepared
+/// once; and unlike a query of [`AnyConnection`], its text is not put together anew for each of Diesel's passes over it.
 pub(crate) struct Statement<'a, T> {
-    sql: &'a str,
+    sql: &'a Sql,
     values: Vec<Value>,
     sql_type: PhantomData<T>,
 }
 
 impl<'a, T> Statement<'a, T> {
-    pub(super) const fn new(sql: &'a str, values: Vec<Value>) -> Self {
+    pub(super) const fn new(sql: &'a Sql, values: Vec<Value>) -> Self {
         Self { sql, values, sql_type: PhantomData }
     }
 }
 
-impl<T> QueryFragment<AnyBackend> for Statement<'_, T> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-        let mut parts = self.sql.split('?');
-        out.push_sql(parts.next().unwrap_or_default());
-        for (value, part) in self.values.iter().zip(parts) {
-            value.bind(out.reborrow())?;
+/// A database that has the SQL types of all columns.
+pub(super) trait Binds:
+    Backend
+    + HasSqlType<sql_types::BigInt>
+    + HasSqlType<sql_types::Bool>
+    + HasSqlType<sql_types::Text>
+    + HasSqlType<sql_types::Binary>
+{
+}
+
+impl Binds for Sqlite {}
+impl Binds for Pg {}
+
+impl<T, DB: Binds> QueryFragment<DB> for Statement<'_, T>
+where
+    Option<i64>: ToSql<Nullable<sql_types::BigInt>, DB>,
+    Option<bool>: ToSql<Nullable<sql_types::Bool>, DB>,
+    Option<String>: ToSql<Nullable<sql_types::Text>, DB>,
+    Option<Vec<u8>>: ToSql<Nullable<sql_types::Binary>, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let Sql(parts) = self.sql;
+        let mut values = self.values.iter();
+        for (place, part) in parts.iter().enumerate() {
+            if place > 0
+                && let Some(value) = values.next()
+            {
+                value.bind(&mut out)?;
+            }
             out.push_sql(part);
         }
         Ok(())
@@ -329,7 +407,7 @@ impl<T> Query for Statement<'_, T> {
     type SqlType = T;
 }
 
-impl<T> RunQueryDsl<AnyConnection> for Statement<'_, T> {}
+impl<T, C> RunQueryDsl<C> for Statement<'_, T> {}
 
 #[cfg(test)]
 mod tests {

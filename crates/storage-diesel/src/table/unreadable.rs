@@ -61,7 +61,7 @@ impl Unreadable {
     /// Returns how often rows of each table were skipped.
     pub(crate) fn counts(&self) -> Vec<(&'static str, u64)> {
         let records = Kind::ALL.into_iter().filter_map(table_of);
-        let tables = records.chain([&ChangeRow::TABLE, &ClusterRow::TABLE]).map(|table| (table.name, 0));
+        let tables = records.chain([ChangeRow::TABLE, ClusterRow::TABLE]).map(|table| (table.name, 0));
         let mut counts: BTreeMap<_, _> = tables.collect();
         counts.extend(&self.skipped().by_table);
         counts.into_iter().collect()

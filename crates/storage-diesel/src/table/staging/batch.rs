@@ -7,7 +7,7 @@ use crate::{
     table::{
         column::to_column,
         records::{into_row, table_of},
-        row::{Columns as _, RowKey, Statement, SubscriptionGuildRow, Table, Value, each},
+        row::{Columns as _, RowKey, SubscriptionGuildRow, Table, Value, each},
         subscriptions,
     },
 };
@@ -89,7 +89,7 @@ fn stage_subscription_guilds(
     if named.is_empty() {
         return Ok(());
     }
-    let table = &SubscriptionGuildRow::TABLE;
+    let table = SubscriptionGuildRow::TABLE;
     let users: Vec<_> = named.keys().map(i64::to_string).collect();
     sql_query(format!("DELETE FROM {} WHERE user_id IN ({})", table.staged, users.join(", "))).execute(db)?;
     let rows: Rows = named.into_values().flatten().map(|row| (row.key(), row.into_values())).collect();
@@ -103,7 +103,7 @@ fn stage(table: &Table, rows: Vec<Vec<Value>>, db: &mut AnyConnection) -> QueryR
     }
     // SQLite needs no round trip per statement.
     let insert = table.insert_into(table.staged);
-    rows.into_iter().try_for_each(|row| Statement::<()>::new(&insert, row).execute(db).map(drop))
+    rows.into_iter().try_for_each(|row| insert.execute(row, db).map(drop))
 }
 
 /// Stages rows with one statement, each column as one array.

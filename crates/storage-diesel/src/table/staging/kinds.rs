@@ -125,7 +125,7 @@ fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
 fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), WorkError> {
     match merge.kind {
         Kind::Subscription => {
-            let Table { name: table, staged, .. } = SubscriptionGuildRow::TABLE;
+            let Table { name: table, staged, .. } = *SubscriptionGuildRow::TABLE;
             let (differing, delete) = (merge.table.differing(), Op::Delete.number());
             sql_query(format!(
                 "INSERT INTO {table} (user_id, guild) SELECT s.user_id, s.guild FROM {staged} AS s

@@ -221,7 +221,7 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
     }
     match kind {
         _ if kind.is_of_guild() => create_named_guilds(db),
-        Kind::Subscription => create_for(&SubscriptionGuildRow::TABLE, db),
+        Kind::Subscription => create_for(SubscriptionGuildRow::TABLE, db),
         Kind::Feedback => create_holes(db),
         _ => Ok(()),
     }
