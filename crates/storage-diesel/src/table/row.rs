@@ -9,14 +9,12 @@ use crate::{
 use companion_domain::change::{Key, Kind, Subject, Tally};
 use diesel::{
     AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
-    backend::Backend,
     pg::Pg,
     query_builder::{AstPass, Query, QueryFragment, QueryId},
-    serialize::ToSql,
-    sql_types::{self, HasSqlType, Nullable},
+    sql_types::{self, BigInt, Binary, Bool, Nullable, Text},
     sqlite::Sqlite,
 };
-use std::{fmt, marker::PhantomData, sync::LazyLock};
+use std::{fmt, iter, marker::PhantomData, sync::LazyLock};
 
 /// A row type: the columns of a table.
 pub(crate) trait Columns: Clone {
@@ -140,23 +138,6 @@ pub(crate) enum Value {
     Bool(Option<bool>),
     Text(Option<String>),
     Binary(Option<Vec<u8>>),
-}
-
-impl Value {
-    fn bind<'b, DB: Binds>(&'b self, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
-    where
-        Option<i64>: ToSql<Nullable<sql_types::BigInt>, DB>,
-        Option<bool>: ToSql<Nullable<sql_types::Bool>, DB>,
-        Option<String>: ToSql<Nullable<sql_types::Text>, DB>,
-        Option<Vec<u8>>: ToSql<Nullable<sql_types::Binary>, DB>,
-    {
-        match self {
-            Self::BigInt(value) => out.push_bind_param::<Nullable<sql_types::BigInt>, _>(value),
-            Self::Bool(value) => out.push_bind_param::<Nullable<sql_types::Bool>, _>(value),
-            Self::Text(value) => out.push_bind_param::<Nullable<sql_types::Text>, _>(value),
-            Self::Binary(value) => out.push_bind_param::<Nullable<sql_types::Binary>, _>(value),
-        }
-    }
 }
 
 impl fmt::Display for Value {
@@ -298,7 +279,7 @@ impl Table {
     pub(crate) fn put(&self, db: &mut AnyConnection, values: Vec<Value>) -> QueryResult<Tally> {
         let RowKey(key) = self.key_of(&values);
         let after_key = [values.get(key.len()..).unwrap_or_default(), &key].concat();
-        let differs = Statement::<sql_types::Bool>::new(&self.statements.differs, after_key.clone());
+        let differs = Statement::<Bool>::new(&self.statements.differs, after_key.clone());
         let differs = match db {
             AnyConnection::Sqlite(db) => differs.get_result(db),
             AnyConnection::Postgres(db) => differs.get_result(db),
@@ -361,40 +342,28 @@ impl<'a, T> Statement<'a, T> {
     }
 }
 
-/// A database that has the SQL types of all columns.
-pub(super) trait Binds:
-    Backend
-    + HasSqlType<sql_types::BigInt>
-    + HasSqlType<sql_types::Bool>
-    + HasSqlType<sql_types::Text>
-    + HasSqlType<sql_types::Binary>
-{
-}
-
-impl Binds for Sqlite {}
-impl Binds for Pg {}
-
-impl<T, DB: Binds> QueryFragment<DB> for Statement<'_, T>
-where
-    Option<i64>: ToSql<Nullable<sql_types::BigInt>, DB>,
-    Option<bool>: ToSql<Nullable<sql_types::Bool>, DB>,
-    Option<String>: ToSql<Nullable<sql_types::Text>, DB>,
-    Option<Vec<u8>>: ToSql<Nullable<sql_types::Binary>, DB>,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        let Sql(parts) = self.sql;
-        let mut values = self.values.iter();
-        for (place, part) in parts.iter().enumerate() {
-            if place > 0
-                && let Some(value) = values.next()
-            {
-                value.bind(&mut out)?;
+macro_rules! query_fragments {
+    ($($backend:ty),+) => {$(
+        impl<T> QueryFragment<$backend> for Statement<'_, T> {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $backend>) -> QueryResult<()> {
+                let values = iter::once(None).chain(self.values.iter().map(Some)).chain(iter::repeat(None));
+                for (value, part) in values.zip(&self.sql.0) {
+                    match value {
+                        Some(Value::BigInt(value)) => out.push_bind_param::<Nullable<BigInt>, _>(value)?,
+                        Some(Value::Bool(value)) => out.push_bind_param::<Nullable<Bool>, _>(value)?,
+                        Some(Value::Text(value)) => out.push_bind_param::<Nullable<Text>, _>(value)?,
+                        Some(Value::Binary(value)) => out.push_bind_param::<Nullable<Binary>, _>(value)?,
+                        None => {}
+                    }
+                    out.push_sql(part);
+                }
+                Ok(())
             }
-            out.push_sql(part);
         }
-        Ok(())
-    }
+    )+};
 }
+
+query_fragments!(Sqlite, Pg);
 
 /// Cached by its SQL text.
 impl<T> QueryId for Statement<'_, T> {
