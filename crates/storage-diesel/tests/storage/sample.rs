@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 use companion_domain::{
-    model::{
-        Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleSet, Timestamp,
-        User, UserId,
-    },
+    model::{Member, Timestamp},
     port::{ApplyError, Cause, Numbered, Record, RecordSink, RecordSource, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
-use std::{num::NonZeroU32, sync::Arc};
+use companion_testkit::world::{a_member, a_session, at};
+use std::{num::NonZeroU32, ops::RangeInclusive, sync::Arc};
 use tokio::sync::Notify;
+
+pub(crate) use companion_testkit::world::{a_feedback as feedback, a_guild as guild, user_id as user};
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Cutoffs by which no session has ended.
@@ -28,56 +28,24 @@ pub(crate) fn failure<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError
     }
 }
 
-pub(crate) fn user(number: u64) -> UserId {
-    UserId::new(number).unwrap()
-}
-
 pub(crate) fn session(number: u64) -> Session {
     let mut id = [0; 32];
     id[..8].copy_from_slice(&number.to_be_bytes());
     Session {
         id: TokenHash::from_bytes(id),
         user: user(number + 1),
-        created_at: Timestamp::EPOCH,
-        last_seen_at: Timestamp::EPOCH,
         user_agent: None,
+        ..a_session(0, 1, at(0))
     }
 }
 
-pub(crate) fn guild(number: u64) -> Guild {
-    Guild {
-        id: GuildId::new(number).unwrap(),
-        name: format!("Guild {number}").parse().unwrap(),
-        icon: None,
-        members: MemberCount::new(3).unwrap(),
-        owner: user(1),
-        setup: true,
-        linked: false,
-        bindings: RoleBindings::default(),
-    }
+/// Returns guilds with these numbers.
+pub(crate) fn guilds(numbers: RangeInclusive<u64>) -> impl Iterator<Item = Record> {
+    numbers.map(|number| Record::Guild(guild(number)))
 }
 
 pub(crate) fn member(guild: u64, number: u64) -> Member {
-    Member {
-        guild: GuildId::new(guild).unwrap(),
-        user: user(number),
-        roles: RoleSet::new(vec![RoleId::new(number).unwrap()]).unwrap(),
-    }
-}
-
-pub(crate) fn feedback(id: &str, rating: i64) -> Feedback {
-    Feedback {
-        id: id.parse().unwrap(),
-        text: "Fine".parse().unwrap(),
-        rating: Rating::new(rating).unwrap(),
-        submitted_at: Timestamp::EPOCH,
-        submitter: User {
-            id: user(1),
-            username: "sample_user".parse().unwrap(),
-            name: "Sample User".parse().unwrap(),
-            avatar: "https://pictures.example/1.png".parse().unwrap(),
-        },
-    }
+    a_member(guild, number, &[number])
 }
 
 /// A source over a list of batches.

@@ -1,11 +1,11 @@
-//! Urgent writes do not wait for a sync, and other writes time out early.
+//! Urgent writes do not wait for a sync, other writes time out early, and an idle sync takes no connection.
 
 use crate::{
     postgres::{
         faults::{HeldLock, impatient},
         schema::Schema,
     },
-    sample::{Batches, CAP, NOTHING_ENDED, failure, guild, session, user},
+    sample::{Batches, CAP, Halting, NOTHING_ENDED, failure, guilds, session, user},
     shared::Place,
 };
 use companion_domain::{
@@ -18,7 +18,10 @@ use companion_domain::{
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::a_heartbeat;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// The lock of transactions that change the world.
 const WORLD: &str = "SELECT pg_advisory_xact_lock(1129270094, hashtext(current_schema()))";
@@ -46,7 +49,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let syncing = tokio::spawn({
         let storage = merging.clone();
         async move {
-            let mut source = Batches::of((1..=3000).map(|number| Record::Guild(guild(number))).collect());
+            let mut source = Batches::of(guilds(1..=3000).collect());
             storage.sync(&Replace::default(), &mut source).await
         }
     });
@@ -113,4 +116,32 @@ async fn a_sync_of_sessions_blocks_urgent_writes() {
     holding.release();
     assert_eq!(importing.await.unwrap().unwrap().tally.added, 50);
     storage.write(Mutation::Report(a_heartbeat("one", time))).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_sync_streams_open_no_connection() {
+    let schema = Schema::new();
+    let storage = schema.open().await;
+    let streams: Vec<_> = (0..110)
+        .map(|number| {
+            let storage = storage.clone();
+            let mut source = Halting::new(guilds(1..=number % 3));
+            let halted = Arc::clone(&source.halted);
+            let sync = async move { storage.sync(&Replace::default(), &mut source).await };
+            (tokio::spawn(sync), halted)
+        })
+        .collect();
+    for (_, halted) in &streams {
+        halted.notified().await;
+    }
+    let taken = schema.sessions("%");
+    println!("| 110 idle streams | {taken} connections |");
+    // Three to read, two to write, one to listen.
+    assert!(taken <= 6, "{taken} connections");
+    storage.put(Record::Blocked(user(1))).await.unwrap();
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    for (sync, _) in streams {
+        assert!(!sync.is_finished());
+        sync.abort();
+    }
 }

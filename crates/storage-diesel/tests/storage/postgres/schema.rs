@@ -2,21 +2,23 @@
 
 use crate::shared::Place;
 use companion_domain::model::Secret;
-use companion_storage_diesel::{DieselStorage, PostgresOptions};
+use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions};
 use diesel::{
-    Connection, PgConnection, QueryableByName, RunQueryDsl,
+    Connection, PgConnection, RunQueryDsl,
     connection::SimpleConnection,
     dsl::sql,
     sql_query,
-    sql_types::{BigInt, Bool, Text},
+    sql_types::{BigInt, Bool, Nullable},
 };
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use std::num::NonZeroU32;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering::Relaxed},
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
 };
-use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -69,13 +71,20 @@ pub(crate) struct Schema {
 
 impl Place for Schema {
     const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
+    const ALTERATIONS: &[(&str, &str)] = &[
+        ("ALTER TABLE staff ALTER COLUMN grants DROP NOT NULL", "table staff differs from the migrations"),
+        (
+            "ALTER TABLE subscription_guilds DROP CONSTRAINT subscription_guilds_user_id_fkey",
+            "table subscription_guilds differs from the migrations",
+        ),
+    ];
 
     fn new() -> Self {
         Self::on(&server())
     }
 
-    async fn open(&self) -> DieselStorage {
-        DieselStorage::open_postgres(self.options()).await.unwrap()
+    async fn try_open(&self) -> Result<DieselStorage, OpenError> {
+        DieselStorage::open_postgres(self.options()).await
     }
 
     fn run(&self, statements: &str) {
@@ -91,8 +100,26 @@ impl Place for Schema {
         }
     }
 
-    fn pending(&self) -> Vec<String> {
-        self.options().pending().unwrap()
+    fn pending(&self) -> Result<Vec<String>, OpenError> {
+        self.options().pending()
+    }
+
+    fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        self.options().migrate()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tables() == 0
+    }
+
+    fn is_staging(&self) -> bool {
+        self.sessions("%staged%") > 0
+    }
+
+    fn slots(&self) -> Vec<(i64, Option<i64>)> {
+        sql::<(BigInt, Nullable<BigInt>)>("SELECT rating, slot FROM feedback ORDER BY slot")
+            .load(&mut self.connection())
+            .unwrap()
     }
 
     fn in_dialect(statements: &str) -> String {
@@ -192,20 +219,18 @@ impl Schema {
     }
 
     fn count(&self, statement: &str, what: &str) -> i64 {
-        #[derive(QueryableByName)]
-        struct Count {
-            #[diesel(sql_type = BigInt)]
-            count: i64,
-        }
         // The server does not list the schema of a connection, but its application name.
-        let count: Count = sql_query(format!(
-            "SELECT {what} AS count FROM pg_stat_activity WHERE application_name = $1 AND query LIKE $2"
-        ))
-        .bind::<Text, _>(&self.name)
-        .bind::<Text, _>(statement)
-        .get_result(&mut PgConnection::establish(&self.server).unwrap())
-        .unwrap();
-        count.count
+        let count = format!(
+            "SELECT {what} FROM pg_stat_activity WHERE application_name = '{}' AND query LIKE '{statement}'",
+            self.name
+        );
+        sql::<BigInt>(&count).get_result(&mut PgConnection::establish(&self.server).unwrap()).unwrap()
+    }
+
+    /// Returns the number of tables of the schema.
+    pub(crate) fn tables(&self) -> i64 {
+        let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
+        sql::<BigInt>(tables).get_result(&mut self.connection()).unwrap()
     }
 }
 

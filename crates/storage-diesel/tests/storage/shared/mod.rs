@@ -2,19 +2,27 @@
 
 pub(crate) mod ages;
 pub(crate) mod damage;
+pub(crate) mod migrations;
 pub(crate) mod preview;
+pub(crate) mod syncing;
 pub(crate) mod unreadable;
 
-use companion_storage_diesel::DieselStorage;
+use companion_storage_diesel::{DieselStorage, OpenError};
 
 /// A database of one test.
 pub(crate) trait Place: Sized {
     /// Folder of the migrations.
     const STEPS: &str;
+    /// Alterations of the schema that only this database allows or refuses, each with the reported difference.
+    const ALTERATIONS: &[(&str, &str)];
 
     fn new() -> Self;
 
-    async fn open(&self) -> DieselStorage;
+    async fn try_open(&self) -> Result<DieselStorage, OpenError>;
+
+    async fn open(&self) -> DieselStorage {
+        self.try_open().await.unwrap()
+    }
 
     /// Runs statements on a connection outside the storage.
     fn run(&self, statements: &str);
@@ -23,7 +31,19 @@ pub(crate) trait Place: Sized {
     fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>);
 
     /// Returns the names of pending migrations.
-    fn pending(&self) -> Vec<String>;
+    fn pending(&self) -> Result<Vec<String>, OpenError>;
+
+    /// Applies pending migrations, and returns their names.
+    fn migrate(&self) -> Result<Vec<String>, OpenError>;
+
+    /// Returns whether nothing was created yet.
+    fn is_empty(&self) -> bool;
+
+    /// Returns whether a connection still has staging tables, if that is visible from outside.
+    fn is_staging(&self) -> bool;
+
+    /// Returns the rating and the slot of all feedback, ordered by slot.
+    fn slots(&self) -> Vec<(i64, Option<i64>)>;
 
     /// Converts statements to the dialect of the database: the notation of bytes differs.
     fn in_dialect(statements: &str) -> String;
@@ -43,7 +63,20 @@ macro_rules! shared_tests {
         crate::shared::shared_tests! {
             $place:
             ages { opens_a_database_of_every_schema_version_with_its_data, }
+            migrations {
+                lists_pending_migrations_without_creating_anything,
+                one_of_several_concurrent_starts_migrates,
+                rejects_a_database_of_a_newer_version,
+                rejects_an_altered_schema_with_the_first_difference,
+                a_schema_change_fails_the_health_check,
+            }
             preview { a_preview_returns_the_tally_and_changes_nothing, }
+            syncing {
+                a_stalled_sync_blocks_no_writer_on_any_node,
+                a_cancelled_sync_changes_nothing_and_closes_its_connection,
+                concurrent_syncs_of_several_nodes_do_not_interfere,
+                slots_stay_gap_free_through_random_writes_and_syncs,
+            }
             unreadable {
                 counts_skipped_rows_by_table,
                 removes_and_forgets_unreadable_rows,

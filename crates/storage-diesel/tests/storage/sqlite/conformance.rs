@@ -6,7 +6,7 @@ use crate::{
 };
 use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
-use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use diesel::connection::SimpleConnection;
 use std::sync::Arc;
 
 companion_testkit::storage_conformance! {{
@@ -31,7 +31,7 @@ companion_testkit::platform_pauses_conformance! {{
 
 /// Holds the single write lock of the file. It is released when the connection closes.
 fn write_lock(folder: &Folder) -> Gate {
-    let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let mut connection = folder.connection();
     connection.batch_execute("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE").unwrap();
     Box::new(connection)
 }

@@ -10,7 +10,7 @@ use companion_domain::{
     port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
-use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use diesel::connection::SimpleConnection;
 use std::{
     fs,
     io::Write as _,
@@ -102,7 +102,7 @@ async fn a_full_disk_fails_the_health_check_until_there_is_room() {
     };
     let storage = DieselStorage::open(options).await.unwrap();
     storage.check().await.unwrap();
-    let mut outside = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let mut outside = folder.connection();
     let filling = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
         INSERT INTO guilds SELECT i + 1000000, 'Guild', NULL, 1, 1, 1, 0, '{}' FROM n";
     outside.batch_execute("PRAGMA busy_timeout = 5000").unwrap();

@@ -1,12 +1,19 @@
 //! A separate database file for each test.
 
 use crate::shared::Place;
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
-use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use diesel::{
+    Connection, RunQueryDsl, SqliteConnection,
+    connection::SimpleConnection,
+    dsl::sql,
+    sql_types::{BigInt, Nullable},
+};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use tempfile::TempDir;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -16,31 +23,49 @@ pub(crate) struct Folder(TempDir);
 
 impl Place for Folder {
     const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
+    const ALTERATIONS: &[(&str, &str)] = &[("CREATE TABLE other (id INTEGER)", "table other is unexpected")];
 
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    async fn open(&self) -> DieselStorage {
-        DieselStorage::open(self.options()).await.unwrap()
+    async fn try_open(&self) -> Result<DieselStorage, OpenError> {
+        DieselStorage::open(self.options()).await
     }
 
     fn run(&self, statements: &str) {
-        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
-        connection.batch_execute(statements).unwrap();
+        self.connection().batch_execute(statements).unwrap();
     }
 
     fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
         let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
+        let mut connection = self.connection();
         for statements in statements {
             connection.run_next_migration(steps.clone()).unwrap();
             connection.batch_execute(&statements).unwrap();
         }
     }
 
-    fn pending(&self) -> Vec<String> {
-        self.options().pending().unwrap()
+    fn pending(&self) -> Result<Vec<String>, OpenError> {
+        self.options().pending()
+    }
+
+    fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        self.options().migrate()
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.file().exists()
+    }
+
+    fn is_staging(&self) -> bool {
+        false
+    }
+
+    fn slots(&self) -> Vec<(i64, Option<i64>)> {
+        sql::<(BigInt, Nullable<BigInt>)>("SELECT rating, slot FROM feedback ORDER BY slot")
+            .load(&mut self.connection())
+            .unwrap()
     }
 
     fn in_dialect(statements: &str) -> String {
@@ -55,6 +80,11 @@ impl Folder {
 
     pub(crate) fn file(&self) -> PathBuf {
         self.0.path().join("companion.db")
+    }
+
+    /// Opens a connection outside the storage.
+    pub(crate) fn connection(&self) -> SqliteConnection {
+        SqliteConnection::establish(self.file().to_str().unwrap()).unwrap()
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {

@@ -13,14 +13,14 @@ use companion_domain::{
     },
 };
 use companion_storage_diesel::{DieselStorage, Statistics};
-use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use diesel::{SqliteConnection, connection::SimpleConnection};
 
 /// Holds the write lock of the database, so that all writes wait.
 pub(crate) struct Lock(SqliteConnection);
 
 impl Lock {
     pub(crate) fn take(folder: &Folder) -> Self {
-        let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        let mut connection = folder.connection();
         connection.batch_execute("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").unwrap();
         Self(connection)
     }

@@ -3,14 +3,14 @@
 mod backup;
 mod changes;
 mod conformance;
+mod creating;
 mod faults;
 mod folder;
 mod gathering;
 mod inspection;
-mod migrations;
 mod replaced;
 mod settings;
-mod syncing;
+mod syncs;
 mod torn;
 
 crate::shared::shared_tests!(crate::sqlite::folder::Folder);

@@ -7,9 +7,8 @@ use crate::{
 };
 use companion_domain::port::{ApplyError, BlockList, Health, Record, Records, SessionStore, StoreErrorKind};
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
-use diesel::{
-    Connection, SqliteConnection,
-    connection::{Instrumentation, InstrumentationEvent, SimpleConnection, set_default_instrumentation},
+use diesel::connection::{
+    Instrumentation, InstrumentationEvent, SimpleConnection, set_default_instrumentation,
 };
 use std::{
     fs,
@@ -177,7 +176,7 @@ async fn tolerates_regular_use_by_other_processes() {
     storage.backup(folder.path().join("one.db")).await.unwrap();
     folder.options().backup(&folder.path().join("two.db")).unwrap();
     still_writes("backups").await;
-    let mut tool = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let mut tool = folder.connection();
     for statement in ["PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA optimize"] {
         tool.batch_execute(statement).unwrap();
         still_writes(statement).await;

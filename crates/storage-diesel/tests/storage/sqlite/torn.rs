@@ -20,7 +20,7 @@ use companion_domain::{
 };
 use companion_storage_diesel::DieselStorage;
 use diesel::{
-    Connection, QueryableByName, RunQueryDsl, SqliteConnection,
+    QueryableByName, RunQueryDsl, SqliteConnection,
     connection::SimpleConnection,
     sql_query,
     sql_types::{Nullable, Text},
@@ -55,7 +55,7 @@ struct FileState {
 
 impl FileState {
     async fn of(folder: &Folder, storage: &DieselStorage) -> Self {
-        let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        let mut connection = folder.connection();
         assert_eq!(
             lines(
                 &mut connection,
@@ -137,7 +137,7 @@ impl Recording {
         folder.open().await.close().await;
         let storage = folder.open().await;
         // An open read transaction on the first snapshot prevents checkpoints.
-        let mut reader = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        let mut reader = folder.connection();
         reader.batch_execute("BEGIN; SELECT count(*) FROM guilds").unwrap();
         let database = fs::read(folder.file()).unwrap();
         let mut recording = Self { database, log: Vec::new(), page: 0, acknowledged: Vec::new() };
