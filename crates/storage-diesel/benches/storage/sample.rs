@@ -2,10 +2,7 @@
 
 use async_trait::async_trait;
 use companion_domain::{
-    model::{
-        Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey, RoleSet,
-        Timestamp, User, UserId,
-    },
+    model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Timestamp, UserId},
     port::{Entropy, Numbered, Record, RecordSource, SessionStore, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
@@ -34,25 +31,6 @@ pub(crate) fn guild(number: u64, edition: u64) -> Guild {
             (RoleKey::Mod, roles([number, 1])),
             (RoleKey::Admin, roles([number, 2])),
         ]),
-    }
-}
-
-pub(crate) fn member(number: u64, guilds: u64) -> Member {
-    Member { guild: guild(number % guilds, 0).id, user: user(number), roles: roles([number, 3]) }
-}
-
-pub(crate) fn feedback(number: u64) -> Feedback {
-    Feedback {
-        id: format!("entry-{number}").parse().unwrap(),
-        text: "It does what it says, and it does it well. Five stars from our whole team.".parse().unwrap(),
-        rating: Rating::new(if number.is_multiple_of(5) { 3 } else { 5 }).unwrap(),
-        submitted_at: Timestamp::EPOCH,
-        submitter: User {
-            id: user(number),
-            username: "sample_user".parse().unwrap(),
-            name: "Sample User".parse().unwrap(),
-            avatar: "https://pictures.example/avatars/1.png".parse().unwrap(),
-        },
     }
 }
 

@@ -1,7 +1,9 @@
 //! Measures how long other requests wait while a large world is compared and merged.
 
-use crate::place::{Database, Place};
-use crate::sample::{Made, guild, sign_in, user};
+use crate::{
+    place::Place,
+    sample::{Made, guild, sign_in, user},
+};
 use companion_domain::{
     change::Kind,
     model::Timestamp,
@@ -24,11 +26,10 @@ const DIFFERING: u64 = 20_000;
 /// Pause of each of the other clients between two requests.
 const REST: Duration = Duration::from_millis(3);
 
-pub(crate) async fn run(database: Database) {
+pub(crate) async fn run(place: &Place) {
     println!("\nThe longest wait of others while {GUILDS} guilds are synced (and how many were refused)\n");
     println!("| sync | time | differing | a write of the feed | a sign-in | a heartbeat | a health check |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    let place = Place::new(database);
     let storage = place.open().await;
     let chance = Arc::new(SeededEntropy::new(1));
     measure(&storage, &chance, "into an empty store", |_| 0).await;
