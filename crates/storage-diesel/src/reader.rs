@@ -116,14 +116,6 @@ impl Readers {
         }
     }
 
-    /// Runs a read of several statements on one snapshot.
-    pub(crate) async fn snapshot<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.read(move |connection| connection.snapshot(work)).await
-    }
-
     /// Returns the number of connections, and how many of them are idle.
     pub(crate) fn counts(&self) -> (u32, u32) {
         let idle = u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX);

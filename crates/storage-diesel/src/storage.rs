@@ -80,7 +80,8 @@ impl DieselStorage {
         }
         let fail = |cause| database.open_error(cause);
         let readers = Readers::new(&database).map_err(fail)?;
-        let writer = Writer::start(&database).map_err(fail)?;
+        let unreadable = Arc::default();
+        let writer = Writer::start(&database, &unreadable).map_err(fail)?;
         let inner = Inner {
             _listener: match &*database {
                 Database::Sqlite(_) => None,
@@ -91,7 +92,7 @@ impl DieselStorage {
             readers,
             writer,
             sync_permits: Arc::new(Semaphore::new(database.limits().syncs.get())),
-            unreadable: Arc::default(),
+            unreadable,
             database,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -146,23 +147,24 @@ impl DieselStorage {
 
     /// Returns the sealed tokens of the users who signed in last, to verify a key with.
     pub async fn newest_sealed(&self) -> Result<Vec<(UserId, Sealed)>, StoreError> {
-        self.read(|db| Ok(SealedRow::values(sql_query(NEWEST_SEALED).load(db)?))).await
+        self.read(|db, _| Ok(SealedRow::values(sql_query(NEWEST_SEALED).load(db)?))).await
     }
 
     /// Runs a read of one statement.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection, &Unreadable) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        timed(self.inner.readers.read(work)).await
+        let unreadable = self.unreadable();
+        timed(self.inner.readers.read(move |db| work(db, &unreadable))).await
     }
 
     /// Runs a read of several statements on one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
+        work: impl FnOnce(&mut AnyConnection, &Unreadable) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        timed(self.inner.readers.snapshot(work)).await
+        self.read(|db, unreadable| db.snapshot(|db| work(db, unreadable))).await
     }
 
     /// Runs a write, and returns once it is durable.
@@ -311,7 +313,7 @@ mod tests {
             .map(|_| {
                 let storage = storage.clone();
                 let (release, held) = std::sync::mpsc::channel::<()>();
-                let work = move |_: &mut _| {
+                let work = move |_: &mut _, _: &_| {
                     // `recv` fails once the channel is closed, which ends the read.
                     let _ = held.recv();
                     Ok(())
@@ -345,7 +347,7 @@ mod tests {
         assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Corrupt);
         blocked.unwrap();
         assert_eq!(storage.latest().await.unwrap().0, 1);
-        let failed = storage.snapshot::<()>(|_| panic!("on purpose")).await;
+        let failed = storage.snapshot::<()>(|_, _| panic!("on purpose")).await;
         assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Unavailable);
         assert!(storage.is_blocked(user).await.unwrap());
     }
@@ -386,7 +388,7 @@ mod reading_tests {
         let occupied = tokio::spawn({
             let storage = storage.clone();
             async move {
-                let wait = move |_: &mut _| {
+                let wait = move |_: &mut _, _: &_| {
                     begun.send(()).unwrap();
                     // `recv` fails once the channel is closed, which ends the read.
                     let _ = held.recv();

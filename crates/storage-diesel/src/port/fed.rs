@@ -29,7 +29,7 @@ impl Records for DieselStorage {
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         if let [Mutation::RemoveSilent(silent)] = &*batch
             && silent.is_empty()
-            && !self.read(|db| Ok(clusters::has_unreadable(db)?)).await?
+            && !self.read(|db, unreadable| Ok(clusters::has_unreadable(db, unreadable)?)).await?
         {
             return Ok(Applied::default());
         }
@@ -57,8 +57,8 @@ impl Records for DieselStorage {
     }
 
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
-        let (key, unreadable) = (key.clone(), self.unreadable());
-        self.snapshot(move |db| records::find(db, &key, &unreadable)).await
+        let key = key.clone();
+        self.snapshot(move |db, unreadable| records::find(db, &key, unreadable)).await
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
@@ -70,8 +70,7 @@ impl Records for DieselStorage {
     }
 
     async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
-        let unreadable = self.unreadable();
-        self.snapshot(move |db| about(db, user, &unreadable)).await
+        self.snapshot(move |db, unreadable| about(db, user, unreadable)).await
     }
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
@@ -113,7 +112,7 @@ fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Resul
 
 /// Removes all records of a user, except a block and a place in the team, and their name in the history of settings.
 fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
-    let mut tally = sessions::forget(write, user)?;
+    let (_, mut tally) = sessions::end_all(write, user)?;
     for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
         tally += records::remove(write, &key)?;
     }
@@ -126,36 +125,32 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
 #[async_trait]
 impl BlockList for DieselStorage {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.read(move |db| Ok(users::is_blocked(db, user)?)).await
+        self.read(move |db, _| Ok(users::is_blocked(db, user)?)).await
     }
 }
 
 #[async_trait]
 impl BotTelemetry for DieselStorage {
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(clusters::all(db, &unreadable)?)).await
+        self.read(move |db, unreadable| Ok(clusters::all(db, unreadable)?)).await
     }
 }
 
 #[async_trait]
 impl StatusHistory for DieselStorage {
     async fn periods(&self) -> Result<Vec<Period>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(status_history::all_periods(db, &unreadable)?)).await
+        self.read(move |db, unreadable| Ok(status_history::all_periods(db, unreadable)?)).await
     }
 
     async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(status_history::all_notices(db, &unreadable)?)).await
+        self.read(move |db, unreadable| Ok(status_history::all_notices(db, unreadable)?)).await
     }
 }
 
 #[async_trait]
 impl FeedbackStore for DieselStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.snapshot(move |db| Ok(feedback::pick(db, count, seed, &unreadable)?)).await
+        self.snapshot(move |db, unreadable| Ok(feedback::pick(db, count, seed, unreadable)?)).await
     }
 
     async fn positive_after(
@@ -163,13 +158,16 @@ impl FeedbackStore for DieselStorage {
         after: Option<&FeedbackId>,
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        let (after, unreadable) = (after.cloned(), self.unreadable());
-        self.snapshot(move |db| Ok(feedback::positive_after(db, after.as_ref(), most, &unreadable)?)).await
+        let after = after.cloned();
+        self.snapshot(move |db, unreadable| {
+            Ok(feedback::positive_after(db, after.as_ref(), most, unreadable)?)
+        })
+        .await
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        let (id, unreadable) = (id.clone(), self.unreadable());
-        self.read(move |db| Ok(feedback::find(db, &id, &unreadable)?)).await
+        let id = id.clone();
+        self.read(move |db, unreadable| Ok(feedback::find(db, &id, unreadable)?)).await
     }
 }
 
@@ -179,19 +177,18 @@ impl GuildDirectory for DieselStorage {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let (asked, unreadable) = (asked.to_vec(), self.unreadable());
-        self.snapshot(move |db| Ok(guilds::with_roles(db, user, &asked, &unreadable)?)).await
+        let asked = asked.to_vec();
+        self.snapshot(move |db, unreadable| Ok(guilds::with_roles(db, user, &asked, unreadable)?)).await
     }
 
     async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
-        self.read(|db| Ok(Some(guilds::totals(db)?))).await
+        self.read(|db, _| Ok(Some(guilds::totals(db)?))).await
     }
 }
 
 #[async_trait]
 impl TeamRoster for DieselStorage {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(team::all(db, &unreadable)?.into())).await
+        self.read(move |db, unreadable| Ok(team::all(db, unreadable)?.into())).await
     }
 }

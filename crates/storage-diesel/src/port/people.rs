@@ -34,8 +34,7 @@ impl GrantStore for DieselStorage {
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| grants::find(db, user, &unreadable)).await
+        self.read(move |db, unreadable| grants::find(db, user, unreadable)).await
     }
 
     async fn profiles(&self, users: &BTreeSet<UserId>) -> Result<HashMap<UserId, Profile>, StoreError> {
@@ -43,7 +42,7 @@ impl GrantStore for DieselStorage {
         if users.is_empty() {
             return Ok(HashMap::new());
         }
-        self.read(move |db| Ok(grants::profiles(db, &users)?)).await
+        self.read(move |db, _| Ok(grants::profiles(db, &users)?)).await
     }
 
     async fn claim_refresh(
@@ -95,11 +94,11 @@ impl GrantStore for DieselStorage {
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.read(move |db| Ok(grants::holders(db, after, limit)?)).await
+        self.read(move |db, _| Ok(grants::holders(db, after, limit)?)).await
     }
 
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.read(move |db| Ok(grants::unused(db, after, limit)?)).await
+        self.read(move |db, _| Ok(grants::unused(db, after, limit)?)).await
     }
 }
 
@@ -112,13 +111,15 @@ impl SessionStore for DieselStorage {
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
         let session = session.clone();
-        let unreadable = self.unreadable();
-        self.write_urgently(move |write| sessions::create(write, &session, cap, ended, &unreadable)).await
+        self.write_urgently(move |write| sessions::create(write, &session, cap, ended)).await
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        let (id, unreadable) = (*id, self.unreadable());
-        self.read(move |db| Ok(sessions::find(db, &id)?.map(|row| row.read(&unreadable)).transpose()?)).await
+        let id = *id;
+        self.read(move |db, unreadable| {
+            Ok(sessions::find(db, &id)?.map(|row| row.read(unreadable)).transpose()?)
+        })
+        .await
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
@@ -133,29 +134,28 @@ impl SessionStore for DieselStorage {
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(unreadable.all(&sessions::of_user(db, user)?))).await
+        self.read(move |db, unreadable| Ok(unreadable.all(&sessions::of_user(db, user)?))).await
     }
 
     async fn count(&self) -> Result<Option<u64>, StoreError> {
-        self.read(|db| Ok(u64::try_from(sessions::count(db)?).ok())).await
+        self.read(|db, _| Ok(u64::try_from(sessions::count(db)?).ok())).await
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        let (id, unreadable) = (*id, self.unreadable());
+        let id = *id;
         self.write_urgently(move |write| {
             let session = sessions::find(write.db, &id)?;
             sessions::end(write, session.as_slice())?;
-            Ok(session.and_then(|session| unreadable.one(&session)))
+            Ok(session.and_then(|session| write.unreadable.one(&session)))
         })
         .await
     }
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
-        let (id, unreadable) = (*id, self.unreadable());
+        let id = *id;
         self.write_urgently(move |write| {
             let Some(row) = sessions::find(write.db, &id)? else { return Ok(None) };
-            let over = Some(row.read(&unreadable)?).filter(|session| ended.has_ended(session));
+            let over = Some(row.read(write.unreadable)?).filter(|session| ended.has_ended(session));
             sessions::end(write, &over.iter().map(SessionRow::of).collect::<Vec<_>>())?;
             Ok(over)
         })
@@ -163,15 +163,13 @@ impl SessionStore for DieselStorage {
     }
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        let unreadable = self.unreadable();
-        self.write_urgently(move |write| Ok(unreadable.all(&sessions::end_all(write, user)?))).await
+        self.write_urgently(move |write| Ok(sessions::end_all(write, user)?.0)).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         // Each write stays bounded by `limit`, however many rows are unreadable.
         loop {
-            let unreadable = self.unreadable();
-            let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit, &unreadable)?);
+            let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit)?);
             if let Some(pruned) = self.write_urgently(prune).await? {
                 return Ok(pruned);
             }
@@ -192,9 +190,9 @@ impl SignIns for DieselStorage {
         ended: Cutoffs,
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
-        let (session, grant, unreadable) = (session.clone(), grant.clone(), self.unreadable());
+        let (session, grant) = (session.clone(), grant.clone());
         self.write_urgently(move |write| {
-            let gone = sessions::create(write, &session, cap, ended, &unreadable)?;
+            let gone = sessions::create(write, &session, cap, ended)?;
             grants::replace(write, session.user, &grant)?;
             Ok(gone)
         })
@@ -202,24 +200,22 @@ impl SignIns for DieselStorage {
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
-        let unreadable = self.unreadable();
         self.write_urgently(move |write| {
             if grants::version(write.db, user)? != Some(version) {
                 return Ok(None);
             }
             records::remove(write, &Key::Grant(user))?;
-            Ok(Some(unreadable.all(&sessions::end_all(write, user)?)))
+            Ok(Some(sessions::end_all(write, user)?.0))
         })
         .await
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
-        let unreadable = self.unreadable();
         self.write_urgently(move |write| {
             if grants::version(write.db, user)?.is_some() {
                 return Ok(None);
             }
-            Ok(Some(unreadable.all(&sessions::end_all(write, user)?)))
+            Ok(Some(sessions::end_all(write, user)?.0))
         })
         .await
     }
@@ -250,7 +246,7 @@ impl PlatformPauses for DieselStorage {
     }
 
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
-        self.read(|db| Ok(platform::current(db)?)).await
+        self.read(|db, _| Ok(platform::current(db)?)).await
     }
 }
 

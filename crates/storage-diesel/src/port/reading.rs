@@ -17,12 +17,11 @@ use std::sync::Arc;
 #[async_trait]
 impl ChangeFeed for DieselStorage {
     async fn latest(&self) -> Result<Revision, StoreError> {
-        self.read(history::latest).await
+        self.read(|db, _| history::latest(db)).await
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        let unreadable = self.unreadable();
-        self.snapshot(move |db| history::since(db, revision, &unreadable)).await
+        self.snapshot(move |db, unreadable| history::since(db, revision, unreadable)).await
     }
 
     async fn wait_for_change(&self, revision: Revision) {
@@ -34,14 +33,13 @@ impl ChangeFeed for DieselStorage {
 #[async_trait]
 impl Listings for DieselStorage {
     async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
-        let unreadable = self.unreadable();
-        self.snapshot(move |db| read(db, user, asked, &unreadable)).await
+        self.snapshot(move |db, unreadable| read(db, user, asked, unreadable)).await
     }
 
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
-        let (unreadable, users) = (self.unreadable(), users.to_vec());
-        self.snapshot(move |db| {
-            users.iter().map(|user| read(db, *user, ListingScope::List, &unreadable)).collect()
+        let users = users.to_vec();
+        self.snapshot(move |db, unreadable| {
+            users.iter().map(|user| read(db, *user, ListingScope::List, unreadable)).collect()
         })
         .await
     }
@@ -74,7 +72,7 @@ impl Health for DieselStorage {
     async fn check(&self) -> Result<(), StoreError> {
         let database = Arc::clone(self.database());
         let (file, complete) =
-            self.read(move |db| Ok((database.check_file(), db.has_complete_schema()?))).await?;
+            self.read(move |db, _| Ok((database.check_file(), db.has_complete_schema()?))).await?;
         file.map_err(StoreError::unavailable)?;
         if !complete {
             return Err(StoreError::unavailable("the schema does not match this version"));

@@ -34,8 +34,7 @@ fn applied(write: &mut Write<'_>, tally: Tally) -> Result<Applied, WorkError> {
 #[async_trait]
 impl SettingsStore for DieselStorage {
     async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(settings::schema(db, &unreadable)?.map(Arc::new))).await
+        self.read(move |db, unreadable| Ok(settings::schema(db, unreadable)?.map(Arc::new))).await
     }
 
     async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError> {
@@ -48,18 +47,18 @@ impl SettingsStore for DieselStorage {
     }
 
     async fn find(&self, guild: GuildId) -> Result<Stored, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| settings::find(db, guild, &unreadable)).await
+        self.read(move |db, unreadable| settings::find(db, guild, unreadable)).await
     }
 
     async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
-        let (change, unreadable) = (change.clone(), self.unreadable());
+        let change = change.clone();
         let work = move |write: &mut Write<'_>| {
-            let schema = settings::schema(write.db, &unreadable)?.unwrap_or_default();
-            let stored = settings::find(write.db, change.guild, &unreadable)?;
+            let schema = settings::schema(write.db, write.unreadable)?.unwrap_or_default();
+            let stored = settings::find(write.db, change.guild, write.unreadable)?;
             let decided = change.decide(&schema, stored, |user| {
                 let asked = ListingScope::Guild(change.guild);
-                let listing = reading::read(write.db, user, asked, &unreadable).map_err(Undecided::Failed)?;
+                let listing =
+                    reading::read(write.db, user, asked, write.unreadable).map_err(Undecided::Failed)?;
                 Ok(listing.standing(change.guild))
             });
             let decided = match decided {
@@ -80,9 +79,9 @@ impl SettingsStore for DieselStorage {
         revision: u64,
         problems: &[Problem],
     ) -> Result<Applied, ConfirmSettingsError> {
-        let (problems, unreadable) = (problems.to_vec(), self.unreadable());
+        let problems = problems.to_vec();
         let work = move |write: &mut Write<'_>| {
-            let mut stored = settings::find(write.db, guild, &unreadable)?;
+            let mut stored = settings::find(write.db, guild, write.unreadable)?;
             let tally = match stored.confirm(revision, problems) {
                 Err(current) => return Ok(Err(ConfirmSettingsError::AboveCurrent(current))),
                 Ok(false) => Tally::NOTHING,
@@ -94,8 +93,7 @@ impl SettingsStore for DieselStorage {
     }
 
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(settings::history(db, guild, &unreadable)?)).await
+        self.read(move |db, unreadable| Ok(settings::history(db, guild, unreadable)?)).await
     }
 
     async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
@@ -112,7 +110,6 @@ impl SettingsStore for DieselStorage {
         after: Option<GuildId>,
         limit: NonZeroU32,
     ) -> Result<Vec<(GuildId, Stored)>, StoreError> {
-        let unreadable = self.unreadable();
-        self.snapshot(move |db| Ok(settings::page(db, slice, after, limit, &unreadable)?)).await
+        self.snapshot(move |db, unreadable| Ok(settings::page(db, slice, after, limit, unreadable)?)).await
     }
 }

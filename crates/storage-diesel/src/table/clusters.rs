@@ -124,14 +124,14 @@ pub(crate) fn remove(write: &mut Write<'_>, cluster: &ClusterId) -> Result<Tally
 }
 
 /// Returns unreadable reports. They are never reported as silent, so they would stay forever.
-fn unreadable_rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
+fn unreadable_rows(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<ClusterRow>> {
     let mut rows = rows(db)?;
-    rows.retain(|row| row.read(&Unreadable::default()).is_err());
+    rows.retain(|row| row.read(unreadable).is_err());
     Ok(rows)
 }
 
-pub(crate) fn has_unreadable(db: &mut AnyConnection) -> QueryResult<bool> {
-    Ok(!unreadable_rows(db)?.is_empty())
+pub(crate) fn has_unreadable(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<bool> {
+    Ok(!unreadable_rows(db, unreadable)?.is_empty())
 }
 
 /// Removes clusters that have not reported again, and those with unreadable reports.
@@ -146,7 +146,7 @@ pub(crate) fn forget_silent(
             .execute(write.db)?;
         tally += write.noted(removed(gone), || Subject::Cluster(cluster.clone()));
     }
-    for row in unreadable_rows(write.db)? {
+    for row in unreadable_rows(write.db, write.unreadable)? {
         diesel::delete(clusters::table.find(&row.id)).execute(write.db)?;
         tally += write.noted(Tally::REMOVED, || row.key().subject(Kind::Cluster));
     }

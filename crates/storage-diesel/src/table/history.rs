@@ -276,14 +276,15 @@ pub(crate) const fn max_named(kind: Kind) -> usize {
 pub(crate) struct Write<'a> {
     /// The connection, in a transaction or savepoint of this job.
     pub(crate) db: &'a mut AnyConnection,
+    pub(crate) unreadable: &'a Unreadable,
     journal: Journal,
     latest: Option<Revision>,
     remembered: u64,
 }
 
 impl<'a> Write<'a> {
-    pub(crate) fn new(db: &'a mut AnyConnection, remembered: u64) -> Self {
-        Self { db, journal: Journal::default(), latest: None, remembered }
+    pub(crate) fn new(db: &'a mut AnyConnection, unreadable: &'a Unreadable, remembered: u64) -> Self {
+        Self { db, unreadable, journal: Journal::default(), latest: None, remembered }
     }
 
     /// Notes that the subject may have changed.

@@ -90,9 +90,8 @@ pub(crate) fn create(
     session: &Session,
     cap: NonZeroU32,
     ended: Cutoffs,
-    unreadable: &Unreadable,
 ) -> Result<Vec<Session>, WorkError> {
-    let gone = exceeding(unreadable.all(&of_user(write.db, session.user)?), cap, ended);
+    let gone = exceeding(write.unreadable.all(&of_user(write.db, session.user)?), cap, ended);
     if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
         return Err(WorkError::Conflict("there is a session with this id"));
     }
@@ -102,15 +101,11 @@ pub(crate) fn create(
     Ok(gone)
 }
 
-pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
+/// Ends all sessions of a user. Returns the readable ones, and the number of all.
+pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> Result<(Vec<Session>, Tally), WorkError> {
     let sessions = of_user(write.db, user)?;
     end(write, &sessions)?;
-    Ok(sessions)
-}
-
-/// Ends all sessions of a user, and counts them.
-pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
-    Ok(removed(end_all(write, user)?.len()))
+    Ok((write.unreadable.all(&sessions), removed(sessions.len())))
 }
 
 /// Returns whether the user has any session, ended or not.
@@ -129,7 +124,6 @@ pub(crate) fn prune(
     write: &mut Write<'_>,
     ended: Cutoffs,
     limit: NonZeroU32,
-    unreadable: &Unreadable,
 ) -> QueryResult<Option<Vec<Session>>> {
     let over =
         sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
@@ -138,7 +132,7 @@ pub(crate) fn prune(
         .limit(limit.get().into())
         .select(SessionRow::as_select())
         .load(write.db)?;
-    let pruned = unreadable.all(&rows);
+    let pruned = write.unreadable.all(&rows);
     let is_cut_short = rows.len() == limit.get() as usize && pruned.len() < rows.len();
     if is_cut_short {
         let readable: HashSet<_> = pruned.iter().map(|session| session.id.as_bytes().as_slice()).collect();

@@ -86,8 +86,7 @@ pub(crate) fn change(write: &mut Write<'_>, change: &PeriodChange) -> Result<Tal
         )
         .select(PeriodRow::as_select())
         .load(write.db)?;
-    let known: Vec<Period> =
-        rows.into_iter().filter_map(|row| row.read(&Unreadable::default()).ok()).collect();
+    let known: Vec<Period> = rows.into_iter().filter_map(|row| row.read(write.unreadable).ok()).collect();
     let reports: Vec<(String, i64)> =
         clusters::table.select((clusters::id, clusters::received_at)).load(write.db)?;
     let reports: BTreeMap<_, _> = reports

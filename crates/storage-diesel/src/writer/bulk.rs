@@ -64,7 +64,7 @@ impl BulkWrite {
         }
         check_file(&self.database, true)?;
         db.begin_writing(access).map_err(|error| self.failed(error.into()))?;
-        let mut write = Write::new(db, self.database.limits().history);
+        let mut write = Write::new(db, &self.status.unreadable, self.database.limits().history);
         // The rollback discards what a panic leaves behind.
         let done = catch_unwind(AssertUnwindSafe(|| {
             let end = work(&mut write)?;

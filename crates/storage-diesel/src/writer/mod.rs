@@ -20,7 +20,12 @@ use self::{
     lane::Lane,
     status::WriterStatus,
 };
-use crate::{connection::Access, database::Database, failure::WorkError, table::history::Write};
+use crate::{
+    connection::Access,
+    database::Database,
+    failure::WorkError,
+    table::{history::Write, unreadable::Unreadable},
+};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
 use tokio::{sync::oneshot, task::spawn_blocking};
@@ -37,8 +42,8 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Opens the connections and starts the threads.
-    pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
-        let status = Arc::new(WriterStatus::new(Arc::clone(database)));
+    pub(crate) fn start(database: &Arc<Database>, unreadable: &Arc<Unreadable>) -> Result<Self, Cause> {
+        let status = Arc::new(WriterStatus::new(Arc::clone(database), Arc::clone(unreadable)));
         let all = Lane::start(database, &status, Access::All)?;
         let urgent = match &**database {
             Database::Sqlite(_) => None,

@@ -1,7 +1,7 @@
 //! State that writer threads share: counters, and the outcome of the last write.
 
 use super::thread::TransactionError;
-use crate::{database::Database, latest::LatestRevision};
+use crate::{database::Database, latest::LatestRevision, table::unreadable::Unreadable};
 use companion_domain::change::Revision;
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -10,6 +10,7 @@ use std::sync::{
 
 pub(crate) struct WriterStatus {
     database: Arc<Database>,
+    pub(super) unreadable: Arc<Unreadable>,
     pub(crate) commits: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) failed_commits: AtomicU64,
@@ -23,9 +24,10 @@ pub(crate) struct WriterStatus {
 }
 
 impl WriterStatus {
-    pub(super) fn new(database: Arc<Database>) -> Self {
+    pub(super) fn new(database: Arc<Database>, unreadable: Arc<Unreadable>) -> Self {
         Self {
             database,
+            unreadable,
             commits: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             failed_commits: AtomicU64::new(0),

@@ -163,7 +163,7 @@ impl WriterThread {
             if !alone {
                 connection.begin_savepoint()?;
             }
-            let mut write = Write::new(connection, self.limits.history);
+            let mut write = Write::new(connection, &self.status.unreadable, self.limits.history);
             let job_outcome = job.run(&mut write);
             let revision = write.latest();
             match job_outcome {
