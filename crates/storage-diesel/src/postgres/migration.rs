@@ -29,14 +29,6 @@ pub(super) const CURRENT: &str = "current_schema()::text";
 pub(super) const DIGEST: u64 = 0xca22_368c_eb4a_4df3;
 
 impl PostgresOptions {
-    /// Returns the names of pending migrations without changing the database. Blocks the thread.
-    pub fn pending(&self) -> Result<Vec<String>, OpenError> {
-        let mut connection = self.connect_migration()?;
-        let applied = applied(&mut connection).map_err(|error| self.fail(error))?;
-        steps().refuse_newer(&applied, &self.address())?;
-        Ok(steps().lacking(&applied))
-    }
-
     /// Applies pending migrations atomically, and returns their names. Blocks the thread; concurrent calls of other
     /// nodes wait.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {

@@ -32,20 +32,6 @@ use std::{
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 impl SqliteOptions {
-    /// Returns the names of pending migrations without changing the database: all of them if there is none. Blocks the
-    /// thread.
-    pub fn pending(&self) -> Result<Vec<String>, OpenError> {
-        if !has_content(&self.path)? {
-            return Ok(steps().lacking(&[]));
-        }
-        self.refuse_foreign()?;
-        let applied = connect::open(&self.path, self.max_write_wait)
-            .and_then(|mut connection| Ok(applied(&mut connection)?))
-            .map_err(|cause| open_error(&self.path, cause))?;
-        steps().refuse_newer(&applied, &self.path.display())?;
-        Ok(steps().lacking(&applied))
-    }
-
     /// Applies pending migrations atomically, and returns their names. Creates the database if it is missing and the
     /// options allow it. Blocks the thread; concurrent calls of other processes wait.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {

@@ -101,7 +101,7 @@ impl Place for Schema {
     }
 
     fn pending(&self) -> Result<Vec<String>, OpenError> {
-        self.options().pending()
+        self.options().inspect().map(|found| found.pending)
     }
 
     fn migrate(&self) -> Result<Vec<String>, OpenError> {

@@ -32,7 +32,7 @@ use std::{fs, path::Path, time::Duration};
 const BEYOND_SIGNED: u64 = u64::MAX;
 
 /// Returns the names of all migrations, in order.
-fn steps<P: Place>() -> Vec<String> {
+pub(crate) fn steps<P: Place>() -> Vec<String> {
     let found = fs::read_dir(P::STEPS).unwrap();
     let mut steps: Vec<_> = found.map(|step| step.unwrap().file_name().into_string().unwrap()).collect();
     steps.sort();

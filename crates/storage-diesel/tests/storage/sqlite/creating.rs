@@ -31,7 +31,6 @@ async fn rejects_a_database_of_another_program_unchanged() {
         let before = fs::read(folder.file()).unwrap();
         for refused in [
             DieselStorage::open(folder.options()).await.unwrap_err(),
-            folder.options().pending().unwrap_err(),
             folder.options().inspect().unwrap_err(),
         ] {
             assert!(matches!(refused, OpenError::Foreign { .. }), "{statements}: {refused:?}");

@@ -1,6 +1,6 @@
 //! A separate database file for each test.
 
-use crate::shared::Place;
+use crate::shared::{Place, ages::steps};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::{
     Connection, RunQueryDsl, SqliteConnection,
@@ -47,7 +47,10 @@ impl Place for Folder {
     }
 
     fn pending(&self) -> Result<Vec<String>, OpenError> {
-        self.options().pending()
+        match self.options().inspect() {
+            Err(OpenError::Missing { .. }) => Ok(steps::<Self>()),
+            found => found.map(|found| found.pending),
+        }
     }
 
     fn migrate(&self) -> Result<Vec<String>, OpenError> {
