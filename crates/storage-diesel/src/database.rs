@@ -39,56 +39,45 @@ impl Database {
         }
     }
 
+    /// The database as a file. A server manages its own files: it stops by itself when its disk fails, and recovers when
+    /// it starts again.
+    fn file(&self) -> Option<&SqliteDatabase> {
+        match self {
+            Self::Sqlite(database) => Some(database),
+            Self::Postgres(_) => None,
+        }
+    }
+
     /// Returns an error if the database file is no longer at its path, because a write would then be lost. Once
     /// returned, the error is permanent.
     pub(crate) fn check_file(&self) -> Result<(), String> {
-        match self {
-            Self::Sqlite(database) => database.identity.check(),
-            // A server manages its own files.
-            Self::Postgres(_) => Ok(()),
-        }
+        self.file().map_or(Ok(()), |file| file.identity.check())
     }
 
     /// Returns whether the database file is known to be gone from its path.
     pub(crate) fn has_lost_file(&self) -> bool {
-        match self {
-            Self::Sqlite(database) => database.identity.is_lost(),
-            Self::Postgres(_) => false,
-        }
+        self.file().is_some_and(|file| file.identity.is_lost())
     }
 
     /// Records a failure that may indicate a damaged database. Returns whether it does.
     pub(crate) fn note_failure(&self, message: &str) -> bool {
-        match self {
-            Self::Sqlite(database) => database.soundness.note_failure(message),
-            Self::Postgres(_) => false,
-        }
+        self.file().is_some_and(|file| file.soundness.note_failure(message))
     }
 
     /// Returns why writes are rejected, or `None` if no damage was found.
     pub(crate) fn damage(&self) -> Option<String> {
-        match self {
-            Self::Sqlite(database) => database.soundness.reason(),
-            Self::Postgres(_) => None,
-        }
+        self.file()?.soundness.reason()
     }
 
     /// Checks every page of a database that was found damaged. Returns whether a check was necessary; `Err` means that
     /// the damage remains.
     pub(crate) fn verify(&self) -> Result<bool, String> {
-        match self {
-            Self::Sqlite(database) => database.verify(),
-            Self::Postgres(_) => Ok(false),
-        }
+        self.file().map_or(Ok(false), SqliteDatabase::verify)
     }
 
     /// Returns whether a commit that failed with this message may be missing on disk, even if later commits succeed.
     pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
-        match self {
-            Self::Sqlite(_) => sqlite::fault::means_failed_sync(message),
-            // The server stops by itself when its disk fails, and recovers when it starts again.
-            Self::Postgres(_) => false,
-        }
+        self.file().is_some() && sqlite::fault::means_failed_sync(message)
     }
 
     /// Converts a failure to open the database to the error shown to the operator.

@@ -29,7 +29,7 @@ impl Records for DieselStorage {
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         if let [Mutation::RemoveSilent(silent)] = &*batch
             && silent.is_empty()
-            && !self.read(|db, unreadable| Ok(clusters::has_unreadable(db, unreadable)?)).await?
+            && !self.read(clusters::has_unreadable).await?
         {
             return Ok(Applied::default());
         }
@@ -125,32 +125,32 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
 #[async_trait]
 impl BlockList for DieselStorage {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.read(move |db, _| Ok(users::is_blocked(db, user)?)).await
+        self.read(move |db, _| users::is_blocked(db, user)).await
     }
 }
 
 #[async_trait]
 impl BotTelemetry for DieselStorage {
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        self.read(move |db, unreadable| Ok(clusters::all(db, unreadable)?)).await
+        self.read(clusters::all).await
     }
 }
 
 #[async_trait]
 impl StatusHistory for DieselStorage {
     async fn periods(&self) -> Result<Vec<Period>, StoreError> {
-        self.read(move |db, unreadable| Ok(status_history::all_periods(db, unreadable)?)).await
+        self.read(status_history::all_periods).await
     }
 
     async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        self.read(move |db, unreadable| Ok(status_history::all_notices(db, unreadable)?)).await
+        self.read(status_history::all_notices).await
     }
 }
 
 #[async_trait]
 impl FeedbackStore for DieselStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        self.snapshot(move |db, unreadable| Ok(feedback::pick(db, count, seed, unreadable)?)).await
+        self.snapshot(move |db, unreadable| feedback::pick(db, count, seed, unreadable)).await
     }
 
     async fn positive_after(
@@ -159,15 +159,13 @@ impl FeedbackStore for DieselStorage {
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let after = after.cloned();
-        self.snapshot(move |db, unreadable| {
-            Ok(feedback::positive_after(db, after.as_ref(), most, unreadable)?)
-        })
-        .await
+        self.snapshot(move |db, unreadable| feedback::positive_after(db, after.as_ref(), most, unreadable))
+            .await
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
         let id = id.clone();
-        self.read(move |db, unreadable| Ok(feedback::find(db, &id, unreadable)?)).await
+        self.read(move |db, unreadable| feedback::find(db, &id, unreadable)).await
     }
 }
 
@@ -178,7 +176,7 @@ impl GuildDirectory for DieselStorage {
             return Ok(Vec::new());
         }
         let asked = asked.to_vec();
-        self.snapshot(move |db, unreadable| Ok(guilds::with_roles(db, user, &asked, unreadable)?)).await
+        self.snapshot(move |db, unreadable| guilds::with_roles(db, user, &asked, unreadable)).await
     }
 
     async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {

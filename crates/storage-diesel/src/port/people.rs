@@ -4,9 +4,7 @@ use crate::{
     storage::DieselStorage,
     table::{
         column::to_column,
-        grants,
-        history::Write,
-        platform, records,
+        grants, platform, records,
         row::{Row as _, SessionRow},
         sessions,
     },
@@ -42,7 +40,7 @@ impl GrantStore for DieselStorage {
         if users.is_empty() {
             return Ok(HashMap::new());
         }
-        self.read(move |db, _| Ok(grants::profiles(db, &users)?)).await
+        self.read(move |db, _| grants::profiles(db, &users)).await
     }
 
     async fn claim_refresh(
@@ -52,11 +50,11 @@ impl GrantStore for DieselStorage {
         until: Timestamp,
         dead: Option<Timestamp>,
     ) -> Result<Claimed, StoreError> {
-        self.write_urgently(move |write| Ok(grants::claim(write.db, user, version, until, dead)?)).await
+        self.write_urgently(move |write| grants::claim(write.db, user, version, until, dead)).await
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.write_urgently(move |write| Ok(grants::release_claim(write.db, user, version)?)).await
+        self.write_urgently(move |write| grants::release_claim(write.db, user, version)).await
     }
 
     async fn update(
@@ -94,11 +92,11 @@ impl GrantStore for DieselStorage {
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.read(move |db, _| Ok(grants::holders(db, after, limit)?)).await
+        self.read(move |db, _| grants::holders(db, after, limit, false)).await
     }
 
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.read(move |db, _| Ok(grants::unused(db, after, limit)?)).await
+        self.read(move |db, _| grants::holders(db, after, limit, true)).await
     }
 }
 
@@ -130,7 +128,7 @@ impl SessionStore for DieselStorage {
             *known = (*known).max(*time);
         }
         // Not recorded as a change: a session that is used again has neither begun nor ended.
-        self.write_urgently(move |write| Ok(sessions::touch(write.db, &latest)?)).await
+        self.write_urgently(move |write| sessions::touch(write.db, &latest)).await
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -169,8 +167,8 @@ impl SessionStore for DieselStorage {
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         // Each write stays bounded by `limit`, however many rows are unreadable.
         loop {
-            let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit)?);
-            if let Some(pruned) = self.write_urgently(prune).await? {
+            let pruned = self.write_urgently(move |write| sessions::prune(write, ended, limit)).await?;
+            if let Some(pruned) = pruned {
                 return Ok(pruned);
             }
         }
@@ -230,23 +228,23 @@ impl SpentCodes for DieselStorage {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         let code = *code;
-        self.write_urgently(move |write| Ok(platform::spend(write.db, &code, now, until)?)).await
+        self.write_urgently(move |write| platform::spend(write.db, &code, now, until)).await
     }
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         let code = *code;
-        self.write_urgently(move |write| Ok(platform::restore(write.db, &code)?)).await
+        self.write_urgently(move |write| platform::restore(write.db, &code)).await
     }
 }
 
 #[async_trait]
 impl PlatformPauses for DieselStorage {
     async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
-        self.write_urgently(move |write| Ok(platform::note(write.db, pause)?)).await
+        self.write_urgently(move |write| platform::note(write.db, pause)).await
     }
 
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
-        self.read(|db, _| Ok(platform::current(db)?)).await
+        self.read(|db, _| platform::current(db)).await
     }
 }
 
@@ -268,7 +266,7 @@ mod tests {
         for number in 0..20 {
             assert!(spend(number).await);
         }
-        storage.write(|write| Ok(platform::trim_marks(write.db, 5)?)).await.unwrap();
+        storage.write(|write| platform::trim_marks(write.db, 5)).await.unwrap();
         assert!(!spend(15).await);
         assert!(spend(14).await);
     }

@@ -82,7 +82,7 @@ impl Health for DieselStorage {
             None => Ok(()),
             // The cause may be gone by now.
             Some(reason) => self
-                .write_urgently(|write| Ok(platform::write_probe(write.db)?))
+                .write_urgently(|write| platform::write_probe(write.db))
                 .await
                 .map_err(|_| StoreError::unavailable(format!("the last write failed: {reason}"))),
         }

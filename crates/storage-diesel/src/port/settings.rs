@@ -93,7 +93,7 @@ impl SettingsStore for DieselStorage {
     }
 
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.read(move |db, unreadable| Ok(settings::history(db, guild, unreadable)?)).await
+        self.read(move |db, unreadable| settings::history(db, guild, unreadable)).await
     }
 
     async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
@@ -110,6 +110,6 @@ impl SettingsStore for DieselStorage {
         after: Option<GuildId>,
         limit: NonZeroU32,
     ) -> Result<Vec<(GuildId, Stored)>, StoreError> {
-        self.snapshot(move |db, unreadable| Ok(settings::page(db, slice, after, limit, unreadable)?)).await
+        self.snapshot(move |db, unreadable| settings::page(db, slice, after, limit, unreadable)).await
     }
 }

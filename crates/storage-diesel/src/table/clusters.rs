@@ -22,36 +22,28 @@ use std::{collections::BTreeMap, sync::Arc};
 struct Report {
     memory: f64,
     started_at: i64,
-    shards: BTreeMap<u32, [StoredNumber; 3]>,
+    shards: BTreeMap<u32, [serde_json::Number; 3]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shard_count: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    sent_at: Option<StoredNumber>,
+    sent_at: Option<serde_json::Number>,
 }
 
-/// A number that round-trips: integers are written without a fraction, others with a fraction or exponent.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum StoredNumber {
-    Integer(i64),
-    Fraction(f64),
-}
-
-impl From<Number> for StoredNumber {
-    fn from(number: Number) -> Self {
-        match number {
-            Number::Integer(whole) => Self::Integer(whole),
-            Number::Fraction(fraction) => Self::Fraction(fraction.get()),
+/// Returns the number as JSON: integers are written without a fraction, others with a fraction or exponent.
+fn to_json(number: Number) -> serde_json::Number {
+    match number {
+        Number::Integer(whole) => whole.into(),
+        // It is finite.
+        Number::Fraction(fraction) => {
+            serde_json::Number::from_f64(fraction.get()).unwrap_or_else(|| 0.into())
         }
     }
 }
 
-impl StoredNumber {
-    fn into_number(self) -> Option<Number> {
-        match self {
-            Self::Integer(whole) => Some(Number::Integer(whole)),
-            Self::Fraction(fraction) => Number::fraction(fraction).ok(),
-        }
+fn from_json(number: &serde_json::Number) -> Option<Number> {
+    match number.as_i64() {
+        Some(whole) => Some(Number::Integer(whole)),
+        None => Number::fraction(number.as_f64()?).ok(),
     }
 }
 
@@ -59,15 +51,14 @@ impl Row for ClusterRow {
     type Value = Heartbeat;
 
     fn of(heartbeat: &Heartbeat) -> Self {
-        let shard = |shard: Shard| {
-            [shard.heartbeat_sent, shard.heartbeat_acknowledged, shard.latency].map(StoredNumber::from)
-        };
+        let shard =
+            |shard: Shard| [shard.heartbeat_sent, shard.heartbeat_acknowledged, shard.latency].map(to_json);
         let report = Report {
             memory: heartbeat.memory.get(),
             started_at: heartbeat.started_at.micros(),
             shards: heartbeat.shards.iter().map(|(id, values)| (id.get(), shard(values))).collect(),
             shard_count: heartbeat.shard_count.map(|count| count.get().get().into()),
-            sent_at: heartbeat.sent_at.map(StoredNumber::from),
+            sent_at: heartbeat.sent_at.map(to_json),
         };
         Self {
             id: heartbeat.cluster.to_string(),
@@ -84,19 +75,19 @@ impl Row for ClusterRow {
             started_at: Timestamp::from_micros(report.started_at),
             shards: read!(self.report, |_| Report::read_shards(report.shards).ok_or(())),
             shard_count: read!(self.report, |_| report.shard_count.map(ShardCount::new).transpose()),
-            sent_at: report.sent_at.and_then(StoredNumber::into_number),
+            sent_at: report.sent_at.and_then(|number| from_json(&number)),
             received_at: Timestamp::from_micros(self.received_at),
         })
     }
 }
 
 impl Report {
-    fn read_shards(shards: BTreeMap<u32, [StoredNumber; 3]>) -> Option<Shards> {
-        let shard = |(id, [sent, acknowledged, latency]): (u32, [StoredNumber; 3])| {
+    fn read_shards(shards: BTreeMap<u32, [serde_json::Number; 3]>) -> Option<Shards> {
+        let shard = |(id, [sent, acknowledged, latency]): (u32, [serde_json::Number; 3])| {
             let shard = Shard {
-                heartbeat_sent: sent.into_number()?,
-                heartbeat_acknowledged: acknowledged.into_number()?,
-                latency: latency.into_number()?,
+                heartbeat_sent: from_json(&sent)?,
+                heartbeat_acknowledged: from_json(&acknowledged)?,
+                latency: from_json(&latency)?,
             };
             Some((ShardId::new(id), shard))
         };
@@ -109,7 +100,7 @@ fn rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
     clusters::table.select(ClusterRow::as_select()).load(db)
 }
 
-pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Arc<Heartbeat>>> {
+pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Arc<Heartbeat>>, WorkError> {
     Ok(unreadable.all(&rows(db)?).into_iter().map(Arc::new).collect())
 }
 
@@ -130,7 +121,7 @@ fn unreadable_rows(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResu
     Ok(rows)
 }
 
-pub(crate) fn has_unreadable(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<bool> {
+pub(crate) fn has_unreadable(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<bool, WorkError> {
     Ok(!unreadable_rows(db, unreadable)?.is_empty())
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn find(
     db: &mut AnyConnection,
     id: &FeedbackId,
     unreadable: &Unreadable,
-) -> QueryResult<Option<Arc<Feedback>>> {
+) -> Result<Option<Arc<Feedback>>, WorkError> {
     Ok(FeedbackRow::find(db, &Key::Feedback(id.clone()), unreadable)?.map(Arc::new))
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn of_submitter(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<Feedback>> {
+) -> Result<Vec<Feedback>, WorkError> {
     let said = feedback::table.filter(feedback::submitter_id.eq(to_column(user)));
     Ok(unreadable.all(&said.select(FeedbackRow::as_select()).load(db)?))
 }
@@ -199,7 +199,7 @@ pub(crate) fn positive_after(
     after: Option<&FeedbackId>,
     most: NonZeroU32,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<Arc<Feedback>>> {
+) -> Result<Vec<Arc<Feedback>>, WorkError> {
     let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
     // Every id is greater than the empty string.
     let mut reached = after.map_or_else(String::new, ToString::to_string);
@@ -225,7 +225,7 @@ pub(crate) fn pick(
     count: usize,
     seed: Seed,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<Arc<Feedback>>> {
+) -> Result<Vec<Arc<Feedback>>, WorkError> {
     let (mut draw, slots) = (seed.draw(), usize::try_from(slots(db)?).unwrap_or_default());
     for drawn in [count, count.saturating_mul(REDRAW_FACTOR)] {
         let chosen = draw.positions(slots, drawn).into_iter().filter_map(|slot| i64::try_from(slot).ok());
@@ -236,5 +236,6 @@ pub(crate) fn pick(
     }
     let readable = readable_slots(db, unreadable)?;
     let drawn = draw.positions(readable.len(), count).into_iter();
-    in_slots(db, drawn.filter_map(|position| readable.get(position).copied()), count, unreadable)
+    let chosen = drawn.filter_map(|position| readable.get(position).copied());
+    Ok(in_slots(db, chosen, count, unreadable)?)
 }

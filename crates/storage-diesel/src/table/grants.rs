@@ -20,8 +20,8 @@ use companion_domain::{
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, Sealed},
 };
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    dsl::{self, not},
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl,
+    dsl::{exists, not},
 };
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
 
@@ -95,7 +95,7 @@ fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
     Some(Profile { name: name?.parse().ok()?, avatar: avatar?.parse().ok()? })
 }
 
-pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> QueryResult<HashMap<UserId, Profile>> {
+pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> Result<HashMap<UserId, Profile>, WorkError> {
     let rows: Vec<(i64, Option<String>, Option<String>)> = grants::table
         .filter(any_of(grants::user_id, users))
         .select((grants::user_id, grants::name, grants::avatar))
@@ -201,7 +201,7 @@ pub(crate) fn find(
 }
 
 /// Returns the version of a grant, readable or not.
-pub(crate) fn version(db: &mut AnyConnection, user: UserId) -> QueryResult<Option<GrantVersion>> {
+pub(crate) fn version(db: &mut AnyConnection, user: UserId) -> Result<Option<GrantVersion>, WorkError> {
     let version = grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
     Ok(version.map(version_from_column))
 }
@@ -233,7 +233,7 @@ pub(crate) fn claim(
     version: GrantVersion,
     until: Timestamp,
     dead: Option<Timestamp>,
-) -> QueryResult<Claimed> {
+) -> Result<Claimed, WorkError> {
     // In SQL, a comparison with NULL is never true.
     let free = grants::claim_until.is_null().or(grants::claim_until.eq(dead.map(Timestamp::micros)));
     let claimed = diesel::update(grants::table)
@@ -254,7 +254,11 @@ pub(crate) fn claim(
     Ok(held.flatten().map_or(Claimed::Gone, |end| Claimed::Held(Timestamp::from_micros(end))))
 }
 
-pub(crate) fn release_claim(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<()> {
+pub(crate) fn release_claim(
+    db: &mut AnyConnection,
+    user: UserId,
+    version: GrantVersion,
+) -> Result<(), WorkError> {
     diesel::update(grants::table)
         .filter(grants::user_id.eq(to_column(user)))
         .filter(grants::version.eq(version_to_column(version)))
@@ -285,43 +289,26 @@ pub(crate) fn update(
     Ok(version_from_column(row.version))
 }
 
-/// Returns the next users with a grant.
+/// Returns the next users with a grant, or with a grant and no session. They are in the order of the signed column, which
+/// differs from that of the ids.
 pub(crate) fn holders(
     db: &mut AnyConnection,
     after: Option<UserId>,
     limit: NonZeroU32,
-) -> QueryResult<Vec<UserId>> {
-    behind(after).map_or(Ok(Vec::new()), |from| Ok(users_of(&page(from, limit).load(db)?)))
-}
-
-/// Returns the next users with a grant and no session.
-pub(crate) fn unused(
-    db: &mut AnyConnection,
-    after: Option<UserId>,
-    limit: NonZeroU32,
-) -> QueryResult<Vec<UserId>> {
-    let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
-    behind(after).map_or(Ok(Vec::new()), |from| {
-        Ok(users_of(&page(from, limit).filter(not(dsl::exists(session))).load(db)?))
-    })
-}
-
-/// Returns the lowest column after that of a user, or `None` after the highest possible one.
-fn behind(after: Option<UserId>) -> Option<i64> {
-    after.map_or(Some(i64::MIN), |user| to_column(user).checked_add(1))
-}
-
-/// Selects the next users in the order of the signed column, which differs from that of the ids.
-#[diesel::dsl::auto_type(no_type_alias)]
-fn page(from: i64, limit: NonZeroU32) -> _ {
-    let limit: i64 = limit.get() as i64;
+    only_unused: bool,
+) -> Result<Vec<UserId>, WorkError> {
     // No user has the id 0, and such a row must not shorten the page.
-    let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0_i64));
-    users.filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
-}
-
-fn users_of(columns: &[i64]) -> Vec<UserId> {
-    columns.iter().filter_map(|column| from_column(column).ok()).collect()
+    let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0));
+    let mut users = users.order(grants::user_id).limit(limit.get().into()).into_boxed();
+    if let Some(after) = after {
+        users = users.filter(grants::user_id.gt(to_column(after)));
+    }
+    if only_unused {
+        let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
+        users = users.filter(not(exists(session)));
+    }
+    let columns: Vec<i64> = users.load(db)?;
+    Ok(columns.iter().filter_map(|column| from_column(column).ok()).collect())
 }
 
 #[cfg(test)]

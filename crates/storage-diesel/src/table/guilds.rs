@@ -18,7 +18,7 @@ use companion_domain::{
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
     port::{GuildTotals, GuildWithRoles},
 };
-use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt};
+use diesel::{QueryDsl, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -77,11 +77,11 @@ fn bindings_from_text(text: &str) -> Option<RoleBindings> {
     Some(RoleBindings::new(bindings.collect::<Option<Vec<_>>>()?))
 }
 
-pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {
+pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> Result<bool, WorkError> {
     Ok(GuildRow::stored(db, &Key::Guild(guild))?.is_some())
 }
 
-pub(crate) fn totals(db: &mut AnyConnection) -> QueryResult<GuildTotals> {
+pub(crate) fn totals(db: &mut AnyConnection) -> Result<GuildTotals, WorkError> {
     let totals =
         sql::<(BigInt, BigInt)>("SELECT count(*), CAST(coalesce(sum(members), 0) AS BIGINT) FROM guilds");
     let (guilds, members): (i64, i64) = totals.get_result(db)?;
@@ -95,7 +95,7 @@ pub(crate) fn with_roles(
     user: UserId,
     asked: &[GuildId],
     unreadable: &Unreadable,
-) -> QueryResult<Vec<GuildWithRoles>> {
+) -> Result<Vec<GuildWithRoles>, WorkError> {
     let none = Arc::new(RoleSet::default());
     let asked: BTreeSet<_> = asked.iter().copied().map(to_column).collect();
     let asked: Vec<_> = asked.into_iter().collect();

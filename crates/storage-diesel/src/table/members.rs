@@ -59,7 +59,7 @@ pub(crate) fn of_user(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<Member>> {
+) -> Result<Vec<Member>, WorkError> {
     let of_user = members::table.filter(members::user_id.eq(to_column(user)));
     Ok(unreadable.all(&of_user.select(MemberRow::as_select()).load(db)?))
 }

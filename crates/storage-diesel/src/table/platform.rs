@@ -3,15 +3,14 @@
 
 use crate::{
     connection::AnyConnection,
+    failure::WorkError,
     schema::{changes, platform_pause, spent_codes},
 };
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
     port::PlatformPause,
 };
-use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-};
+use diesel::{BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl};
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
@@ -26,7 +25,7 @@ const MARKS_PER_CHECK: u64 = 4096;
 static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Drops the marks that expire first, down to `marks`.
-pub(crate) fn trim_marks(db: &mut AnyConnection, marks: i64) -> QueryResult<()> {
+pub(crate) fn trim_marks(db: &mut AnyConnection, marks: i64) -> Result<(), WorkError> {
     let excess: Option<i64> = spent_codes::table
         .select(spent_codes::spent_until)
         .order(spent_codes::spent_until.desc())
@@ -46,7 +45,7 @@ pub(crate) fn spend(
     code: &CodeFingerprint,
     now: Timestamp,
     until: Timestamp,
-) -> QueryResult<bool> {
+) -> Result<bool, WorkError> {
     // Each call removes expired marks, so they never accumulate.
     let over =
         spent_codes::spent_until.le(now.micros()).or(spent_codes::spent_until.gt(until.horizon().micros()));
@@ -65,14 +64,14 @@ pub(crate) fn spend(
     Ok(marked.is_none())
 }
 
-pub(crate) fn restore(db: &mut AnyConnection, code: &CodeFingerprint) -> QueryResult<()> {
+pub(crate) fn restore(db: &mut AnyConnection, code: &CodeFingerprint) -> Result<(), WorkError> {
     diesel::delete(spent_codes::table.find(code.as_bytes().as_slice())).execute(db)?;
     Ok(())
 }
 
 const PAUSE_ROW_ID: i64 = 1;
 
-pub(crate) fn current(db: &mut AnyConnection) -> QueryResult<Option<PlatformPause>> {
+pub(crate) fn current(db: &mut AnyConnection) -> Result<Option<PlatformPause>, WorkError> {
     let columns = (platform_pause::said_at, platform_pause::wait);
     let row: Option<(i64, i64)> =
         platform_pause::table.find(PAUSE_ROW_ID).select(columns).get_result(db).optional()?;
@@ -84,7 +83,7 @@ pub(crate) fn current(db: &mut AnyConnection) -> QueryResult<Option<PlatformPaus
 }
 
 /// Stores a pause, unless the stored one lasts longer.
-pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> QueryResult<()> {
+pub(crate) fn note(db: &mut AnyConnection, pause: PlatformPause) -> Result<(), WorkError> {
     let known = current(db)?.and_then(|known| known.left(pause.said_at));
     if known >= Some(pause.wait) {
         return Ok(());
@@ -106,7 +105,7 @@ const PROBE_BYTES: usize = 64 * 1024;
 const NO_REVISION: i64 = -1;
 
 /// Writes a row of that size and deletes it again. Other transactions never see it, but it reaches the disk.
-pub(crate) fn write_probe(db: &mut AnyConnection) -> QueryResult<()> {
+pub(crate) fn write_probe(db: &mut AnyConnection) -> Result<(), WorkError> {
     diesel::insert_into(changes::table)
         .values((
             changes::revision.eq(NO_REVISION),

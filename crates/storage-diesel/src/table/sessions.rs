@@ -17,8 +17,8 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, exceeding},
 };
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    SelectableHelper, sql_query,
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
+    sql_query,
     sql_types::{BigInt, Binary},
 };
 use std::{
@@ -55,26 +55,23 @@ pub(super) fn subject(id: Vec<u8>) -> Subject {
     RowKey(vec![Value::Binary(Some(id))]).subject(Kind::Session)
 }
 
-pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
-    SessionRow::stored(db, &Key::Session(*id))
+pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> Result<Option<SessionRow>, WorkError> {
+    Ok(SessionRow::stored(db, &Key::Session(*id))?)
 }
 
 /// Returns the sessions of a user, oldest first.
-pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<SessionRow>> {
-    sessions::table
-        .filter(sessions::user_id.eq(to_column(user)))
-        .order((sessions::created_at, sessions::id))
-        .select(SessionRow::as_select())
-        .load(db)
+pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> Result<Vec<SessionRow>, WorkError> {
+    let of_user = sessions::table.filter(sessions::user_id.eq(to_column(user)));
+    Ok(of_user.order((sessions::created_at, sessions::id)).select(SessionRow::as_select()).load(db)?)
 }
 
 /// Returns the number of sessions. Scans an index, which takes a few milliseconds for a million sessions.
-pub(crate) fn count(db: &mut AnyConnection) -> QueryResult<i64> {
-    sessions::table.count().get_result(db)
+pub(crate) fn count(db: &mut AnyConnection) -> Result<i64, WorkError> {
+    Ok(sessions::table.count().get_result(db)?)
 }
 
 /// Ends these sessions, including unreadable ones.
-pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
+pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> Result<(), WorkError> {
     for some in ending.chunks(MAX_VALUES) {
         let ids = some.iter().map(|session| &session.id);
         diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(write.db)?;
@@ -109,7 +106,7 @@ pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> Result<(Vec<Sessio
 }
 
 /// Returns whether the user has any session, ended or not.
-pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> Result<bool, WorkError> {
     let one: Option<i64> = sessions::table
         .filter(sessions::user_id.eq(to_column(user)))
         .select(sessions::created_at)
@@ -124,7 +121,7 @@ pub(crate) fn prune(
     write: &mut Write<'_>,
     ended: Cutoffs,
     limit: NonZeroU32,
-) -> QueryResult<Option<Vec<Session>>> {
+) -> Result<Option<Vec<Session>>, WorkError> {
     let over =
         sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
     let mut rows: Vec<SessionRow> = sessions::table
@@ -143,7 +140,7 @@ pub(crate) fn prune(
 }
 
 /// Advances the last use of each session, in one statement.
-pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> QueryResult<()> {
+pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> Result<(), WorkError> {
     match db {
         AnyConnection::Sqlite(db) => {
             let rows = vec!["(?, ?)"; seen.len()].join(", ");

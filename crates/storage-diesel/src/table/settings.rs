@@ -17,9 +17,7 @@ use companion_domain::{
     port::ShardSlice,
     settings::{Change, Decided, Edit, HistoryEntry, Problem, Schema, Stored},
 };
-use diesel::{
-    ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::Bool,
-};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::Bool};
 use serde::Serialize;
 use std::num::NonZeroU32;
 
@@ -102,8 +100,8 @@ impl Row for SettingsEditRow {
     }
 }
 
-pub(crate) fn schema(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Option<Schema>> {
-    SchemaRow::find(db, &Key::Schema(()), unreadable)
+pub(crate) fn schema(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Option<Schema>, WorkError> {
+    Ok(SchemaRow::find(db, &Key::Schema(()), unreadable)?)
 }
 
 pub(crate) fn publish(write: &mut Write<'_>, schema: &Schema) -> Result<Tally, WorkError> {
@@ -146,7 +144,7 @@ pub(crate) fn history(
     db: &mut AnyConnection,
     guild: GuildId,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<HistoryEntry>> {
+) -> Result<Vec<HistoryEntry>, WorkError> {
     let rows: Vec<SettingsEditRow> = settings_edits::table
         .filter(settings_edits::guild.eq(to_column(guild)))
         .order(settings_edits::revision.desc())
@@ -169,7 +167,7 @@ pub(crate) fn page(
     after: Option<GuildId>,
     limit: NonZeroU32,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<(GuildId, Stored)>> {
+) -> Result<Vec<(GuildId, Stored)>, WorkError> {
     let in_slice = slice.map_or_else(|| "TRUE".to_owned(), |slice| in_shard("guild", slice));
     let after = after.map(to_column);
     let mut page = Vec::new();
@@ -206,7 +204,7 @@ pub(crate) fn by_user(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<Vec<HistoryEntry>> {
+) -> Result<Vec<HistoryEntry>, WorkError> {
     let rows: Vec<SettingsEditRow> = settings_edits::table
         .filter(settings_edits::made_by.eq(to_column(user)))
         .order((settings_edits::guild, settings_edits::revision))

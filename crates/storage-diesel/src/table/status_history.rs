@@ -70,7 +70,7 @@ impl Row for NoticeRow {
     }
 }
 
-pub(crate) fn all_periods(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Period>> {
+pub(crate) fn all_periods(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Period>, WorkError> {
     Ok(unreadable.all(&periods::table.select(PeriodRow::as_select()).load(db)?))
 }
 
@@ -113,12 +113,12 @@ fn trim(db: &mut AnyConnection) -> QueryResult<()> {
     Ok(())
 }
 
-pub(crate) fn all_notices(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Notice>> {
+pub(crate) fn all_notices(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Notice>, WorkError> {
     Ok(unreadable.all(&notices::table.select(NoticeRow::as_select()).load(db)?))
 }
 
 /// Returns the number of open notices other than this one.
-pub(crate) fn open_notices(db: &mut AnyConnection, except: &NoticeId) -> QueryResult<i64> {
+pub(crate) fn open_notices(db: &mut AnyConnection, except: &NoticeId) -> Result<i64, WorkError> {
     let others = notices::table.filter(notices::ends_at.is_null()).filter(notices::id.ne(except.as_str()));
-    others.count().get_result(db)
+    Ok(others.count().get_result(db)?)
 }

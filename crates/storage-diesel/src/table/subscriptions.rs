@@ -15,7 +15,7 @@ use companion_domain::{
     change::{Key, Subject, Tally},
     model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
 };
-use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper};
 use std::{collections::BTreeSet, sync::Arc};
 
 impl Row for SubscriptionRow {
@@ -51,7 +51,7 @@ pub(crate) fn of_user(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<Option<Arc<Subscription>>> {
+) -> Result<Option<Arc<Subscription>>, WorkError> {
     Ok(SubscriptionRow::find(db, &Key::Subscription(user), unreadable)?.map(Arc::new))
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn guild_subscriptions(
     db: &mut AnyConnection,
     guilds: &[GuildId],
     unreadable: &Unreadable,
-) -> QueryResult<Vec<Arc<Subscription>>> {
+) -> Result<Vec<Arc<Subscription>>, WorkError> {
     let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
     let mut users = BTreeSet::new();
     for some in guilds.chunks(MAX_VALUES) {

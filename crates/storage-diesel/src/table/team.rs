@@ -15,7 +15,7 @@ use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Roster, TeamMember, User},
 };
-use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{QueryDsl, RunQueryDsl, SelectableHelper};
 use std::collections::BTreeSet;
 
 impl Row for TeamRow {
@@ -51,7 +51,7 @@ impl Row for TeamRow {
 }
 
 /// Returns the whole team, which is small, ordered by unsigned user id.
-pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<TeamMember>> {
+pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<TeamMember>, WorkError> {
     let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
     rows.sort_by(|one, other| {
         let key = |row: &TeamRow| row.user_id.cast_unsigned();

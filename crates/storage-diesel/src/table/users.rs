@@ -5,12 +5,14 @@ use super::{
     row::{BlockedRow, Columns as _, Row, StaffRow, read},
     unreadable::Unreadable,
 };
-use crate::{connection::AnyConnection, failure::RowError};
+use crate::{
+    connection::AnyConnection,
+    failure::{RowError, WorkError},
+};
 use companion_domain::{
     change::Key,
     model::{StaffPermission, StaffPermissions, UserId},
 };
-use diesel::QueryResult;
 
 impl Row for BlockedRow {
     type Value = UserId;
@@ -39,7 +41,7 @@ impl Row for StaffRow {
     }
 }
 
-pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> Result<bool, WorkError> {
     Ok(BlockedRow::stored(db, &Key::Blocked(user))?.is_some())
 }
 
@@ -47,6 +49,6 @@ pub(crate) fn staff_grants(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<StaffPermissions> {
+) -> Result<StaffPermissions, WorkError> {
     Ok(StaffRow::find(db, &Key::Staff(user), unreadable)?.map(|(_, grants)| grants).unwrap_or_default())
 }
