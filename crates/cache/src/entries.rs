@@ -3,10 +3,10 @@
 use crate::{
     change_log::ChangeLog,
     changed_listing::ChangedListing,
-    entry::{GuildEntry, ListingEntry, SessionEntry},
+    entry::{ListingEntry, SessionEntry},
     guilds::SharedGuilds,
     intern::Parts,
-    key::Key,
+    key::{Invalidation, Key},
     weight,
 };
 use companion_domain::{
@@ -27,17 +27,6 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-
-impl EntriesState {
-    /// Returns the shared entry of a guild if its content is equal, otherwise replaces it by `part`.
-    fn share_guild(&mut self, id: GuildId, part: GuildEntry) -> Arc<GuildEntry> {
-        self.guilds.share(id, part, |part| {
-            for subscription in &part.guild_subscriptions {
-                self.guilds_by_subscriber.entry(subscription.user).or_default().insert(id);
-            }
-        })
-    }
-}
 
 /// Cached sessions, listings and guilds.
 pub(crate) struct Entries {
@@ -123,7 +112,7 @@ impl Entries {
     pub(crate) fn invalidate(&self, keys: impl IntoIterator<Item = Key>) {
         let mut state = self.state();
         for key in keys {
-            state.change_log.record(key);
+            state.change_log.record(Invalidation::Key(key));
             match key {
                 Key::Session(id) => {
                     self.sessions.remove(&id);
@@ -151,7 +140,7 @@ impl Entries {
     pub(crate) fn invalidate_all_sessions(&self) {
         // Held until the tables are empty; otherwise `touch_session` could insert a session again that it read before.
         let mut state = self.state();
-        state.change_log.record_kind(Kind::Session);
+        state.change_log.record(Invalidation::Every(Kind::Session));
         self.sessions.clear();
         self.absent.clear();
     }
@@ -159,7 +148,7 @@ impl Entries {
     /// Invalidates loads in flight that depend on this kind. Existing entries stay valid until they are reloaded or dropped.
     pub(crate) fn invalidate_kind(&self, kind: Kind) {
         let mut state = self.state();
-        state.change_log.record_kind(kind);
+        state.change_log.record(Invalidation::Every(kind));
         state.epoch += 1;
     }
 
@@ -263,7 +252,12 @@ impl Entries {
         if state.change_log.has_invalidated_since(position, concerns, Kind::is_listed) {
             return None;
         }
-        let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.share_guild(id, part)).collect();
+        let guilds: Box<[_]> = parts.iter().map(|part| state.guilds.share(part)).collect();
+        for guild in &guilds {
+            for subscription in &guild.guild_subscriptions {
+                state.guilds_by_subscriber.entry(subscription.user).or_default().insert(guild.id);
+            }
+        }
         let earlier = self.listings.peek(&user);
         let shared = parts.share(listing, &guilds);
         // Keeping the earlier instance lets its rendered bytes be reused.
@@ -281,25 +275,13 @@ impl Entries {
     pub(crate) fn statistics(&self) -> [CacheStatistics; 3] {
         let Self { sessions, listings, .. } = self;
         let guilds = self.state().guilds.statistics();
-        let of = |name, entries: usize, bytes, hits, misses| {
-            let entries = entries as u64;
+        let of = |name, entries: usize, bytes, hits, loads: &AtomicU64| {
+            let (entries, misses) = (entries as u64, loads.load(Relaxed));
             CacheStatistics { name, entries, bytes, hits, misses }
         };
         [
-            of(
-                "sessions",
-                sessions.len(),
-                sessions.weight(),
-                sessions.hits(),
-                self.session_loads.load(Relaxed),
-            ),
-            of(
-                "listings",
-                listings.len(),
-                listings.weight(),
-                listings.hits(),
-                self.listing_loads.load(Relaxed),
-            ),
+            of("sessions", sessions.len(), sessions.weight(), sessions.hits(), &self.session_loads),
+            of("listings", listings.len(), listings.weight(), listings.hits(), &self.listing_loads),
             guilds,
         ]
     }
@@ -443,25 +425,6 @@ mod entries_tests {
     }
 
     #[test]
-    fn shares_add_up_to_all_the_memory() {
-        for memory in [0, 1, 1023, 64 << 20, u64::MAX] {
-            let Shares { sessions, absent, listings } = Shares::of(memory);
-            assert_eq!(u128::from(sessions) + u128::from(absent) + u128::from(listings), memory.into());
-        }
-    }
-
-    #[test]
-    fn skips_a_session_that_was_invalidated_while_loading() {
-        let (entries, changed, other) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
-        let position = entries.position();
-        entries.invalidate([Key::Session(changed.id)]);
-        for session in [&changed, &other] {
-            insert(&entries, session, position);
-        }
-        assert_eq!((entries.session(&changed.id), entries.session(&other.id)), (None, Some(other)));
-    }
-
-    #[test]
     fn invalidates_all_sessions_and_all_session_loads() {
         let (entries, kept, loaded) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
         let position = entries.position();
@@ -471,21 +434,6 @@ mod entries_tests {
         assert_eq!((entries.session(&kept.id), entries.session(&loaded.id)), (None, None));
         insert(&entries, &loaded, entries.position());
         assert_eq!(entries.session(&loaded.id), Some(loaded));
-    }
-
-    #[test]
-    fn caches_absence_until_the_session_changes() {
-        let (entries, ids) = (entries(), [1, 2, 3].map(|number| a_session(number, 1, at(1)).id));
-        let [changed, other, overtaken] = &ids;
-        let position = entries.position();
-        entries.invalidate([Key::Session(*overtaken)]);
-        ids.iter().for_each(|id| entries.insert_session(id, None, position));
-        let absent = || ids.map(|id| entries.is_absent(&id));
-        assert_eq!(absent(), [true, true, false]);
-        entries.invalidate([Key::Session(*changed), Key::User(user_id(1))]);
-        assert_eq!(absent(), [false, true, false]);
-        entries.invalidate_all_sessions();
-        assert_eq!(absent(), [false, false, false], "{other:?}");
     }
 
     #[test]

@@ -150,19 +150,14 @@ fn share_of(guild: &Arc<GuildEntry>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        entry::{GuildEntry, ListingEntry, SessionEntry},
-        weight::{self, ENTRY},
-    };
+    use super::*;
     use companion_domain::{
-        model::{Guild, GuildList, GuildWithRoles, Membership, RoleBindings, Subscription},
-        port::{GrantSummary, GrantVersion, Listing},
-        session::{Session, TokenHash},
+        model::{GuildList, GuildWithRoles, Membership, RoleBindings},
+        port::{GrantSummary, GrantVersion},
     };
     use companion_testkit::world::{
         a_guild, a_session, a_subscription, an_ownership, at, guild_id, name, roles,
     };
-    use std::{mem::size_of, sync::Arc};
 
     /// Size of an id.
     const ID: usize = size_of::<u64>();
@@ -172,83 +167,64 @@ mod tests {
     }
 
     #[test]
-    fn weighs_a_guild() {
-        let small = weight::guild(&a_small_guild());
-        assert_eq!(small, size_of::<Guild>() + 2);
+    fn weighs_every_part_that_can_grow() {
         let icon = "https://cdn.example/1.png";
-        let with_icon = Guild { icon: Some(icon.parse().unwrap()), ..a_small_guild() };
-        assert_eq!(weight::guild(&with_icon), small + icon.len());
-        let bindings = RoleBindings::new([
-            ("MOD".parse().unwrap(), roles(&[1, 2])),
-            ("ADMIN".parse().unwrap(), roles(&[3])),
-        ]);
-        assert_eq!(weight::guild(&Guild { bindings, ..a_small_guild() }), small + 2 * 48 + 3 * ID);
-        let with_both = Guild { name: name("abcd"), ..with_icon };
-        assert_eq!(weight::guild(&with_both), small + icon.len() + 2);
-    }
-
-    #[test]
-    fn weighs_a_subscription() {
-        assert_eq!(weight::subscription(&a_subscription(1, &[1, 2, 3])), size_of::<Subscription>() + 3 * ID);
-    }
-
-    #[test]
-    fn weighs_a_listing() {
-        let seen = |guild, role: &[u64]| GuildWithRoles {
-            guild: Arc::new(a_guild(guild)),
-            roles: Arc::new(roles(role)),
-        };
-        let empty = weight::listing(&Listing::default());
-        assert_eq!(empty, size_of::<Listing>());
-        let list = GuildList {
-            memberships: [1, 2, 3].map(an_ownership).to_vec().into(),
-            without_bot: Vec::new(),
-            fetched_at: at(1),
-        };
-        let grant =
-            GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
-        let whole = Listing {
-            grant: Some(grant),
-            guilds: vec![seen(1, &[1, 2]), seen(2, &[3])],
-            guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
-            subscription: Some(Arc::new(a_subscription(1, &[1]))),
-            ..Listing::default()
-        };
-        let parts = 3 * size_of::<Membership>()
-            + 2 * size_of::<GuildWithRoles>()
-            + 3 * ID
-            + size_of::<Arc<Subscription>>()
-            + size_of::<Subscription>()
-            + ID;
-        assert_eq!(weight::listing(&whole), empty + parts);
-    }
-
-    #[test]
-    fn weighs_entries() {
+        let mods = RoleBindings::new([("MOD".parse().unwrap(), roles(&[1, 2]))]);
+        for (guild, more) in [
+            (a_small_guild(), 0),
+            (Guild { name: name("abcd"), ..a_small_guild() }, 2),
+            (Guild { icon: Some(icon.parse().unwrap()), ..a_small_guild() }, icon.len()),
+            (Guild { bindings: mods, ..a_small_guild() }, 48 + 2 * ID),
+        ] {
+            assert_eq!(weight::guild(&guild), size_of::<Guild>() + 2 + more);
+        }
+        let subscription = Arc::new(a_subscription(1, &[1, 2, 3]));
+        assert_eq!(weight::subscription(&subscription), size_of::<Subscription>() + 3 * ID);
+        let memberships = [1, 2, 3].map(an_ownership).to_vec().into();
+        let list = Some(GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) });
+        let grant = GrantSummary { version: GrantVersion(1), renewable: false, list, profile: None };
+        let seen = GuildWithRoles { guild: Arc::new(a_guild(1)), roles: Arc::new(roles(&[1, 2])) };
+        let empty = Listing::default;
+        for (listing, more) in [
+            (empty(), 0),
+            (Listing { grant: Some(grant), ..empty() }, 3 * size_of::<Membership>()),
+            (Listing { guilds: vec![seen], ..empty() }, size_of::<GuildWithRoles>() + 2 * ID),
+            (Listing { guild_subscriptions: vec![subscription.clone()], ..empty() }, size_of::<usize>()),
+            (
+                Listing { subscription: Some(subscription.clone()), ..empty() },
+                weight::subscription(&subscription),
+            ),
+        ] {
+            assert_eq!(weight::listing(&listing), size_of::<Listing>() + more);
+        }
         let session = a_session(1, 1, at(1));
-        let unnamed = Session { user_agent: None, ..session };
-        let small = SessionEntry::of(&unnamed).weight();
-        assert_eq!(small, size_of::<SessionEntry>() + size_of::<TokenHash>() + ENTRY);
-        let named = Session { user_agent: "curl/8".parse().ok(), ..session };
-        assert!(named.user_agent.is_some());
-        assert_eq!(SessionEntry::of(&named).weight(), small + 6 + 2 * size_of::<usize>());
+        for (user_agent, more) in [(None, 0), (Some("curl/8"), 6 + 2 * size_of::<usize>())] {
+            let user_agent = user_agent.map(|agent| agent.parse().unwrap());
+            let entry = SessionEntry::of(&Session { user_agent, ..session.clone() });
+            assert_eq!(
+                entry.weight(),
+                size_of::<SessionEntry>() + size_of::<TokenHash>() + weight::ENTRY + more
+            );
+        }
+    }
 
+    #[test]
+    fn charges_a_shared_guild_to_up_to_four_listings() {
         let without_bot = GuildEntry::new(guild_id(1), None, Box::default());
-        assert_eq!(without_bot.weight(), size_of::<GuildEntry>() + ENTRY);
+        assert_eq!(without_bot.weight(), size_of::<GuildEntry>() + weight::ENTRY);
         let subscription = Arc::new(a_subscription(1, &[1]));
-        let guild_subscriptions = vec![subscription.clone(), subscription.clone()].into();
-        let with_bot = GuildEntry::new(guild_id(1), Some(Arc::new(a_small_guild())), guild_subscriptions);
-        let parts = weight::guild(&a_small_guild()) + 2 * weight::subscription(&subscription);
-        assert_eq!(with_bot.weight(), without_bot.weight() + parts);
-
+        let guild =
+            GuildEntry::new(guild_id(1), Some(Arc::new(a_small_guild())), [subscription.clone()].into());
+        let whole = guild.weight();
+        let parts = weight::guild(&a_small_guild()) + weight::subscription(&subscription);
+        assert_eq!(whole, without_bot.weight() + parts);
         let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight();
-        assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
+        assert_eq!(empty, size_of::<ListingEntry>() + weight::ENTRY + size_of::<Listing>());
         let charged_for = |guild: &Arc<GuildEntry>| {
-            ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0).weight()
-                - empty
-                - size_of::<usize>()
+            let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0);
+            entry.weight() - empty - size_of::<usize>()
         };
-        let (guild, whole) = (Arc::new(with_bot), without_bot.weight() + parts);
+        let guild = Arc::new(guild);
         assert_eq!(charged_for(&guild), whole / 2, "two listings share it");
         let others = [(); 9].map(|()| Arc::clone(&guild));
         assert_eq!(charged_for(&guild), whole / 4, "never less than a quarter");

@@ -21,14 +21,9 @@ pub(crate) struct SharedGuilds {
 }
 
 impl SharedGuilds {
-    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`, after calling `note` with it.
-    pub(crate) fn share(
-        &mut self,
-        id: GuildId,
-        guild: GuildEntry,
-        note: impl FnOnce(&GuildEntry),
-    ) -> Arc<GuildEntry> {
-        if let Some(current) = self.by_id.get(&id).and_then(Weak::upgrade) {
+    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`.
+    pub(crate) fn share(&mut self, guild: GuildEntry) -> Arc<GuildEntry> {
+        if let Some(current) = self.by_id.get(&guild.id).and_then(Weak::upgrade) {
             if current.has_same_content(&guild) && !current.stale.is_set() {
                 self.hits += 1;
                 return current;
@@ -36,9 +31,8 @@ impl SharedGuilds {
             current.stale.set();
         }
         self.misses += 1;
-        note(&guild);
         let guild = Arc::new(guild);
-        self.by_id.insert(id, Arc::downgrade(&guild));
+        self.by_id.insert(guild.id, Arc::downgrade(&guild));
         if self.by_id.len() > MIN_SWEEP.max(self.needed * 2) {
             self.by_id.retain(|_, guild| guild.strong_count() > 0);
             self.needed = self.by_id.len();
@@ -79,7 +73,7 @@ mod tests {
     }
 
     fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildEntry> {
-        guilds.share(guild_id(number), guild(number), |_| {})
+        guilds.share(guild(number))
     }
 
     #[test]
@@ -89,7 +83,7 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &other));
         let CacheStatistics { entries, hits, misses, .. } = guilds.statistics();
         assert_eq!((entries, hits, misses), (1, 1, 1));
-        let changed = guilds.share(guild_id(1), GuildEntry::new(guild_id(1), None, [].into()), |_| {});
+        let changed = guilds.share(GuildEntry::new(guild_id(1), None, [].into()));
         assert!(one.stale.is_set() && !changed.stale.is_set());
         guilds.drop_one(guild_id(1));
         assert!(changed.stale.is_set());
@@ -109,17 +103,6 @@ mod tests {
         }
         guilds.drop_all();
         assert!(needed.iter().all(|guild| guild.stale.is_set()));
-    }
-
-    #[test]
-    fn sweeps_dead_references_above_a_minimum() {
-        let mut guilds = SharedGuilds::default();
-        for number in 1..=MIN_SWEEP as u64 {
-            share(&mut guilds, number);
-        }
-        assert_eq!(guilds.by_id.len(), MIN_SWEEP, "not swept yet");
-        let _needed = share(&mut guilds, 1 + MIN_SWEEP as u64);
-        assert_eq!(guilds.by_id.len(), 1);
     }
 
     #[test]

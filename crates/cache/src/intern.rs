@@ -48,12 +48,12 @@ impl<'a> Parts<'a> {
     }
 
     /// Returns an entry for each guild.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildEntry)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = GuildEntry> {
         self.ids.iter().map(|id| {
             let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
             let guild_subscriptions =
                 self.guild_subscriptions.get(id).into_iter().flatten().copied().cloned().collect();
-            (*id, GuildEntry::new(*id, guild, guild_subscriptions))
+            GuildEntry::new(*id, guild, guild_subscriptions)
         })
     }
 

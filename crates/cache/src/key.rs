@@ -19,16 +19,6 @@ pub(crate) enum Key {
     Subscriber(UserId),
 }
 
-impl Key {
-    /// Returns the user whose subscription this key is about.
-    pub(crate) const fn subscriber(&self) -> Option<UserId> {
-        match self {
-            Self::Subscriber(user) => Some(*user),
-            Self::Session(_) | Self::User(_) | Self::Guild(_) => None,
-        }
-    }
-}
-
 /// What a change invalidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalidation {

@@ -34,7 +34,7 @@ use self::{
     subscriber::CacheSubscriber,
     trust::Trust,
     uses::PendingUses,
-    writers::{Invalidating, InvalidatingSignIns},
+    writers::{InvalidatingGrants, InvalidatingSignIns},
 };
 use companion_domain::{
     port::{Ports, SessionStore, StoreError},
@@ -83,7 +83,8 @@ impl Cache {
         });
         let reader = Reader { inner: inner.stored_listings.clone(), entries: entries.clone(), trust };
         let stores = &mut ports.stores;
-        stores.grants = Invalidating::new(&inner.grants, &entries);
+        stores.grants =
+            Arc::new(InvalidatingGrants { inner: inner.grants.clone(), entries: entries.clone() });
         stores.sign_ins =
             Arc::new(InvalidatingSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
         stores.sessions = sessions;

@@ -16,16 +16,3 @@ pub(crate) async fn second_poll() {
     })
     .await;
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::FutureExt as _;
-
-    #[test]
-    fn is_ready_on_the_second_poll() {
-        let mut waiting = Box::pin(second_poll());
-        assert!((&mut waiting).now_or_never().is_none());
-        assert!((&mut waiting).now_or_never().is_some());
-    }
-}

@@ -51,7 +51,7 @@ impl Subscriber for CacheSubscriber {
                 None => {}
             }
         }
-        let subscribers: BTreeSet<_> = keys.iter().filter_map(Key::subscriber).collect();
+        let subscribers: BTreeSet<_> = keys.iter().filter_map(subscriber).collect();
         self.entries.invalidate(keys);
         if subscribers.len() > MAX_SINGLE_LOOKUPS {
             kinds.insert(Kind::Subscription);
@@ -120,6 +120,11 @@ impl CacheSubscriber {
         }
         Ok(())
     }
+}
+
+/// Returns the user whose subscription a key is about.
+const fn subscriber(key: &Key) -> Option<UserId> {
+    if let Key::Subscriber(user) = key { Some(*user) } else { None }
 }
 
 /// Used listings not yet reloaded. They are dropped with this value, also if the reload is cancelled.

@@ -1,0 +1,131 @@
+//! Ports whose reads bypass the cache, because they decide about access or are shown to an operator. Their writes
+//! invalidate entries before they return, also after an error, since the write may have been committed.
+
+use crate::{entries::Entries, key::Key, sessions::CachedSessions};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Profile, Timestamp, UserId},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SignIns, StoreError},
+    session::{Cutoffs, Session},
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    num::NonZeroU32,
+    sync::Arc,
+};
+
+/// Grants whose writes invalidate listings. Tokens of the platform are never cached.
+pub(crate) struct InvalidatingGrants {
+    pub(crate) inner: Arc<dyn GrantStore>,
+    pub(crate) entries: Arc<Entries>,
+}
+
+impl InvalidatingGrants {
+    /// Writes, then invalidates the user's listing.
+    async fn invalidating<T>(&self, user: UserId, write: impl Future<Output = T> + Send) -> T {
+        let written = write.await;
+        self.entries.invalidate([Key::User(user)]);
+        written
+    }
+}
+
+#[async_trait]
+impl GrantStore for InvalidatingGrants {
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        self.invalidating(user, self.inner.replace(user, content)).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.inner.find(user).await
+    }
+
+    async fn profiles(&self, users: &BTreeSet<UserId>) -> Result<HashMap<UserId, Profile>, StoreError> {
+        self.inner.profiles(users).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        until: Timestamp,
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        self.inner.claim_refresh(user, version, until, dead).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.inner.release_claim(user, version).await
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        self.invalidating(user, self.inner.update(user, version, content, claim)).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.invalidating(user, self.inner.remove(user, version)).await
+    }
+
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.invalidating(user, self.inner.remove_unused(user, version)).await
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.holders(after, limit).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.unused(after, limit).await
+    }
+}
+
+/// Sign-ins whose writes invalidate sessions and listings.
+pub(crate) struct InvalidatingSignIns {
+    pub(crate) inner: Arc<dyn SignIns>,
+    pub(crate) sessions: Arc<CachedSessions>,
+}
+
+impl InvalidatingSignIns {
+    /// Invalidates the ended sessions, or all sessions after an error, since it is unknown which have ended.
+    fn invalidate(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
+        match ended {
+            Ok(ended) => self.sessions.invalidate_ended(ended.as_deref().unwrap_or_default()),
+            Err(_) => self.sessions.entries.invalidate_all_sessions(),
+        }
+        self.sessions.entries.invalidate([Key::User(user)]);
+    }
+}
+
+#[async_trait]
+impl SignIns for InvalidatingSignIns {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        let ended = self.sessions.allow_for_lag(ended);
+        let begun = self.inner.begin(session, cap, ended, grant).await;
+        self.sessions.invalidate_ended(begun.as_deref().unwrap_or_default());
+        self.sessions.entries.invalidate([Key::Session(session.id), Key::User(session.user)]);
+        begun
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        let ended = self.inner.end(user, version).await;
+        self.invalidate(user, &ended);
+        ended
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        let ended = self.inner.end_without_grant(user).await;
+        self.invalidate(user, &ended);
+        ended
+    }
+}
