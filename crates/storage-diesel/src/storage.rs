@@ -247,23 +247,52 @@ impl std::fmt::Debug for DieselStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::records;
     use companion_domain::{
         change::Subject,
-        port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, StoreErrorKind},
+        model::{Guild, MemberCount},
+        port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
         request::{RequestContext, carried},
     };
-    use std::time::Duration;
+    use companion_testkit::world::{a_guild, user_id};
+    use diesel::connection::{Connection, InstrumentationEvent};
+    use std::{
+        mem,
+        num::NonZeroU32,
+        sync::{
+            Mutex,
+            mpsc::{self, Sender},
+        },
+        time::Duration,
+    };
+    use tempfile::TempDir;
+
+    async fn open(change: impl FnOnce(&mut SqliteOptions)) -> (TempDir, DieselStorage) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = SqliteOptions::new(folder.path().join("companion.db"));
+        change(&mut options);
+        let storage = DieselStorage::open(options).await.unwrap();
+        (folder, storage)
+    }
+
+    /// Begins a read that ends when the sender is dropped.
+    fn begin_read(storage: &DieselStorage) -> (Sender<()>, tokio::task::JoinHandle<Result<(), StoreError>>) {
+        let (release, held) = mpsc::channel();
+        let work = move |_: &mut _, _: &_| {
+            let _ = held.recv();
+            Ok(())
+        };
+        let storage = storage.clone();
+        (release, tokio::spawn(async move { storage.read(work).await }))
+    }
 
     #[tokio::test]
     async fn adds_storage_time_to_the_request() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage =
-            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
-        let user = UserId::new(1).unwrap();
+        let (_folder, storage) = open(|_| {}).await;
         let read = RequestContext::new("reads");
-        read.within(|| carried(storage.is_blocked(user))).await.unwrap();
+        read.within(|| carried(storage.is_blocked(user_id(1)))).await.unwrap();
         let write = RequestContext::new("writes");
-        write.within(|| carried(storage.put(Record::Blocked(user)))).await.unwrap();
+        write.within(|| carried(storage.put(Record::Blocked(user_id(1))))).await.unwrap();
         for request in [read, write] {
             assert!(request.spent(Part::Storage) > Duration::ZERO, "{request:?}");
         }
@@ -271,13 +300,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn rejects_a_write_that_timed_out_in_the_queue_without_writing() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions {
-            max_write_wait: Duration::from_millis(50),
-            ..SqliteOptions::new(folder.path().join("companion.db"))
-        };
-        let storage = DieselStorage::open(options).await.unwrap();
-        let (release, held) = std::sync::mpsc::channel::<()>();
+        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_millis(50)).await;
+        let (release, held) = mpsc::channel::<()>();
         let (begin, begun) = tokio::sync::oneshot::channel();
         let long = tokio::spawn({
             let storage = storage.clone();
@@ -285,8 +309,9 @@ mod tests {
             async move { storage.writer().bulk(work).await }
         });
         begun.await.unwrap();
-        let user = |number| UserId::new(number).unwrap();
-        let Err(ApplyError::Store(refused)) = storage.put(Record::Blocked(user(1))).await else { panic!() };
+        let Err(ApplyError::Store(refused)) = storage.put(Record::Blocked(user_id(1))).await else {
+            panic!()
+        };
         assert_eq!(refused.kind, StoreErrorKind::Unavailable);
         assert!(refused.cause.to_string().contains("nothing was written"), "{}", refused.cause);
         assert_eq!(storage.statistics().refused_writes, 1);
@@ -295,32 +320,18 @@ mod tests {
         drop(release);
         long.await.unwrap().unwrap();
         // The rejected write would have run before this one, however long this one takes.
-        while storage.put(Record::Blocked(user(2))).await.is_err() {}
-        assert!(!storage.is_blocked(user(1)).await.unwrap());
+        while storage.put(Record::Blocked(user_id(2))).await.is_err() {}
+        assert!(!storage.is_blocked(user_id(1)).await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_of_reads_longer_than_the_maximum_wait_is_served() {
-        let folder = tempfile::tempdir().unwrap();
         let max_wait = Duration::from_millis(500);
-        let options = SqliteOptions {
-            readers: std::num::NonZeroU32::MIN,
-            max_read_wait: max_wait,
-            ..SqliteOptions::new(folder.path().join("companion.db"))
+        let one_reader = |options: &mut SqliteOptions| {
+            (options.readers, options.max_read_wait) = (NonZeroU32::MIN, max_wait);
         };
-        let storage = DieselStorage::open(options).await.unwrap();
-        let reads: Vec<_> = (0..50)
-            .map(|_| {
-                let storage = storage.clone();
-                let (release, held) = std::sync::mpsc::channel::<()>();
-                let work = move |_: &mut _, _: &_| {
-                    // `recv` fails once the channel is closed, which ends the read.
-                    let _ = held.recv();
-                    Ok(())
-                };
-                (release, tokio::spawn(async move { storage.read(work).await }))
-            })
-            .collect();
+        let (_folder, storage) = open(one_reader).await;
+        let reads: Vec<_> = (0..50).map(|_| begin_read(&storage)).collect();
         // Each read takes half of `max_wait`, so the last one waits 25 times `max_wait`.
         for (release, read) in reads {
             tokio::time::advance(max_wait / 2).await;
@@ -329,75 +340,13 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_panicking_write_or_read_fails_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions {
-            // Printing a panic takes a while.
-            max_write_wait: Duration::from_secs(60),
-            ..SqliteOptions::new(folder.path().join("companion.db"))
-        };
-        let storage = DieselStorage::open(options).await.unwrap();
-        let user = UserId::new(1).unwrap();
-        let panicking = storage.write::<()>(move |write| {
-            write.record(&Subject::Blocked(user))?;
-            panic!("on purpose");
-        });
-        let (failed, blocked) = tokio::join!(panicking, storage.put(Record::Blocked(user)));
-        assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Corrupt);
-        blocked.unwrap();
-        assert_eq!(storage.latest().await.unwrap().0, 1);
-        let failed = storage.snapshot::<()>(|_, _| panic!("on purpose")).await;
-        assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Unavailable);
-        assert!(storage.is_blocked(user).await.unwrap());
-    }
-
-    #[tokio::test]
-    async fn a_reconnected_writer_uses_the_same_files() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage =
-            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
-        let breaking = storage.write(|write| {
-            write.db.roll_back()?;
-            Ok(write.db.roll_back()?)
-        });
-        assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
-        storage.put(Record::Blocked(UserId::new(1).unwrap())).await.unwrap();
-        assert!(!storage.statistics().has_given_up);
-    }
-}
-
-#[cfg(test)]
-mod reading_tests {
-    use crate::{DieselStorage, SqliteOptions};
-    use companion_domain::port::{SessionStore, StoreErrorKind};
-    use companion_testkit::world::user_id;
-    use std::{
-        num::NonZeroU32,
-        sync::mpsc::channel,
-        time::{Duration, Instant},
-    };
-
     #[tokio::test(flavor = "multi_thread")]
     async fn rejects_a_read_in_time_if_every_connection_is_busy() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("companion.db");
-        let options = SqliteOptions { readers: NonZeroU32::MIN, create: true, ..SqliteOptions::new(path) };
-        let storage = DieselStorage::open(options).await.unwrap();
-        let ((begun, has_begun), (release, held)) = (channel(), channel::<()>());
-        let occupied = tokio::spawn({
-            let storage = storage.clone();
-            async move {
-                let wait = move |_: &mut _, _: &_| {
-                    begun.send(()).unwrap();
-                    // `recv` fails once the channel is closed, which ends the read.
-                    let _ = held.recv();
-                    Ok(())
-                };
-                storage.read(wait).await
-            }
-        });
-        has_begun.recv().unwrap();
+        let (_folder, storage) = open(|options| options.readers = NonZeroU32::MIN).await;
+        let (release, occupied) = begin_read(&storage);
+        while storage.statistics().readers_idle > 0 {
+            tokio::task::yield_now().await;
+        }
         let asked = Instant::now();
         let refused = storage.of_user(user_id(1)).await;
         let waited = asked.elapsed();
@@ -405,56 +354,54 @@ mod reading_tests {
         assert!(waited >= Duration::from_millis(200) && waited < Duration::from_secs(4), "{waited:?}");
         drop(release);
         occupied.await.unwrap().unwrap();
-        SessionStore::of_user(&storage, user_id(1)).await.unwrap();
-        storage.close().await;
+        storage.of_user(user_id(1)).await.unwrap();
     }
-}
 
-#[cfg(test)]
-mod statement_tests {
-    use crate::{
-        DieselStorage, SqliteOptions,
-        table::{history::Write, records},
-    };
-    use companion_domain::{
-        model::{Guild, MemberCount},
-        port::Record,
-    };
-    use companion_testkit::world::a_guild;
-    use diesel::connection::{Connection, InstrumentationEvent};
-    use std::{
-        mem,
-        sync::{Arc, Mutex},
-    };
+    #[tokio::test]
+    async fn a_panicking_write_or_read_fails_alone() {
+        // Printing a panic takes a while.
+        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_secs(60)).await;
+        let panicking = storage.write::<()>(|write| {
+            write.record(&Subject::Blocked(user_id(1)))?;
+            panic!("on purpose");
+        });
+        let (failed, blocked) = tokio::join!(panicking, storage.put(Record::Blocked(user_id(1))));
+        assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Corrupt);
+        blocked.unwrap();
+        assert_eq!(storage.latest().await.unwrap().0, 1);
+        let failed = storage.snapshot::<()>(|_, _| panic!("on purpose")).await;
+        assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Unavailable);
+        assert!(storage.is_blocked(user_id(1)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_reconnected_writer_uses_the_same_files() {
+        let (_folder, storage) = open(|_| {}).await;
+        let breaking = storage.write(|write| {
+            write.db.roll_back()?;
+            Ok(write.db.roll_back()?)
+        });
+        assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        storage.put(Record::Blocked(user_id(1))).await.unwrap();
+        assert!(!storage.statistics().has_given_up);
+    }
 
     /// Transaction control statements, which are too cheap to matter.
     const FRAME: [&str; 4] = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
 
-    #[derive(Default)]
-    struct Statements {
-        run: Vec<String>,
-        prepared: Vec<String>,
-    }
-
     #[tokio::test]
     async fn a_repeated_guild_update_prepares_no_statement() {
-        let folder = tempfile::tempdir().unwrap();
-        let options =
-            SqliteOptions { create: true, ..SqliteOptions::new(folder.path().join("companion.db")) };
-        let storage = DieselStorage::open(options).await.unwrap();
+        let (_folder, storage) = open(|_| {}).await;
         let put = |members: u64| {
             let guild = Guild { members: MemberCount::new(members).unwrap(), ..a_guild(1) };
             storage.write(move |write| records::put(write, Record::Guild(guild)))
         };
-        let statements = Arc::new(Mutex::new(Statements::default()));
+        // The statements that were run, and those that were prepared.
+        let statements: Arc<Mutex<(Vec<String>, Vec<String>)>> = Arc::default();
         let heard = Arc::clone(&statements);
         let listen = move |event: InstrumentationEvent<'_>| match event {
-            InstrumentationEvent::StartQuery { query, .. } => {
-                heard.lock().unwrap().run.push(query.to_string());
-            }
-            InstrumentationEvent::CacheQuery { sql, .. } => {
-                heard.lock().unwrap().prepared.push(sql.to_owned());
-            }
+            InstrumentationEvent::StartQuery { query, .. } => heard.lock().unwrap().0.push(query.to_string()),
+            InstrumentationEvent::CacheQuery { sql, .. } => heard.lock().unwrap().1.push(sql.to_owned()),
             _ => {}
         };
         let begin = move |write: &mut Write<'_>| {
@@ -465,20 +412,16 @@ mod statement_tests {
         for members in 1..=2 {
             put(members).await.unwrap();
         }
-        let Statements { prepared, .. } = mem::take(&mut *statements.lock().unwrap());
+        let (_, prepared) = mem::take(&mut *statements.lock().unwrap());
         put(3).await.unwrap();
-        let again = mem::take(&mut *statements.lock().unwrap());
-        assert!(again.prepared.is_empty(), "{:?}", again.prepared);
-        assert!(
-            !again.run.iter().any(|text| text.starts_with("SAVEPOINT")),
-            "a write that is alone needs none"
-        );
+        let (run, prepared_again) = mem::take(&mut *statements.lock().unwrap());
+        assert!(prepared_again.is_empty(), "{prepared_again:?}");
+        assert!(!run.iter().any(|text| text.starts_with("SAVEPOINT")), "a write that is alone needs none");
         let of_frame = |text: &&String| FRAME.iter().any(|frame| text.starts_with(frame));
-        let run: Vec<_> = again.run.iter().filter(|text| !of_frame(text)).collect();
+        let run: Vec<_> = run.iter().filter(|text| !of_frame(text)).collect();
         assert!(run.len() >= 4, "{run:?}");
         for text in run {
             assert!(prepared.iter().any(|prepared| text.starts_with(prepared)), "{text} is parsed each time");
         }
-        storage.close().await;
     }
 }

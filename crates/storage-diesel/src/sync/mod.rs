@@ -123,7 +123,7 @@ mod tests {
     use async_trait::async_trait;
     use companion_domain::{
         change::{Applied, Key, Kind, Tally},
-        model::{FeedbackId, Guild, Roster, Secret, StaffPermission, TeamMember, UserId},
+        model::{FeedbackId, Guild, Roster, StaffPermission, TeamMember, UserId},
         port::{
             ApplyError, Cause, FeedbackStore, ListingScope, Listings, Mutation, Numbered, Record, RecordSink,
             RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
@@ -265,6 +265,16 @@ mod tests {
         storage.sync(replace, &mut All(Some(numbered(records)))).await.map(|applied| applied.tally)
     }
 
+    /// Returns a sync that is about to be compared.
+    async fn staged(storage: &DieselStorage, replace: &Replace, records: &[Record]) -> Merging {
+        let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
+        for record in numbered(records) {
+            staging.take(record).await.unwrap();
+        }
+        let workspace = staging.finish().await.unwrap();
+        Merging::begin(workspace, replace.clone(), MergeMode::Commit).await.unwrap()
+    }
+
     /// Runs a sync, and `others` between its comparison and its merge. Returns whether the sync took effect after them.
     async fn raced(
         storage: &DieselStorage,
@@ -273,13 +283,7 @@ mod tests {
         others: &[Other],
         last: bool,
     ) -> (Result<Option<Tally>, SyncError>, bool) {
-        let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
-        for record in numbered(records) {
-            staging.take(record).await.unwrap();
-        }
-        let merging = Merging::begin(staging.finish().await.unwrap(), replace.clone(), MergeMode::Commit)
-            .await
-            .unwrap();
+        let merging = staged(storage, replace, records).await;
         let (merging, compared) = merging.compare().await.unwrap();
         for other in others {
             write(storage, other.clone()).await;
@@ -405,70 +409,24 @@ mod tests {
 
     mod postgres {
         use super::*;
-        use crate::postgres::PostgresOptions;
-        use diesel::{
-            Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::BigInt,
-        };
+        use crate::postgres::scratch::Scratch;
+        use diesel::{RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::BigInt};
 
-        fn server() -> String {
-            std::env::var(xtask::postgres::VARIABLE).unwrap()
-        }
-
-        fn own(schema: &str) -> String {
-            format!("{schema}_{}", std::process::id())
-        }
-
-        fn url(schema: &str) -> String {
-            let server = server();
-            let more = if server.contains('?') { '&' } else { '?' };
-            format!("{server}{more}options=-csearch_path%3D{}", own(schema))
-        }
-
-        fn connect(schema: &str) -> PgConnection {
-            PgConnection::establish(&url(schema)).unwrap()
-        }
-
-        /// A schema that is created empty, and dropped at the end.
-        struct Schema(&'static str);
-
-        impl Schema {
-            async fn open(&self) -> DieselStorage {
-                self.outside(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", own(self.0)));
-                let options = PostgresOptions::new(Secret::new(url(self.0)));
-                DieselStorage::open_postgres(options).await.unwrap()
-            }
-
-            fn outside(&self, statements: &str) {
-                let mut outside = PgConnection::establish(&server()).unwrap();
-                let settings = "SET client_min_messages = warning; SET lock_timeout = '5s'";
-                outside.batch_execute(&format!("{settings}; {statements}")).unwrap();
-            }
-        }
-
-        impl Drop for Schema {
-            fn drop(&mut self) {
-                self.outside(&format!("DROP SCHEMA {} CASCADE", own(self.0)));
-            }
+        async fn open(schema: &Scratch) -> DieselStorage {
+            DieselStorage::open_postgres(schema.options()).await.unwrap()
         }
 
         #[tokio::test(flavor = "multi_thread")]
         async fn locks_differing_rows_before_the_merge_without_waiting() {
-            let schema = Schema("race_touch");
-            let storage = schema.open().await;
+            let schema = Scratch::new("race_touch");
+            let storage = open(&schema).await;
             let guilds = |title: &str| -> Vec<_> {
                 (1..=3).map(|number| Record::Guild(Guild { name: name(title), ..a_guild(number) })).collect()
             };
             sync(&storage, &Replace::default(), &guilds("Old")).await.unwrap();
-            let mut other = connect("race_touch");
+            let mut other = schema.connect();
             other.batch_execute("BEGIN; DELETE FROM guilds WHERE id = 1").unwrap();
-            let mut staging = Staging { storage: &storage, in_flight: None, pending: Vec::new() };
-            for record in numbered(&guilds("New")) {
-                staging.take(record).await.unwrap();
-            }
-            let merging =
-                Merging::begin(staging.finish().await.unwrap(), Replace::default(), MergeMode::Commit)
-                    .await
-                    .unwrap();
+            let merging = staged(&storage, &Replace::default(), &guilds("New")).await;
             let (merging, compared) = merging.compare().await.unwrap();
             let Compared::Differing(revision) = compared else { panic!("nothing differs") };
             let touched: i64 =
@@ -484,14 +442,14 @@ mod tests {
         #[tokio::test(flavor = "multi_thread")]
         async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             // SQLite runs more rounds; this covers the few statements that differ.
-            let (one, reference) = (Schema("race_one"), Schema("race_reference"));
-            rounds(&one.open().await, &reference.open().await, 12).await;
+            let (one, reference) = (Scratch::new("race_one"), Scratch::new("race_reference"));
+            rounds(&open(&one).await, &open(&reference).await, 12).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]
         async fn a_sync_raced_by_many_writes_compares_again_then_under_lock() {
-            let schema = Schema("race_upheaval");
-            many_concurrent_changes(&schema.open().await).await;
+            let schema = Scratch::new("race_upheaval");
+            many_concurrent_changes(&open(&schema).await).await;
         }
     }
 }

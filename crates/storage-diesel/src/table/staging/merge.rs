@@ -229,49 +229,32 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
 
 /// Creates a staging table, and the table of its rows that differ from the stored ones.
 fn create_for(table: &Table, db: &mut AnyConnection) -> QueryResult<()> {
-    let statements = match db {
-        AnyConnection::Sqlite(_) => for_sqlite(table),
-        AnyConnection::Postgres(_) => for_postgres(table),
+    let (replace, sorted) = match (&db, table.keys) {
+        (AnyConnection::Postgres(_), _) => ("", ""),
+        // A single integer key is the rowid, which is the fastest way to find a row.
+        (AnyConnection::Sqlite(_), [key]) if table.type_of(key) == Some(ColumnType::BigInt) => {
+            ("ON CONFLICT REPLACE", "")
+        }
+        (AnyConnection::Sqlite(_), _) => ("ON CONFLICT REPLACE", "WITHOUT ROWID"),
     };
-    db.batch_execute(&statements)
-}
-
-fn for_sqlite(table: &Table) -> String {
-    let columns = definitions(table, |holds| match holds {
-        ColumnType::BigInt | ColumnType::Bool => "INTEGER",
-        ColumnType::Text => "TEXT",
-        ColumnType::Binary => "BLOB",
-    });
-    // A single integer key is the rowid, which is the fastest way to find a row.
-    let number = |key| {
-        let mut columns = table.columns.iter();
-        columns.any(|column| column.name == key && column.holds == ColumnType::BigInt)
+    let column = |column: &Column| {
+        let holds = match (&db, column.holds) {
+            (AnyConnection::Sqlite(_), ColumnType::BigInt | ColumnType::Bool) => "INTEGER",
+            (AnyConnection::Sqlite(_), ColumnType::Text) => "TEXT",
+            (AnyConnection::Sqlite(_), ColumnType::Binary) => "BLOB",
+            (AnyConnection::Postgres(_), ColumnType::BigInt) => "BIGINT",
+            (AnyConnection::Postgres(_), ColumnType::Bool) => "BOOLEAN",
+            (AnyConnection::Postgres(_), ColumnType::Text) => "TEXT COLLATE \"C\"",
+            (AnyConnection::Postgres(_), ColumnType::Binary) => "BYTEA",
+        };
+        format!("{} {holds}", column.name)
     };
-    let sorted = if matches!(table.keys, [key] if number(*key)) { "" } else { "WITHOUT ROWID" };
+    let columns = table.columns.iter().map(column).collect::<Vec<_>>().join(", ");
     let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
-    format!(
-        "CREATE TEMPORARY TABLE {staged} ({columns}, PRIMARY KEY ({keys}) ON CONFLICT REPLACE) {sorted};
-         CREATE TEMPORARY TABLE {differing} (op INTEGER, {columns}, PRIMARY KEY ({keys})) {sorted}"
-    )
-}
-
-fn for_postgres(table: &Table) -> String {
-    let columns = definitions(table, |holds| match holds {
-        ColumnType::BigInt => "BIGINT",
-        ColumnType::Bool => "BOOLEAN",
-        ColumnType::Text => "TEXT COLLATE \"C\"",
-        ColumnType::Binary => "BYTEA",
-    });
-    let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
-    format!(
-        "CREATE TEMPORARY TABLE {staged} ({columns}, PRIMARY KEY ({keys}));
-         CREATE TEMPORARY TABLE {differing} (op BIGINT, {columns}, PRIMARY KEY ({keys}))"
-    )
-}
-
-fn definitions(table: &Table, named: impl Fn(ColumnType) -> &'static str) -> String {
-    let column = |column: &Column| format!("{} {}", column.name, named(column.holds));
-    table.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+    db.batch_execute(&format!(
+        "CREATE TEMPORARY TABLE {staged} ({columns}, PRIMARY KEY ({keys}) {replace}) {sorted};
+         CREATE TEMPORARY TABLE {differing} (op BIGINT, {columns}, PRIMARY KEY ({keys})) {sorted}"
+    ))
 }
 
 /// Updates the planner's statistics of these tables, so that it joins them well. Autovacuum skips temporary tables.
@@ -286,70 +269,43 @@ pub(crate) fn analyse(db: &mut AnyConnection, tables: &[String]) -> QueryResult<
 
 #[cfg(test)]
 mod tests {
-    mod postgres {
-        use crate::{
-            connection::{Access, AnyConnection},
-            postgres::PostgresOptions,
-            table::staging::{self, Merge, merge_of},
-        };
-        use companion_domain::{change::Kind, model::Secret, port::Replace};
-        use diesel::{
-            Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::Text,
-        };
+    use super::*;
+    use crate::{connection::Access, postgres::scratch::Scratch, table::staging::merge_of};
+    use companion_domain::port::Replace;
+    use diesel::sql_types::Text;
 
-        /// Connects to 20,000 guilds, of which every hundredth is to be changed.
-        fn differing(schema: &str) -> (AnyConnection, Merge) {
-            let server = std::env::var(xtask::postgres::VARIABLE).unwrap();
-            let schema = format!("{schema}_{}", std::process::id());
-            let mut connection = PgConnection::establish(&server).unwrap();
-            connection
-                .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"))
-                .unwrap();
-            let more = if server.contains('?') { '&' } else { '?' };
-            let url = format!("{server}{more}options=-csearch_path%3D{schema}");
-            PostgresOptions::new(Secret::new(url.clone())).migrate().unwrap();
-            let mut db = AnyConnection::Postgres(PgConnection::establish(&url).unwrap());
-            staging::create(Kind::Guild, &mut db).unwrap();
-            let merge = merge_of(Kind::Guild, &Replace::default()).unwrap();
-            let differing = merge.table.differing();
-            db.batch_execute(&format!(
+    /// Returns the plan of an update of those of 20,000 guilds whose number is divisible.
+    fn plan(name: &str, divisor: u32) -> String {
+        let schema = Scratch::new(name);
+        schema.options().migrate().unwrap();
+        let mut db = AnyConnection::Postgres(schema.connect());
+        create(Kind::Guild, &mut db).unwrap();
+        let merge = merge_of(Kind::Guild, &Replace::default()).unwrap();
+        let differing = merge.table.differing();
+        db.batch_execute(&format!(
             "INSERT INTO guilds (id, name, members, owner, setup, linked, bindings)
                  SELECT id, 'A guild with a name of some length', 1, 1, true, true, '' FROM generate_series(1, 20000) AS id;
-             INSERT INTO {differing} SELECT 1, * FROM guilds WHERE id % 100 = 0;
-             ANALYZE guilds, {differing}"
+             INSERT INTO {differing} SELECT 1, * FROM guilds WHERE id % {divisor} = 0; ANALYZE guilds"
         ))
         .unwrap();
-            (db, merge)
-        }
+        analyse(&mut db, &[differing]).unwrap();
+        db.begin_writing(Access::World).unwrap();
+        db.assume_cached().unwrap();
+        let explain = format!("EXPLAIN {}", merge.update(&db));
+        let steps: Vec<String> = sql::<Text>(&explain).load(&mut db).unwrap();
+        steps.join("\n")
+    }
 
-        fn plan(db: &mut AnyConnection, merge: &Merge) -> String {
-            let steps: Vec<String> = sql::<Text>(&format!("EXPLAIN {}", merge.update(db))).load(db).unwrap();
-            steps.join("\n")
-        }
+    #[test]
+    fn finds_few_differing_rows_by_index() {
+        let plan = plan("merge_few", 100);
+        assert!(plan.contains("Index Scan using guilds_pkey"), "{plan}");
+        assert!(!plan.contains("Seq Scan on guilds"), "{plan}");
+    }
 
-        #[test]
-        fn finds_few_differing_rows_by_index() {
-            let (mut db, merge) = differing("merge_few");
-            db.begin_writing(Access::World).unwrap();
-            db.assume_cached().unwrap();
-            let plan = plan(&mut db, &merge);
-            assert!(plan.contains("Index Scan using guilds_pkey"), "{plan}");
-            assert!(!plan.contains("Seq Scan on guilds"), "{plan}");
-        }
-
-        #[test]
-        fn scans_the_table_if_most_rows_differ() {
-            let (mut db, merge) = differing("merge_most");
-            let differing = merge.table.differing();
-            db.batch_execute(&format!(
-                "TRUNCATE {differing}; INSERT INTO {differing} SELECT 1, * FROM guilds"
-            ))
-            .unwrap();
-            staging::analyse(&mut db, &[differing]).unwrap();
-            db.begin_writing(Access::World).unwrap();
-            db.assume_cached().unwrap();
-            let plan = plan(&mut db, &merge);
-            assert!(plan.contains("Seq Scan on guilds") || plan.contains("Merge Join"), "{plan}");
-        }
+    #[test]
+    fn scans_the_table_if_most_rows_differ() {
+        let plan = plan("merge_most", 1);
+        assert!(plan.contains("Seq Scan on guilds") || plan.contains("Merge Join"), "{plan}");
     }
 }
