@@ -22,29 +22,41 @@ use std::{
     rc::Rc,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
 
 const USERS: u64 = 120;
 
-/// Counts single reads and batches.
-struct Counting {
+/// Records what is read.
+struct Noting {
     inner: Arc<dyn Listings>,
-    single: AtomicU32,
+    asked: Mutex<Vec<ListingScope>>,
     batches: Mutex<Vec<usize>>,
     /// Number of batches that succeed before all others fail.
     readable: AtomicUsize,
 }
 
+impl Noting {
+    fn over(inner: Arc<dyn Listings>) -> Arc<Over<Self>> {
+        let readable = AtomicUsize::new(usize::MAX);
+        Arc::new(Over(Self { inner, asked: Mutex::default(), batches: Mutex::default(), readable }))
+    }
+
+    /// Returns what was read by single reads since the last call.
+    fn take(&self) -> Vec<ListingScope> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
 #[async_trait]
-impl ListingsOver for Counting {
+impl ListingsOver for Noting {
     fn listings(&self) -> &dyn Listings {
         &*self.inner
     }
 
     async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
-        self.single.fetch_add(1, SeqCst);
+        self.asked.lock().unwrap().push(asked);
         self.inner.read(user, asked).await
     }
 
@@ -63,7 +75,7 @@ impl ListingsOver for Counting {
 
 struct Many {
     world: InMemory,
-    listings: Arc<Over<Counting>>,
+    listings: Arc<Over<Noting>>,
     node: Arc<Node>,
 }
 
@@ -72,12 +84,7 @@ impl Many {
     async fn new() -> Self {
         let world = InMemory::new();
         let stores = &world.ports.stores;
-        let listings = Arc::new(Over(Counting {
-            inner: stores.listings(),
-            single: AtomicU32::new(0),
-            batches: Mutex::default(),
-            readable: AtomicUsize::new(usize::MAX),
-        }));
+        let listings = Noting::over(stores.listings());
         let mut ports = world.ports.clone();
         ports.stores.stored_listings = listings.clone();
         let node = Node::over(&ports, PLENTY);
@@ -93,12 +100,8 @@ impl Many {
                 node.listing(user_id(user)).await.unwrap();
             }
         }
-        assert_eq!(listings.single.swap(0, SeqCst), u32::try_from(USERS).unwrap());
+        assert_eq!(listings.take().len() as u64, USERS);
         Self { world, listings, node }
-    }
-
-    fn singles(&self) -> u32 {
-        self.listings.single.swap(0, SeqCst)
     }
 
     /// Renames the first guild on another node, in a sync so large that the feed names only kinds.
@@ -141,9 +144,9 @@ async fn reloads_used_listings_in_batches_after_a_sync() {
     for user in 1..=USERS / 2 {
         assert_eq!(shown_name(&scene.node, user).await, "Renamed");
     }
-    assert_eq!(scene.singles(), 0, "all of them are cached");
+    assert_eq!(scene.listings.take(), [], "all of them are cached");
     assert_eq!(shown_name(&scene.node, USERS).await, "Renamed");
-    assert_eq!(scene.singles(), 1);
+    assert_eq!(scene.listings.take().len(), 1);
 }
 
 #[tokio::test]
@@ -203,24 +206,6 @@ fn version(guild: u64, number: u64) -> Guild {
     Guild { members: MemberCount::new(number).unwrap(), ..a_guild(guild) }
 }
 
-/// Records what is read.
-struct Noting {
-    inner: Arc<dyn Listings>,
-    asked: Mutex<Vec<ListingScope>>,
-}
-
-#[async_trait]
-impl ListingsOver for Noting {
-    fn listings(&self) -> &dyn Listings {
-        &*self.inner
-    }
-
-    async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError> {
-        self.asked.lock().unwrap().push(asked);
-        self.inner.read(user, asked).await
-    }
-}
-
 /// Two guilds with the bot and one without, all of them in one cached listing.
 struct OneGuild {
     elsewhere: Stores,
@@ -236,13 +221,13 @@ impl OneGuild {
         stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
         stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
         stores.records.put(Record::Subscription(a_subscription(9, &[1, 2]))).await.unwrap();
-        let listings = Arc::new(Over(Noting { inner: stores.listings(), asked: Mutex::default() }));
+        let listings = Noting::over(stores.listings());
         let mut ports = world.ports.clone();
         ports.stores.stored_listings = listings.clone();
         let node = Node::over(&ports, PLENTY);
         node.settle().await;
         node.listing(user_id(USER)).await.unwrap();
-        listings.asked.lock().unwrap().clear();
+        listings.take();
         Self { elsewhere: stores, listings, node }
     }
 
@@ -250,7 +235,7 @@ impl OneGuild {
     async fn asked(&self) -> Vec<ListingScope> {
         self.node.settle().await;
         let shown = self.node.listing(user_id(USER)).await.unwrap();
-        let asked = std::mem::take(&mut *self.listings.asked.lock().unwrap());
+        let asked = self.listings.take();
         let stored = self.elsewhere.listings().read(user_id(USER), ListingScope::List).await.unwrap();
         assert_eq!(sorted(&shown), sorted(&stored));
         asked

@@ -8,12 +8,13 @@ use companion_domain::{
         GrantContent, Listing, ListingScope, Numbered, Ports, Record, RecordSource, SourceError, StoreError,
         Stores,
     },
-    usecase::{ChangeDispatcher, DispatchedRecords},
+    session::SessionToken,
+    usecase::{ChangeDispatcher, DispatchedRecords, UseCases},
 };
 use companion_testkit::{
     conformance::Fresh,
-    use_cases::InMemory,
-    world::{an_ownership, at},
+    use_cases::{InMemory, settings},
+    world::{a_user, an_ownership, at},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -49,6 +50,34 @@ impl Node {
 
     pub(crate) async fn listing(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
         self.stores.listings().read(user, ListingScope::List).await
+    }
+}
+
+/// The use cases of a service with a cache.
+pub(crate) struct Service {
+    pub(crate) world: InMemory,
+    pub(crate) cache: Cache,
+    pub(crate) use_cases: UseCases,
+}
+
+impl Service {
+    pub(crate) async fn new() -> Self {
+        let world = InMemory::new();
+        let mut ports = world.ports.clone();
+        let dispatcher = ChangeDispatcher::of(&ports);
+        let limits = CacheSettings { memory: PLENTY, use_lag: Duration::ZERO };
+        let cache = Cache::around(&mut ports, &dispatcher, limits);
+        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, settings());
+        use_cases.dispatcher.catch_up().await.unwrap();
+        Self { world, cache, use_cases }
+    }
+
+    /// Signs the first user in, who is in these guilds.
+    pub(crate) async fn sign_in(&self, guilds: Vec<Membership>) -> SessionToken {
+        let request = self.world.arrival(a_user(1), guilds);
+        let token = self.use_cases.sign_in.sign_in(&request).await.unwrap().token;
+        self.use_cases.dispatcher.catch_up().await.unwrap();
+        token
     }
 }
 

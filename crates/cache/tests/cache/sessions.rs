@@ -1,18 +1,18 @@
 //! Sessions: uses are buffered, dead tokens cost next to nothing, and sign-ins take effect at once on their node.
 
-use crate::node::{Node, PLENTY, Source, grant};
+use crate::node::{Node, PLENTY, Service, Source, grant};
 use async_trait::async_trait;
-use companion_cache::{Cache, CacheSettings};
+use companion_cache::CacheSettings;
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{GrantVersion, Record, Replace, SessionStore, SignIns, StoreError},
     session::{Cutoffs, Session, SessionToken, TokenHash, Uses},
-    usecase::{AuthenticateError, ChangeDispatcher, UseCases},
+    usecase::AuthenticateError,
 };
 use companion_testkit::{
     over::{Over, SessionStoreOver, SignInsOver},
     use_cases::{InMemory, settings},
-    world::{a_guild, a_session, a_user, at, user_id},
+    world::{a_guild, a_session, at, user_id},
 };
 use std::{
     mem,
@@ -217,57 +217,30 @@ async fn concurrent_lookups_of_a_session_share_one_load() {
 
 const REQUESTS: u64 = 1000;
 
-struct Ended {
-    world: InMemory,
-    cache: Cache,
-    use_cases: UseCases,
-}
-
-impl Ended {
-    async fn new() -> Self {
-        let world = InMemory::new();
-        let mut ports = world.ports.clone();
-        let dispatcher = ChangeDispatcher::of(&ports);
-        let settings_of_cache = CacheSettings { memory: PLENTY, use_lag: Duration::ZERO };
-        let cache = Cache::around(&mut ports, &dispatcher, settings_of_cache);
-        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, settings());
-        use_cases.dispatcher.catch_up().await.unwrap();
-        Self { world, cache, use_cases }
+/// Returns the number of store reads of many requests with this token, all of which are rejected.
+async fn reads_of(service: &Service, token: &SessionToken) -> u64 {
+    service.use_cases.dispatcher.catch_up().await.unwrap();
+    let reads = || service.cache.statistics()[0].misses;
+    let before = reads();
+    for _ in 0..REQUESTS {
+        let refused = service.use_cases.authenticate.authenticate(token.expose()).await.unwrap_err();
+        let is_dead = matches!(refused, AuthenticateError::TokenRefused | AuthenticateError::Expired(_));
+        assert!(is_dead, "{refused}");
     }
-
-    async fn sign_in(&self) -> SessionToken {
-        let request = self.world.arrival(a_user(1), Vec::new());
-        self.use_cases.sign_in.sign_in(&request).await.unwrap().token
-    }
-
-    /// Returns the number of store reads of many requests with this token, all of which are rejected.
-    async fn reads_of(&self, token: &SessionToken) -> u64 {
-        self.use_cases.dispatcher.catch_up().await.unwrap();
-        let reads = || self.cache.statistics()[0].misses;
-        let before = reads();
-        for _ in 0..REQUESTS {
-            let refused = self.use_cases.authenticate.authenticate(token.expose()).await;
-            let refused = refused.unwrap_err();
-            assert!(
-                matches!(refused, AuthenticateError::TokenRefused | AuthenticateError::Expired(_)),
-                "{refused}"
-            );
-        }
-        reads() - before
-    }
+    reads() - before
 }
 
 #[tokio::test]
 async fn a_dead_token_costs_at_most_two_reads() {
-    let scene = Ended::new().await;
-    let (revoked, expired) = (scene.sign_in().await, scene.sign_in().await);
+    let scene = Service::new().await;
+    let (revoked, expired) = (scene.sign_in(Vec::new()).await, scene.sign_in(Vec::new()).await);
     let unknown = settings().tokens.issue(&[9; 32]);
     scene.use_cases.sessions.revoke(&revoked.hash()).await.unwrap();
-    let of_revoked = scene.reads_of(&revoked).await;
+    let of_revoked = reads_of(&scene, &revoked).await;
     scene.world.clock.advance(settings().limits.idle.get());
     // The first request finds the session, and ends it.
-    let of_expired = scene.reads_of(&expired).await;
-    let of_unknown = scene.reads_of(&unknown).await;
+    let of_expired = reads_of(&scene, &expired).await;
+    let of_unknown = reads_of(&scene, &unknown).await;
     println!(
         "reads for {REQUESTS} requests with one token: {of_revoked} of a revoked session, {of_expired} of an expired one, \
          {of_unknown} of one that never was"

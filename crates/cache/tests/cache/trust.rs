@@ -1,23 +1,21 @@
 //! Freshness of entries, also while the store does not answer; visibility of writes; and answers from memory alone.
 
-use crate::node::{Node, PLENTY, Source, grant};
+use crate::node::{Node, PLENTY, Service, Source, grant};
 use async_trait::async_trait;
-use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     change::{Changes, Key, Revision, Subject},
-    model::{Guild, StaffPermission, UserId},
+    model::{Guild, StaffPermission},
     port::{
         ChangeBatch, ChangeFeed, ClaimAfter, Listing, ListingScope, Mutation, Record, Records as _, Replace,
         StoreError, StoreErrorKind, Subscriber,
     },
     session::TokenHash,
-    usecase::{ChangeDispatcher, UseCases},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     over::{ChangeFeedOver, Over},
     use_cases::{InMemory, settings},
-    world::{a_guild, a_member, a_subscription, a_user, an_ownership, guild_id, name, user_id},
+    world::{a_guild, a_member, a_subscription, an_ownership, guild_id, name, user_id},
 };
 use futures_util::FutureExt as _;
 use std::{
@@ -348,52 +346,42 @@ async fn delivers_changes_of_cancelled_writers() {
 
 /// A service with a cache, and a signed-in user who has requested their list once.
 struct Warm {
-    world: InMemory,
-    use_cases: UseCases,
+    service: Service,
     token: String,
-    user: UserId,
 }
 
 impl Warm {
     async fn new() -> Self {
-        let world = InMemory::new();
-        let mut ports = world.ports.clone();
-        let dispatcher = ChangeDispatcher::of(&ports);
-        Cache::around(&mut ports, &dispatcher, CacheSettings { memory: PLENTY, use_lag: Duration::ZERO });
-        let use_cases = UseCases::with_dispatcher(dispatcher, &ports, settings());
-        use_cases.dispatcher.catch_up().await.unwrap();
-        use_cases.feed.records.put(Record::Guild(a_guild(1))).await.unwrap();
-        let user = a_user(1);
-        let request = world.arrival(user.clone(), vec![an_ownership(1)]);
-        let signed_in = use_cases.sign_in.sign_in(&request).await.unwrap();
-        use_cases.dispatcher.catch_up().await.unwrap();
-        let scene = Self { world, use_cases, token: signed_in.token.expose().to_owned(), user: user.id };
+        let service = Service::new().await;
+        service.use_cases.feed.records.put(Record::Guild(a_guild(1))).await.unwrap();
+        let token = service.sign_in(vec![an_ownership(1)]).await.expose().to_owned();
+        let scene = Self { service, token };
         scene.ask().await;
         scene
     }
 
     /// Sends a request that may wait for the store.
     async fn ask(&self) {
-        let session = self.use_cases.authenticate.authenticate(&self.token).await.unwrap();
-        self.use_cases.list_guilds.list(session.user).await.unwrap();
+        let session = self.service.use_cases.authenticate.authenticate(&self.token).await.unwrap();
+        self.service.use_cases.list_guilds.list(session.user).await.unwrap();
     }
 
     fn is_authenticated_from_memory(&self) -> bool {
-        self.use_cases.authenticate.cached(&self.token).is_some()
+        self.service.use_cases.authenticate.cached(&self.token).is_some()
     }
 
     fn is_listed_from_memory(&self) -> bool {
-        self.use_cases.list_guilds.cached(self.user).is_some()
+        self.service.use_cases.list_guilds.cached(user_id(1)).is_some()
     }
 }
 
 #[tokio::test]
 async fn answers_a_repeated_request_from_memory() {
     let scene = Warm::new().await;
-    let session = scene.use_cases.authenticate.cached(&scene.token).unwrap();
-    assert_eq!(session, scene.use_cases.authenticate.authenticate(&scene.token).await.unwrap());
-    let listing = scene.use_cases.list_guilds.cached(session.user).unwrap();
-    assert_eq!(listing, scene.use_cases.list_guilds.list(session.user).await.unwrap());
+    let session = scene.service.use_cases.authenticate.cached(&scene.token).unwrap();
+    assert_eq!(session, scene.service.use_cases.authenticate.authenticate(&scene.token).await.unwrap());
+    let listing = scene.service.use_cases.list_guilds.cached(session.user).unwrap();
+    assert_eq!(listing, scene.service.use_cases.list_guilds.list(session.user).await.unwrap());
     assert_eq!(listing.guilds().len(), 1);
 }
 
@@ -423,41 +411,41 @@ async fn rejects_altered_tokens_from_memory() {
         let mut altered = scene.token.clone().into_bytes();
         altered[index] ^= 1;
         let altered = String::from_utf8(altered).unwrap();
-        assert!(scene.use_cases.authenticate.cached(&altered).is_none(), "{altered}");
+        assert!(scene.service.use_cases.authenticate.cached(&altered).is_none(), "{altered}");
     }
 }
 
 #[tokio::test]
 async fn answers_from_memory_for_a_second() {
     let scene = Warm::new().await;
-    scene.world.clock.advance(Duration::from_micros(999_999));
+    scene.service.world.clock.advance(Duration::from_micros(999_999));
     assert!(scene.is_authenticated_from_memory() && scene.is_listed_from_memory());
-    scene.world.clock.advance(Duration::from_micros(1));
+    scene.service.world.clock.advance(Duration::from_micros(1));
     assert!(!scene.is_authenticated_from_memory() && !scene.is_listed_from_memory());
 }
 
 #[tokio::test]
 async fn never_answers_ended_or_blocked_users_from_memory() {
     let scene = Warm::new().await;
-    scene.use_cases.feed.records.put(Record::Blocked(scene.user)).await.unwrap();
+    scene.service.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     assert!(!scene.is_listed_from_memory());
-    assert!(scene.use_cases.list_guilds.list(scene.user).await.is_err());
+    assert!(scene.service.use_cases.list_guilds.list(user_id(1)).await.is_err());
     assert!(!scene.is_listed_from_memory(), "a block is reported by the slow path");
-    scene.use_cases.sessions.revoke_user(scene.user).await.unwrap();
+    scene.service.use_cases.sessions.revoke_user(user_id(1)).await.unwrap();
     assert!(!scene.is_authenticated_from_memory());
 }
 
 #[tokio::test]
 async fn leaves_memory_to_record_a_use_or_refresh_a_list() {
     let scene = Warm::new().await;
-    let show = async || scene.use_cases.dispatcher.catch_up().await.unwrap();
+    let show = async || scene.service.use_cases.dispatcher.catch_up().await.unwrap();
     let settings = settings();
-    scene.world.clock.advance(settings.freshness.refresh_after.get());
+    scene.service.world.clock.advance(settings.freshness.refresh_after.get());
     show().await;
     assert_eq!((scene.is_authenticated_from_memory(), scene.is_listed_from_memory()), (true, false));
     scene.ask().await;
     assert!(scene.is_listed_from_memory());
-    scene.world.clock.advance(settings.limits.grain());
+    scene.service.world.clock.advance(settings.limits.grain());
     show().await;
     assert!(!scene.is_authenticated_from_memory());
     scene.ask().await;
