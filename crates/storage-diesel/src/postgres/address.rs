@@ -1,6 +1,7 @@
 //! Parses the address of a database, and redacts it for display.
 
 use companion_domain::{model::Secret, port::Cause};
+use percent_encoding::percent_decode_str;
 use std::fmt;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
@@ -227,18 +228,7 @@ fn is_port(text: &str) -> bool {
 
 /// Decodes %-escapes. Malformed escapes are kept.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = after.split_at_checked(2).filter(|_| *first == b'%').and_then(|(digits, after)| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 16).ok()?, after))
-        });
-        let (byte, after) = escaped.unwrap_or((*first, after));
-        bytes.push(byte);
-        rest = after;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use diesel::{
     Connection, QueryResult, RunQueryDsl, SqliteConnection, connection::SimpleConnection, dsl::sql,
     sql_types::Text,
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::{
-    fmt::Write as _,
     ops::Deref,
     path::Path,
     thread,
@@ -188,16 +188,9 @@ pub(super) fn open_as(
 
 /// Returns the path as a URI, because only a URI can tell SQLite not to create the file.
 fn address(path: &Path) -> String {
-    let mut address = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
-            address.push(char::from(*byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(address, "%{byte:02X}");
-        }
-    }
-    address
+    const ESCAPED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-').remove(b'~');
+    format!("file:{}", percent_encode(path.as_os_str().as_encoded_bytes(), ESCAPED))
 }
 
 #[cfg(test)]
