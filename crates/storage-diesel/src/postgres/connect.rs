@@ -6,6 +6,8 @@ use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
 use std::time::Duration;
 
+/// Statement timeout for syncs, exports and migrations.
+const BULK_TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum idle time within a transaction. A longer pause means that the node has died or is at fault.
 const MAX_IDLE: Duration = Duration::from_secs(5);
 /// The same bound while an export waits for its receiver. An export blocks no writer.
@@ -22,11 +24,6 @@ impl PostgresOptions {
         let mut connection = PgConnection::establish(url.expose())?;
         connection.batch_execute(&self.settings(purpose))?;
         Ok(connection)
-    }
-
-    /// Connects to change the schema.
-    pub(super) fn connect_migration(&self) -> Result<PgConnection, OpenError> {
-        self.connect_checked(Purpose::Bulk)
     }
 
     /// Connects. The error is fit to be shown to the operator.
@@ -47,13 +44,13 @@ impl PostgresOptions {
     fn settings(&self, purpose: Purpose) -> String {
         let (statement, lock, idle) = match purpose {
             Purpose::Read => (self.statement_timeout, self.statement_timeout, MAX_IDLE),
-            Purpose::Export => (self.bulk_timeout, self.statement_timeout, MAX_EXPORT_IDLE),
+            Purpose::Export => (BULK_TIMEOUT, self.statement_timeout, MAX_EXPORT_IDLE),
             // The statement timeout includes the wait for the lock.
             Purpose::Write => {
                 (self.max_write_wait.saturating_add(self.statement_timeout), self.max_write_wait, MAX_IDLE)
             }
             // Other syncs and migrations may take as long as this one.
-            Purpose::Bulk => (self.bulk_timeout, self.bulk_timeout, MAX_IDLE),
+            Purpose::Bulk => (BULK_TIMEOUT, BULK_TIMEOUT, MAX_IDLE),
         };
         let durability = match purpose {
             Purpose::Read | Purpose::Export => "SET default_transaction_read_only = on",

@@ -4,6 +4,7 @@ use super::{fault::open_error, options::PostgresOptions};
 use crate::{
     error::OpenError,
     migration::{self, Object, Steps},
+    purpose::Purpose,
 };
 use companion_domain::port::Cause;
 use diesel::{
@@ -33,7 +34,7 @@ impl PostgresOptions {
     /// nodes wait.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         type Transaction = <PgConnection as Connection>::TransactionManager;
-        let mut connection = self.connect_migration()?;
+        let mut connection = self.connect_checked(Purpose::Bulk)?;
         self.refuse_encoding(&mut connection)?;
         Transaction::begin_transaction_sql(&mut connection, "BEGIN ISOLATION LEVEL READ COMMITTED")
             .and_then(|()| connection.batch_execute(LOCK))

@@ -1,12 +1,9 @@
 //! Location of the server, and limits on its use.
 
 use super::address::{Address, AddressError};
-use crate::limits::Limits;
+use crate::limits::{HISTORY, Limits, MAX_SYNC_WAIT, MAX_WRITE_WAIT, READERS, SYNCS};
 use companion_domain::model::Secret;
-use std::{
-    num::{NonZeroU32, NonZeroUsize},
-    time::Duration,
-};
+use std::{num::NonZeroU32, time::Duration};
 
 /// Location of the server, and limits on its use. Start from [`PostgresOptions::new`] and change individual fields.
 /// Besides `readers`, a node opens two connections to write, one to listen, and one per export and per active sync.
@@ -23,18 +20,6 @@ pub struct PostgresOptions {
     pub max_write_wait: Duration,
     /// Statement timeout of the server.
     pub statement_timeout: Duration,
-    /// Statement timeout for syncs, exports and migrations.
-    pub bulk_timeout: Duration,
-    /// Capacity of the write queue. Further writes are rejected.
-    pub queue: NonZeroUsize,
-    /// Maximum number of writes per commit.
-    pub max_batch: NonZeroUsize,
-    /// Minimum number of changes kept in the history.
-    pub history: u64,
-    /// Maximum number of syncs that are staged and merged at once.
-    pub syncs: NonZeroUsize,
-    /// Time that a sync waits to start before it is rejected.
-    pub max_sync_wait: Duration,
 }
 
 impl PostgresOptions {
@@ -43,16 +28,10 @@ impl PostgresOptions {
     pub const fn new(url: Secret) -> Self {
         Self {
             url,
-            readers: const { NonZeroU32::new(8).unwrap() },
+            readers: READERS,
             max_read_wait: Duration::from_millis(500),
-            max_write_wait: Duration::from_secs(2),
+            max_write_wait: MAX_WRITE_WAIT,
             statement_timeout: Duration::from_secs(5),
-            bulk_timeout: Duration::from_secs(120),
-            queue: const { NonZeroUsize::new(4096).unwrap() },
-            max_batch: const { NonZeroUsize::new(256).unwrap() },
-            history: 65_536,
-            syncs: const { NonZeroUsize::new(4).unwrap() },
-            max_sync_wait: Duration::from_secs(10),
         }
     }
 
@@ -67,11 +46,9 @@ impl PostgresOptions {
             readers: self.readers,
             max_read_wait: self.max_read_wait,
             max_write_wait: self.max_write_wait,
-            queue: self.queue,
-            batch: self.max_batch,
-            history: self.history,
-            syncs: self.syncs,
-            max_sync_wait: self.max_sync_wait,
+            history: HISTORY,
+            syncs: SYNCS,
+            max_sync_wait: MAX_SYNC_WAIT,
             // A hung server keeps its connections open, so its own timeouts are not enough.
             deadline: Some(self.max_write_wait.saturating_add(self.statement_timeout)),
         }

@@ -1,6 +1,6 @@
 //! Location of the database, and limits on its use.
 
-use crate::limits::Limits;
+use crate::limits::{HISTORY, Limits, MAX_SYNC_WAIT, MAX_WRITE_WAIT, READERS, SYNCS};
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
@@ -21,10 +21,6 @@ pub struct SqliteOptions {
     /// Time that a write waits in the queue before it is rejected, and that the writer waits for writers of other
     /// processes.
     pub max_write_wait: Duration,
-    /// Capacity of the write queue. Further writes are rejected.
-    pub queue: NonZeroUsize,
-    /// Maximum number of writes per commit.
-    pub max_batch: NonZeroUsize,
     /// Minimum number of changes kept in the history.
     pub history: u64,
     /// Maximum number of syncs that are staged and merged at once.
@@ -43,14 +39,12 @@ impl SqliteOptions {
         Self {
             path: path.into(),
             create: true,
-            readers: const { NonZeroU32::new(8).unwrap() },
+            readers: READERS,
             max_read_wait: Duration::from_millis(250),
-            max_write_wait: Duration::from_secs(2),
-            queue: const { NonZeroUsize::new(4096).unwrap() },
-            max_batch: const { NonZeroUsize::new(256).unwrap() },
-            history: 65_536,
-            syncs: const { NonZeroUsize::new(4).unwrap() },
-            max_sync_wait: Duration::from_secs(10),
+            max_write_wait: MAX_WRITE_WAIT,
+            history: HISTORY,
+            syncs: SYNCS,
+            max_sync_wait: MAX_SYNC_WAIT,
             writer_setup: String::new(),
         }
     }
@@ -60,8 +54,6 @@ impl SqliteOptions {
             readers: self.readers,
             max_read_wait: self.max_read_wait,
             max_write_wait: self.max_write_wait,
-            queue: self.queue,
-            batch: self.max_batch,
             history: self.history,
             syncs: self.syncs,
             max_sync_wait: self.max_sync_wait,

@@ -1,7 +1,12 @@
 //! A queue of writes, and the thread that serves it.
 
 use super::{job::Job, status::WriterStatus, thread::WriterThread};
-use crate::{connection::Access, database::Database, purpose::Purpose};
+use crate::{
+    connection::Access,
+    database::Database,
+    limits::{MAX_BATCH, QUEUE},
+    purpose::Purpose,
+};
 use companion_domain::port::{Cause, StoreError};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
@@ -27,7 +32,7 @@ impl Lane {
         status: &Arc<WriterStatus>,
         access: Access,
     ) -> Result<Self, Cause> {
-        let (sender, messages) = mpsc::channel(database.limits().queue.get());
+        let (sender, messages) = mpsc::channel(QUEUE);
         let connection = database.connect(Purpose::Write)?;
         let (queue, running) = WriteQueue::new(Arc::clone(database), access, messages);
         let queue = Arc::new(queue);
@@ -120,8 +125,8 @@ impl WriteQueue {
         (Self { database, access, messages: Mutex::new(messages), active }, running)
     }
 
-    /// Waits for a job, and takes all queued jobs up to `limit`. Returns `None` once the queue is closed and empty.
-    pub(super) fn next_batch(&self, limit: usize) -> Option<Batch> {
+    /// Waits for a job, and takes all queued jobs up to the maximum of a commit. Returns `None` once the queue is closed and empty.
+    pub(super) fn next_batch(&self) -> Option<Batch> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let mut jobs = Vec::new();
         let mut next = Some(messages.blocking_recv()?);
@@ -132,7 +137,7 @@ impl WriteQueue {
                 Message::Bulk(work) => return Some(Batch { jobs, bulk: Some(work) }),
                 Message::Close => messages.close(),
             }
-            next = if jobs.len() < limit { messages.try_recv().ok() } else { None };
+            next = if jobs.len() < MAX_BATCH { messages.try_recv().ok() } else { None };
         }
         Some(Batch { jobs, bulk: None })
     }

@@ -6,7 +6,7 @@ use super::{
     status::WriterStatus,
 };
 use crate::{
-    connection::AnyConnection, database::Database, failure::WorkError, limits::Limits, purpose::Purpose,
+    connection::AnyConnection, database::Database, failure::WorkError, purpose::Purpose,
     table::history::Write,
 };
 use companion_domain::{
@@ -22,7 +22,6 @@ use std::{
 
 pub(super) struct WriterThread {
     queue: Arc<WriteQueue>,
-    limits: Limits,
     status: Arc<WriterStatus>,
     /// The term in which this thread serves the queue.
     term: u64,
@@ -32,13 +31,9 @@ pub(super) struct WriterThread {
     auto_checkpoint: bool,
 }
 
-/// Summary of the jobs of a transaction.
-struct BatchSummary {
-    latest: Option<Revision>,
-    writes: u64,
-    /// The last outcome that says something about the state of the database.
-    outcome: Option<Result<(), String>>,
-}
+/// The newest revision that the jobs of a transaction recorded, their number, and the last outcome that says something
+/// about the state of the database.
+type BatchSummary = (Option<Revision>, u64, Option<Result<(), String>>);
 
 impl WriterThread {
     pub(super) fn start(
@@ -48,15 +43,14 @@ impl WriterThread {
         connection: Option<AnyConnection>,
     ) -> io::Result<()> {
         let (queue, status) = (Arc::clone(queue), Arc::clone(status));
-        let limits = queue.database.limits();
-        let thread = Self { queue, limits, status, term, connection, auto_checkpoint: true };
+        let thread = Self { queue, status, term, connection, auto_checkpoint: true };
         std::thread::Builder::new().name("storage-writer".to_owned()).spawn(move || thread.run())?;
         Ok(())
     }
 
     /// Runs until the queue is closed and empty, or another thread has taken over.
     fn run(mut self) {
-        while let Some(Batch { jobs, bulk }) = self.queue.next_batch(self.limits.batch.get()) {
+        while let Some(Batch { jobs, bulk }) = self.queue.next_batch() {
             self.queue.note_in_flight(self.term, Some(Instant::now()));
             self.commit(jobs);
             if !self.queue.note_in_flight(self.term, None) {
@@ -97,7 +91,7 @@ impl WriterThread {
         check_file(&self.queue.database, true)?;
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;
-        let BatchSummary { latest, writes, outcome } = self.run_all(&mut connection, jobs)?;
+        let (latest, writes, outcome) = self.run_all(&mut connection, jobs)?;
         let committed = commit(&mut connection, latest, &self.queue.database, &self.status);
         // If the file was unlinked, this connection is the only remaining access to its content.
         if committed.is_ok() || self.queue.database.has_lost_file() {
@@ -163,7 +157,8 @@ impl WriterThread {
             if !alone {
                 connection.begin_savepoint()?;
             }
-            let mut write = Write::new(connection, &self.status.unreadable, self.limits.history);
+            let mut write =
+                Write::new(connection, &self.status.unreadable, self.queue.database.limits().history);
             let job_outcome = job.run(&mut write);
             let revision = write.latest();
             match job_outcome {
@@ -185,7 +180,7 @@ impl WriterThread {
                 }
             }
         }
-        Ok(BatchSummary { latest, writes, outcome })
+        Ok((latest, writes, outcome))
     }
 }
 
