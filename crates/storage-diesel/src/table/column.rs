@@ -1,16 +1,9 @@
 //! Conversions between values and columns.
 
+use super::row::Value;
 use companion_domain::{
     model::{GuildId, Invalid, RoleId, UserId},
     port::ShardSlice,
-};
-use diesel::{
-    QueryResult,
-    backend::Backend,
-    expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping, is_aggregate},
-    query_builder::{AstPass, QueryFragment, QueryId},
-    serialize::ToSql,
-    sql_types::{BigInt, Bool, HasSqlType},
 };
 use std::{fmt::Display, str::FromStr};
 
@@ -69,63 +62,17 @@ pub(crate) fn from_text<I: Snowflake>(text: &str) -> Result<Vec<I>, Invalid> {
     text.split_terminator(' ').map(str::parse).collect()
 }
 
-/// The expression `column IN (values)`.
-pub(crate) struct AnyOf<C> {
-    column: C,
-    values: Vec<i64>,
-}
-
-/// Returns an expression that is true if `column` is one of these values, of which there must be at least one.
-pub(crate) fn any_of<C: Expression<SqlType = BigInt>>(column: C, values: &[i64]) -> AnyOf<C> {
-    // Repeats the last value up to a power of two, so that there are few distinct statements to prepare.
-    let again = values.last().map_or(0, |_| values.len().next_power_of_two() - values.len());
-    let padding = values.last().into_iter().cycle().take(again);
-    AnyOf { column, values: values.iter().chain(padding).copied().collect() }
-}
-
-impl<C, DB> QueryFragment<DB> for AnyOf<C>
-where
-    C: QueryFragment<DB>,
-    DB: Backend + HasSqlType<BigInt>,
-    i64: ToSql<BigInt, DB>,
-{
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.column.walk_ast(out.reborrow())?;
-        out.push_sql(" IN (");
-        for (place, value) in self.values.iter().enumerate() {
-            if place > 0 {
-                out.push_sql(", ");
-            }
-            out.push_bind_param::<BigInt, _>(value)?;
-        }
-        out.push_sql(")");
-        Ok(())
-    }
-}
-
-/// Cached by its SQL text, which contains the length of the list.
-impl<C> QueryId for AnyOf<C> {
-    type QueryId = ();
-
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl<C> Expression for AnyOf<C> {
-    type SqlType = Bool;
-}
-
-impl<C: AppearsOnTable<T>, T> AppearsOnTable<T> for AnyOf<C> {}
-
-impl<C: SelectableExpression<T>, T> SelectableExpression<T> for AnyOf<C> {}
-
-impl<C> ValidGrouping<()> for AnyOf<C> {
-    type IsAggregate = is_aggregate::No;
+/// Returns the condition that a column is one of these values, of which there must be at least one, and the values to
+/// bind. The last value is repeated up to a power of two, so that there are few distinct statements to prepare.
+pub(crate) fn any_of(values: &[i64]) -> (String, Vec<Value>) {
+    let padding = values.last().into_iter().cycle().take(values.len().next_power_of_two() - values.len());
+    let values: Vec<_> = values.iter().chain(padding).map(|value| Value::BigInt(Some(*value))).collect();
+    (format!("IN ({})", vec!["?"; values.len()].join(", ")), values)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::guilds;
 
     #[test]
     fn round_trips_ids_beyond_i64_max() {
@@ -152,9 +99,9 @@ mod tests {
             (vec![1, 2, 3], vec![1, 2, 3, 3]),
             (vec![1, 2, 3, 4], vec![1, 2, 3, 4]),
             ((1..=10).collect(), (1..=16).map(|value: i64| value.min(10)).collect()),
-            (vec![], vec![]),
         ] {
-            assert_eq!(any_of(guilds::id, &values).values, padded);
+            let padded: Vec<_> = padded.into_iter().map(|value| Value::BigInt(Some(value))).collect();
+            assert_eq!(any_of(&values).1, padded);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     column::{any_of, from_column, to_column},
     history::{self, Write},
-    row::{Columns as _, GrantRow, Row, read},
+    row::{Columns as _, GrantRow, Row, Sql, Statement, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -22,6 +22,7 @@ use companion_domain::{
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl,
     dsl::{exists, not},
+    sql_types::{BigInt, Nullable, Text},
 };
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
 
@@ -96,10 +97,13 @@ fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
 }
 
 pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> Result<HashMap<UserId, Profile>, WorkError> {
-    let rows: Vec<(i64, Option<String>, Option<String>)> = grants::table
-        .filter(any_of(grants::user_id, users))
-        .select((grants::user_id, grants::name, grants::avatar))
-        .load(db)?;
+    let (any, values) = any_of(users);
+    let select = Sql::new(&format!("SELECT user_id, name, avatar FROM grants WHERE user_id {any}"));
+    let rows = Statement::<(BigInt, Nullable<Text>, Nullable<Text>)>::new(&select, values);
+    let rows: Vec<(i64, Option<String>, Option<String>)> = match db {
+        AnyConnection::Sqlite(db) => rows.load(db)?,
+        AnyConnection::Postgres(db) => rows.load(db)?,
+    };
     let read = |(user, name, avatar): &(i64, Option<String>, Option<String>)| {
         Some((from_column(user).ok()?, profile(name.as_deref(), avatar.as_deref())?))
     };

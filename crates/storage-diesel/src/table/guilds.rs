@@ -5,20 +5,19 @@ use super::{
     history::Write,
     members,
     records::remove_row,
-    row::{Columns as _, GuildRow, Row, read},
+    row::{Columns as _, GuildRow, Row, Sql, read},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
-    schema::guilds,
 };
 use companion_domain::{
     change::{Key, Tally},
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
     port::{GuildTotals, GuildWithRoles},
 };
-use diesel::{QueryDsl, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::BigInt};
+use diesel::{RunQueryDsl, dsl::sql, sql_types::BigInt};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -101,8 +100,9 @@ pub(crate) fn with_roles(
     let asked: Vec<_> = asked.into_iter().collect();
     let mut seen = Vec::new();
     for some in asked.chunks(MAX_VALUES) {
-        let known: Vec<GuildRow> =
-            guilds::table.filter(any_of(guilds::id, some)).select(GuildRow::as_select()).load(db)?;
+        let (any, values) = any_of(some);
+        let known = Sql::new(&format!("{} WHERE id {any}", GuildRow::TABLE.select()));
+        let known = GuildRow::load(db, &known, values)?;
         let mut roles = members::roles_in(db, user, some, unreadable)?;
         for row in known {
             let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);

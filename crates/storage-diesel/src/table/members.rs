@@ -3,7 +3,7 @@
 use super::{
     column::{any_of, from_column, from_text, to_column, to_text},
     history::{MAX_NAMED, Write, removed},
-    row::{MemberRow, Row, RowKey, Value, read},
+    row::{Columns as _, MemberRow, Row, RowKey, Sql, Value, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -45,11 +45,10 @@ pub(super) fn roles_in(
     guilds: &[i64],
     unreadable: &Unreadable,
 ) -> QueryResult<HashMap<i64, RoleSet>> {
-    let rows: Vec<MemberRow> = members::table
-        .filter(members::user_id.eq(to_column(user)))
-        .filter(any_of(members::guild, guilds))
-        .select(MemberRow::as_select())
-        .load(db)?;
+    let (any, mut values) = any_of(guilds);
+    values.push(Value::BigInt(Some(to_column(user))));
+    let select = Sql::new(&format!("{} WHERE guild {any} AND user_id = ?", MemberRow::TABLE.select()));
+    let rows = MemberRow::load(db, &select, values)?;
     let members = unreadable.all(&rows).into_iter();
     Ok(members.map(|member| (to_column(member.guild), member.roles)).collect())
 }

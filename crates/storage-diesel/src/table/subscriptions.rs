@@ -3,19 +3,19 @@
 use super::{
     column::{MAX_VALUES, any_of, from_column, from_text, to_column, to_text},
     history::Write,
-    row::{Columns as _, Row, SubscriptionGuildRow, SubscriptionRow, read},
+    row::{Columns as _, Row, Sql, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
 };
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
-    schema::{subscription_guilds, subscriptions},
+    schema::subscription_guilds,
 };
 use companion_domain::{
     change::{Key, Subject, Tally},
     model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
 };
-use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::{collections::BTreeSet, sync::Arc};
 
 impl Row for SubscriptionRow {
@@ -64,19 +64,16 @@ pub(crate) fn guild_subscriptions(
     let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
     let mut users = BTreeSet::new();
     for some in guilds.chunks(MAX_VALUES) {
-        let found: Vec<i64> = subscription_guilds::table
-            .filter(any_of(subscription_guilds::guild, some))
-            .select(subscription_guilds::user_id)
-            .load(db)?;
-        users.extend(found);
+        let (any, values) = any_of(some);
+        let naming = Sql::new(&format!("{} WHERE guild {any}", SubscriptionGuildRow::TABLE.select()));
+        users.extend(SubscriptionGuildRow::load(db, &naming, values)?.into_iter().map(|row| row.user_id));
     }
     let users: Vec<_> = users.into_iter().collect();
     let mut found = Vec::with_capacity(users.len());
     for some in users.chunks(MAX_VALUES) {
-        let rows: Vec<SubscriptionRow> = subscriptions::table
-            .filter(any_of(subscriptions::user_id, some))
-            .select(SubscriptionRow::as_select())
-            .load(db)?;
+        let (any, values) = any_of(some);
+        let theirs = Sql::new(&format!("{} WHERE user_id {any}", SubscriptionRow::TABLE.select()));
+        let rows = SubscriptionRow::load(db, &theirs, values)?;
         found.extend(unreadable.all(&rows).into_iter().map(Arc::new));
     }
     Ok(found)
