@@ -4,10 +4,7 @@ use companion_domain::{
     model::{Timestamp, UserId},
     port::Sealed,
 };
-use diesel::{
-    QueryableByName,
-    sql_types::{BigInt, Binary},
-};
+use diesel::sql_types::{BigInt, Binary};
 use std::time::Duration;
 
 /// What an inspection found.
@@ -28,6 +25,9 @@ pub struct Inspection {
 /// Time of the last cluster report, in SQL that all databases share.
 pub(crate) const LAST_REPORT: &str = "SELECT max(received_at) FROM clusters";
 
+/// The SQL type of [`NEWEST_SEALED`].
+pub(crate) type SealedColumns = (BigInt, Binary);
+
 /// Sealed tokens of the users who signed in last, in SQL that all databases share. They show whether a key is the right
 /// one.
 pub(crate) const NEWEST_SEALED: &str = "SELECT grants.user_id, grants.tokens
@@ -35,19 +35,10 @@ pub(crate) const NEWEST_SEALED: &str = "SELECT grants.user_id, grants.tokens
     JOIN grants ON grants.user_id = newest.user_id WHERE grants.tokens IS NOT NULL
     ORDER BY newest.created_at DESC LIMIT 20";
 
-#[derive(QueryableByName)]
-pub(crate) struct SealedRow {
-    #[diesel(sql_type = BigInt)]
-    user_id: i64,
-    #[diesel(sql_type = Binary)]
-    tokens: Vec<u8>,
-}
-
-impl SealedRow {
-    /// Converts the rows that hold a valid user id, and skips the others.
-    pub(crate) fn values(rows: Vec<Self>) -> Vec<(UserId, Sealed)> {
-        let user = |row: &Self| UserId::new(row.user_id.cast_unsigned()).ok();
-        let value = |row: Self| Some((user(&row)?, Sealed::from_bytes(row.tokens)));
-        rows.into_iter().filter_map(value).collect()
-    }
+/// Converts rows of [`NEWEST_SEALED`] that hold a valid user id, and skips the others.
+pub(crate) fn sealed(rows: Vec<(i64, Vec<u8>)>) -> Vec<(UserId, Sealed)> {
+    let value = |(user, tokens): (i64, Vec<u8>)| {
+        Some((UserId::new(user.cast_unsigned()).ok()?, Sealed::from_bytes(tokens)))
+    };
+    rows.into_iter().filter_map(value).collect()
 }

@@ -5,7 +5,7 @@ use crate::{
     database::Database,
     error::{BackupError, OpenError},
     failure::WorkError,
-    inspection::{NEWEST_SEALED, SealedRow},
+    inspection::{NEWEST_SEALED, SealedColumns, sealed},
     postgres::{PostgresOptions, notification::Listener},
     reader::Readers,
     sqlite::{SqliteOptions, connect::SqliteDatabase},
@@ -18,7 +18,7 @@ use companion_domain::{
     port::{Sealed, StoreError},
     request::{Part, note},
 };
-use diesel::{RunQueryDsl, sql_query};
+use diesel::{RunQueryDsl, dsl::sql};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -147,7 +147,7 @@ impl DieselStorage {
 
     /// Returns the sealed tokens of the users who signed in last, to verify a key with.
     pub async fn newest_sealed(&self) -> Result<Vec<(UserId, Sealed)>, StoreError> {
-        self.read(|db, _| Ok(SealedRow::values(sql_query(NEWEST_SEALED).load(db)?))).await
+        self.read(|db, _| Ok(sealed(sql::<SealedColumns>(NEWEST_SEALED).load(db)?))).await
     }
 
     /// Runs a read of one statement.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::OpenError,
-    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedRow},
+    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedColumns, sealed},
     purpose::Purpose,
 };
 use companion_domain::model::Timestamp;
@@ -14,7 +14,6 @@ use diesel::{
     PgConnection, RunQueryDsl,
     connection::SimpleConnection,
     dsl::sql,
-    sql_query,
     sql_types::{BigInt, Nullable},
 };
 use std::time::{Duration, Instant};
@@ -39,7 +38,7 @@ impl PostgresOptions {
             None
         };
         let sealed = if pending.is_empty() {
-            SealedRow::values(sql_query(NEWEST_SEALED).load(&mut connection).map_err(fail)?)
+            sealed(sql::<SealedColumns>(NEWEST_SEALED).load(&mut connection).map_err(fail)?)
         } else {
             Vec::new()
         };

@@ -7,13 +7,12 @@ use super::{
 };
 use crate::{
     error::OpenError,
-    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedRow},
+    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedColumns, sealed},
 };
 use companion_domain::{model::Timestamp, port::Cause};
 use diesel::{
     RunQueryDsl,
     dsl::sql,
-    sql_query,
     sql_types::{BigInt, Nullable},
 };
 
@@ -36,8 +35,11 @@ impl SqliteOptions {
             } else {
                 None
             };
-            let sealed = if complete { sql_query(NEWEST_SEALED).load(&mut connection)? } else { Vec::new() };
-            let sealed = SealedRow::values(sealed);
+            let sealed = if complete {
+                sealed(sql::<SealedColumns>(NEWEST_SEALED).load(&mut connection)?)
+            } else {
+                Vec::new()
+            };
             let difference = if complete { difference(&mut connection)? } else { None };
             let last_report = last_report.map(Timestamp::from_micros);
             let inspection = Inspection { pending, applied: done.len(), last_report, write: None, sealed };

@@ -69,13 +69,13 @@ async fn merge(
         (merging, compared) = merging.compare().await?;
         let change = match compared {
             Compared::Same => return Ok(merging.end(Applied::default())),
-            Compared::Unknown(unknown) => return Err(merging.end(unknown).into()),
+            Compared::Unknown(unknown) => return Err(merging.end(unknown)),
             Compared::Differing(change) => change,
         };
         (merging, merged) = merging.write(storage, change, attempt == MAX_COMPARISONS).await?;
         match merged {
             Merged::Done(applied) => return Ok(merging.end(applied)),
-            Merged::Unknown(unknown) => return Err(merging.end(unknown).into()),
+            Merged::Unknown(unknown) => return Err(merging.end(unknown)),
             Merged::Outdated => attempt += 1,
         }
     }
@@ -290,14 +290,14 @@ mod tests {
         }
         let revision = match compared {
             Compared::Same => return (Ok(Some(Tally::NOTHING)), false),
-            Compared::Unknown(unknown) => return (Err(unknown.into()), false),
+            Compared::Unknown(unknown) => return (Err(unknown), false),
             Compared::Differing(revision) => revision,
         };
         let (_, merged) = merging.write(storage, revision, last).await.unwrap();
         let merged = match merged {
             Merged::Done(applied) => Ok(Some(applied.tally)),
             Merged::Outdated => Ok(None),
-            Merged::Unknown(unknown) => Err(unknown.into()),
+            Merged::Unknown(unknown) => Err(unknown),
         };
         (merged, true)
     }

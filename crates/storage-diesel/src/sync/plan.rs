@@ -15,7 +15,6 @@ use crate::{
 };
 use companion_domain::{
     change::{Applied, Kind, Subject, Tally},
-    model::GuildId,
     port::{Replace, SyncError},
 };
 use diesel::QueryResult;
@@ -24,31 +23,21 @@ use std::{
     fmt::Display,
 };
 
-/// A member's guild that is neither stored nor staged.
-pub(super) struct UnknownGuild {
-    line: u64,
-    guild: GuildId,
-}
-
-impl From<UnknownGuild> for SyncError {
-    fn from(UnknownGuild { line, guild }: UnknownGuild) -> Self {
-        Self::UnknownGuild { line, guild }
-    }
-}
-
 pub(super) enum Compared {
     /// The staged rows equal the stored ones, so there is nothing to write.
     Same,
     /// The staged rows differ, as of this change.
     Differing(ChangeNumber),
-    Unknown(UnknownGuild),
+    /// A member's guild is neither stored nor staged.
+    Unknown(SyncError),
 }
 
 pub(super) enum Merged {
     Done(Applied),
     /// Too much changed since the comparison; nothing was written.
     Outdated,
-    Unknown(UnknownGuild),
+    /// A member's guild is neither stored nor staged.
+    Unknown(SyncError),
 }
 
 /// What to merge, in order: a guild before its members.
@@ -110,12 +99,12 @@ impl Plan {
         last: bool,
     ) -> Result<End<Merged>, WorkError> {
         let unknown = match changed_since(write.db, change, &self.watched())? {
-            ConcurrentChanges::Rows(rows) => self.compare_again(write.db, &rows)?,
-            ConcurrentChanges::TooMany if last => match self.compare(write.db)? {
+            Some(rows) => self.compare_again(write.db, &rows)?,
+            None if last => match self.compare(write.db)? {
                 Compared::Unknown(unknown) => Some(unknown),
                 Compared::Same | Compared::Differing(_) => None,
             },
-            ConcurrentChanges::TooMany => return Ok(End::RollBack(Merged::Outdated)),
+            None => return Ok(End::RollBack(Merged::Outdated)),
         };
         if let Some(unknown) = unknown {
             return Ok(End::RollBack(Merged::Unknown(unknown)));
@@ -140,8 +129,8 @@ impl Plan {
     fn compare_again(
         &self,
         db: &mut AnyConnection,
-        rows: &BTreeMap<Kind, Vec<Vec<String>>>,
-    ) -> Result<Option<UnknownGuild>, WorkError> {
+        rows: &ChangedRows,
+    ) -> Result<Option<SyncError>, WorkError> {
         let changed = |kind| rows.get(&kind).map(|rows| Scope::Keys(rows));
         if let Some(guilds) = changed(Kind::Guild)
             && let Some(unknown) = self.first_unknown_guild(db, &guilds)?
@@ -173,13 +162,14 @@ impl Plan {
         &self,
         db: &mut AnyConnection,
         guilds: &Scope<'_>,
-    ) -> Result<Option<UnknownGuild>, WorkError> {
+    ) -> Result<Option<SyncError>, WorkError> {
         if !self.early.iter().any(|merge| merge.kind.is_of_guild()) {
             return Ok(None);
         }
         let unknown = staging::first_unknown_guild(db, guilds)?.map(|(line, guild)| {
             let nonsense = RowError { table: "staged_named_guilds", column: "guild" };
-            Ok(UnknownGuild { line: line.cast_unsigned(), guild: from_column(&guild).map_err(|_| nonsense)? })
+            let (line, guild) = (line.cast_unsigned(), from_column(&guild).map_err(|_| nonsense)?);
+            Ok(SyncError::UnknownGuild { line, guild })
         });
         unknown.transpose()
     }
@@ -188,30 +178,24 @@ impl Plan {
 /// Maximum number of changed rows that are compared one by one.
 const MAX_KEYED_ROWS: usize = 200;
 
-pub(super) enum ConcurrentChanges {
-    /// The changed rows, each by its key as SQL literals.
-    Rows(BTreeMap<Kind, Vec<Vec<String>>>),
-    /// More rows than can be named.
-    TooMany,
-}
+/// Changed rows, each by its key as SQL literals.
+type ChangedRows = BTreeMap<Kind, Vec<Vec<String>>>;
 
-/// Returns what changed of these kinds since `change`.
+/// Returns what changed of these kinds since `change`, or `None` if there are more rows than can be named.
 fn changed_since(
     db: &mut AnyConnection,
     change: ChangeNumber,
     kinds: &BTreeSet<Kind>,
-) -> Result<ConcurrentChanges, WorkError> {
-    let Some(subjects) = history::concerning(db, change, kinds)? else {
-        return Ok(ConcurrentChanges::TooMany);
-    };
-    let mut rows: BTreeMap<Kind, Vec<Vec<String>>> = BTreeMap::new();
+) -> Result<Option<ChangedRows>, WorkError> {
+    let Some(subjects) = history::concerning(db, change, kinds)? else { return Ok(None) };
+    let mut rows = ChangedRows::new();
     for (number, subject) in subjects.into_iter().enumerate() {
         match keys(&subject) {
             Some(keys) if number < MAX_KEYED_ROWS => rows.entry(subject.kind()).or_default().push(keys),
-            _ => return Ok(ConcurrentChanges::TooMany),
+            _ => return Ok(None),
         }
     }
-    Ok(ConcurrentChanges::Rows(rows))
+    Ok(Some(rows))
 }
 
 /// Returns the key of a subject as SQL literals, or `None` if it names no row. The empty key of the team matches all
