@@ -6,29 +6,10 @@ use crate::{
     sqlite::folder::Folder,
 };
 use companion_domain::{
-    change::{Changes, Revision, Subject},
+    change::{Changes, Revision},
     port::{ChangeFeed, Record, Records},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
-
-#[tokio::test]
-async fn lists_changes_of_all_handles_in_order() {
-    let folder = Folder::new();
-    let (one, other) = (folder.open().await, folder.open().await);
-    for number in 1..=6 {
-        let writer = if number % 2 == 0 { &one } else { &other };
-        writer.put(Record::Blocked(user(number))).await.unwrap();
-    }
-    for reader in [&one, &other] {
-        let Changes::Listed(changes) = reader.since(Revision(0)).await.unwrap() else {
-            panic!("a gap");
-        };
-        let expected: Vec<_> = (1..=6).map(|number| Subject::Blocked(user(number))).collect();
-        let (revisions, subjects): (Vec<_>, Vec<_>) =
-            changes.into_iter().map(|change| (change.revision.0, change.subject)).unzip();
-        assert_eq!((revisions, subjects), ((1..=6).collect(), expected));
-    }
-}
 
 #[tokio::test]
 async fn waits_for_changes_beyond_those_of_another_process() {

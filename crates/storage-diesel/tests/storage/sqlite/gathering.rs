@@ -6,14 +6,12 @@ use crate::{
     sqlite::folder::Folder,
 };
 use companion_domain::{
-    model::{CodeFingerprint, Timestamp},
-    port::{
-        BlockList, GrantContent, Record, Records, SessionStore, SignIns, SpentCodes, StoreError,
-        StoreErrorKind,
-    },
+    port::{BlockList, Record, Records, SessionStore, StoreError, StoreErrorKind},
+    session::Session,
 };
-use companion_storage_diesel::{DieselStorage, Statistics};
+use companion_storage_diesel::DieselStorage;
 use diesel::{SqliteConnection, connection::SimpleConnection};
+use tokio::task::JoinHandle;
 
 /// Holds the write lock of the database, so that all writes wait.
 pub(crate) struct Lock(SqliteConnection);
@@ -38,47 +36,27 @@ async fn all_submitted() {
     }
 }
 
-/// Runs `work` a hundred times while the writer is busy. Returns the statistics when all are done.
-async fn a_hundred_at_once<T: Send + 'static, W>(work: impl Fn(DieselStorage, u8) -> W) -> Statistics
-where
-    W: Future<Output = Result<T, StoreError>> + Send + 'static,
-{
+/// Begins to create this session.
+fn create(storage: &DieselStorage, number: u64) -> JoinHandle<Result<Vec<Session>, StoreError>> {
+    let storage = storage.clone();
+    tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
+}
+
+#[tokio::test]
+async fn queued_writes_share_a_commit() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..100).map(|number| tokio::spawn(work(storage.clone(), number))).collect();
+    let tasks: Vec<_> = (0..100).map(|number| create(&storage, number)).collect();
     // The first batch waits for the lock; all other writes queue behind it.
     all_submitted().await;
     lock.release();
     for task in tasks {
         task.await.unwrap().unwrap();
     }
-    storage.statistics()
-}
-
-#[tokio::test]
-async fn queued_writes_share_a_commit() {
-    let create = |storage: DieselStorage, number: u8| async move {
-        storage.create(&session(number.into()), CAP, NOTHING_ENDED).await
-    };
-    let statistics = a_hundred_at_once(create).await;
+    let statistics = storage.statistics();
     assert_eq!(statistics.writes, 100);
     assert!(statistics.commits <= 3, "{} commits for 100 writes", statistics.commits);
-}
-
-#[tokio::test]
-async fn concurrent_sign_ins_share_commits() {
-    let sign_in = |storage: DieselStorage, number: u8| async move {
-        let code = CodeFingerprint::from_bytes([number; 32]);
-        assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await?);
-        let grant = GrantContent::default();
-        storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
-    };
-    let statistics = a_hundred_at_once(sign_in).await;
-    assert_eq!(statistics.writes, 200, "a code, and a session with its grant");
-    // The codes share at most two commits. Answered tasks continue at once, so the disk decides how many share the next
-    // commits.
-    assert!(statistics.commits <= 50, "{} commits for 100 sign-ins", statistics.commits);
 }
 
 #[tokio::test]
@@ -87,10 +65,7 @@ async fn a_failed_write_does_not_fail_its_batch() {
     let storage = folder.open().await;
     storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
     let lock = Lock::take(&folder);
-    let create = |number| {
-        let storage = storage.clone();
-        tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
-    };
+    let create = |number| create(&storage, number);
     let busy = create(2);
     all_submitted().await;
     let (before, failing, after) = (create(3), create(1), create(4));
@@ -110,14 +85,9 @@ async fn cancelled_writes_leave_no_open_transaction() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let leaving: Vec<_> = (0..20)
-        .map(|number| {
-            let storage = storage.clone();
-            tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
-        })
-        .collect();
+    let leaving: Vec<_> = (0..20).map(|number| create(&storage, number)).collect();
     all_submitted().await;
-    leaving.iter().for_each(tokio::task::JoinHandle::abort);
+    leaving.iter().for_each(JoinHandle::abort);
     lock.release();
     // The writer continues, and another process can take the write lock.
     storage.put(Record::Blocked(user(1))).await.unwrap();
@@ -130,12 +100,7 @@ async fn close_completes_queued_writes_and_rejects_later_ones() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..20)
-        .map(|number| {
-            let storage = storage.clone();
-            tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
-        })
-        .collect();
+    let tasks: Vec<_> = (0..20).map(|number| create(&storage, number)).collect();
     all_submitted().await;
     let closing = tokio::spawn({
         let storage = storage.clone();
