@@ -3,9 +3,9 @@
 //! Statements are plain functions over a connection, or over a [`history::Write`] if they note changes. Ports combine
 //! them.
 //!
-//! Rows are looked up by key with `get_result`, never with `first`: that binds a limit, and SQLite plans a statement
-//! again whenever such a parameter is bound. [`column::any_of`] compares with a list of ids. Shared parts of all writes
-//! are in [`row`] and [`history`].
+//! Rows are looked up by key with [`row::Columns::stored`] or `get_result`, never with `first`: that binds a limit, and
+//! SQLite plans a statement again whenever such a parameter is bound. [`column::any_of`] compares with a list of ids.
+//! Shared parts of all writes are in [`row`] and [`history`]; [`records`] has what every kind of record has in common.
 
 pub(crate) mod clusters;
 pub(crate) mod column;
