@@ -53,18 +53,18 @@ impl Control {
     /// Expires access tokens, of one user or of all. Refresh tokens still work.
     pub fn expire_access(&self, user: Option<u64>) {
         let now = self.0.clock.now();
-        self.0.platform().expire_access(user, now);
+        self.0.platform().grants.expire_access(user, now);
     }
 
     /// Revokes all tokens of a user, as when the user removes the application.
     pub fn end_authorisation(&self, user: u64) {
-        self.0.platform().end_authorisation(user);
+        self.0.platform().grants.end_all(user, None);
     }
 
     /// Whether the user has tokens that can still be used or refreshed.
     #[must_use]
     pub fn is_authorised(&self, user: u64) -> bool {
-        self.0.platform().is_authorised(user)
+        self.0.platform().grants.any_of(user)
     }
 
     /// Replaces the rate limit per token and route.

@@ -1,21 +1,15 @@
-//! The control interface for other processes: [`Control`] as JSON.
+//! The part of [`Control`] that other processes use, as JSON.
 //!
 //! | method and path below `/control` | body, or response |
 //! |---|---|
-//! | `GET`, `PUT /users` | the users; one user with `guilds` |
-//! | `PUT /clients` | `id`, `secret`, `redirect_uris` |
 //! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; returns `code` |
-//! | `POST /clock` | `forward_ms` |
-//! | `POST /tokens/expire` | optional `user` |
-//! | `POST /tokens/end` | `user` |
-//! | `GET /calls` | the number of calls of each route |
 //! | `POST /faults/{route}` | `kind` and its fields, optional `times`, `processed` |
-//! | `DELETE /faults`, `DELETE /faults/{route}` | clears the faults of all routes, or of one |
+//! | `DELETE /faults` | clears the faults of all routes |
 //!
 //! Bodies must be `application/json`, which a foreign web page cannot send without a CORS preflight. DNS rebinding
 //! avoids the preflight, so requests must also name a loopback host: see [`only_loopback`].
 
-use crate::{Account, Client, CodeTerms, Control, PlannedFault, Route};
+use crate::{CodeTerms, Control, PlannedFault, Route};
 use actix_web::{
     Error, HttpRequest, HttpResponse,
     body::BoxBody,
@@ -26,7 +20,7 @@ use actix_web::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use std::{net::IpAddr, time::Duration};
+use std::net::IpAddr;
 
 /// Rejects requests whose `Host` does not name this machine.
 pub(crate) async fn only_loopback(
@@ -52,32 +46,12 @@ fn names_loopback(request: &HttpRequest) -> bool {
 
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
     config
-        .service(web::resource("/users").route(web::get().to(users)).route(web::put().to(put_user)))
-        .service(web::resource("/clients").route(web::put().to(put_client)))
         .service(web::resource("/codes").route(web::post().to(mint_code)))
-        .service(web::resource("/clock").route(web::post().to(forward)))
-        .service(web::resource("/tokens/expire").route(web::post().to(expire)))
-        .service(web::resource("/tokens/end").route(web::post().to(end)))
-        .service(web::resource("/calls").route(web::get().to(calls)))
         .service(web::resource("/faults").route(web::delete().to(clear_all)))
-        .service(web::resource("/faults/{route}").route(web::post().to(plan)).route(web::delete().to(clear)));
+        .service(web::resource("/faults/{route}").route(web::post().to(plan)));
 }
 
 type ControlData = web::Data<Control>;
-
-async fn users(control: ControlData) -> HttpResponse {
-    HttpResponse::Ok().json(control.users())
-}
-
-async fn put_user(control: ControlData, account: web::Json<Account>) -> HttpResponse {
-    control.put_user(account.into_inner());
-    done()
-}
-
-async fn put_client(control: ControlData, client: web::Json<Client>) -> HttpResponse {
-    control.put_client(client.into_inner());
-    done()
-}
 
 #[derive(Deserialize)]
 struct MintCode {
@@ -88,73 +62,18 @@ struct MintCode {
 
 async fn mint_code(control: ControlData, mint: web::Json<MintCode>) -> HttpResponse {
     let MintCode { user, terms } = mint.into_inner();
-    with_user(&user, |user| HttpResponse::Ok().json(json!({"code": control.mint_code_with(user, terms)})))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForwardClock {
-    forward_ms: u64,
-}
-
-async fn forward(control: ControlData, by: web::Json<ForwardClock>) -> HttpResponse {
-    control.forward(Duration::from_millis(by.forward_ms));
-    done()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UserParameter {
-    #[serde(default)]
-    user: Option<String>,
-}
-
-async fn expire(control: ControlData, body: web::Json<UserParameter>) -> HttpResponse {
-    match &body.user {
-        None => {
-            control.expire_access(None);
-            done()
-        }
-        Some(user) => with_user(user, |user| {
-            control.expire_access(Some(user));
-            done()
-        }),
-    }
-}
-
-async fn end(control: ControlData, body: web::Json<UserParameter>) -> HttpResponse {
-    with_user(body.user.as_deref().unwrap_or_default(), |user| {
-        control.end_authorisation(user);
-        done()
-    })
-}
-
-async fn calls(control: ControlData) -> HttpResponse {
-    HttpResponse::Ok().json(control.all_calls())
-}
-
-async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
-    control.plan(route.into_inner(), fault.into_inner());
-    done()
-}
-
-async fn clear(control: ControlData, route: web::Path<Route>) -> HttpResponse {
-    control.clear(route.into_inner());
-    done()
-}
-
-async fn clear_all(control: ControlData) -> HttpResponse {
-    control.clear_all();
-    done()
-}
-
-fn with_user(text: &str, then: impl FnOnce(u64) -> HttpResponse) -> HttpResponse {
-    match text.parse() {
-        Ok(user) => then(user),
+    match user.parse() {
+        Ok(user) => HttpResponse::Ok().json(json!({"code": control.mint_code_with(user, terms)})),
         Err(_) => HttpResponse::BadRequest().json(json!({"message": "`user` must be an id, as text"})),
     }
 }
 
-fn done() -> HttpResponse {
+async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
+    control.plan(route.into_inner(), fault.into_inner());
+    HttpResponse::NoContent().finish()
+}
+
+async fn clear_all(control: ControlData) -> HttpResponse {
+    control.clear_all();
     HttpResponse::NoContent().finish()
 }

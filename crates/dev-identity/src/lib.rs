@@ -10,7 +10,7 @@
 //! | `/callback` | shows the code of a sign-in and how to use it, if no website handles the redirect |
 //! | `/api/v10/…` | the platform's API: tokens, revocation, the user, the guilds |
 //! | `/cdn/…` | avatars, default avatars and icons |
-//! | `/control/…` | [`Control`] as JSON, for tests in other processes |
+//! | `/control/…` | codes and faults of [`Control`] as JSON, for tests in other processes |
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

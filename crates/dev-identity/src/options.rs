@@ -36,8 +36,6 @@ pub struct Options {
     pub latency: Duration,
     /// Whether the clock advances only by [`Control::forward`](crate::Control::forward).
     pub clock_stands_still: bool,
-    /// Number of worker threads.
-    pub workers: usize,
 }
 
 impl Default for Options {
@@ -52,7 +50,6 @@ impl Default for Options {
             rate_limit: Some(RateLimit { requests: 50, per: Duration::from_secs(1) }),
             latency: Duration::ZERO,
             clock_stands_still: false,
-            workers: 2,
         }
     }
 }

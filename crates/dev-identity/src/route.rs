@@ -1,9 +1,9 @@
 //! Routes, for counting calls and planning faults.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// A route that is counted and can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
     /// The page on which a user is picked.

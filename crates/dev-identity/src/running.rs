@@ -10,6 +10,8 @@ use std::{
 };
 use tokio::sync::oneshot;
 
+const WORKERS: usize = 2;
+
 /// The reason why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -24,7 +26,6 @@ pub enum StartError {
 /// A running server. Stops on drop.
 pub struct Running {
     address: SocketAddr,
-    workers: usize,
     control: Control,
     serving: Option<Serving>,
 }
@@ -40,10 +41,9 @@ impl Running {
         if !address.ip().is_loopback() {
             return Err(StartError::NotLoopback(address));
         }
-        let workers = options.workers.max(1);
         let control = Control(Arc::new(ServerState::new(options)));
-        let serving = serve(listener, workers, &control)?;
-        Ok(Self { address, workers, control, serving: Some(serving) })
+        let serving = serve(listener, &control)?;
+        Ok(Self { address, control, serving: Some(serving) })
     }
 
     /// Returns the listen address.
@@ -91,7 +91,7 @@ impl Running {
     pub fn accept_again(&mut self) -> io::Result<()> {
         if self.serving.is_none() {
             let listener = TcpListener::bind(self.address)?;
-            self.serving = Some(serve(listener, self.workers, &self.control)?);
+            self.serving = Some(serve(listener, &self.control)?);
         }
         Ok(())
     }
@@ -117,13 +117,13 @@ impl fmt::Debug for Running {
     }
 }
 
-fn serve(listener: TcpListener, workers: usize, control: &Control) -> io::Result<Serving> {
+fn serve(listener: TcpListener, control: &Control) -> io::Result<Serving> {
     let (started, start) = mpsc::channel();
     let (end, ended) = oneshot::channel();
     let control = control.clone();
     thread::Builder::new().name("dev-identity".to_owned()).spawn(move || {
         actix_web::rt::System::new().block_on(async move {
-            match server(listener, workers, control) {
+            match server(listener, control) {
                 Ok(server) => {
                     let _ = started.send(Ok(server.handle()));
                     let _ = server.await;
@@ -139,7 +139,7 @@ fn serve(listener: TcpListener, workers: usize, control: &Control) -> io::Result
     Ok(Serving { handle, ended })
 }
 
-fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result<actix_web::dev::Server> {
+fn server(listener: TcpListener, control: Control) -> io::Result<actix_web::dev::Server> {
     let shared = Arc::clone(&control.0);
     let server = HttpServer::new(move || {
         App::new()
@@ -148,7 +148,7 @@ fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result
             .configure(routes::configure)
     });
     let server = server
-        .workers(workers)
+        .workers(WORKERS)
         .disable_signals()
         .shutdown_timeout(0)
         .on_connect(move |connection, data| {

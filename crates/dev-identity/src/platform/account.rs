@@ -2,48 +2,37 @@
 
 use super::OauthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use url::form_urlencoded;
 
 /// A user, and the user's guilds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// The platform's id; decimal text in JSON.
-    #[serde(with = "decimal_text")]
+    /// The platform's id.
     pub id: u64,
     /// The unique name.
     pub username: String,
     /// The display name, if any.
-    #[serde(default)]
     pub global_name: Option<String>,
     /// The hash of the picture, if any; the prefix `a_` marks an animated one.
-    #[serde(default)]
     pub avatar: Option<String>,
     /// The guilds, in any order.
-    #[serde(default)]
     pub guilds: Vec<AccountGuild>,
 }
 
 /// A guild, as one user sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountGuild {
-    /// The platform's id; decimal text in JSON.
-    #[serde(with = "decimal_text")]
+    /// The platform's id.
     pub id: u64,
     /// Its name.
     pub name: String,
     /// The hash of its icon, if any.
-    #[serde(default)]
     pub icon: Option<String>,
     /// Whether the user owns it.
-    #[serde(default)]
     pub owner: bool,
-    /// The user's permissions there; decimal text in JSON.
-    #[serde(with = "decimal_text", default)]
+    /// The user's permissions there.
     pub permissions: u64,
 }
 
@@ -86,19 +75,6 @@ impl AccountGuild {
             "permissions": self.permissions.to_string(),
             "features": [],
         })
-    }
-}
-
-mod decimal_text {
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(super) fn serialize<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(number)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(|_| D::Error::custom("must be a decimal number as text"))
     }
 }
 

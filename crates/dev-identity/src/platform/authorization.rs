@@ -58,7 +58,7 @@ impl Authorization {
 }
 
 #[derive(Default)]
-pub(super) struct Authorizations {
+pub(crate) struct Authorizations {
     next: u64,
     authorizations: HashMap<AuthorizationId, Authorization>,
     /// Both access and refresh tokens.
@@ -112,12 +112,12 @@ impl Authorizations {
         (authorization.client == client).then_some(authorization.user)
     }
 
-    /// Returns the user of an access or refresh token.
-    pub(super) fn user_of(&self, token: &str) -> Option<u64> {
+    /// Returns the user of an access or refresh token, expired or not.
+    pub(crate) fn user_of(&self, token: &str) -> Option<u64> {
         Some(self.authorizations.get(self.by_token.get(token)?)?.user)
     }
 
-    pub(super) fn any_of(&self, user: u64) -> bool {
+    pub(crate) fn any_of(&self, user: u64) -> bool {
         self.by_user.get(&user).is_some_and(|authorizations| !authorizations.is_empty())
     }
 
@@ -132,7 +132,7 @@ impl Authorizations {
     }
 
     /// Ends the authorizations of a user, for one client or for all.
-    pub(super) fn end_all(&mut self, user: u64, client: Option<&str>) {
+    pub(crate) fn end_all(&mut self, user: u64, client: Option<&str>) {
         let of_user = self.by_user.get(&user).cloned().unwrap_or_default();
         for id in of_user {
             let concerned =
@@ -143,7 +143,7 @@ impl Authorizations {
         }
     }
 
-    pub(super) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
+    pub(crate) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
         for authorization in self.authorizations.values_mut() {
             if user.is_none_or(|user| authorization.user == user) {
                 authorization.expires_at = now;
@@ -231,16 +231,10 @@ pub(super) struct Code {
     pub(super) expires_at: Duration,
 }
 
-/// The state of a code that is presented for exchange.
-pub(super) enum Redeemed {
+/// The state of an issued code.
+pub(super) enum Known {
     Fresh(Code),
     /// Already exchanged, for this authorization.
-    Used(Option<AuthorizationId>),
-    Unknown,
-}
-
-enum Known {
-    Fresh(Code),
     Used(Option<AuthorizationId>),
 }
 
@@ -265,14 +259,9 @@ impl Codes {
         text
     }
 
-    pub(super) fn take(&mut self, text: &str) -> Redeemed {
-        let Some(known) = self.known.get_mut(text) else {
-            return Redeemed::Unknown;
-        };
-        match std::mem::replace(known, Known::Used(None)) {
-            Known::Fresh(code) => Redeemed::Fresh(code),
-            Known::Used(grant) => Redeemed::Used(grant),
-        }
+    /// Spends a code, and returns its state before. `None` if it is unknown.
+    pub(super) fn take(&mut self, text: &str) -> Option<Known> {
+        self.known.get_mut(text).map(|known| std::mem::replace(known, Known::Used(None)))
     }
 
     pub(super) fn used_for(&mut self, text: &str, grant: AuthorizationId) {

@@ -3,7 +3,7 @@
 mod account;
 mod authorization;
 
-use self::authorization::{Authorization, Authorizations, Code, Codes, Redeemed};
+use self::authorization::{Authorization, Authorizations, Code, Codes, Known};
 pub use self::{
     account::{Account, AccountGuild},
     authorization::CodeTerms,
@@ -13,7 +13,6 @@ pub(crate) use self::{
     authorization::{CodeOrigin, Pkce, TokenAnswer},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -25,7 +24,7 @@ pub(crate) struct Platform {
     clients: BTreeMap<String, Client>,
     accounts: BTreeMap<u64, Account>,
     codes: Codes,
-    grants: Authorizations,
+    pub(crate) grants: Authorizations,
     code_lifetime: Duration,
     access_lifetime: Duration,
 }
@@ -60,11 +59,6 @@ impl Platform {
         self.accounts.get_mut(&user).map(|account| account.guilds = guilds).is_some()
     }
 
-    /// Returns the user of an access or refresh token, expired or not.
-    pub(crate) fn user_of_token(&self, token: &str) -> Option<u64> {
-        self.grants.user_of(token)
-    }
-
     pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
         self.accounts.values()
     }
@@ -96,15 +90,15 @@ impl Platform {
     ) -> Result<TokenAnswer, OauthError> {
         let text = parameters.required("code")?;
         let code = match self.codes.take(text) {
-            Redeemed::Fresh(code) => code,
+            Some(Known::Fresh(code)) => code,
             // A reused code may be stolen, so its tokens are revoked (RFC 6749, 4.1.2).
-            Redeemed::Used(grant) => {
+            Some(Known::Used(grant)) => {
                 if let Some(grant) = grant {
                     self.grants.end(grant);
                 }
                 return Err(OauthError::InvalidGrant);
             }
-            Redeemed::Unknown => return Err(OauthError::InvalidGrant),
+            None => return Err(OauthError::InvalidGrant),
         };
         let origin = &code.origin;
         let good = now < code.expires_at
@@ -150,23 +144,10 @@ impl Platform {
         let allowed = grant.scope.split(' ').any(|granted| granted == scope);
         self.accounts.get(&grant.user).filter(|_| allowed)
     }
-
-    pub(crate) fn is_authorised(&self, user: u64) -> bool {
-        self.grants.any_of(user)
-    }
-
-    pub(crate) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
-        self.grants.expire_access(user, now);
-    }
-
-    pub(crate) fn end_authorisation(&mut self, user: u64) {
-        self.grants.end_all(user, None);
-    }
 }
 
 /// An application that may sign users in.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Client {
     /// Its public id.
     pub id: String,

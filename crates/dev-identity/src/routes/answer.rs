@@ -4,7 +4,7 @@ use crate::{Route, fault, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header};
 use serde_json::json;
 
-/// Counts the call, applies the latency, responds, and counts the response.
+/// Counts the call, applies the latency, waits while the route is held, responds, and counts the response.
 pub(super) async fn answer(
     route: Route,
     request: &HttpRequest,

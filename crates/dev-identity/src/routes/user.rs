@@ -21,7 +21,7 @@ pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -
 }
 
 pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
-    let user = bearer(&request).and_then(|access| shared.platform().user_of_token(access));
+    let user = bearer(&request).and_then(|access| shared.platform().grants.user_of(access));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
         let Some((limit, after)) = page(&request) else {
