@@ -61,7 +61,7 @@ impl KeyFile {
         if text.trim().is_empty() {
             return Err(self.damaged(ValueError::must_be("a key, but the file is empty")));
         }
-        K::read(&Raw::Text(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(error))
+        K::read(&Raw::Word(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(error))
     }
 
     /// Reads the key, or creates the file with a new key if it does not exist.

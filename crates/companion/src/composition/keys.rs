@@ -195,7 +195,7 @@ fn generated<K: Setting>(
 ) -> Result<(K, Option<PathBuf>), CompositionError> {
     match url {
         StorageUrl::Memory => {
-            let made = K::read(&Raw::Text(random_base64(entropy).expose().to_owned()));
+            let made = K::read(&Raw::Word(random_base64(entropy).expose().to_owned()));
             made.map(|made| (made, None)).map_err(|error| CompositionError::Failed(format!("{key} {error}")))
         }
         StorageUrl::Postgres(_) => Err(CompositionError::Refused(missing_key(key).to_string())),

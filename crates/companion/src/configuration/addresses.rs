@@ -231,9 +231,8 @@ impl RedirectUri {
 impl Setting for RedirectUri {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let is_table = match raw {
-            Raw::Table(_) => true,
             Raw::Word(word) => word.trim_start().starts_with('{'),
-            Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::List(_) | Raw::Foreign => false,
+            Raw::Value(value) => value.is_table(),
         };
         if is_table {
             let entries =

@@ -70,7 +70,7 @@ impl Layer<'_> {
             let position = name.span().start;
             if let Some(key) = KEYS.iter().find(|key| key.path == path) {
                 let source = self.source(position);
-                self.reader.add(key, source, Raw::from(value.get_ref()));
+                self.reader.add(key, source, Raw::from(value));
             } else if is_table(&path) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.walk(inner, &path),

@@ -5,136 +5,85 @@ use super::{
     keys::Key,
     setting::Setting,
 };
-use std::{borrow::Cow, collections::HashMap};
-use toml::de::{DeTable, DeValue};
+use serde::Deserialize as _;
+use std::collections::HashMap;
+use toml::{
+    Spanned, Value,
+    de::{DeValue, ValueDeserializer},
+};
 
 /// An untyped value. It may be a secret, so it does not implement `Debug`.
 #[derive(Clone)]
 pub enum Raw {
-    /// The value of an environment variable. Its key decides whether it is text, a number or a list.
+    /// Text of an environment variable or a key file. Its key decides whether it is text, a number or a list.
     Word(String),
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A boolean.
-    Boolean(bool),
-    /// A list.
-    List(Vec<Raw>),
-    /// A table.
-    Table(Vec<(String, Raw)>),
-    /// A value that no key accepts, such as a date.
-    Foreign,
+    /// A value of the configuration file.
+    Value(Value),
 }
 
 impl Raw {
     /// Parses an inline TOML value.
     pub(super) fn from_toml(text: &str) -> Option<Self> {
-        DeValue::parse(text).ok().map(|value| Self::from(value.get_ref()))
-    }
-
-    fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str::<serde_json::Value>(text).ok().map(Self::from)
-    }
-
-    /// Parses a list or table of an environment variable: inline TOML, or JSON.
-    fn parse_inline(word: &str) -> Option<Self> {
-        Self::from_toml(word).or_else(|| Self::from_json(word))
+        text.parse().ok().map(Self::Value)
     }
 
     /// Returns the value as text. Fails for numbers in a file; every environment variable is text.
     pub fn text(&self) -> Result<&str, ValueError> {
         match self {
-            Self::Word(text) | Self::Text(text) => Ok(text),
-            Self::Integer(_) => Err(ValueError::new("must be text; put the number in quotes")),
-            Self::Boolean(_) | Self::List(_) | Self::Table(_) | Self::Foreign => {
-                Err(ValueError::new("must be text"))
-            }
+            Self::Word(text) | Self::Value(Value::String(text)) => Ok(text),
+            Self::Value(Value::Integer(_)) => Err(ValueError::new("must be text; put the number in quotes")),
+            Self::Value(_) => Err(ValueError::new("must be text")),
         }
     }
 
     /// Returns the value as a whole number.
     pub fn integer(&self) -> Option<i64> {
         match self {
-            Self::Integer(number) => Some(*number),
             Self::Word(word) => word.parse().ok(),
-            Self::Text(_) | Self::Boolean(_) | Self::List(_) | Self::Table(_) | Self::Foreign => None,
+            Self::Value(value) => value.as_integer(),
         }
     }
 
     /// Returns the value as a boolean.
     pub fn boolean(&self) -> Option<bool> {
         match self {
-            Self::Boolean(value) => Some(*value),
             Self::Word(word) => word.parse().ok(),
-            Self::Text(_) | Self::Integer(_) | Self::List(_) | Self::Table(_) | Self::Foreign => None,
+            Self::Value(value) => value.as_bool(),
         }
     }
 
     /// Returns the value as a list.
-    pub fn list(&self) -> Option<Cow<'_, [Self]>> {
-        match self {
-            Self::List(items) => Some(Cow::Borrowed(items)),
-            Self::Word(word) => match Self::parse_inline(word)? {
-                Self::List(items) => Some(Cow::Owned(items)),
-                _ => None,
-            },
-            Self::Text(_) | Self::Integer(_) | Self::Boolean(_) | Self::Table(_) | Self::Foreign => None,
+    pub fn list(&self) -> Option<Vec<Self>> {
+        match self.parsed()? {
+            Value::Array(items) => Some(items.into_iter().map(Self::Value).collect()),
+            _ => None,
         }
     }
 
     /// Returns the value as a table, in no particular order.
-    pub fn table(&self) -> Option<Cow<'_, [(String, Self)]>> {
+    pub fn table(&self) -> Option<Vec<(String, Self)>> {
+        match self.parsed()? {
+            Value::Table(entries) => {
+                Some(entries.into_iter().map(|(name, value)| (name, Self::Value(value))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// Parses a list or table of an environment variable: inline TOML, or JSON.
+    fn parsed(&self) -> Option<Value> {
         match self {
-            Self::Table(entries) => Some(Cow::Borrowed(entries)),
-            Self::Word(word) => match Self::parse_inline(word)? {
-                Self::Table(entries) => Some(Cow::Owned(entries)),
-                _ => None,
-            },
-            Self::Text(_) | Self::Integer(_) | Self::Boolean(_) | Self::List(_) | Self::Foreign => None,
+            Self::Word(word) => word.parse().ok().or_else(|| serde_json::from_str(word).ok()),
+            Self::Value(value) => Some(value.clone()),
         }
     }
 }
 
-impl From<&DeValue<'_>> for Raw {
-    fn from(value: &DeValue<'_>) -> Self {
-        match value {
-            DeValue::String(text) => Self::Text(text.clone().into_owned()),
-            DeValue::Integer(number) => {
-                i64::from_str_radix(number.as_str(), number.radix()).map_or(Self::Foreign, Self::Integer)
-            }
-            DeValue::Boolean(value) => Self::Boolean(*value),
-            DeValue::Array(items) => {
-                Self::List(items.iter().map(|item| Self::from(item.get_ref())).collect())
-            }
-            DeValue::Table(table) => Self::from(table),
-            DeValue::Float(_) | DeValue::Datetime(_) => Self::Foreign,
-        }
-    }
-}
-
-impl From<&DeTable<'_>> for Raw {
-    fn from(table: &DeTable<'_>) -> Self {
-        let entry = |(key, value): (&toml::Spanned<Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
-            (key.get_ref().clone().into_owned(), Self::from(value.get_ref()))
-        };
-        Self::Table(table.iter().map(entry).collect())
-    }
-}
-
-impl From<serde_json::Value> for Raw {
-    fn from(value: serde_json::Value) -> Self {
-        use serde_json::Value;
-        match value {
-            Value::String(text) => Self::Text(text),
-            Value::Number(number) => number.as_i64().map_or(Self::Foreign, Self::Integer),
-            Value::Bool(value) => Self::Boolean(value),
-            Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
-            Value::Object(entries) => {
-                Self::Table(entries.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
-            }
-            Value::Null => Self::Foreign,
-        }
+impl From<&Spanned<DeValue<'_>>> for Raw {
+    fn from(value: &Spanned<DeValue<'_>>) -> Self {
+        let value = Value::deserialize(ValueDeserializer::from(value.clone()));
+        // Only an integer beyond 64 bits fails. No key accepts it, and none accepts a fraction.
+        Self::Value(value.unwrap_or(Value::Float(f64::INFINITY)))
     }
 }
 

@@ -131,9 +131,8 @@ impl<T: Setting> Setting for OneOrMore<T> {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         // Neither base64 nor a reasonable key starts with a bracket, so in the environment it starts a list.
         let is_list = match raw {
-            Raw::List(_) => true,
             Raw::Word(word) => word.trim_start().starts_with('['),
-            Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::Table(_) | Raw::Foreign => false,
+            Raw::Value(value) => value.is_array(),
         };
         if !is_list {
             return T::read(raw).map(|first| Self { first, others: Vec::new() });
@@ -318,7 +317,7 @@ mod tests {
     fn accepts_one_key_or_a_list() {
         let list = format!("[\"{RANDOM}\", \"{RANDOM}\"]");
         for (raw, others) in [
-            (Raw::Text(RANDOM.to_owned()), 0),
+            (Raw::Value(RANDOM.into()), 0),
             (Raw::Word(RANDOM.to_owned()), 0),
             (Raw::Word(list.clone()), 1),
             (Raw::from_toml(&list).unwrap(), 1),
@@ -329,7 +328,7 @@ mod tests {
 
     #[test]
     fn errors_do_not_repeat_an_invalid_key() {
-        for raw in [Raw::Text("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
+        for raw in [Raw::Value("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
             let error = Keyring::read(&raw).unwrap_err().to_string();
             assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
             assert!(!error.contains("c2VjcmV0"), "{error}");
@@ -345,7 +344,7 @@ mod tests {
 
     #[test]
     fn refuses_an_empty_list_of_keys() {
-        assert!(Keyring::read(&Raw::List(vec![])).is_err());
+        assert!(Keyring::read(&Raw::from_toml("[]").unwrap()).is_err());
         assert!(ManagementKeys::read(&Raw::Word(String::new())).is_err());
         assert!(ManagementKeys::read(&Raw::Word("two words of some length".into())).is_err());
     }
@@ -353,7 +352,7 @@ mod tests {
     #[test]
     fn refuses_short_management_keys() {
         let (short, enough) = ("fifteen-letters", "sixteen--letters");
-        for raw in [Raw::Text(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
+        for raw in [Raw::Value(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
             let error = ManagementKeys::read(&raw).unwrap_err().to_string();
             assert!(error.contains("must be 16 or more printable characters"), "{error}");
             assert!(error.contains("openssl rand -base64 32"), "{error}");

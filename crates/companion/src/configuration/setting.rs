@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn lists_the_valid_words_for_an_invalid_one() {
         let error = |raw: Result<LogLevel, ValueError>| raw.unwrap_err().to_string();
-        let text = Raw::Text("loud".into());
+        let text = Raw::Value("loud".into());
         assert_eq!(error(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");
         assert_eq!(Provider::read(&text).unwrap_err().to_string(), "must be discord");
         assert_eq!(LogFormat::read(&Raw::Word("json".into())).unwrap(), LogFormat::Json);
