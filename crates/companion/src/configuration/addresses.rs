@@ -14,6 +14,7 @@ use std::{
     net::{IpAddr, SocketAddr, TcpListener},
     str::FromStr,
 };
+use url::Url;
 
 /// A host and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +29,7 @@ impl ListenAddress {
     /// Whether the address is reachable from this machine only.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let address = self.host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        is_loopback(&self.host)
     }
 
     /// Returns the address on which a local client reaches the service: a wildcard address becomes the loopback
@@ -71,20 +71,6 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-impl Setting for ListenAddress {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        raw.text()?.parse()
-    }
-
-    fn schema() -> Value {
-        text_like("^.+:[0-9]+$")
-    }
-
-    fn show(&self) -> String {
-        quoted(self)
-    }
-}
-
 /// An IP address or a CIDR range: `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange(IpNet);
@@ -117,34 +103,6 @@ impl fmt::Display for AddressRange {
     }
 }
 
-impl Setting for AddressRange {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        raw.text()?.parse()
-    }
-
-    fn schema() -> Value {
-        text_like("^[0-9A-Fa-f:.]+(/[0-9]+)?$")
-    }
-
-    fn show(&self) -> String {
-        quoted(self)
-    }
-}
-
-impl Setting for Origin {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        Ok(raw.text()?.parse::<Self>()?)
-    }
-
-    fn schema() -> Value {
-        text_like("^https?://[^/]+$")
-    }
-
-    fn show(&self) -> String {
-        quoted(self)
-    }
-}
-
 /// The origin of a website: https, or http on loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(pub Origin);
@@ -167,11 +125,8 @@ impl Setting for SiteUrl {
         let text = raw.text()?;
         // Browsers show an origin with a final slash.
         let origin: Origin = text.strip_suffix('/').unwrap_or(text).parse().map_err(|_| refused())?;
-        let safe = match origin.as_str().split_once("://") {
-            Some(("https", _)) => true,
-            Some(("http", host)) => is_loopback(host),
-            Some(_) | None => false,
-        };
+        let url = Url::parse(origin.as_str()).map_err(|_| refused())?;
+        let safe = url.scheme() == "https" || url.host_str().is_some_and(is_loopback);
         if safe { Ok(Self(origin)) } else { Err(refused()) }
     }
 
@@ -184,11 +139,8 @@ impl Setting for SiteUrl {
     }
 }
 
-fn is_loopback(authority: &str) -> bool {
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => host,
-        _ => authority,
-    };
+/// Whether a host, with IPv6 in brackets, is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
@@ -208,7 +160,7 @@ const DEFAULT: &str = "default";
 impl RedirectUri {
     fn from_table(entries: &[(String, Raw)]) -> Result<Self, ValueError> {
         let url = |name: &str, raw: &Raw| {
-            WebUrl::read(raw).map_err(|error| ValueError::new(format!("entry \"{name}\" {error}")))
+            WebUrl::read(raw).map_err(|error| error.within(format_args!("entry \"{name}\"")))
         };
         let mut default = None;
         let mut by_origin = Vec::new();

@@ -5,7 +5,7 @@ use super::{
     appearance,
     error::{KeyError, Source},
     files,
-    keys::{Configuration, KEYS, Key, Management},
+    keys::{Configuration, Key, Management},
     raw::Effective,
     secrets::{KeySource, ScopedKey},
     storage_url::StorageUrl,
@@ -24,7 +24,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
     errors.extend(shared_addresses(&listeners));
     if guilds.refresh_after > guilds.stale_for {
-        errors.push(together(
+        errors.push(KeyError::together(
             "guilds.stale_for",
             "is shorter than guilds.refresh_after, so a list would be refused before it is fetched again",
             format!("let it be longer, like stale_for = \"{}\" in [guilds]", guilds.refresh_after),
@@ -34,7 +34,7 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     let is_set =
         effective.iter().any(|known| known.key.path == PER_ADDRESS && known.source != Source::Default);
     if is_set && limits.connections_per_address > limits.connections {
-        errors.push(together(
+        errors.push(KeyError::together(
             PER_ADDRESS,
             "is more than limits.connections allows in all",
             format!(
@@ -53,9 +53,9 @@ fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<KeyError> {
         let (other, _) = earlier.into_iter().find(|(_, other)| other == listen && listen.port != 0)?;
         let mut another = (*listen).clone();
         another.port = another.port.checked_add(1).unwrap_or(8081);
-        Some(together(
+        Some(KeyError::together(
             &format!("{table}.listen"),
-            &format!("is the same address as {other}.listen"),
+            format!("is the same address as {other}.listen"),
             format!("give each listener a port of its own, like listen = \"{another}\" in [{table}]"),
         ))
     };
@@ -82,7 +82,7 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
     errors.extend(files::find_error(&configuration.http));
     errors.extend(appearance::read_logo(&configuration.dashboard).err());
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
-        errors.push(together(
+        errors.push(KeyError::together(
             "dashboard.url",
             "must be set together with dashboard.listen, as browsers and the platform have to find the dashboard",
             format!("set {}, like {0}=https://dashboard.example", variable("dashboard.url")),
@@ -106,20 +106,20 @@ pub(super) fn warnings(configuration: &Configuration) -> Vec<KeyError> {
     let mut warnings = Vec::new();
     if dashboard.url.is_some() && dashboard.listen.is_none() {
         let listen = variable("dashboard.listen");
-        warnings.push(together(
+        warnings.push(KeyError::together(
             "dashboard.listen",
             "is not set, so the dashboard is off, although dashboard.url is set",
             format!("set {listen}, like {listen}=127.0.0.1:8082, or remove dashboard.url"),
         ));
     }
     if !management.listen.is_loopback() {
-        warnings.push(together(
+        warnings.push(KeyError::together(
             "management.listen",
-            &format!(
+            format!(
                 "is {}: other machines may reach the management API, which speaks plain HTTP",
                 management.listen
             ),
-            "listen on 127.0.0.1, or let only the bot and your own machines reach this port".to_owned(),
+            "listen on 127.0.0.1, or let only the bot and your own machines reach this port",
         ));
     }
     warnings
@@ -138,7 +138,7 @@ pub(super) fn lower_defaults(configuration: &mut Configuration, effective: &mut 
 
 /// Returns the error for a key that all nodes must share and that therefore cannot be generated.
 pub(crate) fn missing_key(path: &str) -> KeyError {
-    together(
+    KeyError::together(
         path,
         "must be set where storage is PostgreSQL, as every node needs the same",
         format!("set {} on every node to the output of: openssl rand -base64 32", variable(path)),
@@ -161,8 +161,8 @@ fn incomplete_application(configuration: &Configuration) -> Vec<KeyError> {
     let missing = parts.into_iter().filter(|(path, set)| !set && !spared(path));
     missing
         .map(|(path, _)| {
-            let example = KEYS.iter().find(|key| key.path == path).map(Key::example).unwrap_or_default();
-            together(
+            let example = Key::named(path).map(Key::example).unwrap_or_default();
+            KeyError::together(
                 path,
                 "must be set together with the other keys of the application",
                 format!("set {}, like {}={example}", variable(path), variable(path)),
@@ -174,16 +174,12 @@ fn incomplete_application(configuration: &Configuration) -> Vec<KeyError> {
 /// The platform's URL must be secure, because tokens and the client secret are sent there.
 fn insecure_platform(api_url: &WebUrl) -> Option<KeyError> {
     let error = Settings::check_address(api_url).err()?;
-    let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10".to_owned();
-    Some(together("identity.api_url", &error.to_string(), fix))
-}
-
-fn together(key: &str, problem: &str, fix: String) -> KeyError {
-    KeyError { source: Source::Together, key: key.to_owned(), problem: problem.to_owned(), fix }
+    let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10";
+    Some(KeyError::together("identity.api_url", error.to_string(), fix))
 }
 
 fn variable(path: &str) -> String {
-    KEYS.iter().find(|key| key.path == path).map(Key::variable).unwrap_or_default()
+    Key::named(path).map(Key::variable).unwrap_or_default()
 }
 
 const MANAGEMENT_KEYS: &str = "management.keys";
@@ -198,13 +194,21 @@ pub(super) fn management_key_errors(management: &Management) -> Vec<KeyError> {
         let key = match source.read() {
             Ok(key) => key.0,
             Err(error) => {
-                errors.push(key_error(format!("entry \"{name}\" {error}"), &unreadable(source)));
+                errors.push(KeyError::together(
+                    MANAGEMENT_KEYS,
+                    format!("entry \"{name}\" {error}"),
+                    unreadable(source),
+                ));
                 continue;
             }
         };
         match known.iter().find(|(other, _)| *other == key) {
             Some((_, other)) => {
-                errors.push(key_error(format!("entry \"{name}\" has the same key as {other}"), NEW_KEY));
+                errors.push(KeyError::together(
+                    MANAGEMENT_KEYS,
+                    format!("entry \"{name}\" has the same key as {other}"),
+                    NEW_KEY,
+                ));
             }
             None => known.push((key, format!("entry \"{name}\""))),
         }
@@ -217,10 +221,6 @@ fn unreadable(source: &KeySource) -> String {
         KeySource::File(path) => format!("write a key into it: openssl rand -base64 32 > {}", path.display()),
         KeySource::Written(_) => NEW_KEY.to_owned(),
     }
-}
-
-fn key_error(problem: String, fix: &str) -> KeyError {
-    KeyError { source: Source::Together, key: MANAGEMENT_KEYS.to_owned(), problem, fix: fix.to_owned() }
 }
 
 #[cfg(test)]

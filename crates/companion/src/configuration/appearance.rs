@@ -1,11 +1,11 @@
 //! Settings of the dashboard's look.
 
 use super::{
-    error::{KeyError, Source, ValueError},
+    error::{KeyError, ValueError},
     files::open_regular,
     keys::Dashboard,
     raw::Raw,
-    setting::{Setting, quoted, text_like},
+    setting::{Setting, line, quoted, text_like},
 };
 use companion_dashboard::{Accent, AccentError, Feature, Logo};
 use serde_json::{Value, json};
@@ -16,21 +16,13 @@ const MAX_FEATURES: usize = 6;
 const MAX_TITLE_CHARS: usize = 60;
 const MAX_TEXT_CHARS: usize = 240;
 
-/// Reads text of at most this many characters on one line.
-fn line(raw: &Raw, most: usize) -> Result<String, ValueError> {
-    let text = raw.text()?.trim();
-    let fits = (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    let refused = || ValueError::must_be(format_args!("text of 1 to {most} characters on one line"));
-    fits.then(|| text.to_owned()).ok_or_else(refused)
-}
-
 /// A sentence about the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagline(pub String);
 
 impl Setting for Tagline {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        line(raw, MAX_TAGLINE_CHARS).map(Self)
+        Ok(Self(line(raw.text()?.trim(), MAX_TAGLINE_CHARS)?.to_owned()))
     }
 
     fn show(&self) -> String {
@@ -54,12 +46,13 @@ impl Setting for Features {
         let feature = |entry: &Raw| {
             let (mut title, mut text) = (None, None);
             for (name, value) in entry.table().ok_or_else(refused)?.iter() {
-                let in_place = |error: ValueError| ValueError::new(format!("{name} {error}"));
-                match name.as_str() {
-                    "title" => title = Some(line(value, MAX_TITLE_CHARS).map_err(in_place)?),
-                    "text" => text = Some(line(value, MAX_TEXT_CHARS).map_err(in_place)?),
+                let (place, most) = match name.as_str() {
+                    "title" => (&mut title, MAX_TITLE_CHARS),
+                    "text" => (&mut text, MAX_TEXT_CHARS),
                     _ => return Err(refused()),
-                }
+                };
+                let read = value.text().and_then(|text| line(text.trim(), most));
+                *place = Some(read.map_err(|error| error.within(name))?.to_owned());
             }
             title.zip(text).map(|(title, text)| Feature { title, text }).ok_or_else(refused)
         };
@@ -104,11 +97,10 @@ impl Setting for Accent {
 /// Reads the configured logo. Returns `None` if there is none.
 pub(crate) fn read_logo(dashboard: &Dashboard) -> Result<Option<Logo>, KeyError> {
     let Some(path) = &dashboard.logo_file else { return Ok(None) };
-    let refused = |problem: String| KeyError {
-        source: Source::Together,
-        key: "dashboard.logo_file".to_owned(),
-        problem: format!("{} {problem}", path.0.display()),
-        fix: "name a PNG, SVG or WebP file of at most 64 KiB that the service may read".to_owned(),
+    let refused = |problem: String| {
+        let problem = format!("{} {problem}", path.0.display());
+        let fix = "name a PNG, SVG or WebP file of at most 64 KiB that the service may read";
+        KeyError::together("dashboard.logo_file", problem, fix)
     };
     let mut content = Vec::new();
     let limit = Logo::MAX_BYTES as u64 + 1;

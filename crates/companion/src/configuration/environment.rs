@@ -19,12 +19,7 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
         .collect();
     ours.sort();
     for (name, value) in ours {
-        let given = match Meaning::of(name) {
-            Meaning::Value(key) => word(name, value).map(|raw| (key, Source::Variable(name.to_owned()), raw)),
-            Meaning::File(key) => secret(key, name, value, variables),
-            Meaning::Unknown(error) => Err(error),
-        };
-        match given {
+        match given(name, value, variables) {
             Ok((key, source, raw)) => reader.add(key, source, raw),
             Err(error) => reader.errors.push(error),
         }
@@ -67,61 +62,37 @@ fn normalized(name: &str) -> String {
     name.to_ascii_uppercase().replace('_', "")
 }
 
-enum Meaning {
-    Value(&'static Key),
-    File(&'static Key),
-    Unknown(KeyError),
-}
+/// A value of a key.
+type Given = (&'static Key, Source, Raw);
 
-impl Meaning {
-    fn of(name: &str) -> Self {
-        let named = |name: &str| KEYS.iter().find(|key| key.variable() == name);
-        if let Some(key) = named(name) {
-            return Self::Value(key);
+fn given(name: &str, value: &OsString, variables: &Variables) -> Result<Given, KeyError> {
+    let source = Source::Variable(name.to_owned());
+    let named = |name: &str| KEYS.iter().find(|key| key.variable() == name);
+    let (key, problem, fix) = match (named(name), name.strip_suffix(FILE_SUFFIX).and_then(named)) {
+        (Some(key), _) => match value.to_str() {
+            Some(text) => return Ok((key, source, Raw::Word(text.to_owned()))),
+            None => (name.to_owned(), "is not valid UTF-8", "set it to plain text".to_owned()),
+        },
+        (None, Some(key)) if key.secret => return secret(key, name, value, variables),
+        (None, Some(key)) => (
+            key.path.to_owned(),
+            "is no secret, and only secrets are read from files",
+            format!("set {} itself", key.variable()),
+        ),
+        (None, None) => {
+            let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(SEPARATOR, ".");
+            let fix = match nearest_key(&path) {
+                Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
+                None => known_names(&path),
+            };
+            (path, "there is no such key", fix)
         }
-        match name.strip_suffix(FILE_SUFFIX).and_then(named) {
-            Some(key) if key.secret => Self::File(key),
-            Some(key) => Self::Unknown(KeyError {
-                source: Source::Variable(name.to_owned()),
-                key: key.path.to_owned(),
-                problem: "is no secret, and only secrets are read from files".to_owned(),
-                fix: format!("set {} itself", key.variable()),
-            }),
-            None => Self::Unknown(unknown(name)),
-        }
-    }
-}
-
-fn unknown(name: &str) -> KeyError {
-    let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(SEPARATOR, ".");
-    let fix = match nearest_key(&path) {
-        Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
-        None => known_names(&path),
     };
-    KeyError {
-        source: Source::Variable(name.to_owned()),
-        key: path,
-        problem: "there is no such key".to_owned(),
-        fix,
-    }
-}
-
-fn word(name: &str, value: &OsString) -> Result<Raw, KeyError> {
-    value.to_str().map(|text| Raw::Word(text.to_owned())).ok_or_else(|| KeyError {
-        source: Source::Variable(name.to_owned()),
-        key: name.to_owned(),
-        problem: "is not valid UTF-8".to_owned(),
-        fix: "set it to plain text".to_owned(),
-    })
+    Err(KeyError { source, key, problem: problem.to_owned(), fix })
 }
 
 /// Reads a secret from the file that a variable names. Drops one trailing line break, which text editors add.
-fn secret(
-    key: &'static Key,
-    name: &str,
-    path: &OsString,
-    variables: &Variables,
-) -> Result<(&'static Key, Source, Raw), KeyError> {
+fn secret(key: &'static Key, name: &str, path: &OsString, variables: &Variables) -> Result<Given, KeyError> {
     let path = PathBuf::from(path);
     let source = Source::SecretFile(name.to_owned(), path.clone());
     let key_error = |problem: String, fix: String| KeyError {
@@ -283,7 +254,6 @@ mod tests {
         assert_eq!(error.key, "identity.client_secret");
     }
 
-    #[cfg(unix)]
     #[test]
     fn refuses_variables_that_are_not_utf_8() {
         use std::os::unix::ffi::OsStringExt as _;

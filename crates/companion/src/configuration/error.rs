@@ -51,6 +51,11 @@ pub struct KeyError {
 pub(super) const FILE: &str = "the configuration file";
 
 impl KeyError {
+    /// Creates the error of a value that does not fit others, or the files that it names.
+    pub(super) fn together(key: &str, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { source: Source::Together, key: key.to_owned(), problem: problem.into(), fix: fix.into() }
+    }
+
     /// Whether it may disappear once these errors are corrected: an invalid value counts as a missing one.
     pub(super) fn follows_from(&self, errors: &[Self]) -> bool {
         let explains = |error: &Self| error.key == self.key || error.key == FILE;
@@ -114,6 +119,12 @@ impl ValueError {
         Self::new(format!("must be {what}"))
     }
 
+    /// Adds the part of the value that is invalid.
+    #[must_use]
+    pub fn within(self, part: impl fmt::Display) -> Self {
+        Self::new(format!("{part} {self}"))
+    }
+
     /// Adds a value to use instead, in TOML syntax.
     #[must_use]
     pub fn with_example(self, example: String) -> Self {
@@ -147,11 +158,8 @@ const FOREIGN_NAMES: [(&str, &str); 8] = [
 
 /// Returns the key that this path probably means, or `None` if none is similar.
 pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
-    let named = |path: &str| KEYS.iter().find(|key| key.path == path);
-    with_our_name(path)
-        .as_deref()
-        .and_then(named)
-        .or_else(|| named(similar(path, KEYS.iter().map(|key| key.path))?))
+    let ours = with_our_name(path).as_deref().and_then(Key::named);
+    ours.or_else(|| Key::named(similar(path, KEYS.iter().map(|key| key.path))?))
 }
 
 /// Replaces a foreign name in the last segment by ours.

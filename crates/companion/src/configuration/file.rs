@@ -68,7 +68,7 @@ impl Layer<'_> {
                 table => format!("{table}.{name_as_written}"),
             };
             let position = name.span().start;
-            if let Some(key) = KEYS.iter().find(|key| key.path == path) {
+            if let Some(key) = Key::named(&path) {
                 let source = self.source(position);
                 self.reader.add(key, source, Raw::from(value));
             } else if is_table(&path) {

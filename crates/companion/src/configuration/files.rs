@@ -1,9 +1,6 @@
 //! Files that are read repeatedly while the service runs, such as the TLS certificate and its key.
 
-use super::{
-    error::{KeyError, Source},
-    keys::Http,
-};
+use super::{error::KeyError, keys::Http};
 use companion_http::{TlsError, TlsIdentity};
 use rustix::fs::OFlags;
 use std::{
@@ -61,8 +58,8 @@ impl TlsFiles {
             let mut bytes = Vec::new();
             let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
             read.map(|_| bytes).map_err(|error| {
-                let fix = "name a file in PEM that the service may read".to_owned();
-                key_error(key, format!("{} cannot be read: {error}", path.display()), fix)
+                let fix = "name a file in PEM that the service may read";
+                KeyError::together(key, format!("{} cannot be read: {error}", path.display()), fix)
             })
         };
         let certificate = read(CERTIFICATE, &self.certificate)?;
@@ -88,7 +85,7 @@ impl TlsFiles {
                     (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
                 }
             };
-            key_error(key, format!("{} {error}", path.display()), fix.to_owned())
+            KeyError::together(key, format!("{} {error}", path.display()), fix)
         })
     }
 }
@@ -97,7 +94,7 @@ impl TlsFiles {
 pub(super) fn find_error(http: &Http) -> Option<KeyError> {
     let half = |missing: &str, set: &str| {
         let problem = format!("must be set together with {set}");
-        Some(key_error(missing, problem, format!("name the other file too, or take {set} out")))
+        Some(KeyError::together(missing, problem, format!("name the other file too, or take {set} out")))
     };
     match (&http.tls_certificate, &http.tls_key) {
         (Some(_), None) => half(KEY, CERTIFICATE),
@@ -108,10 +105,6 @@ pub(super) fn find_error(http: &Http) -> Option<KeyError> {
             files.read().and_then(|text| files.identity(&text)).err()
         }
     }
-}
-
-fn key_error(key: &str, problem: String, fix: String) -> KeyError {
-    KeyError { source: Source::Together, key: key.to_owned(), problem, fix }
 }
 
 #[cfg(test)]

@@ -28,10 +28,6 @@ use std::{
     num::{NonZeroU32, NonZeroUsize},
 };
 
-fn key(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path)
-}
-
 macro_rules! keys {
     ($($(#[$doc:meta])* $table:ident: $Table:ident {
         $($name:ident: $type:ty = $default:expr, $about:literal;)+
@@ -65,7 +61,7 @@ macro_rules! keys {
             /// Reads all keys before it gives up, so that every error is reported.
             pub(super) fn read(reader: &mut Reader) -> Option<Self> {
                 $(let $table = {
-                    $(let $name = reader.read::<$type>(key(concat!(stringify!($table), ".", stringify!($name)))?);)+
+                    $(let $name = reader.read::<$type>(Key::named(concat!(stringify!($table), ".", stringify!($name)))?);)+
                     (|| Some($Table { $($name: $name?,)+ }))()
                 };)+
                 Some(Self { $($table: $table?,)+ })
@@ -270,6 +266,12 @@ pub(super) const SEPARATOR: &str = "__";
 pub(super) const FILE_SUFFIX: &str = "_FILE";
 
 impl Key {
+    /// Returns the key with this path.
+    #[must_use]
+    pub fn named(path: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
     /// Returns the environment variable that sets it.
     #[must_use]
     pub fn variable(&self) -> String {

@@ -19,6 +19,7 @@ mod setting;
 mod storage_url;
 
 pub(crate) use self::appearance::read_logo;
+pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular};
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     appearance::{Features, Tagline},
@@ -37,7 +38,6 @@ pub use self::{
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
 };
-pub(crate) use self::{agreement::missing_key, files::open_regular};
 
 use raw::Reader;
 use std::{fmt, path::PathBuf};

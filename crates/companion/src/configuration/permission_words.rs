@@ -3,7 +3,7 @@
 use super::{
     error::{ValueError, most_similar},
     raw::Raw,
-    setting::{Setting, quoted},
+    setting::{Setting, line, quoted},
 };
 use companion_dashboard::{PermissionText, PermissionTexts};
 use companion_domain::policy::Permission;
@@ -29,8 +29,7 @@ impl Setting for PermissionWords {
                 );
                 ValueError::new(format!("has the unknown permission {}; did you mean {meant}?", quoted(name)))
             })?;
-            let text =
-                read_text(raw).map_err(|error| ValueError::new(format!("entry \"{name}\" {error}")))?;
+            let text = read_text(raw).map_err(|error| error.within(format_args!("entry \"{name}\"")))?;
             Ok((permission, text))
         };
         Ok(Self(entries.iter().map(entry).collect::<Result<_, ValueError>>()?))
@@ -74,28 +73,20 @@ fn read_text(raw: &Raw) -> Result<Option<PermissionText>, ValueError> {
         ValueError::must_be("false, which hides the permission, or a table with label, about or group")
     })?;
     let mut text = PermissionText::default();
-    for (name, raw) in fields.iter() {
-        let place = match name.as_str() {
-            "label" => &mut text.label,
-            "about" => &mut text.about,
-            "group" => &mut text.group,
-            other => {
-                let meant = most_similar(other, FIELDS.iter().map(|(name, _)| *name));
-                return Err(ValueError::new(format!("has no {other}; did you mean {meant}?")));
-            }
+    for (name, raw) in fields {
+        let Some((_, most)) = FIELDS.iter().find(|(field, _)| *field == name) else {
+            let meant = most_similar(&name, FIELDS.iter().map(|(field, _)| *field));
+            return Err(ValueError::new(format!("has no {name}; did you mean {meant}?")));
         };
-        *place = Some(read_line(name, raw)?);
+        let read = raw.text().and_then(|text| line(text.trim(), *most));
+        let read = read.map_err(|error| error.within(&name))?.to_owned();
+        match name.as_str() {
+            "label" => text.label = Some(read),
+            "about" => text.about = Some(read),
+            _ => text.group = Some(read),
+        }
     }
     Ok(Some(text))
-}
-
-fn read_line(name: &str, raw: &Raw) -> Result<String, ValueError> {
-    let most = FIELDS.iter().find(|(field, _)| *field == name).map_or(0, |(_, most)| *most);
-    let line = raw.text().map_err(|error| ValueError::new(format!("{name} {error}")))?.trim();
-    if line.is_empty() || line.chars().count() > most || line.chars().any(char::is_control) {
-        return Err(ValueError::new(format!("{name} must be text of 1 to {most} characters on one line")));
-    }
-    Ok(line.to_owned())
 }
 
 #[cfg(test)]

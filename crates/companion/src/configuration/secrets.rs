@@ -12,9 +12,6 @@ use companion_management::Scope;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, io, path::PathBuf};
 
-/// Printed in place of a secret.
-const SET: &str = "(set)";
-
 impl Setting for Secret {
     const SECRET: bool = true;
 
@@ -29,10 +26,6 @@ impl Setting for Secret {
 
     fn schema() -> Value {
         text_like(".")
-    }
-
-    fn show(&self) -> String {
-        SET.to_owned()
     }
 }
 
@@ -51,10 +44,6 @@ impl Setting for SecretUrl {
     fn schema() -> Value {
         text_like("^https?://")
     }
-
-    fn show(&self) -> String {
-        SET.to_owned()
-    }
 }
 
 impl Setting for SecretKey {
@@ -66,10 +55,6 @@ impl Setting for SecretKey {
 
     fn schema() -> Value {
         text_like(".")
-    }
-
-    fn show(&self) -> String {
-        SET.to_owned()
     }
 }
 
@@ -113,10 +98,6 @@ impl Setting for ManagementKey {
     fn schema() -> Value {
         text_like("^[!-~]{16,}$")
     }
-
-    fn show(&self) -> String {
-        SET.to_owned()
-    }
 }
 
 /// The keys with full access to the management API.
@@ -148,7 +129,7 @@ impl<T: Setting> Setting for OneOrMore<T> {
 
     fn show(&self) -> String {
         match self.others.len() {
-            0 => SET.to_owned(),
+            0 => self.first.show(),
             others => format!("(set, {} keys)", others + 1),
         }
     }
@@ -216,7 +197,7 @@ impl KeySource {
 
 impl ScopedKey {
     fn read(name: &str, raw: &Raw) -> Result<Self, ValueError> {
-        let in_entry = |error: ValueError| ValueError::new(format!("entry \"{name}\" {error}"));
+        let in_entry = |error: ValueError| error.within(format_args!("entry \"{name}\""));
         let name: KeyName = name.parse().map_err(|_| {
             ValueError::new(format!(
                 "entry {} must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -",
@@ -227,7 +208,7 @@ impl ScopedKey {
             raw.table().ok_or_else(|| in_entry(ValueError::must_be("a table with key and scopes")))?;
         let (mut key, mut file, mut scopes) = (None, None, None);
         for (field, raw) in fields.iter() {
-            let in_field = |error: ValueError| in_entry(ValueError::new(format!("{field} {error}")));
+            let in_field = |error: ValueError| in_entry(error.within(field));
             match field.as_str() {
                 KEY => key = Some(KeySource::Written(ManagementKey::read(raw).map_err(in_field)?)),
                 KEY_FILE => match raw.text().map_err(in_field)? {

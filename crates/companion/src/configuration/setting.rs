@@ -1,7 +1,12 @@
 //! The trait of types that a key can have, and its plain implementations: numbers, sizes, text and choices.
 
-use super::{error::ValueError, raw::Raw};
+use super::{
+    addresses::{AddressRange, ListenAddress},
+    error::ValueError,
+    raw::Raw,
+};
 use companion_domain::model::{Name, Span, WebUrl};
+use companion_http::Origin;
 use serde_json::{Value, json};
 use std::{
     fmt,
@@ -18,8 +23,10 @@ pub trait Setting: Sized {
     /// Parses a value.
     fn read(raw: &Raw) -> Result<Self, ValueError>;
 
-    /// Returns the value in TOML syntax, or a placeholder for a secret.
-    fn show(&self) -> String;
+    /// Returns the value in TOML syntax. The default is the placeholder for a secret.
+    fn show(&self) -> String {
+        "(set)".to_owned()
+    }
 
     /// Returns the JSON Schema of values in a file. It may accept more than [`read`](Self::read) does, but never less.
     /// The default accepts everything.
@@ -65,7 +72,7 @@ impl<T: Setting> Setting for Vec<T> {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let items = raw.list().ok_or_else(|| ValueError::must_be("a list, in square brackets"))?;
         let each = items.iter().enumerate().map(|(place, item)| {
-            T::read(item).map_err(|error| ValueError::new(format!("entry {} {error}", place + 1)))
+            T::read(item).map_err(|error| error.within(format_args!("entry {}", place + 1)))
         });
         each.collect()
     }
@@ -128,12 +135,19 @@ pub(super) fn text_like(pattern: &str) -> Value {
     json!({"type": "string", "pattern": pattern})
 }
 
-/// Implements [`Setting`] for domain types that parse from and display as text of the given pattern.
+/// Reads text of at most this many characters on one line, which is not blank.
+pub(super) fn line(text: &str, most: usize) -> Result<&str, ValueError> {
+    let fits = text.chars().count() <= most && !text.trim().is_empty() && !text.chars().any(char::is_control);
+    let refused = || ValueError::must_be(format_args!("text of 1 to {most} characters on one line"));
+    fits.then_some(text).ok_or_else(refused)
+}
+
+/// Implements [`Setting`] for types that parse from and display as text of the given pattern.
 macro_rules! text_settings {
     ($($type:ty = $pattern:literal),+) => {$(
         impl Setting for $type {
             fn read(raw: &Raw) -> Result<Self, ValueError> {
-                Ok(raw.text()?.parse()?)
+                raw.text()?.parse().map_err(ValueError::from)
             }
 
             fn show(&self) -> String {
@@ -147,7 +161,14 @@ macro_rules! text_settings {
     )+};
 }
 
-text_settings!(Name = ".", Span = "^[0-9]+(ms|s|m|h|d)$", WebUrl = "^[hH][tT][tT][pP][sS]?://.");
+text_settings!(
+    Name = ".",
+    Span = "^[0-9]+(ms|s|m|h|d)$",
+    WebUrl = "^[hH][tT][tT][pP][sS]?://.",
+    ListenAddress = "^.+:[0-9]+$",
+    AddressRange = "^[0-9A-Fa-f:.]+(/[0-9]+)?$",
+    Origin = "^https?://[^/]+$"
+);
 
 /// A number of bytes, with or without a unit: `65536`, `64 KiB`, `1 MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -250,13 +271,7 @@ pub struct DisplayName(pub Name);
 
 impl Setting for DisplayName {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let refused =
-            || ValueError::must_be(format_args!("text of 1 to {MAX_NAME_CHARS} characters on one line"));
-        let text = raw.text()?;
-        let fits = text.chars().count() <= MAX_NAME_CHARS
-            && !text.chars().any(char::is_control)
-            && !text.trim().is_empty();
-        text.parse().ok().filter(|_| fits).map(Self).ok_or_else(refused)
+        Ok(Self(line(raw.text()?, MAX_NAME_CHARS)?.parse()?))
     }
 
     fn schema() -> Value {

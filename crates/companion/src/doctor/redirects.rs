@@ -1,7 +1,7 @@
 //! Checks whether the redirect URIs fit the allowed origins.
 
 use super::check::{Check, Installation, Subject};
-use crate::configuration::{Configuration, Dashboard, RedirectUri};
+use crate::configuration::{Configuration, Dashboard, RedirectUri, is_loopback};
 use companion_http::Origin;
 use url::Url;
 
@@ -57,21 +57,12 @@ fn unencrypted(redirect: &RedirectUri) -> Option<Check> {
     let all = std::iter::once(&redirect.default).chain(redirect.by_origin.iter().map(|(_, url)| url));
     let unsafe_one = all.map(|url| url.as_str()).find(|url| {
         let url = Url::parse(url).ok();
-        url.is_some_and(|url| url.scheme() == "http" && !is_loopback(&url))
+        url.is_some_and(|url| url.scheme() == "http" && !url.host_str().is_some_and(is_loopback))
     })?;
     Some(REDIRECTS.warning(
         format!("codes come back to {unsafe_one} without encryption"),
         "use https, here and at the platform",
     ))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// Returns a failure for each origin that has a redirect URI but is not allowed.

@@ -1,7 +1,7 @@
 //! The bound listeners of a service.
 
 use crate::{
-    configuration::{Configuration, KEYS, ListenAddress},
+    configuration::{Configuration, Key, ListenAddress},
     supervisor::PassedListeners,
 };
 use companion_http::ServerLimits;
@@ -69,8 +69,7 @@ impl Listeners {
 
 fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, ListenError> {
     address.bind().map_err(|error| {
-        let variable =
-            KEYS.iter().find(|known| known.path == key).map(|known| known.variable()).unwrap_or_default();
+        let variable = Key::named(key).map(Key::variable).unwrap_or_default();
         let another = format!("set {variable}={}:PORT to another port (0 takes a free one)", address.host);
         let fix = match error.kind() {
             io::ErrorKind::AddrInUse => format!("stop the program that uses it, or {another}"),
