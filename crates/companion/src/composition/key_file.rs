@@ -8,6 +8,7 @@ use companion_domain::model::Secret;
 use std::{
     fs, io,
     io::Write as _,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -129,8 +130,7 @@ impl PendingKeyFile {
     }
 
     fn sync_folder(&mut self) -> io::Result<()> {
-        // Other platforms cannot open a folder and need no sync of it.
-        if cfg!(unix) { fs::File::open(self.folder())?.sync_all() } else { Ok(()) }
+        fs::File::open(self.folder())?.sync_all()
     }
 
     fn folder(&self) -> &Path {
@@ -150,16 +150,7 @@ pub(crate) fn is_open_to_all(path: &Path) -> bool {
 }
 
 fn has_any_right(path: &Path, rights: u32) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|data| data.permissions().mode() & rights != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (path, rights);
-        false
-    }
+    fs::metadata(path).is_ok_and(|data| data.permissions().mode() & rights != 0)
 }
 
 #[cfg(test)]
@@ -245,7 +236,6 @@ mod tests {
     }
 
     /// Runs the test below in a process with a file size limit of zero, which fails writes like a full disk.
-    #[cfg(unix)]
     #[test]
     fn a_full_disk_leaves_no_key_behind() {
         let folder = TempDir::new().unwrap();
@@ -274,10 +264,8 @@ mod tests {
         assert!(matches!(refused, KeyFileError::Unwritable { .. }), "{refused}");
     }
 
-    #[cfg(unix)]
     #[test]
     fn detects_key_files_that_are_open_to_others() {
-        use std::os::unix::fs::PermissionsExt as _;
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
         assert!(!is_open_to_others(file.path()));

@@ -241,7 +241,6 @@ mod tests {
         assert_eq!(first.ring.first, again.ring.first);
         assert_eq!(first.management, again.management);
         assert_eq!(first.management_file, Some(folder.path().join("a.db.management-key")));
-        #[cfg(unix)]
         for name in ["a.db.key", "a.db.management-key"] {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();

@@ -11,7 +11,7 @@ use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, Sqlite
 use companion_storage_memory::MemoryStorage;
 use std::{
     error::Error as _,
-    fs::File,
+    fs::{File, TryLockError},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -185,6 +185,7 @@ impl ServingLock {
             StorageUrl::Sqlite(_) => beside.iter().find_map(open),
             StorageUrl::Postgres(_) | StorageUrl::Memory => None,
         };
+        let is_taken = |lock: &File| matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
         let is_shared = lock.as_ref().is_some_and(is_taken);
         Self { _lock: lock, is_shared }
     }
@@ -194,15 +195,4 @@ impl ServingLock {
     pub const fn is_shared(&self) -> bool {
         self.is_shared
     }
-}
-
-/// On other platforms a lock would prevent other processes from reading the key.
-#[cfg(unix)]
-fn is_taken(file: &File) -> bool {
-    matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
-}
-
-#[cfg(not(unix))]
-const fn is_taken(_: &File) -> bool {
-    false
 }

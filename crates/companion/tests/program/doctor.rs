@@ -7,7 +7,10 @@ use crate::{
     stored::run_statements,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, io::Write as _, net::TcpListener, path::Path, sync::Arc, thread};
+use std::{
+    collections::BTreeMap, fs, io::Write as _, net::TcpListener, os::unix::fs::PermissionsExt as _,
+    path::Path, sync::Arc, thread,
+};
 use tempfile::TempDir;
 
 impl Installation {
@@ -117,12 +120,8 @@ fn uses_the_environment_if_the_file_is_unreadable() {
 fn a_database_of_a_newer_version_and_files_that_others_can_read() {
     let installation = Installation::of_a_newer_version();
     fs::write(installation.path().join("companion.db.key"), "too short\n").unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        for (name, mode) in [("companion.db", 0o644), ("companion.db.key", 0o600)] {
-            fs::set_permissions(installation.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
-        }
+    for (name, mode) in [("companion.db", 0o644), ("companion.db.key", 0o600)] {
+        fs::set_permissions(installation.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
     }
     assert_eq!(installation.examined("## A database of a newer version, and a damaged key"), Some(1));
 }

@@ -123,7 +123,6 @@ fn the_database_is_of_a_newer_version() {
     installation.mistaken("## 4. The database is of a newer version", "companion serve", &refused);
 }
 
-#[cfg(unix)]
 #[test]
 fn the_folder_is_read_only() {
     use std::{fs, os::unix::fs::PermissionsExt as _};

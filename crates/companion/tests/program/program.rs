@@ -78,7 +78,6 @@ impl Program {
 
     /// Runs the program as an unprivileged user. If the tests run as root, that user cannot access the folder of the
     /// binary, so the binary is copied.
-    #[cfg(unix)]
     pub(crate) fn without_rights(mut self) -> Self {
         use std::{
             fs,

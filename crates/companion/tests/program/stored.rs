@@ -291,7 +291,6 @@ fn a_deleted_database_stops_acknowledgements_and_is_logged_once() {
     assert_eq!(exported.out, "{\"kind\":\"blocked\",\"user\":\"1\"}\n", "{}", exported.err);
 }
 
-#[cfg(unix)]
 #[test]
 fn warns_of_files_open_to_others_with_the_chmod_command() {
     use std::os::unix::fs::PermissionsExt as _;
