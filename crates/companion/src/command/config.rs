@@ -1,7 +1,7 @@
 //! Commands that print static information: `companion config`, `openapi` and `completions`.
 
 use super::{error::CommandError, output::print};
-use crate::configuration::{self, Effective, Loaded};
+use crate::configuration::{Effective, Loaded};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
 use serde_json::{Value, json};
@@ -41,10 +41,6 @@ pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), CommandError> {
     print(&if json { document(&loaded.effective) } else { table(&loaded.effective) })
 }
 
-pub(super) fn schema() -> Result<(), CommandError> {
-    print(&format!("{:#}\n", configuration::schema()))
-}
-
 /// Renders the content of the table as JSON, with values in TOML syntax.
 fn document(effective: &[Effective]) -> String {
     let known = |known: &Effective| {
@@ -54,10 +50,6 @@ fn document(effective: &[Effective]) -> String {
         })
     };
     format!("{:#}\n", Value::from(effective.iter().map(known).collect::<Vec<_>>()))
-}
-
-pub(super) fn sample() -> Result<(), CommandError> {
-    print(&configuration::sample())
 }
 
 /// Renders one line per key: the value, then its source as a comment.

@@ -3,9 +3,13 @@
 use super::{
     error::{CommandError, with_causes},
     output::{Progress, counted, print},
-    stored::{with_storage_created, with_storage_unmigrated},
+    stored::with_storage_by,
 };
-use crate::{composition::Storage, configuration::Configuration, logging};
+use crate::{
+    composition::Storage,
+    configuration::{Configuration, StorageUrl},
+    logging,
+};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
@@ -26,7 +30,8 @@ const CHUNK: usize = 256 * 1024;
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), CommandError> {
     logging::start(&configuration.log);
     let mut records = FileRecords::open(file)?;
-    let tally = with_storage_created(configuration, create, async |storage| {
+    let open = async |url: &StorageUrl| Storage::open_or_create(url, create).await;
+    let tally = with_storage_by(configuration, open, async |storage| {
         let imported = feed(storage).sync(&Replace::default(), &mut records).await;
         imported.map_err(|error| refused(&error))
     });
@@ -41,7 +46,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
 /// Prints what `run` would change, and changes nothing. Does not create a missing database.
 pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
     let mut records = FileRecords::open(file)?;
-    let tally = with_storage_unmigrated(configuration, async |storage| {
+    let tally = with_storage_by(configuration, Storage::open_without_migrating, async |storage| {
         let (feed, replace) = (feed(storage), Replace::default());
         let previewed = match storage {
             Storage::Diesel(database) => match feed.bounded(&replace, &mut records).await {

@@ -14,8 +14,8 @@ mod signals;
 mod stored;
 mod why;
 
-use self::error::CommandError;
-use crate::configuration::{self, Layers, Loaded};
+use self::{config::ConfigCommand, error::CommandError, output::print};
+use crate::configuration::{self, Layers};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
 use std::{
@@ -121,7 +121,7 @@ enum Command {
         subcommand,
         after_help = "Examples:\n  companion config check\n  companion config sample > companion.toml"
     )]
-    Config(config::ConfigCommand),
+    Config(ConfigCommand),
     /// Check the whole installation and suggest a fix for each problem; changes nothing
     #[command(after_help = "Examples:\n  companion doctor\n  companion doctor --json | jq '.checks[] | \
                             select(.status == \"failed\")'\n\nExit codes: 0 also with warnings, 1 if a line failed.")]
@@ -157,54 +157,36 @@ struct Creation {
 pub fn run() -> ExitCode {
     // Usage errors exit here, with a message and code 2.
     let CommandLine { config, command } = CommandLine::parse();
-    let layers = Layers::of_process(config);
-    let load = || -> Result<Loaded, CommandError> { Ok(configuration::load(&layers)?) };
-    let load_for_serving =
-        || -> Result<Loaded, CommandError> { Ok(configuration::load_for_serving(&layers)?) };
-    let ended = match command {
-        Command::Demo { port } => load().and_then(|loaded| demo::run(&loaded.configuration, port)),
-        Command::Serve { creation } => {
-            load_for_serving().and_then(|loaded| serve::run(&loaded, creation.create))
-        }
-        Command::Migrate { creation } => {
-            load().and_then(|loaded| stored::migrate(&loaded.configuration, creation.create))
-        }
-        Command::Import { file, dry_run, creation } => load().and_then(|loaded| {
-            let configuration = &loaded.configuration;
-            if dry_run {
-                import::preview(configuration, &file)
-            } else {
-                import::run(configuration, &file, creation.create)
-            }
-        }),
-        Command::Export => load().and_then(|loaded| stored::export(&loaded.configuration)),
-        Command::Backup { file } => load().and_then(|loaded| stored::backup(&loaded.configuration, &file)),
-        Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
-        Command::Sessions(command) => {
-            load().and_then(|loaded| sessions::run(&loaded.configuration, &command))
-        }
-        Command::Why { user, guild } => {
-            load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
-        }
-        Command::Config(config::ConfigCommand::Check) => {
-            load_for_serving().and_then(|loaded| config::check(&loaded))
-        }
-        Command::Config(config::ConfigCommand::Show { json }) => {
-            load().and_then(|loaded| config::show(&loaded, json))
-        }
-        Command::Config(config::ConfigCommand::Schema) => config::schema(),
-        Command::Config(config::ConfigCommand::Sample) => config::sample(),
-        Command::Doctor { json } => health::doctor(&layers, json),
-        Command::Openapi => config::openapi(),
-        Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
-        Command::Completions { shell } => config::completions(CommandLine::command(), shell),
-    };
-    match ended {
+    match execute(command, &Layers::of_process(config)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr(), "companion: {failure}");
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+fn execute(command: Command, layers: &Layers) -> Result<(), CommandError> {
+    let load = || configuration::load(layers).map(|loaded| loaded.configuration);
+    match command {
+        Command::Demo { port } => demo::run(&load()?, port),
+        Command::Serve { creation } => serve::run(&configuration::load_for_serving(layers)?, creation.create),
+        Command::Migrate { creation } => stored::migrate(&load()?, creation.create),
+        Command::Import { file, dry_run: true, .. } => import::preview(&load()?, &file),
+        Command::Import { file, creation, .. } => import::run(&load()?, &file, creation.create),
+        Command::Export => stored::export(&load()?),
+        Command::Backup { file } => stored::backup(&load()?, &file),
+        Command::Reseal => reseal::run(&load()?),
+        Command::Sessions(command) => sessions::run(&load()?, &command),
+        Command::Why { user, guild } => why::run(&load()?, user, guild),
+        Command::Config(ConfigCommand::Check) => config::check(&configuration::load_for_serving(layers)?),
+        Command::Config(ConfigCommand::Show { json }) => config::show(&configuration::load(layers)?, json),
+        Command::Config(ConfigCommand::Schema) => print(&format!("{:#}\n", configuration::schema())),
+        Command::Config(ConfigCommand::Sample) => print(&configuration::sample()),
+        Command::Doctor { json } => health::doctor(layers, json),
+        Command::Openapi => config::openapi(),
+        Command::Health => health::run(&load()?),
+        Command::Completions { shell } => config::completions(CommandLine::command(), shell),
     }
 }
 

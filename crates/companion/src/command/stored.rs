@@ -23,28 +23,11 @@ pub(super) fn with_storage<T>(
     configuration: &Configuration,
     work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    within(configuration, Storage::open, work)
+    with_storage_by(configuration, Storage::open, work)
 }
 
-/// Like [`with_storage`], but creates a missing database. If a key file exists beside it, `anew` must be set.
-pub(super) fn with_storage_created<T>(
-    configuration: &Configuration,
-    create_beside_key: bool,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
-    within(configuration, async |url| Storage::open_or_create(url, create_beside_key).await, work)
-}
-
-/// Like [`with_storage`], but read-only: never migrates the schema. A missing database is replaced by an empty one in
-/// memory.
-pub(super) fn with_storage_unmigrated<T>(
-    configuration: &Configuration,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
-    within(configuration, Storage::open_without_migrating, work)
-}
-
-fn within<T>(
+/// Like [`with_storage`], but opens the storage with `open`.
+pub(super) fn with_storage_by<T>(
     configuration: &Configuration,
     open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, CompositionError>,
     work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
@@ -67,7 +50,8 @@ fn within<T>(
 
 pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), CommandError> {
     // Opening migrates the schema, or returns why it cannot.
-    with_storage_created(configuration, create, async |_| print("The database is up to date.\n"))
+    let open = async |url: &StorageUrl| Storage::open_or_create(url, create).await;
+    with_storage_by(configuration, open, async |_| print("The database is up to date.\n"))
 }
 
 pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
