@@ -3,7 +3,7 @@
 use super::{VERSION, error::CommandError, foreground::Foreground, output::print, signals::Signals};
 use crate::{
     configuration::{Configuration, LogFormat, LogLevel},
-    demo::{Demo, DemoError, DemoPorts, Pace, sign_in_command},
+    demo::{Demo, DemoError, DemoPorts, PEOPLE, Pace, sign_in_command},
     logging,
     service::Notice,
 };
@@ -54,7 +54,7 @@ fn welcome(demo: &Demo) -> String {
     let (public, management) = (demo.service.public_address(), demo.service.management_address());
     let dashboard = demo.service.dashboard_address().map(|address| address.to_string()).unwrap_or_default();
     let page = demo.platform.sign_in_page();
-    let person = demo.people.first().map(|person| person.account.username.as_str()).unwrap_or_default();
+    let [person, ..] = PEOPLE.each_ref().map(|person| person.account().username);
     let mut text = format!(
         "Companion {VERSION}, with a sample world\n\
          Dashboard:      http://{dashboard}\n\
@@ -76,7 +76,7 @@ fn welcome(demo: &Demo) -> String {
         demo.folder.path().join("companion.db").display(),
         sign_in_command(public, "CODE"),
     );
-    for person in &demo.people {
+    for person in &PEOPLE {
         let _ = writeln!(text, "  {}  {} {}", demo.platform.code_for(person), person.name, person.about);
     }
     text + "\nStop with Ctrl-C.\n"

@@ -1,10 +1,7 @@
 //! A simulated bot that reports periodically.
 
 use super::{ManagementClient, RequestError};
-use companion_domain::{
-    model::Timestamp,
-    port::{Clock, Entropy},
-};
+use companion_domain::{model::Timestamp, port::Clock};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -21,52 +18,44 @@ const SILENT_REPORTS: std::ops::Range<usize> = 12..21;
 const UNHEALTHY_SHARD: u32 = 4;
 
 /// Sends heartbeats of every cluster periodically, as a bot does.
-pub struct SimulatedBot {
+pub(super) struct SimulatedBot {
     api: ManagementClient,
     clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
     started_at: Timestamp,
 }
 
 impl SimulatedBot {
     /// Creates a bot that reports to this API and claims to have been up for a while.
-    #[must_use]
-    pub fn new(api: ManagementClient, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub(super) fn new(api: ManagementClient, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now().before(INITIAL_UPTIME);
-        Self { api, clock, entropy, started_at }
+        Self { api, clock, started_at }
     }
 
     /// Reports at this interval. Never returns.
-    pub async fn keep_reporting(self, every: Duration) {
-        for number in 1_usize.. {
+    pub(super) async fn keep_reporting(self, every: Duration) {
+        for number in 1.. {
             tokio::time::sleep(every).await;
-            if let Err(error) = self.report_all_but(silent_at(number)).await {
+            if let Err(error) = self.report(number).await {
                 tracing::warn!("the simulated bot could not report: {error}");
             }
         }
     }
 
-    /// Reports once for every cluster.
-    pub async fn report(&self) -> Result<(), RequestError> {
-        self.report_all_but(None).await
-    }
-
-    async fn report_all_but(&self, silent: Option<&str>) -> Result<(), RequestError> {
-        for (name, megabytes, shards) in CLUSTERS {
-            if silent == Some(name) {
-                continue;
-            }
+    /// Sends the report with this number, which varies a little from the one before.
+    pub(super) async fn report(&self, number: usize) -> Result<(), RequestError> {
+        let silent = silent_at(number);
+        for (name, megabytes, shards) in CLUSTERS.into_iter().filter(|(name, ..)| silent != Some(name)) {
             let path = format!("/bot/clusters/{name}/heartbeat");
-            self.api.send("PUT", &path, &self.heartbeat(megabytes, shards).to_string()).await?;
+            self.api.send("PUT", &path, &self.heartbeat(megabytes, shards, number).to_string()).await?;
         }
         Ok(())
     }
 
-    fn heartbeat(&self, megabytes: f64, shards: [u32; 2]) -> Value {
+    fn heartbeat(&self, megabytes: f64, shards: [u32; 2], number: usize) -> Value {
         let shards: serde_json::Map<_, _> =
-            shards.into_iter().map(|id| (id.to_string(), self.shard(id))).collect();
+            shards.into_iter().map(|id| (id.to_string(), self.shard(id, number))).collect();
         json!({
-            "memory": megabytes + f64::from(self.chance(64)) / 4.0,
+            "memory": megabytes + (number * 7 % 64) as f64 / 4.0,
             "started_at": self.started_at.seconds(),
             "shards": shards,
             "shard_count": CLUSTERS.iter().map(|(_, _, shards)| shards.len()).sum::<usize>(),
@@ -74,9 +63,9 @@ impl SimulatedBot {
         })
     }
 
-    fn shard(&self, id: u32) -> Value {
+    fn shard(&self, id: u32, number: usize) -> Value {
         let (milliseconds, ago) = if id == UNHEALTHY_SHARD { (1900, 45) } else { (40, 1) };
-        let latency = Duration::from_millis(milliseconds + u64::from(self.chance(30)));
+        let latency = Duration::from_millis(milliseconds + (number * 7 % 30) as u64 + u64::from(id));
         let sent = self.clock.now().before(Duration::from_secs(ago));
         let seconds = |time: Timestamp| time.since(Timestamp::EPOCH).as_secs_f64();
         json!({
@@ -84,13 +73,6 @@ impl SimulatedBot {
             "heartbeatAcknowledged": seconds(sent.after(latency)),
             "latency": latency.as_millis(),
         })
-    }
-
-    /// Returns a random number below `limit`, so that reports differ.
-    fn chance(&self, limit: u8) -> u8 {
-        let mut byte = [0];
-        self.entropy.fill(&mut byte);
-        byte.iter().fold(0, |_, byte| byte % limit)
     }
 }
 

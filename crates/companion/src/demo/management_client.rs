@@ -36,7 +36,7 @@ struct Envelope<T> {
 
 /// Sends changes to the management API, each over its own connection.
 #[derive(Debug, Clone)]
-pub struct ManagementClient {
+pub(super) struct ManagementClient {
     address: SocketAddr,
     key: Secret,
 }
@@ -44,12 +44,12 @@ pub struct ManagementClient {
 impl ManagementClient {
     /// Creates a client of the API at this address.
     #[must_use]
-    pub const fn new(address: SocketAddr, key: Secret) -> Self {
+    pub(super) const fn new(address: SocketAddr, key: Secret) -> Self {
         Self { address, key }
     }
 
     /// Sends a change. Any status but 200 is an error.
-    pub async fn send(&self, method: &str, path: &str, body: &str) -> Result<(), RequestError> {
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Result<(), RequestError> {
         self.request::<IgnoredAny>(method, path, body).await.map(drop)
     }
 

@@ -15,26 +15,20 @@ mod settings;
 mod world;
 
 pub use self::{
-    bot::SimulatedBot,
-    guilds::SampleRole,
-    management_client::{ManagementClient, RequestError},
+    management_client::RequestError,
     motion::Pace,
-    people::{Person, people},
+    people::{PEOPLE, Person},
     platform::{SamplePlatform, sign_in_command},
 };
 
-use self::{
-    motion::WorldMotion,
-    settings::SampleSettings,
-    world::{categories, lines},
-};
+use self::{bot::SimulatedBot, management_client::ManagementClient, settings::SampleSettings};
 use crate::{
     composition::{Adapters, Composition, CompositionError, Keys, Storage},
     configuration::{self, Configuration, ConfigurationError, Layers, ListenAddress, StorageUrl},
     service::{ListenError, Listeners, Service, StartError},
     system::SystemEntropy,
 };
-use companion_domain::model::{Invalid, PictureServer, Secret, Span, User, UserId, WebUrl};
+use companion_domain::model::Secret;
 use std::{io, net::TcpListener};
 use tempfile::TempDir;
 
@@ -48,16 +42,8 @@ fn picture_hash(number: u64) -> Option<String> {
     (!number.is_multiple_of(3)).then(|| format!("{:032x}", u128::from(snowflake(number)).pow(2)))
 }
 
-/// Creates a sample user.
-fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer) -> Result<User, Invalid> {
-    let id = UserId::new(snowflake(number))?;
-    let own = picture_hash(number).map(|hash| pictures.avatar(id, &hash));
-    let avatar: WebUrl = own.unwrap_or_else(|| pictures.default_picture(id.get())).parse()?;
-    Ok(User { id, username: username.parse()?, name: name.parse()?, avatar })
-}
-
-/// Interval after which a cluster counts as silent.
-const SILENT_AFTER: Span = Span::from_seconds(15);
+/// Interval after which a cluster counts as silent. The default of 90 seconds is too long to watch in a demo.
+const SILENT_AFTER: &str = "15s";
 /// What the sample bot can do, as inline TOML.
 const FEATURES: &str = r#"[
     { title = "Settings in the browser", text = "Change what the bot does without learning a command. It applies within a second." },
@@ -76,8 +62,6 @@ pub struct Demo {
     pub storage: Storage,
     /// The identity provider.
     pub platform: SamplePlatform,
-    /// The users who can sign in.
-    pub people: Vec<Person>,
     /// The key of the management API.
     pub key: Secret,
     /// Contains the database. Removed on drop.
@@ -102,23 +86,22 @@ impl Demo {
         // Bind first, so that a port in use is reported without delay.
         let listeners =
             Listeners::bind(&configuration).map_err(|refused| refused.with_fix(PORT_TAKEN.to_owned()))?;
-        let people = people()?;
         let address_of =
             |listener: &TcpListener| listener.local_addr().map_err(companion_dev_identity::StartError::from);
         let public = address_of(&listeners.public)?;
         let dashboard = listeners.dashboard.as_ref().map(address_of).transpose()?;
         let dashboard = dashboard.map(|address| format!("http://{address}")).unwrap_or_default();
-        let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &dashboard, &people)?;
-        let layers = layers.with("COMPANION_DASHBOARD__URL", &dashboard);
+        let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &dashboard)?;
+        let layers = layers
+            .with("COMPANION_DASHBOARD__URL", &dashboard)
+            .with("COMPANION_TEAM__CATEGORIES", world::CATEGORIES)
+            .with("COMPANION_BOT__SILENT_AFTER", SILENT_AFTER);
         let folder =
             tempfile::Builder::new().prefix("companion-demo-").tempdir().map_err(DemoError::Folder)?;
 
         let mut configuration = configuration::load(&platform.configure(layers))?.configuration;
         configuration.storage.url = StorageUrl::Sqlite(folder.path().join("companion.db"));
-        configuration.team.categories = categories()?;
         configuration.log.clone_from(&given.log);
-        // The default of 90 seconds is too long to watch in a demo.
-        configuration.bot.silent_after = SILENT_AFTER;
 
         let storage = Storage::open_or_create(&configuration.storage.url, false).await?;
         let keys = Keys::for_one_run(&SystemEntropy);
@@ -128,17 +111,14 @@ impl Demo {
 
         let key = keys.management.first().cloned().unwrap_or_else(|| Secret::new(String::new()));
         let api = ManagementClient::new(service.management_address(), key.clone());
-        let world = lines(&people, adapters.clock.now(), &platform.pictures()?)?;
-        api.send("POST", "/bot/sync?replace=all", &world).await?;
+        let cdn = platform.pictures();
+        api.send("POST", "/bot/sync?replace=all", &world::world(adapters.clock.now(), &cdn)).await?;
         tokio::spawn(SampleSettings::publish(api.clone()).await?.keep_applying());
-        let motion = WorldMotion::of(&people, api.clone(), adapters.entropy.clone(), platform.pictures()?);
-        let bot = SimulatedBot::new(api, adapters.clock, adapters.entropy);
-        bot.report().await?;
+        let bot = SimulatedBot::new(api.clone(), adapters.clock);
+        bot.report(0).await?;
         tokio::spawn(bot.keep_reporting(pace.report));
-        if let Some(motion) = motion {
-            tokio::spawn(motion.keep_moving(pace.step));
-        }
-        Ok(Self { service, storage, platform, people, key, folder })
+        tokio::spawn(motion::keep_moving(api, cdn, pace.step));
+        Ok(Self { service, storage, platform, key, folder })
     }
 }
 
@@ -162,9 +142,6 @@ fn on_loopback(port: u16) -> ListenAddress {
 /// The reason why the demo did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The sample data is invalid.
-    #[error("the sample world is not valid: {0}")]
-    Invalid(#[from] Invalid),
     /// The demo's configuration is invalid.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),

@@ -1,9 +1,8 @@
 //! The platform: a real OAuth 2.0 provider with the sample users.
 
-use super::{DemoError, Person};
+use super::{DemoError, PEOPLE, Person};
 use crate::configuration::{Layers, ListenAddress};
 use companion_dev_identity::{Client, CodeTerms, DevIdentity, Options, Running};
-use companion_domain::model::{Invalid, WebUrl};
 use std::{net::SocketAddr, time::Duration};
 
 /// Lifetime of printed codes, long enough to read the introduction first.
@@ -24,12 +23,7 @@ pub struct SamplePlatform {
 
 impl SamplePlatform {
     /// Starts the provider at this address, with redirect URIs for this public API and dashboard.
-    pub fn start(
-        address: &ListenAddress,
-        public: SocketAddr,
-        dashboard: &str,
-        people: &[Person],
-    ) -> Result<Self, DemoError> {
+    pub fn start(address: &ListenAddress, public: SocketAddr, dashboard: &str) -> Result<Self, DemoError> {
         let refused = |error| DemoError::ProviderListen { address: address.clone(), error };
         let listener = address.bind().map_err(refused)?;
         let redirect_uri = format!("http://{}/callback", listener.local_addr().map_err(refused)?);
@@ -40,8 +34,8 @@ impl SamplePlatform {
         };
         let options = Options {
             clients: vec![client],
-            users: people.iter().map(|person| person.account.clone()).collect(),
-            descriptions: people.iter().map(|person| (person.id.get(), person.about.to_owned())).collect(),
+            users: PEOPLE.iter().map(Person::account).collect(),
+            descriptions: PEOPLE.iter().map(|person| (person.id(), person.about.to_owned())).collect(),
             command: Some(sign_in_command(public, "{code}")),
             code_lifetime: CODE_LIFETIME,
             ..Options::default()
@@ -62,8 +56,8 @@ impl SamplePlatform {
     }
 
     /// Returns the base URL of pictures.
-    pub fn pictures(&self) -> Result<WebUrl, Invalid> {
-        self.running.cdn_url().parse()
+    pub(super) fn pictures(&self) -> String {
+        self.running.cdn_url()
     }
 
     /// Issues a code for a user, as a sign-in does: valid once, for a day.
@@ -74,7 +68,7 @@ impl SamplePlatform {
             client_id: Some(CLIENT_ID.to_owned()),
             ..CodeTerms::default()
         };
-        self.running.control().mint_code_with(person.id.get(), terms)
+        self.running.control().mint_code_with(person.id(), terms)
     }
 
     /// Returns the URL of the page that offers the sample users. With a `login_hint` it redirects with a code at once.

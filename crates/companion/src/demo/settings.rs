@@ -1,6 +1,6 @@
 //! Settings of the simulated bot: what it lets people set, and how it acts by it.
 
-use super::{ManagementClient, RequestError, guilds};
+use super::{ManagementClient, RequestError};
 use companion_domain::model::GuildId;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -130,29 +130,6 @@ fn greeting(values: &Map<String, Value>) -> (Value, Option<&'static str>) {
         return (json!(SILENT), Some("I may not mention everyone. Leave @everyone out."));
     }
     (json!(message.replace("{name}", "Sample Newcomer")), None)
-}
-
-/// Channels of every sample guild: number, name and kind.
-const CHANNELS: [(u64, &str, &str); 6] = [
-    (0, "Community", "category"),
-    (1, "welcome", "text"),
-    (2, "announcements", "announcement"),
-    (3, "moderators", "text"),
-    (4, "Lounge", "voice"),
-    (5, "ideas", "forum"),
-];
-
-/// Returns the outline of a sample guild as a line of a sync.
-pub(super) fn outline_line(guild: GuildId) -> String {
-    let channels = CHANNELS.map(|(number, name, kind)| {
-        json!({"id": super::snowflake(1000 + number).to_string(), "name": name, "kind": kind})
-    });
-    let roles =
-        guilds::named_roles().map(|(id, name, color)| json!({"id": id, "name": name, "color": color}));
-    let line = json!({
-        "kind": "outline", "guild": guild.to_string(), "channels": channels, "roles": roles.collect::<Vec<_>>(),
-    });
-    format!("{line}\n")
 }
 
 #[cfg(test)]

@@ -1,60 +1,50 @@
-//! The records of the sample world: guilds, members, subscriptions, staff, team and feedback.
+//! The records of the sample world, as lines of a sync.
 
-use super::{Person, guilds, sample_user, settings};
-use companion_domain::{
-    model::{
-        Feedback, Invalid, Member, Name, PictureServer, Rating, Slots, SubscribedGuilds, Subscription,
-        TeamMember, Timestamp, WebUrl,
-    },
-    port::Record,
-};
-use companion_records::write_line;
+use super::{guilds, people::PEOPLE, picture_hash, snowflake};
+use companion_domain::model::Timestamp;
+use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Returns the order of the sample team's categories.
-pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
-    CATEGORIES.iter().map(|category| category.parse()).collect()
+/// Formats records as the lines of a sync.
+pub(super) fn to_lines(records: impl IntoIterator<Item = Value>) -> String {
+    records.into_iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// Returns the sample world as the lines of a sync, with pictures from this address.
-pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
-    let outlines =
-        (0..guilds::TRANSIENT_GUILD).map(|index| guilds::guild_id(index).map(settings::outline_line));
-    let records = records(people, now, cdn)?.into_iter().map(write_line).map(Ok);
-    records.chain(outlines).collect()
+/// Returns the sample world, with pictures from this address.
+pub(super) fn world(now: Timestamp, cdn: &str) -> String {
+    let mut records = guilds::guilds(cdn, 0, false);
+    records.extend(PEOPLE.iter().flat_map(|person| person.records()));
+    let (owner, premium) = (snowflake(1).to_string(), guilds::guild_id(0).to_string());
+    records.push(json!({"kind": "plus", "user": owner, "guilds": [premium], "slots": 3}));
+    records.extend((1..).zip(OPINIONS).map(|(number, (stars, days, text))| {
+        let (id, avatar) = id_and_avatar(299 + number, cdn);
+        let at = now.before(Duration::from_secs(days * 24 * 60 * 60));
+        json!({
+            "kind": "feedback", "id": format!("sample-{number}"), "feedback": text, "rating": stars,
+            "timestamp": at.seconds(), "submitter": {
+                "username": format!("sample_guest_{number}"), "name": format!("Sample Guest {number}"), "id": id,
+                "avatar": avatar,
+            },
+        })
+    }));
+    records.extend((400..).zip(TEAM).map(|(number, (category, position, role, color))| {
+        let (id, avatar) = id_and_avatar(number, cdn);
+        json!({
+            "kind": "team", "username": format!("sample_{}", role.to_lowercase().replace(' ', "_")),
+            "name": format!("Sample {role}"), "avatar": avatar, "discord_id": id, "role": role, "color": color,
+            "category": category, "position": position,
+        })
+    }));
+    to_lines(records.into_iter().chain(guilds::outlines()))
 }
 
-fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {
-    let at_first = |(index, _): &(usize, _)| *index != guilds::TRANSIENT_GUILD;
-    let guilds = guilds::guilds(cdn)?.into_iter().enumerate().filter(at_first);
-    let mut records: Vec<_> = guilds.map(|(_, guild)| Record::Guild(guild)).collect();
-    for person in people {
-        records.extend(of_person(person)?);
-    }
-    if let Some(person) = people.first() {
-        records.push(Record::Subscription(Subscription {
-            user: person.id,
-            guilds: SubscribedGuilds::new(vec![guilds::guild_id(0)?])?,
-            slots: Slots::new(3)?,
-        }));
-    }
-    records.extend(feedback(now, cdn)?.into_iter().map(Record::Feedback));
-    records.extend(team(cdn)?.into_iter().map(Record::Team));
-    Ok(records)
-}
-
-fn of_person(person: &Person) -> Result<Vec<Record>, Invalid> {
-    let mut records = Vec::new();
-    for (guild, role) in &person.roles {
-        records.push(Record::Member(Member { guild: *guild, user: person.id, roles: role.set()? }));
-    }
-    if !person.granted.is_empty() {
-        records.push(Record::Staff(person.id, person.granted.iter().copied().collect()));
-    }
-    if person.blocked {
-        records.push(Record::Blocked(person.id));
-    }
-    Ok(records)
+fn id_and_avatar(number: u64, cdn: &str) -> (String, String) {
+    let id = snowflake(number);
+    let avatar = match picture_hash(number) {
+        Some(hash) => format!("{cdn}/avatars/{id}/{hash}.png"),
+        None => format!("{cdn}/embed/avatars/{}.png", (id >> 22) % 6),
+    };
+    (id.to_string(), avatar)
 }
 
 /// Category, position, role, colour.
@@ -67,23 +57,8 @@ const TEAM: [(&str, i32, &str, &str); 6] = [
     ("Support", 2, "Documentation Writer", "#95A5A6"),
 ];
 
-/// The order in which the categories are shown.
-pub(super) const CATEGORIES: [&str; 3] = ["Leadership", "Engineering", "Support"];
-
-pub(super) fn team(cdn: &WebUrl) -> Result<Vec<TeamMember>, Invalid> {
-    let pictures = PictureServer::new(cdn.clone());
-    let member = |(place, (category, position, role, color)): (usize, (&str, i32, &str, &str))| {
-        let username = format!("sample_{}", role.to_lowercase().replace(' ', "_"));
-        Ok(TeamMember {
-            user: sample_user(400 + place as u64, &username, &format!("Sample {role}"), &pictures)?,
-            role: role.parse()?,
-            color: color.parse()?,
-            category: category.parse()?,
-            position,
-        })
-    };
-    TEAM.into_iter().enumerate().map(member).collect()
-}
+/// The order in which the categories are shown, as a configuration value.
+pub(super) const CATEGORIES: &str = r#"["Leadership", "Engineering", "Support"]"#;
 
 /// Stars, age in days, text.
 const OPINIONS: [(i64, u64, &str); 12] = [
@@ -100,25 +75,3 @@ const OPINIONS: [(i64, u64, &str); 12] = [
     (4, 48, "Reliable. It was down once in half a year."),
     (5, 64, ""),
 ];
-
-/// Returns all sample feedback, dated relative to `now`.
-pub(super) fn feedback(now: Timestamp, cdn: &WebUrl) -> Result<Vec<Feedback>, Invalid> {
-    let pictures = PictureServer::new(cdn.clone());
-    let entry = |(place, (stars, days, text)): (usize, (i64, u64, &str))| {
-        let at = now.before(Duration::from_secs(days * 24 * 60 * 60));
-        let number = place + 1;
-        Ok(Feedback {
-            id: format!("sample-{number}").parse()?,
-            text: text.parse()?,
-            rating: Rating::new(stars)?,
-            submitted_at: Timestamp::from_seconds(at.seconds().max(0))?,
-            submitter: sample_user(
-                300 + place as u64,
-                &format!("sample_guest_{number}"),
-                &format!("Sample Guest {number}"),
-                &pictures,
-            )?,
-        })
-    };
-    OPINIONS.into_iter().enumerate().map(entry).collect()
-}
