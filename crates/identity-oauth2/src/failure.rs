@@ -145,17 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_exhausted_the_budget_waits_alone() {
-        let mut charges = charges();
-        charges.charge(user(1), at(0));
-        assert_eq!(charges.exhausted_for(user(1), at(0)), None);
-        charges.charge(user(1), at(100));
-        assert_eq!(charges.exhausted_for(user(1), at(100)), Some(Duration::from_secs(500)));
-        assert_eq!(charges.exhausted_for(user(2), at(100)), None);
-        assert_eq!(charges.exhausted_for(user(1), at(600)), None);
-    }
-
-    #[test]
     fn bounds_memory_and_evicts_expired_users_first() {
         let mut charges = charges();
         for number in 1..=MAX_USERS {

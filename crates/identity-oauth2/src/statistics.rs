@@ -1,10 +1,10 @@
 //! Counters of calls and their outcomes.
 
-use crate::{BreakerState, Route, route::PerRoute};
+use crate::{BreakerState, Route};
 use companion_domain::port::IdentityErrorKind;
 
 /// Counters of one route since the provider was built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RouteStatistics {
     /// Calls that were sent.
     pub sent: u64,
@@ -45,32 +45,13 @@ impl Statistics {
     /// Returns the counters of a route.
     #[must_use]
     pub fn of(&self, route: Route) -> RouteStatistics {
-        let [token, revoke, user, guilds] = &self.routes;
-        match route {
-            Route::Token => token.1,
-            Route::Revoke => revoke.1,
-            Route::User => user.1,
-            Route::Guilds => guilds.1,
-        }
+        let found = self.routes.iter().find(|(known, _)| *known == route);
+        found.map(|(_, counts)| *counts).unwrap_or_default()
     }
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct RouteCounts {
-    sent: u64,
-    succeeded: u64,
-    refused: u64,
-    limited: u64,
-    unreachable: u64,
-    timed_out: u64,
-    failed: u64,
-}
-
-impl RouteCounts {
-    pub(crate) const fn count_sent(&mut self) {
-        self.sent += 1;
-    }
-
+impl RouteStatistics {
+    /// Counts the outcome of a call.
     pub(crate) const fn count(&mut self, outcome: Result<(), IdentityErrorKind>) {
         *match outcome {
             Ok(()) => &mut self.succeeded,
@@ -84,27 +65,5 @@ impl RouteCounts {
             Err(IdentityErrorKind::TimedOut) => &mut self.timed_out,
             Err(IdentityErrorKind::Failed) => &mut self.failed,
         } += 1;
-    }
-
-    const fn with_breaker(self, breaker: BreakerState) -> RouteStatistics {
-        RouteStatistics {
-            sent: self.sent,
-            succeeded: self.succeeded,
-            refused: self.refused,
-            limited: self.limited,
-            unreachable: self.unreachable,
-            timed_out: self.timed_out,
-            failed: self.failed,
-            breaker,
-        }
-    }
-}
-
-impl PerRoute<RouteCounts> {
-    pub(crate) fn with_breakers(
-        &self,
-        breaker: impl Fn(Route) -> BreakerState,
-    ) -> [(Route, RouteStatistics); 4] {
-        Route::ALL.map(|route| (route, self.of(route).with_breaker(breaker(route))))
     }
 }
