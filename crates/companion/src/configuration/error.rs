@@ -318,11 +318,4 @@ mod tests {
             known_names("colour")
         );
     }
-
-    #[test]
-    fn suggests_the_intended_table() {
-        assert_eq!(nearest_table("limit"), Some("limits"));
-        assert_eq!(nearest_table("managment"), Some("management"));
-        assert_eq!(nearest_table("webhooks"), None);
-    }
 }

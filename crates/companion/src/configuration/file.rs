@@ -140,14 +140,6 @@ mod tests {
     }
 
     #[test]
-    fn reads_redirect_uris_from_their_own_section() {
-        let text = "[identity.redirect_uri]\ndefault = 'https://a.example/b'\n'https://c.example' = 'https://c.example/b'";
-        let redirects = Given::file(text).configuration().identity.redirect_uri.unwrap();
-        assert_eq!(redirects.default.as_str(), "https://a.example/b");
-        assert_eq!(redirects.by_origin.len(), 1);
-    }
-
-    #[test]
     fn reports_an_unknown_key_with_line_and_suggestion() {
         let error = Given::file("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'").error();
         assert_eq!(error.key, "http.listn");

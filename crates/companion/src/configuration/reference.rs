@@ -143,15 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn examples_of_keys_are_valid() {
-        // The example of a generated key is an instruction, because operators would copy a real one.
-        for key in KEYS.iter().filter(|key| !matches!(key.default, Fallback::Made)) {
-            let given = Given::file(&format!("[{}]\n{} = {}", key.table, key.name, key.example()));
-            assert_eq!(given.errors(), [], "{}", key.path);
-        }
-    }
-
-    #[test]
     fn the_documentation_has_the_table_of_keys() {
         let page = include_str!("../../../../docs/configuration.md");
         let table = reference();
