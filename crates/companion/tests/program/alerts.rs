@@ -3,10 +3,7 @@
 use crate::{http, program::Program};
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpListener,
     sync::mpsc::{Receiver, channel},
-    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -17,30 +14,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A webhook that refuses the first requests, and returns what it accepts.
 fn webhook(mut refused: u32) -> (String, Receiver<Value>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/hooks/{CANARY}", listener.local_addr().unwrap());
     let (tell, told) = channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let (mut head, mut line) = (String::new(), String::new());
-            while stream.read_line(&mut line).unwrap() > 2 {
-                head.push_str(&std::mem::take(&mut line).to_lowercase());
-            }
-            let length = head.split_once("content-length: ").unwrap().1.lines().next().unwrap();
-            let mut body = vec![0; length.parse().unwrap()];
-            stream.read_exact(&mut body).unwrap();
-            let status = if refused > 0 { "500 No" } else { "204 Yes" };
-            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            stream.get_mut().write_all(answer.as_bytes()).unwrap();
-            if refused > 0 {
-                refused -= 1;
-            } else if tell.send(serde_json::from_slice(&body).unwrap()).is_err() {
-                return;
-            }
+    let address = http::serve(move |_, body| {
+        let status = if refused > 0 { "500 No" } else { "204 Yes" };
+        if refused > 0 {
+            refused -= 1;
+        } else {
+            let _ = tell.send(serde_json::from_slice(body).unwrap());
         }
+        format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into()
     });
-    (address, told)
+    (format!("http://{address}/hooks/{CANARY}"), told)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a real bot has a real clock")]

@@ -12,7 +12,6 @@ use companion::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::Command,
     time::Duration,
@@ -70,15 +69,9 @@ impl Stage {
         http::get(&self.public, path, &[]).body["data"].clone()
     }
 
-    /// Returns the raw response to a GET request.
-    fn raw(address: &str, path: &str) -> Vec<u8> {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        answer
+    /// Requests a page or a picture of the platform.
+    fn platform(&self, path: &str) -> http::KeptAnswer {
+        http::Kept::to(&self.provider).unwrap().get(path, &[]).unwrap()
     }
 
     fn temporary_files(&self) -> Vec<String> {
@@ -160,19 +153,19 @@ fn sign_in_page_and_pictures_come_from_the_platform() {
     let mut stage = Stage::new();
     let address = stage.demo.address("Sign-in page:");
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
-    let page = String::from_utf8(Stage::raw(&stage.provider, path)).unwrap();
+    let page = String::from_utf8(stage.platform(path).body).unwrap();
     assert!(page.contains("Sample Owner") && page.contains("Sample Blocked User"), "{page}");
     assert!(page.contains("owns two guilds, one of them premium"), "{page}");
     for _ in 0..2 {
         let path = format!("{path}&login_hint=sample_moderator");
-        let sent_back = String::from_utf8(Stage::raw(&stage.provider, &path)).unwrap();
+        let sent_back = stage.platform(&path).head;
         let back_at = format!("http://{}/callback?code=", stage.provider);
         let (_, code) = sent_back.split_once(&back_at).unwrap();
         let code = code.lines().next().unwrap();
-        let shown =
-            String::from_utf8(Stage::raw(&stage.provider, &format!("/callback?code={code}"))).unwrap();
+        let answer = stage.platform(&format!("/callback?code={code}"));
+        let shown = String::from_utf8(answer.body).unwrap();
         let command = format!("-H &#39;Idp-Code: {code}&#39; http://{}/auth", stage.public);
-        assert!(shown.starts_with("HTTP/1.1 200 ") && shown.contains(&command), "{shown}");
+        assert!(answer.status == 200 && shown.contains(&command), "{shown}");
         assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
     }
     let owner = stage.code("Sample Owner");
@@ -185,8 +178,8 @@ fn sign_in_page_and_pictures_come_from_the_platform() {
     assert!(pictures.len() >= 1 + 4 + 6 + 5, "{pictures:?}");
     for picture in pictures {
         assert!(picture.starts_with(&begin), "{picture}");
-        let answer = Stage::raw(&stage.provider, picture.split_once(stage.provider.as_str()).unwrap().1);
-        assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.windows(4).any(|part| part == b"\x89PNG"));
+        let answer = stage.platform(picture.split_once(stage.provider.as_str()).unwrap().1);
+        assert!(answer.status == 200 && answer.body.starts_with(b"\x89PNG"), "{picture}");
     }
 }
 

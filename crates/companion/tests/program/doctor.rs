@@ -1,7 +1,7 @@
 //! `companion doctor`, on an installation that is well and on many that are not. Each report is in `transcripts/doctor.md`.
 
 use crate::{
-    installation::{Installation, Normal, PlatformOfAnotherTime, compare, free_address, transcript},
+    installation::{Installation, Normal, compare, free_address, platform_of_another_time, transcript},
     program::{Finished, Program},
     serve::{certificate, write_certificate},
     stored::run_statements,
@@ -156,12 +156,12 @@ fn reports_mismatched_pages_and_an_older_configuration() {
 #[test]
 fn a_port_that_another_program_has() {
     let mut installation = Installation::migrated();
-    let platform = PlatformOfAnotherTime::start();
-    installation.set("HTTP__LISTEN", &platform.0);
+    let platform = platform_of_another_time();
+    installation.set("HTTP__LISTEN", &platform);
     let finished = installation.doctor();
     assert_eq!(finished.code, Some(1));
     let told =
-        format!("failed   public listener      http.listen: another program listens on {}\n", platform.0);
+        format!("failed   public listener      http.listen: another program listens on {}\n", platform);
     assert!(finished.out.contains(&told), "{}", finished.out);
     let silent = "skipped  management listener  management.listen: no service runs here";
     assert!(finished.out.contains(silent), "{}", finished.out);

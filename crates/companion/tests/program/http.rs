@@ -1,9 +1,10 @@
-//! A minimal HTTP client for requests to the running program.
+//! A minimal HTTP client for requests to the running program, and a server for requests of it.
 
 use serde_json::Value;
 use std::{
-    io::{self, BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
+    io::{self, BufRead as _, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    thread,
     time::Duration,
 };
 
@@ -66,11 +67,13 @@ impl Sent {
 }
 
 /// A keep-alive connection.
-pub(crate) struct Kept(BufReader<TcpStream>);
+pub(crate) struct Kept<S = TcpStream>(BufReader<S>);
 
 /// A response on a keep-alive connection.
 pub(crate) struct KeptAnswer {
     pub(crate) status: u16,
+    /// The header lines.
+    pub(crate) head: String,
     pub(crate) body: Vec<u8>,
     /// Whether the response closes the connection.
     pub(crate) closes: bool,
@@ -81,7 +84,13 @@ impl Kept {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
         stream.set_nodelay(true)?;
-        Ok(Self(BufReader::new(stream)))
+        Ok(Self::over(stream))
+    }
+}
+
+impl<S: Read + Write> Kept<S> {
+    pub(crate) fn over(stream: S) -> Self {
+        Self(BufReader::new(stream))
     }
 
     pub(crate) fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> io::Result<KeptAnswer> {
@@ -97,9 +106,10 @@ impl Kept {
     pub(crate) fn answer(&mut self) -> io::Result<KeptAnswer> {
         let status_line = self.line()?;
         let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let (mut length, mut closes) = (0, false);
+        let (mut head, mut length, mut closes) = (String::new(), 0, false);
         loop {
             let line = self.line()?;
+            head += &format!("{line}\n");
             match line.to_ascii_lowercase().split_once(": ") {
                 Some(("content-length", value)) => length = value.parse().unwrap(),
                 Some(("connection", value)) => closes = value == "close",
@@ -109,7 +119,7 @@ impl Kept {
         }
         let mut body = vec![0; length];
         self.0.read_exact(&mut body)?;
-        Ok(KeptAnswer { status: status.unwrap(), body, closes })
+        Ok(KeptAnswer { status: status.unwrap(), head, body, closes })
     }
 
     /// Whether the peer has closed the connection.
@@ -124,4 +134,24 @@ impl Kept {
             _ => Ok(line.trim_end().to_owned()),
         }
     }
+}
+
+/// Answers each request to a free loopback port with the bytes that `answer` returns for its head and body, as long as
+/// the test runs. Returns the address.
+pub(crate) fn serve(mut answer: impl FnMut(&str, &[u8]) -> Vec<u8> + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while stream.read_line(&mut head).is_ok_and(|length| length > 2) {}
+            let length = head.to_lowercase();
+            let length = length.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+            let _ = stream.read_exact(&mut body);
+            let _ = stream.get_mut().write_all(&answer(&head, &body));
+        }
+    });
+    address
 }

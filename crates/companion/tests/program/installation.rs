@@ -13,7 +13,6 @@ use crate::{
 use std::{
     collections::BTreeMap,
     fs,
-    io::{Read as _, Write as _},
     net::TcpListener,
     path::Path,
     process,
@@ -21,7 +20,6 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    thread,
 };
 use tempfile::TempDir;
 
@@ -153,28 +151,13 @@ pub(crate) fn free_address() -> String {
     }
 }
 
-/// Answers everyone with a date of 1994, and refuses every code.
-pub(crate) struct PlatformOfAnotherTime(pub(crate) String);
-
-impl PlatformOfAnotherTime {
-    pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let _ = stream.read(&mut [0; 4096]);
-                let body = r#"{"error": "invalid_grant"}"#;
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 400 Bad Request\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\
-                     Content-Length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-            }
-        });
-        Self(address)
-    }
+/// Starts a platform that answers everyone with a date of 1994 and refuses every code. Returns its address.
+pub(crate) fn platform_of_another_time() -> String {
+    http::serve(|_, _| {
+        let body = r#"{"error": "invalid_grant"}"#;
+        let head = "HTTP/1.1 400 Bad Request\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close";
+        format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into()
+    })
 }
 
 /// What stands in a transcript for what differs from run to run.

@@ -2,7 +2,7 @@
 
 use crate::{
     http,
-    installation::{Installation, Normal, PlatformOfAnotherTime, USER, compare, free_address, transcript},
+    installation::{Installation, Normal, USER, compare, free_address, platform_of_another_time, transcript},
     program::{Finished, Running},
 };
 use companion_dev_identity::CodeTerms;
@@ -181,15 +181,15 @@ fn the_proxy_is_not_trusted() {
 #[test]
 fn the_clock_is_off() {
     let mut installation = Installation::migrated();
-    let platform = PlatformOfAnotherTime::start();
-    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
+    let platform = platform_of_another_time();
+    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform));
     let finished = installation.program(&["doctor"]).finish();
     assert_eq!(finished.code, Some(1));
     // Days go on.
     let days = finished.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     assert!(days.parse::<u64>().unwrap() > 10_000, "{days}");
     let normal = Normal::new(&[
-        (&*format!("http://{}", platform.0), "https://platform.example"),
+        (&*format!("http://{}", platform), "https://platform.example"),
         (&*format!("{days} days"), "11000 days"),
     ]);
     compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));

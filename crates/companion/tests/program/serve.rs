@@ -1,6 +1,11 @@
 //! `companion serve`: its listeners, keys and certificates.
 
-use crate::{http, metrics, program::Program, stage::until};
+use crate::{
+    http::{self, Kept},
+    metrics,
+    program::Program,
+    stage::until,
+};
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustls::{
@@ -9,7 +14,7 @@ use rustls::{
 };
 use serde_json::Value;
 use std::{
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
     net::TcpStream,
     path::Path,
     sync::Arc,
@@ -87,7 +92,7 @@ fn serves_counts_and_stops_the_dashboard() {
     let line = service.said("Dashboard:");
     let address = line.rsplit(' ').next().unwrap().trim_end_matches(')').to_owned();
     assert!(line.contains("https://dashboard.example (listens on 127.0.0.1:"), "{line}");
-    let page = http::Kept::to(&address).unwrap().get("/", &[]).unwrap().body;
+    let page = Kept::to(&address).unwrap().get("/", &[]).unwrap().body;
     let page = String::from_utf8(page).unwrap();
     assert!(page.contains("<h1>Night Watch</h1>"), "{page}");
     let numbers = metrics::page(&service.management(), "a-management-key");
@@ -207,7 +212,7 @@ fn with_tls(arguments: &[&str]) -> Program {
 fn connect_with_tls(
     address: &str,
     trusted: &CertifiedKey<KeyPair>,
-) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+) -> io::Result<Kept<StreamOwned<ClientConnection, TcpStream>>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.cert.der().to_vec())).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -219,22 +224,7 @@ fn connect_with_tls(
         TcpStream::connect(address).unwrap(),
     );
     stream.flush()?;
-    Ok(stream)
-}
-
-fn get_with_tls(stream: &mut StreamOwned<ClientConnection, TcpStream>, path: &str) -> io::Result<String> {
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())?;
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte)?;
-        head.extend(byte);
-    }
-    let head = String::from_utf8(head).unwrap();
-    let lower = head.to_ascii_lowercase();
-    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-    stream.read_exact(&mut vec![0; length.parse().unwrap()])?;
-    Ok(head)
+    Ok(Kept::over(stream))
 }
 
 #[test]
@@ -250,36 +240,22 @@ fn a_renewed_certificate_is_used_without_dropping_connections() {
     let dashboard = service.said("Dashboard:");
     let dashboard = dashboard.split("listens on ").nth(1).unwrap().trim_end_matches(')').to_owned();
     assert!(service.management().starts_with("127."), "the management API stays plain");
+    let get = |address: &str, trusted: &CertifiedKey<KeyPair>, path: &str| {
+        connect_with_tls(address, trusted).and_then(|mut connection| connection.get(path, &[]))
+    };
     let mut first = connect_with_tls(&public, &old).unwrap();
-    let answers = [
-        get_with_tls(&mut first, "/team"),
-        get_with_tls(&mut connect_with_tls(&dashboard, &old).unwrap(), "/"),
-    ];
-    for answer in answers.map(Result::unwrap) {
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+    for answer in [first.get("/team", &[]), get(&dashboard, &old, "/")].map(Result::unwrap) {
+        assert_eq!(answer.status, 200);
+        assert!(answer.head.contains("strict-transport-security: max-age=31536000\n"), "{}", answer.head);
     }
 
     // A mismatched pair changes nothing.
     std::fs::write(folder.join("key.pem"), certificate().signing_key.serialize_pem()).unwrap();
-    assert!(
-        get_with_tls(&mut connect_with_tls(&public, &old).unwrap(), "/team")
-            .unwrap()
-            .starts_with("HTTP/1.1 200")
-    );
+    assert_eq!(get(&public, &old, "/team").unwrap().status, 200);
     write_certificate(&folder, &new);
-    until("the new certificate is shown", Duration::from_secs(20), || {
-        connect_with_tls(&public, &new).and_then(|mut stream| get_with_tls(&mut stream, "/team")).is_ok()
-    });
-    assert!(
-        get_with_tls(&mut connect_with_tls(&dashboard, &new).unwrap(), "/")
-            .unwrap()
-            .starts_with("HTTP/1.1 200")
-    );
-    assert!(
-        get_with_tls(&mut first, "/team").unwrap().starts_with("HTTP/1.1 200"),
-        "who was there before goes on"
-    );
+    until("the new certificate is shown", Duration::from_secs(20), || get(&public, &new, "/team").is_ok());
+    assert_eq!(get(&dashboard, &new, "/").unwrap().status, 200);
+    assert_eq!(first.get("/team", &[]).unwrap().status, 200, "who was there before goes on");
     service.signal("TERM");
     assert_eq!(service.finish().code, Some(0));
 }

@@ -1,19 +1,17 @@
 //! `docs/deploy/install.sh` against a release on loopback. Prints what the script said in each case.
 
 use super::root;
+use crate::http;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead as _, BufReader, Write as _},
-    net::TcpListener,
     os::unix::{
         fs::{MetadataExt as _, PermissionsExt as _, symlink},
         process::CommandExt as _,
     },
     path::Path,
     process::Command,
-    thread,
 };
 use tempfile::TempDir;
 
@@ -61,25 +59,17 @@ fn release() -> Release {
 
 /// Serves the files until the test ends. A file called `NAME.part` is served as `NAME`, with the length of twice as much.
 fn serve(files: Release) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/download", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
-            let Some(first) = head.next() else { continue };
-            let _ = head.take_while(|line| !line.is_empty()).count();
-            let name = first.split(' ').nth(1).unwrap().trim_start_matches("/download/");
-            let (status, body, length) = match (files.get(name), files.get(&format!("{name}.part"))) {
-                (Some(body), _) => ("200 OK", body.as_slice(), body.len()),
-                (None, Some(part)) => ("200 OK", part.as_slice(), 2 * part.len()),
-                (None, None) => ("404 Not Found", &b"no"[..], 2),
-            };
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-        }
+    let address = http::serve(move |head, _| {
+        let name = head.split(' ').nth(1).unwrap_or_default().trim_start_matches("/download/");
+        let (status, body, length) = match (files.get(name), files.get(&format!("{name}.part"))) {
+            (Some(body), _) => ("200 OK", body.as_slice(), body.len()),
+            (None, Some(part)) => ("200 OK", part.as_slice(), 2 * part.len()),
+            (None, None) => ("404 Not Found", &b"no"[..], 2),
+        };
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+        [head.as_bytes(), body].concat()
     });
-    address
+    format!("http://{address}/download")
 }
 
 /// A machine with an older program in `bin`.
