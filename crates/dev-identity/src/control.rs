@@ -26,12 +26,6 @@ impl Control {
         self.0.platform().set_guilds(user, guilds)
     }
 
-    /// Returns all users, by id.
-    #[must_use]
-    pub fn users(&self) -> Vec<Account> {
-        self.0.platform().accounts().cloned().collect()
-    }
-
     /// Issues a code for a user, as if the user had just consented. For an unknown user the code is rejected.
     #[must_use]
     pub fn mint_code(&self, user: u64) -> String {

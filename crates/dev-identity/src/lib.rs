@@ -18,7 +18,7 @@
 //!
 //! let running = DevIdentity::start(std::net::TcpListener::bind("127.0.0.1:0")?, Options::default())?;
 //! let control = running.control();
-//! let _code = control.mint_code(control.users()[0].id);
+//! let _code = control.mint_code(190_000_000_000_000_007);
 //! control.fail_times(Route::User, Fault::Silent, 1);
 //! # Ok(())
 //! # }
@@ -40,7 +40,6 @@ mod raw_connection;
 mod route;
 mod routes;
 mod running;
-mod sample;
 mod state;
 
 pub use self::{

@@ -1,9 +1,6 @@
 //! Options of the server.
 
-use crate::{
-    platform::{Account, Client},
-    sample,
-};
+use crate::platform::{Account, Client};
 use std::{collections::HashMap, time::Duration};
 
 /// A rate limit per token and route.
@@ -15,7 +12,7 @@ pub struct RateLimit {
     pub per: Duration,
 }
 
-/// Options of the server. The default has a sample client and sample users.
+/// Options of the server. The default has neither clients nor users.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The applications that may exchange codes.
@@ -41,8 +38,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            clients: vec![sample::client()],
-            users: sample::users(),
+            clients: Vec::new(),
+            users: Vec::new(),
             descriptions: HashMap::new(),
             command: None,
             code_lifetime: Duration::from_secs(100),

@@ -1,6 +1,6 @@
 //! The lifecycle of codes and tokens; users, guilds, pictures, and the platform's protocol rules.
 
-use crate::{Browser, CLIENT, REDIRECT, SECRET, exchange, me, refresh, start, start_with, token};
+use crate::{Browser, CLIENT, OWNER, REDIRECT, SECRET, exchange, me, refresh, start, start_with, token};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_dev_identity::{Account, AccountGuild, CodeTerms, Options, RateLimit};
 use std::time::Duration;
@@ -9,9 +9,8 @@ use url::form_urlencoded;
 #[tokio::test]
 async fn reusing_a_code_revokes_its_tokens() {
     let (running, browser) = start();
-    let user = running.control().users()[0].id;
-    let code = running.control().mint_code(user);
-    let bystander = exchange(&browser, &running.control().mint_code(user)).await.text("access_token");
+    let code = running.control().mint_code(OWNER);
+    let bystander = exchange(&browser, &running.control().mint_code(OWNER)).await.text("access_token");
     let tokens = exchange(&browser, &code).await;
     assert_eq!(me(&browser, &tokens.text("access_token")).await.status, 200);
     assert_eq!(exchange(&browser, &code).await.error(), (400, "invalid_grant".to_owned()));
@@ -24,8 +23,7 @@ async fn reusing_a_code_revokes_its_tokens() {
 async fn a_code_lives_for_a_hundred_seconds() {
     let (running, browser) = start();
     let control = running.control();
-    let user = control.users()[0].id;
-    let (good, bad) = (control.mint_code(user), control.mint_code(user));
+    let (good, bad) = (control.mint_code(OWNER), control.mint_code(OWNER));
     control.forward(Duration::from_secs(98));
     assert_eq!(exchange(&browser, &good).await.status, 200);
     control.forward(Duration::from_secs(2));
@@ -39,7 +37,7 @@ async fn a_code_lives_for_a_hundred_seconds() {
 async fn access_tokens_last_seven_days_and_refresh_rotates_them() {
     let (running, browser) = start();
     let control = running.control();
-    let first = exchange(&browser, &control.mint_code(control.users()[0].id)).await;
+    let first = exchange(&browser, &control.mint_code(OWNER)).await;
     control.forward(Duration::from_secs(7 * 24 * 3600));
     assert_eq!(me(&browser, &first.text("access_token")).await.status, 401);
     let second = refresh(&browser, &first.text("refresh_token")).await;
@@ -62,10 +60,10 @@ async fn access_tokens_last_seven_days_and_refresh_rotates_them() {
 async fn revoking_one_token_ends_the_authorisation() {
     let (running, browser) = start();
     let control = running.control();
-    let (user, other) = (control.users()[0].id, control.users()[1].id);
+    let other = OWNER + 1;
     for field in ["access_token", "refresh_token"] {
-        let one = exchange(&browser, &control.mint_code(user)).await;
-        let two = exchange(&browser, &control.mint_code(user)).await;
+        let one = exchange(&browser, &control.mint_code(OWNER)).await;
+        let two = exchange(&browser, &control.mint_code(OWNER)).await;
         let foreign = exchange(&browser, &control.mint_code(other)).await;
         let token = one.text(field);
         let fields = [("token", token.as_str()), ("client_id", CLIENT), ("client_secret", SECRET)];
@@ -73,7 +71,7 @@ async fn revoking_one_token_ends_the_authorisation() {
         assert_eq!(me(&browser, &two.text("access_token")).await.status, 401);
         assert_eq!(refresh(&browser, &two.text("refresh_token")).await.status, 400);
         assert_eq!(me(&browser, &foreign.text("access_token")).await.status, 200);
-        assert!(!control.is_authorised(user) && control.is_authorised(other));
+        assert!(!control.is_authorised(OWNER) && control.is_authorised(other));
         // Revoking a dead token succeeds.
         assert_eq!(browser.post_form("/api/v10/oauth2/token/revoke", &fields, &[]).await.status, 200);
     }
@@ -83,13 +81,12 @@ async fn revoking_one_token_ends_the_authorisation() {
 async fn authenticates_clients_by_header_or_form() {
     let (running, browser) = start();
     let control = running.control();
-    let user = control.users()[0].id;
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let basic = |secret: &str| {
         let joined = format!("{}:{}", encoded(CLIENT), encoded(secret));
         format!("Basic {}", STANDARD.encode(joined))
     };
-    let code = control.mint_code(user);
+    let code = control.mint_code(OWNER);
     let fields = [("grant_type", "authorization_code"), ("code", code.as_str()), ("redirect_uri", REDIRECT)];
     let path = "/api/v10/oauth2/token";
 
@@ -173,7 +170,7 @@ async fn tokens_are_limited_to_their_scopes() {
     let (running, browser) = start();
     let control = running.control();
     let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
-    let access = exchange(&browser, &control.mint_code_with(control.users()[0].id, terms)).await;
+    let access = exchange(&browser, &control.mint_code_with(OWNER, terms)).await;
     let access = access.text("access_token");
     assert_eq!(me(&browser, &access).await.status, 200);
     assert_eq!(page(&browser, &access, "").await.status, 401);
@@ -192,7 +189,7 @@ async fn rate_limited_responses_carry_retry_after() {
     let rate_limit = Some(RateLimit { requests: 2, per: Duration::from_secs(3600) });
     let (running, browser) = start_with(Options { rate_limit, ..Options::default() });
     let control = running.control();
-    let access = exchange(&browser, &control.mint_code(control.users()[0].id)).await.text("access_token");
+    let access = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     let answers = [me(&browser, &access).await, me(&browser, &access).await, me(&browser, &access).await];
     assert_eq!(answers.each_ref().map(|answer| answer.status), [200, 200, 429]);
     let remaining = answers.each_ref().map(|answer| answer.header("x-ratelimit-remaining").unwrap());

@@ -1,6 +1,8 @@
 //! The authorization page, and the redirect back.
 
-use crate::{Browser, CHALLENGE, CLIENT, REDIRECT, VERIFIER, exchange, me, start, start_with, token};
+use crate::{
+    Browser, CHALLENGE, CLIENT, OWNER, REDIRECT, VERIFIER, account, exchange, me, start, start_with, token,
+};
 use companion_dev_identity::Options;
 use std::collections::HashMap;
 use url::{Url, form_urlencoded};
@@ -62,8 +64,8 @@ async fn grants_the_requested_scope() {
 
 #[tokio::test]
 async fn login_hint_by_name_or_id_skips_the_page() {
-    let (running, browser) = start();
-    let owner = running.control().users()[0].id.to_string();
+    let (_running, browser) = start();
+    let owner = OWNER.to_string();
     for hint in ["sample_owner", &owner] {
         let back =
             sent_back(&authorize(&browser, &[BASE.as_slice(), &[("login_hint", hint)]].concat()).await);
@@ -140,17 +142,14 @@ async fn a_code_needs_the_verifier_and_redirect_of_its_sign_in() {
 #[tokio::test]
 async fn escapes_names_on_the_page() {
     let (running, browser) = start();
-    let mut account = running.control().users().remove(0);
-    account.global_name = Some("<script>alert(1)</script>".to_owned());
-    running.control().put_user(account);
+    running.control().put_user(account(OWNER, "sample_owner", "<script>alert(1)</script>"));
     let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
 }
 
 #[tokio::test]
 async fn the_page_shows_the_description_of_each_user() {
-    let owner = Options::default().users[0].id;
-    let descriptions = [(owner, "owns <two> guilds".to_owned())].into();
+    let descriptions = [(OWNER, "owns <two> guilds".to_owned())].into();
     let (_running, browser) = start_with(Options { descriptions, ..Options::default() });
     let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
     assert!(html.contains("sample_owner · owns &lt;two&gt; guilds"), "{html}");

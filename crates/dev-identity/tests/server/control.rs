@@ -1,6 +1,6 @@
 //! The control interface as another process uses it, every fault, and the counters.
 
-use crate::{Browser, exchange, me, refresh, start, start_with};
+use crate::{Browser, OWNER, exchange, me, refresh, start, start_with};
 use companion_dev_identity::{
     AccountGuild, DripPart, ErrorBody, Fault, Options, PlannedFault, Route, UserCalls,
 };
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn issues_codes_and_plans_faults_over_http() {
-    let (running, browser) = start();
-    let user = format!(r#"{{"user": "{}"}}"#, running.control().users()[0].id);
+    let (_running, browser) = start();
+    let user = format!(r#"{{"user": "{OWNER}"}}"#);
     let code = browser.json("POST", "/control/codes", &user).await.text("code");
     let access = exchange(&browser, &code).await.text("access_token");
     for (times, statuses) in [("1", [503, 200]), ("null", [503, 503])] {
@@ -150,13 +150,13 @@ async fn each_connection_fault_sends_no_valid_response() {
 async fn a_fault_can_follow_a_processed_request() {
     let (running, browser) = start();
     let control = running.control();
-    let code = control.mint_code(control.users()[0].id);
+    let code = control.mint_code(OWNER);
     let fault = Fault::Status { status: 500, body: ErrorBody::Json };
     control.plan(Route::Token, PlannedFault { fault: fault.clone(), times: Some(1), processed: true });
     assert_eq!(exchange(&browser, &code).await.status, 500);
     assert_eq!(exchange(&browser, &code).await.error(), (400, "invalid_grant".to_owned()));
 
-    let code = control.mint_code(control.users()[0].id);
+    let code = control.mint_code(OWNER);
     control.fail_times(Route::Token, fault, 1);
     assert_eq!(exchange(&browser, &code).await.status, 500);
     assert_eq!(exchange(&browser, &code).await.status, 200);
@@ -170,7 +170,7 @@ async fn guilds(browser: &Browser, access: &str) -> crate::Answer {
 async fn counts_calls_by_user_and_responses_by_status() {
     let (running, browser) = start();
     let control = running.control();
-    let (one, other) = (control.users()[0].id, control.users()[1].id);
+    let (one, other) = (OWNER, OWNER + 1);
     let tokens = exchange(&browser, &control.mint_code(one)).await;
     let access = tokens.text("access_token");
     assert_eq!(guilds(&browser, &access).await.status, 200);
@@ -196,8 +196,7 @@ async fn counts_calls_by_user_and_responses_by_status() {
 async fn counts_concurrent_calls_of_one_user() {
     let (running, browser) = start();
     let control = running.control();
-    let user = control.users()[0].id;
-    let access = exchange(&browser, &control.mint_code(user)).await.text("access_token");
+    let access = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     let held = control.hold(Route::Guilds);
     let release = async {
         control.called(Route::Guilds, 3).await;
@@ -205,17 +204,16 @@ async fn counts_concurrent_calls_of_one_user() {
     };
     let call = || guilds(&browser, &access);
     tokio::join!(call(), call(), call(), release);
-    assert_eq!(control.calls_of(user).most_at_once, 3);
+    assert_eq!(control.calls_of(OWNER).most_at_once, 3);
 }
 
 #[tokio::test]
 async fn guilds_of_a_user_change_at_runtime() {
     let (running, browser) = start();
     let control = running.control();
-    let user = control.users()[0].id;
-    let access = exchange(&browser, &control.mint_code(user)).await.text("access_token");
+    let access = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     let guild = AccountGuild { id: 77, name: "New".to_owned(), icon: None, owner: false, permissions: 8 };
-    assert!(control.set_guilds(user, vec![guild]));
+    assert!(control.set_guilds(OWNER, vec![guild]));
     let listed = guilds(&browser, &access).await.json();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &"77".into()));
     assert!(!control.set_guilds(1, Vec::new()));
@@ -227,7 +225,7 @@ async fn a_stopped_clock_advances_only_manually() {
         Options { access_lifetime: Duration::from_micros(1), clock_stands_still: true, ..Options::default() };
     let (running, browser) = start_with(options);
     let control = running.control();
-    let access = exchange(&browser, &control.mint_code(control.users()[0].id)).await.text("access_token");
+    let access = exchange(&browser, &control.mint_code(OWNER)).await.text("access_token");
     assert_eq!(me(&browser, &access).await.status, 200);
     control.forward(Duration::from_micros(1));
     assert_eq!(me(&browser, &access).await.status, 401);

@@ -11,10 +11,11 @@ mod browser;
 mod control;
 
 use browser::{Answer, Browser};
-use companion_dev_identity::{Client, DevIdentity, Options, Running};
+use companion_dev_identity::{Account, Client, DevIdentity, Options, Running};
 use std::net::TcpListener;
 
 const REDIRECT: &str = "http://127.0.0.1:9/back?keep=this";
+const OWNER: u64 = 200_000_000_000_000_001;
 const CLIENT: &str = "4711";
 const SECRET: &str = "a:b&c=d+e %f/\"ä\u{1f98a}\\";
 /// The example of RFC 7636, appendix B.
@@ -25,12 +26,21 @@ fn start() -> (Running, Browser) {
     start_with(Options::default())
 }
 
+fn account(id: u64, username: &str, name: &str) -> Account {
+    let (username, global_name) = (username.to_owned(), Some(name.to_owned()));
+    Account { id, username, global_name, avatar: None, guilds: Vec::new() }
+}
+
 fn start_with(mut options: Options) -> (Running, Browser) {
     options.clients = vec![Client {
         id: CLIENT.to_owned(),
         secret: SECRET.to_owned(),
         redirect_uris: vec![REDIRECT.to_owned(), "http://127.0.0.1:9/other".to_owned()],
     }];
+    options.users = vec![
+        account(OWNER, "sample_owner", "Sample Owner"),
+        account(OWNER + 1, "sample_moderator", "Sample Moderator"),
+    ];
     let running = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
     let browser = Browser::new(running.address());
     (running, browser)
@@ -64,7 +74,7 @@ async fn serves_only_loopback() {
 #[tokio::test]
 async fn refuses_connections_and_accepts_them_again() {
     let (mut running, browser) = start();
-    let code = running.control().mint_code(running.control().users()[0].id);
+    let code = running.control().mint_code(OWNER);
     running.refuse_connections().await;
     let refused = browser.try_get("/").await.unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
