@@ -160,8 +160,7 @@ fn a_port_that_another_program_has() {
     installation.set("HTTP__LISTEN", &platform);
     let finished = installation.doctor();
     assert_eq!(finished.code, Some(1));
-    let told =
-        format!("failed   public listener      http.listen: another program listens on {}\n", platform);
+    let told = format!("failed   public listener      http.listen: another program listens on {platform}\n");
     assert!(finished.out.contains(&told), "{}", finished.out);
     let silent = "skipped  management listener  management.listen: no service runs here";
     assert!(finished.out.contains(silent), "{}", finished.out);

@@ -182,14 +182,14 @@ fn the_proxy_is_not_trusted() {
 fn the_clock_is_off() {
     let mut installation = Installation::migrated();
     let platform = platform_of_another_time();
-    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform));
+    installation.set("IDENTITY__API_URL", &format!("http://{platform}/api"));
     let finished = installation.program(&["doctor"]).finish();
     assert_eq!(finished.code, Some(1));
     // Days go on.
     let days = finished.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     assert!(days.parse::<u64>().unwrap() > 10_000, "{days}");
     let normal = Normal::new(&[
-        (&*format!("http://{}", platform), "https://platform.example"),
+        (&*format!("http://{platform}"), "https://platform.example"),
         (&*format!("{days} days"), "11000 days"),
     ]);
     compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
