@@ -4,7 +4,7 @@
 //! Everything here is driven by the supervisor's environment variables (`LISTEN_FDS`, `NOTIFY_SOCKET`,
 //! `WATCHDOG_USEC`). Without them this module does nothing.
 
-use std::{net::TcpListener, time::Duration};
+use std::{io, net::TcpListener, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, ToSocketAddrs},
@@ -102,7 +102,8 @@ pub async fn feed_watchdog(management: impl ToSocketAddrs + Copy) {
     if let Some(limit) = sd_notify::watchdog_enabled() {
         let interval = limit / 2;
         loop {
-            if is_alive(management, interval).await {
+            // An answer takes an accepting listener and a free worker.
+            if probe(management, "/health/live", interval).await.unwrap_or_default() {
                 notify_in_thread(sd_notify::NotifyState::Watchdog);
             }
             tokio::time::sleep(interval).await;
@@ -112,16 +113,24 @@ pub async fn feed_watchdog(management: impl ToSocketAddrs + Copy) {
     let _ = management;
 }
 
-/// Whether the management API answers its liveness probe in time, which takes an accepting listener and a free worker.
-async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
+/// Returns whether a probe of the management API is answered with 200.
+///
+/// # Errors
+///
+/// If there is no answer in time.
+pub(crate) async fn probe(
+    management: impl ToSocketAddrs,
+    path: &str,
+    patience: Duration,
+) -> io::Result<bool> {
     let asked = async {
-        let mut stream = TcpStream::connect(management).await.ok()?;
-        stream.write_all(b"GET /health/live HTTP/1.0\r\nHost: companion\r\n\r\n").await.ok()?;
+        let mut stream = TcpStream::connect(management).await?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: companion\r\n\r\n").as_bytes()).await?;
         let mut head = [0; 12];
-        stream.read_exact(&mut head).await.ok()?;
-        Some(head.ends_with(b" 200"))
+        stream.read_exact(&mut head).await?;
+        Ok(head.ends_with(b" 200"))
     };
-    timeout(patience, asked).await.ok().flatten().unwrap_or_default()
+    timeout(patience, asked).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Notifies from a thread of its own, because a supervisor that does not read its socket would block the caller.
@@ -178,6 +187,7 @@ mod tests {
             address
         };
         let long = Duration::from_secs(20);
+        let is_alive = async |address, patience| probe(address, "/", patience).await.unwrap_or_default();
         assert!(is_alive(answers(b"HTTP/1.1 200 OK\r\n"), long).await);
         assert!(!is_alive(answers(b"HTTP/1.1 503 Service Unavailable\r\n"), long).await);
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
