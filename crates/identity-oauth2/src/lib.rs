@@ -25,8 +25,6 @@ mod budget;
 mod call_limiter;
 mod client;
 mod failure;
-#[cfg(test)]
-mod hostile;
 mod limits;
 mod provider;
 mod route;
