@@ -143,28 +143,16 @@ fn cases() -> Vec<(String, Vec<u8>)> {
     cases
 }
 
-/// Sends the bytes, and reads until the peer closes the connection or times out.
-fn exchange(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    let mut stream = connect(to, 1).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let _ = stream.write_all(bytes);
-    // Half-close, so that a server that waits for the rest of a body sees its end.
-    let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut came = Vec::new();
-    let _ = stream.read_to_end(&mut came);
-    came
-}
-
 #[test]
 fn hostile_smuggling_attempts_are_one_request_or_refused() {
     let mut service = Program::serving(&["serve"]).env("COMPANION_LOG__LEVEL", "error").start();
     let address = service.public().parse().unwrap();
-    let seen = exchange(address, hidden().as_bytes());
+    let seen = exchange(address, 1, hidden().as_bytes(), true).unwrap().0;
     assert!(memmem::find(&seen, HIDDEN.as_bytes()).is_some(), "an answer carries the name of its request");
     let (mut refused, mut taken, mut wrong) = (0, 0, Vec::new());
     let cases = cases();
     for (name, bytes) in &cases {
-        let came = exchange(address, bytes);
+        let (came, _) = exchange(address, 1, bytes, true).unwrap();
         let answers = memmem::find_iter(&came, b"HTTP/1.1 ").count();
         let continues = memmem::find_iter(&came, b"HTTP/1.1 100").count();
         let text = String::from_utf8_lossy(&came);
@@ -207,7 +195,7 @@ const OTHER_PROTOCOLS: [&[u8]; 3] =
 
 /// Sends these bytes. If `end` is set, ends the request and reads the response; otherwise closes at once. Returns the
 /// response, and whether the peer closed the connection. `None` if the connection was refused.
-fn meet(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, bool)> {
+fn exchange(to: SocketAddr, from: u32, bytes: &[u8], end: bool) -> Option<(Vec<u8>, bool)> {
     let mut stream = connect(to, from)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();
     // A client that closes at once need not be answered.
@@ -249,7 +237,7 @@ fn hostile_bytes_are_answered_or_cut_off_without_leaks() {
                         let (door, end) = (doors[hostile.below(2)], hostile.below(4) > 0);
                         let from = u32::try_from(1 + (turn * CONCURRENT + number) % ADDRESSES).unwrap();
                         let bytes = hostile.bytes();
-                        let (came, ended) = meet(door, from, bytes, end).expect("it does not accept");
+                        let (came, ended) = exchange(door, from, bytes, end).expect("it does not accept");
                         let sent = String::from_utf8_lossy(bytes);
                         assert!(ended, "neither answered nor cut off: {sent:?}");
                         assert!(came.is_empty() || came.starts_with(b"HTTP/1."), "{sent:?}");
@@ -298,7 +286,7 @@ fn hostile_requests_through_nginx_affect_no_other_client() {
     until("nginx listens", Duration::from_secs(10), || TcpStream::connect(proxy).is_ok());
     let mut asked = 0;
     for (name, bytes) in cases() {
-        exchange(proxy, &bytes);
+        exchange(proxy, 1, &bytes, true).unwrap();
         // All clients share one upstream connection, so leftover bytes on it would precede the next response.
         for _ in 0..2 {
             let mut client = Kept::to(&proxy.to_string()).unwrap();

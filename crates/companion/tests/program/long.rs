@@ -3,17 +3,15 @@
 //! The default run is short. `LONG` sets the number of requests.
 
 use crate::{
+    http::Kept,
     program::Holdings,
     stage::{Stage, guild, guild_of},
 };
-use memchr::memmem;
 use serde_json::json;
 use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 const DEFAULT_REQUESTS: u64 = 10_000;
@@ -53,46 +51,17 @@ fn requests(token: &str) -> [(String, u16); 16] {
 
 /// Sends the batch repeatedly until `left` is used up, and asserts every status.
 fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
-    let connect = || {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        stream
-    };
-    let (mut stream, mut asked) = (connect(), 0);
-    let mut bytes = vec![0; 256 * 1024];
+    let (mut connection, mut asked) = (Kept::to(address).unwrap(), 0);
     while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(PIPELINE_DEPTH)).is_ok() {
         if asked >= REQUESTS_PER_CONNECTION {
-            (stream, asked) = (connect(), 0);
+            (connection, asked) = (Kept::to(address).unwrap(), 0);
         }
-        stream.write_all(batch).unwrap();
+        connection.send(batch).unwrap();
         asked += PIPELINE_DEPTH;
-        let (mut start, mut end, mut answered) = (0, 0, 0);
-        while answered < expected.len() {
-            if let Some((status, length)) = whole(&bytes[start..end]) {
-                assert_eq!(status, expected[answered], "request {answered} of the batch");
-                start += length;
-                answered += 1;
-            } else {
-                let count = stream.read(&mut bytes[end..]).unwrap();
-                assert!(count > 0, "the connection ended before answer {answered}");
-                end += count;
-            }
+        for (place, status) in expected.iter().enumerate() {
+            assert_eq!(connection.answer().unwrap().status, *status, "request {place} of the batch");
         }
-        assert_eq!(start, end, "unexpected bytes");
     }
-}
-
-/// Returns the status and the length of the first response, or `None` if it is incomplete.
-fn whole(bytes: &[u8]) -> Option<(u16, usize)> {
-    let head = memmem::find(bytes, b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&bytes[..head + 2]).unwrap();
-    let status = head[9..12].parse().unwrap();
-    let length = head
-        .split_once("\r\ncontent-length: ")
-        .map_or(0, |(_, rest)| rest.split("\r\n").next().unwrap().parse::<usize>().unwrap());
-    let whole = head.len() + 2 + length;
-    (bytes.len() >= whole).then_some((status, whole))
 }
 
 #[test]

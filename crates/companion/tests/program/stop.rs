@@ -321,7 +321,7 @@ mod supervised {
         let supervisor = NotifySocket::new();
         let mut service = Program::serving(&["serve"])
             .env("NOTIFY_SOCKET", &supervisor.path())
-            .env("WATCHDOG_USEC", "4000000")
+            .env("WATCHDOG_USEC", "1000000")
             .start();
         assert_eq!(supervisor.heard(), "READY=1");
         let management = service.management();

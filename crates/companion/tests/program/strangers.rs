@@ -399,14 +399,11 @@ fn cuts_off_thousands_of_stalled_clients_without_leaks() {
 
 /// Sends a request from its own address. Returns whether it was answered.
 fn is_answered(address: SocketAddr, path: &str, key: Option<&str>) -> bool {
-    let Some(mut stream) = connect(address, 5000) else { return false };
+    let Some(stream) = connect(address, 5000) else { return false };
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    let key = key.map_or_else(String::new, |key| format!("Authorization: Bearer {key}\r\n"));
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{key}\r\n");
-    let mut answer = String::new();
-    stream.write_all(request.as_bytes()).is_ok()
-        && stream.read_to_string(&mut answer).is_ok()
-        && answer.starts_with("HTTP/1.1 200")
+    let bearer = key.map(|key| format!("Bearer {key}"));
+    let headers: Vec<_> = bearer.iter().map(|bearer| ("Authorization", bearer.as_str())).collect();
+    Kept::over(stream).get(path, &headers).is_ok_and(|answer| answer.status == 200)
 }
 
 /// Opens connections that received one response and are idle since, as many as are accepted.
