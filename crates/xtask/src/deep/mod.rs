@@ -25,7 +25,6 @@ struct Check {
 
 enum Action {
     Own(fn() -> Result<()>),
-    Instructions,
     /// Tests, with variables that select their full form.
     Tests {
         variables: &'static str,
@@ -44,7 +43,7 @@ const fn full(name: &'static str, variables: &'static str, line: &'static str) -
 const CHECKS: [Check; 20] = [
     Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage::run) },
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
-    Check { name: "instructions", action: Action::Instructions, tool: Some(&VALGRIND), tools_of_parts: &[] },
+    Check { tool: Some(&VALGRIND), ..own("instructions", || bench::instructions().run()) },
     own("repeated", repeated::run),
     // Kills the serving program under load repeatedly. Default: a few times.
     full("kills", "KILLS=1000", "--package companion --test program -- --nocapture kill::"),
@@ -156,7 +155,6 @@ impl Check {
     fn step(&self) -> Step {
         let mut step = match self.action {
             Action::Own(check) => Step::check(self.name, &format!("cargo xtask deep {}", self.name), check),
-            Action::Instructions => Step::program(self.name, bench::instructions()),
             Action::Tests { variables, line } => {
                 let invocation = Invocation::new(&format!("cargo test --locked {line}"));
                 let variables = variables.split(' ').filter_map(|variable| variable.split_once('='));
