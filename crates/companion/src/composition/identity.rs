@@ -18,10 +18,7 @@ pub(crate) fn user_agent(configuration: &Configuration) -> String {
 }
 
 /// A provider, and its metrics if it has any.
-pub(super) struct ChosenProvider {
-    pub(super) provider: Arc<dyn IdentityProvider>,
-    pub(super) metrics: Option<Arc<dyn MetricsSource>>,
-}
+type ChosenProvider = (Arc<dyn IdentityProvider>, Option<Arc<dyn MetricsSource>>);
 
 /// Returns the configured provider. Without one, returns a provider that is always unreachable, so that everything but
 /// sign-in is served. Existing sessions stay valid.
@@ -37,16 +34,13 @@ pub(super) fn choose(
         for call in IdentityCall::ALL {
             unreachable.fail_with(call, Some(IdentityErrorKind::Unreachable));
         }
-        return Ok(ChosenProvider { provider: Arc::new(unreachable), metrics: None });
+        return Ok((Arc::new(unreachable), None));
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider =
         provider.map_err(|error| CompositionError::Refused(format!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider.sharing(pauses));
-    Ok(ChosenProvider {
-        provider: Arc::clone(&provider) as Arc<dyn IdentityProvider>,
-        metrics: Some(Arc::new(IdentityMetrics(provider))),
-    })
+    Ok((Arc::clone(&provider) as Arc<dyn IdentityProvider>, Some(Arc::new(IdentityMetrics(provider)))))
 }
 
 /// Returns the provider's settings, or `None` if no application is configured.

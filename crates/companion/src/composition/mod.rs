@@ -16,7 +16,8 @@ pub use self::{
 };
 use crate::{
     configuration::{
-        AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey, read_logo,
+        AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey, Sessions,
+        read_logo,
     },
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
@@ -56,10 +57,11 @@ impl Adapters {
     pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, CompositionError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let identity = identity::choose(configuration, &clock, &entropy, storage.platform_pauses())?;
-        let metrics = storage.metrics().into_iter().chain(identity.metrics).collect();
+        let (identity, identity_metrics) =
+            identity::choose(configuration, &clock, &entropy, storage.platform_pauses())?;
+        let metrics = storage.metrics().into_iter().chain(identity_metrics).collect();
         let scheduler = Arc::new(TokioScheduler::here());
-        Ok(Self { stores: storage.stores(), identity: identity.provider, clock, entropy, scheduler, metrics })
+        Ok(Self { stores: storage.stores(), identity, clock, entropy, scheduler, metrics })
     }
 }
 
@@ -211,16 +213,16 @@ pub(crate) fn use_case_settings(configuration: &Configuration, keys: &Keyring) -
     let Configuration { sessions, guilds, identity, team, bot, .. } = configuration;
     Settings {
         tokens: TokenRing::new(&keys.first, &keys.others),
-        limits: SessionLimits {
-            lifetime: sessions.lifetime,
-            idle: sessions.idle,
-            per_user: sessions.per_user,
-        },
+        limits: session_limits(sessions),
         keep_tokens: identity.keep_tokens,
         freshness: Freshness { refresh_after: guilds.refresh_after, stale_for: guilds.stale_for },
         categories: team.categories.clone(),
         silent_after: bot.silent_after,
     }
+}
+
+pub(crate) fn session_limits(sessions: &Sessions) -> SessionLimits {
+    SessionLimits { lifetime: sessions.lifetime, idle: sessions.idle, per_user: sessions.per_user }
 }
 
 /// Returns a vault that seals with the first key of the ring and opens with all of them.

@@ -1,12 +1,12 @@
 //! `companion sessions list`.
 
-use super::selection::limits;
 use crate::{
     command::{
         error::{CommandError, with_causes},
         output::{Table, print, utc},
         stored::with_storage,
     },
+    composition::session_limits,
     configuration::Configuration,
     system::SystemClock,
 };
@@ -22,7 +22,7 @@ pub(super) fn run(
     user: Option<UserId>,
     json: bool,
 ) -> Result<(), CommandError> {
-    let (limits, now) = (limits(configuration), SystemClock.now());
+    let (limits, now) = (session_limits(&configuration.sessions), SystemClock.now());
     let sessions = with_storage(configuration, async |storage| {
         live(&storage.stores(), user, limits.cutoffs(now)).await
     })?;

@@ -6,13 +6,13 @@
 mod list;
 mod selection;
 
-use self::selection::{Selection, confirm, limits};
+use self::selection::{Selection, confirm};
 use super::{
     error::{CommandError, with_causes},
     output::{counted, print},
     stored::with_storage,
 };
-use crate::{configuration::Configuration, logging, system::SystemClock};
+use crate::{composition::session_limits, configuration::Configuration, logging, system::SystemClock};
 use clap::Subcommand;
 use companion_domain::{
     change::Tally,
@@ -72,7 +72,7 @@ pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> R
             print(&format!("{} ended\n{}", counted(ended.readable, "session"), ended.note()))
         }
         SessionsCommand::Prune => {
-            let over = Selection::Over(limits(configuration).cutoffs(SystemClock.now()));
+            let over = Selection::Over(session_limits(&configuration.sessions).cutoffs(SystemClock.now()));
             let ended = end(configuration, "expire_session", &over)?;
             print(&format!("{} removed\n{}", counted(ended.readable, "session"), ended.note()))
         }

@@ -1,10 +1,10 @@
 //! Which sessions a command ends, and its confirmation.
 
-use crate::{command::error::CommandError, configuration::Configuration};
+use crate::command::error::CommandError;
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
-    session::{Cutoffs, Session, SessionLimits},
+    session::{Cutoffs, Session},
 };
 use std::{
     io::{self, BufRead, IsTerminal as _, Write},
@@ -35,11 +35,6 @@ impl Selection {
             Self::Over(cutoffs) => sessions.prune(*cutoffs, END_BATCH).await,
         }
     }
-}
-
-pub(super) fn limits(configuration: &Configuration) -> SessionLimits {
-    let sessions = &configuration.sessions;
-    SessionLimits { lifetime: sessions.lifetime, idle: sessions.idle, per_user: sessions.per_user }
 }
 
 /// Asks for confirmation. Fails if standard input is not a terminal.
