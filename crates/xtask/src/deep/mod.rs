@@ -113,7 +113,7 @@ const CHECKS: [Check; 20] = [
     // Two, five and ten times the capacity of storage. Default: only the queue rule.
     full(
         "overload",
-        "OVERLOAD=full",
+        "",
         "--release --package companion --test program -- --nocapture --include-ignored overload",
     ),
     // A log torn in every way at every frame, and a disk that fails at each call. Default: one way per frame, and three
