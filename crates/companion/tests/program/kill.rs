@@ -1,6 +1,7 @@
 //! Asserts that a program killed at any moment has kept what it acknowledged, and restores nothing that was ended.
 
 use crate::stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines};
+use companion_testkit::entropy::SeededEntropy;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::mpsc::{Sender, channel},
@@ -13,16 +14,6 @@ const KILLS_VARIABLE: &str = "KILLS";
 
 fn kills() -> u32 {
     std::env::var(KILLS_VARIABLE).map_or(KILLS, |text| text.parse().unwrap())
-}
-
-/// Deterministic pseudorandom numbers.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
 }
 
 /// Concurrent writers, each with its own guilds.
@@ -69,12 +60,12 @@ fn acknowledged_writes_survive_a_kill() {
     let kills = kills();
     let stage = Stage::new();
     let mut ledgers: Vec<_> = (0..WRITERS).map(|_| Ledger::default()).collect();
-    let mut dice = Dice(1);
+    let dice = SeededEntropy::new(1);
     let mut writes = 0;
     for kill in 0..kills {
         let node = stage.serve(STORAGE);
         let (heard, hear) = channel();
-        let moment = 20 + dice.roll(120);
+        let moment = 20 + dice.below(120);
         ledgers = thread::scope(|scope| {
             let node = &node;
             let writers: Vec<_> = ledgers
@@ -103,11 +94,11 @@ fn acknowledged_writes_survive_a_kill() {
 
 /// Writes until a response is missing. Signals every response.
 fn write(node: &Node, writer: u64, kill: u32, mut ledger: Ledger, heard: &Sender<()>) -> Ledger {
-    let mut dice = Dice(u64::from(kill) * WRITERS + writer);
+    let dice = SeededEntropy::new(u64::from(kill) * WRITERS + writer);
     let guilds: Vec<_> = guilds_of(writer).collect();
     for count in 1.. {
-        let written = guilds[usize::try_from(dice.roll(GUILDS_OF_A_WRITER)).unwrap()];
-        let (method, state) = if dice.roll(3) == 0 {
+        let written = guilds[usize::try_from(dice.below(GUILDS_OF_A_WRITER)).unwrap()];
+        let (method, state) = if dice.below(3) == 0 {
             ("DELETE", None)
         } else {
             ("PUT", Some(u64::from(kill) * 1_000_000 + count))
@@ -142,15 +133,22 @@ struct Sessions {
 
 impl Sessions {
     /// Starts and ends sessions until a response is missing. Signals every response.
-    fn use_up(mut self, node: &Node, stage: &Stage, user: u64, mut dice: Dice, heard: &Sender<()>) -> Self {
+    fn use_up(
+        mut self,
+        node: &Node,
+        stage: &Stage,
+        user: u64,
+        dice: &SeededEntropy,
+        heard: &Sender<()>,
+    ) -> Self {
         loop {
-            let answered = if self.live.len() < 3 || dice.roll(2) == 0 {
+            let answered = if self.live.len() < 3 || dice.below(2) == 0 {
                 let Some(answer) = node.try_post(&stage.platform().mint_code(user)) else { return self };
                 assert_eq!(answer.status, 200, "{}", answer.body);
                 self.live.push(answer.body["data"]["token"].as_str().unwrap().to_owned());
                 if self.live.len() > 8 { self.end_one(node, 0) } else { true }
             } else {
-                let which = usize::try_from(dice.roll(self.live.len() as u64)).unwrap();
+                let which = usize::try_from(dice.below(self.live.len() as u64)).unwrap();
                 self.end_one(node, which)
             };
             if !answered {
@@ -229,7 +227,7 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
     let kills = kills();
     let stage = Stage::new();
     let mut all: Vec<_> = (0..USERS).map(|_| Sessions::default()).collect();
-    let (mut dice, mut version, mut answers) = (Dice(7), 0, 0);
+    let (dice, mut version, mut answers) = (SeededEntropy::new(7), 0, 0);
     // An unanswered sign-in may have left a session that the test does not know, which could evict an older one.
     let serve = || {
         let program = stage.program(&["serve"], STORAGE).env("COMPANION_SESSIONS__PER_USER", "1000");
@@ -238,7 +236,7 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
     let mut node = serve();
     for kill in 0..kills {
         let (heard, hear) = channel();
-        let moment = 20 + dice.roll(40);
+        let moment = 20 + dice.below(40);
         let synced = thread::scope(|scope| {
             let (node, stage) = (&node, &stage);
             let syncing = {
@@ -249,8 +247,8 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
                 .drain(..)
                 .zip(1..)
                 .map(|(sessions, user)| {
-                    let (heard, dice) = (heard.clone(), Dice(u64::from(kill) * USERS + user));
-                    scope.spawn(move || sessions.use_up(node, stage, user, dice, &heard))
+                    let (heard, dice) = (heard.clone(), SeededEntropy::new(u64::from(kill) * USERS + user));
+                    scope.spawn(move || sessions.use_up(node, stage, user, &dice, &heard))
                 })
                 .collect();
             for _ in 0..moment {
@@ -284,13 +282,13 @@ fn acknowledged_settings_survive_a_kill_with_their_history() {
     let (kills, stage) = (kills(), Stage::new());
     let schema = r#"{"sections":[{"key":"a","title":"A","permission":"MOD","fields":[
         {"key":"one","type":"integer","title":"One"},{"key":"two","type":"integer","title":"Two"}]}]}"#;
-    let (mut acknowledged, mut dice) = (0, Dice(7));
+    let (mut acknowledged, dice) = (0, SeededEntropy::new(7));
     for _ in 0..kills {
         let node = stage.serve(STORAGE);
         node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
         node.manage("PUT", "/bot/settings", schema);
         let (heard, hear) = channel();
-        let moment = 20 + dice.roll(40);
+        let moment = 20 + dice.below(40);
         acknowledged = thread::scope(|scope| {
             let node = &node;
             let writer = scope.spawn(move || {
