@@ -103,35 +103,10 @@ mod tests {
         configuration::{self, Layers},
         system::SystemClock,
     };
+    use companion_testkit::api::captured_log::listening;
     use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
     use rustix::fs::{CWD, Mode, mkfifoat};
-    use std::{
-        fs,
-        io::{self, Write},
-        path::Path,
-        sync::{Mutex, PoisonError},
-    };
-
-    /// The captured log output.
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl Log {
-        fn count(&self, words: &str) -> usize {
-            let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            String::from_utf8_lossy(&log).matches(words).count()
-        }
-    }
-
-    impl Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use std::{fs, path::Path};
 
     fn made() -> CertifiedKey<KeyPair> {
         generate_simple_self_signed(["localhost".to_owned()]).unwrap()
@@ -153,10 +128,7 @@ mod tests {
         let configuration = configuration::load_for_serving(&layers).unwrap().configuration;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut own = OwnTls::open(&configuration, &clock).unwrap().unwrap();
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (lines, _guard) = listening();
         let round = |own: &mut OwnTls| match own.files.read() {
             Ok(text) => own.show(text),
             Err(error) => own.note(&error),
@@ -169,30 +141,31 @@ mod tests {
         round(&mut own);
         write(folder.path(), &renewed);
         round(&mut own);
-        assert_eq!((log.count(told), log.count("the certificate was replaced")), (0, 1));
+        let log = lines.take();
+        assert!(log.contains("the certificate was replaced") && !log.contains(told), "{log}");
 
         let certificate = folder.path().join("certificate.pem");
-        let breaks: [&dyn Fn(); 3] = [
-            &|| fs::write(&certificate, "broken").unwrap(),
-            &|| fs::remove_file(&certificate).unwrap(),
-            &|| mkfifoat(CWD, &certificate, Mode::RUSR | Mode::WUSR).unwrap(),
+        let breaks: [(&dyn Fn(), &str); 3] = [
+            (&|| fs::write(&certificate, "broken").unwrap(), "holds no certificate in PEM"),
+            (&|| fs::remove_file(&certificate).unwrap(), "cannot be read: No such file"),
+            (
+                &|| mkfifoat(CWD, &certificate, Mode::RUSR | Mode::WUSR).unwrap(),
+                "certificate.pem cannot be read: it is not a regular file",
+            ),
         ];
-        for broken in breaks {
+        for (broken, why) in breaks {
             broken();
             let shown = own.shown.clone();
-            let before = log.count(told);
             for _ in 0..5 {
                 round(&mut own);
             }
-            assert_eq!(log.count(told), before + 1);
-            assert!(own.shown == shown);
+            let log = lines.take();
+            assert_eq!((log.matches(told).count(), log.matches("ERROR").count()), (1, 1), "{log}");
+            assert!(log.contains(why) && own.shown == shown, "{log}");
         }
-        assert_eq!(log.count("ERROR"), 3);
-        assert_eq!(log.count("holds no certificate in PEM"), 1);
-        assert_eq!(log.count("certificate.pem cannot be read: it is not a regular file"), 1);
         fs::remove_file(&certificate).unwrap();
         write(folder.path(), &made());
         round(&mut own);
-        assert_eq!(log.count("the certificate was replaced"), 2);
+        assert!(lines.take().contains("the certificate was replaced"));
     }
 }
