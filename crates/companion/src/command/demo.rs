@@ -54,7 +54,8 @@ fn welcome(demo: &Demo) -> String {
     let (public, management) = (demo.service.public_address(), demo.service.management_address());
     let dashboard = demo.service.dashboard_address().map(|address| address.to_string()).unwrap_or_default();
     let page = demo.platform.sign_in_page();
-    let [person, ..] = PEOPLE.each_ref().map(|person| person.account().username);
+    let [first, ..] = &PEOPLE;
+    let person = first.account().username;
     let mut text = format!(
         "Companion {VERSION}, with a sample world\n\
          Dashboard:      http://{dashboard}\n\

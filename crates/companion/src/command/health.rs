@@ -7,7 +7,7 @@ use crate::{
     supervisor::probe,
 };
 use std::time::Duration;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 /// Longer than a healthy service takes, and shorter than the probe timeout of container platforms.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -19,7 +19,8 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
             "management.listen has port 0, so the address is unknown".to_owned(),
         ));
     }
-    let runtime = Runtime::new().map_err(|error| CommandError::Failed(error.to_string()))?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CommandError::Failed(error.to_string()))?;
     match runtime.block_on(probe(address.to_string(), "/health/ready", PROBE_TIMEOUT)) {
         Ok(true) => print("ready\n"),
         Ok(false) => Err(CommandError::Failed(format!("the service at {address} is not ready"))),

@@ -50,7 +50,7 @@ pub(super) const MODERATOR: Person = Person {
 };
 
 /// All sample users.
-pub const PEOPLE: [Person; 6] = [
+pub static PEOPLE: [Person; 6] = [
     Person {
         number: 1,
         handle: "owner",
