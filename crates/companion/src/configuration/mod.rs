@@ -100,12 +100,12 @@ pub struct Loaded {
 
 /// Loads the configuration for commands that need only a part of it.
 pub fn load(layers: &Layers) -> Result<Loaded, ConfigurationError> {
-    read(layers, |_| Vec::new())
+    without_errors(load_all(layers, |_| Vec::new())?)
 }
 
 /// Loads the configuration for `serve`, and fails if it could not be served.
 pub fn load_for_serving(layers: &Layers) -> Result<Loaded, ConfigurationError> {
-    read(layers, agreement::check_serving)
+    without_errors(examine(layers)?)
 }
 
 /// Loads as much as possible for diagnosis. Invalid values are replaced by their defaults; the second element lists
@@ -114,14 +114,8 @@ pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<KeyError>), Configuration
     load_all(layers, agreement::check_serving)
 }
 
-fn read(
-    layers: &Layers,
-    further: impl FnOnce(&Configuration) -> Vec<KeyError>,
-) -> Result<Loaded, ConfigurationError> {
-    match load_all(layers, further)? {
-        (loaded, errors) if errors.is_empty() => Ok(loaded),
-        (_, errors) => Err(ConfigurationError::new(errors)),
-    }
+fn without_errors((loaded, errors): (Loaded, Vec<KeyError>)) -> Result<Loaded, ConfigurationError> {
+    if errors.is_empty() { Ok(loaded) } else { Err(ConfigurationError::new(errors)) }
 }
 
 fn load_all(

@@ -78,7 +78,7 @@ impl Program {
 
     /// Runs the program as an unprivileged user. If the tests run as root, that user cannot access the folder of the
     /// binary, so the binary is copied.
-    pub(crate) fn without_rights(mut self) -> Self {
+    pub(crate) fn without_rights(self) -> Self {
         use std::{
             fs,
             os::unix::{
@@ -94,18 +94,20 @@ impl Program {
         let copy = self.temporary.path().join("companion");
         fs::copy(self.command.get_program(), &copy).unwrap();
         let mut command = Command::new(copy);
-        command.args(self.command.get_args()).current_dir(self.folder.path()).env_clear();
-        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        self.command = command;
-        self.command.uid(NOBODY);
-        self
+        command.args(self.command.get_args()).uid(NOBODY);
+        self.run_by(command)
     }
 
     /// Sets the limit of open files.
-    pub(crate) fn with_descriptors(mut self, limit: usize) -> Self {
+    pub(crate) fn with_descriptors(self, limit: usize) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]);
         command.arg(self.command.get_program()).args(self.command.get_args());
+        self.run_by(command)
+    }
+
+    /// Replaces the command, and keeps its folder and environment.
+    fn run_by(mut self, mut command: Command) -> Self {
         command.current_dir(self.folder.path()).env_clear();
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.command = command;
