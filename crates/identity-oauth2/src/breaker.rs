@@ -257,17 +257,6 @@ mod tests {
     }
 
     #[test]
-    fn after_the_pause_a_successful_probe_closes_it() {
-        let mut breaker = CircuitBreaker::new(RULES);
-        failed(&mut breaker, 3, at(0));
-        assert_eq!(breaker.admit(at(10)), Ok(BreakerPermit::Probe));
-        assert_eq!(breaker.state(), BreakerState::HalfOpen);
-        assert_eq!(breaker.admit(at(10)), Err(PROBE_RETRY_AFTER));
-        breaker.record(BreakerPermit::Probe, Observation::Alive, at(11));
-        assert_eq!(breaker.admit(at(11)), Ok(BreakerPermit::Regular));
-    }
-
-    #[test]
     fn a_failed_probe_doubles_the_pause_up_to_the_maximum() {
         let mut breaker = CircuitBreaker::new(RULES);
         failed(&mut breaker, 3, at(0));
@@ -282,15 +271,6 @@ mod tests {
         breaker.record(permit, Observation::Alive, now);
         failed(&mut breaker, 3, now);
         assert_eq!(breaker.blocked_for(now), Some(seconds(10)));
-    }
-
-    #[test]
-    fn a_cancelled_probe_lets_the_next_call_probe() {
-        let mut breaker = CircuitBreaker::new(RULES);
-        failed(&mut breaker, 3, at(0));
-        let permit = breaker.admit(at(10)).unwrap();
-        breaker.cancel(permit);
-        assert_eq!(breaker.admit(at(10)), Ok(BreakerPermit::Probe));
     }
 
     #[test]
