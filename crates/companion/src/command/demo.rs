@@ -1,6 +1,11 @@
 //! `companion demo`.
 
-use super::{VERSION, error::CommandError, foreground::Foreground, output::print, signals::Signals};
+use super::{
+    VERSION,
+    error::CommandError,
+    foreground::{Foreground, Signals},
+    output::print,
+};
 use crate::{
     configuration::{Configuration, LogFormat, LogLevel},
     demo::{Demo, DemoError, DemoPorts, PEOPLE, Pace, sign_in_command},

@@ -1,14 +1,18 @@
 //! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
-use super::{error::CommandError, signals::Signals};
+use super::error::CommandError;
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
     service::{Listeners, Notice, Service},
     supervisor::{self, PassedListeners},
 };
-use std::time::Duration;
-use tokio::{runtime::Runtime, time::timeout};
+use std::{io, time::Duration};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{Signal, SignalKind, signal},
+    time::timeout,
+};
 
 /// Upper bound of a shutdown.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
@@ -83,5 +87,32 @@ impl Foreground {
         });
         self.runtime.shutdown_background();
         ended
+    }
+}
+
+/// Listens for SIGTERM, SIGINT and SIGHUP from its creation on. SIGHUP stops the program, as when its terminal is
+/// closed; it does not reload the configuration.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for a signal. SIGINT skips the notice period, because the user at the terminal knows.
+    pub(super) async fn received(&mut self) -> Notice {
+        tokio::select! {
+            _ = self.terminate.recv() => Notice::Given,
+            _ = self.interrupt.recv() => Notice::Skipped,
+            _ = self.hangup.recv() => Notice::Given,
+        }
     }
 }

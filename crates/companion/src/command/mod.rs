@@ -10,7 +10,6 @@ mod output;
 mod reseal;
 mod serve;
 mod sessions;
-mod signals;
 mod stored;
 mod why;
 
