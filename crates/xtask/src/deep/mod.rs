@@ -1,14 +1,13 @@
 //! Slow checks: the full forms of tests that usually run briefly, checks of the tests themselves, and the instruction
 //! count.
 
-mod coverage;
 mod mutants;
 mod repeated;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::bench;
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, root};
 use crate::requirement::{
     CARGO_MUTANTS, CARGO_TARPAULIN, NGINX, POSTGRESQL, Requirement, VALGRIND, WhenMissing,
 };
@@ -41,7 +40,7 @@ const fn full(name: &'static str, variables: &'static str, line: &'static str) -
 }
 
 const CHECKS: [Check; 20] = [
-    Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage::run) },
+    Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage) },
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
     Check { tool: Some(&VALGRIND), ..own("instructions", || bench::instructions().run()) },
     own("repeated", repeated::run),
@@ -173,4 +172,22 @@ pub(crate) fn run(policy: WhenMissing, named: &[String]) -> Result<()> {
     let checks: Vec<_> = CHECKS.iter().filter(is_chosen).collect();
     let tools = checks.iter().flat_map(|check| check.tool.iter().chain(check.tools_of_parts).copied());
     steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
+}
+
+/// Folders, and the least share of their lines that tests must cover, in percent.
+const LEAST: [(&str, u32); 2] = [("crates/domain/src", 95), ("crates/domain/src/policy", 100)];
+
+/// Uses its own target folder, because its compiler flags would rebuild everything in the default one.
+///
+/// The use cases are tested over the memory adapter in the test kit, so those tests count too.
+const TARPAULIN: &str = "cargo tarpaulin --locked --packages companion-domain --packages companion-testkit \
+    --engine ptrace --skip-clean --target-dir target/tarpaulin";
+
+/// Measures the line coverage of the domain.
+fn coverage() -> Result<()> {
+    for (folder, percent) in LEAST {
+        ensure!(root()?.join(folder).is_dir(), "there is no {folder}: did it move?");
+        Invocation::new(&format!("{TARPAULIN} --include-files {folder}/* --fail-under {percent}")).run()?;
+    }
+    Ok(())
 }
