@@ -36,7 +36,6 @@ mod options;
 mod picture;
 mod platform;
 mod rate_limit;
-mod raw_connection;
 mod route;
 mod routes;
 mod running;

@@ -1,6 +1,6 @@
 //! A running server on its own threads.
 
-use crate::{Control, Options, raw_connection::RawConnection, routes, state::ServerState};
+use crate::{Control, Options, fault::RawConnection, routes, state::ServerState};
 use actix_web::{App, HttpServer, dev::ServerHandle, web};
 use std::{
     fmt, io,

@@ -1,7 +1,7 @@
 //! Performs planned faults.
 
 use super::{DripPart, ErrorBody, Fault};
-use crate::{rate_limit, raw_connection::RawConnection};
+use crate::rate_limit;
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     body::SizedStream,
@@ -10,7 +10,8 @@ use actix_web::{
 };
 use futures_util::stream;
 use serde_json::json;
-use std::time::Duration;
+use socket2::{SockRef, Socket};
+use std::{any::Any, io::Write as _, net::Shutdown, time::Duration};
 
 const JSON: &str = "application/json";
 const CHUNK: usize = 64 * 1024;
@@ -119,6 +120,27 @@ fn huge(bytes: u64, announced: bool) -> HttpResponse {
         response.body(SizedStream::new(bytes, Box::pin(pieces)))
     } else {
         response.streaming(Box::pin(pieces))
+    }
+}
+
+/// A second handle on a connection, dropped with it.
+pub(crate) struct RawConnection(Socket);
+
+impl RawConnection {
+    /// Creates a handle on a connection as actix passes it.
+    pub(crate) fn of(connection: &dyn Any) -> Option<Self> {
+        let stream = connection.downcast_ref::<actix_web::rt::net::TcpStream>()?;
+        SockRef::from(stream).try_clone().ok().map(Self)
+    }
+
+    /// Closes the connection without a response.
+    pub(crate) fn close(&self) {
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+
+    /// Sends raw bytes. They must be few: bytes that do not fit into the send buffer are lost.
+    pub(crate) fn send(&self, bytes: &[u8]) -> std::io::Result<()> {
+        (&self.0).write_all(bytes)
     }
 }
 

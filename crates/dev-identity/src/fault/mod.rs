@@ -2,7 +2,7 @@
 
 mod acting;
 
-pub(crate) use self::acting::respond_with;
+pub(crate) use self::acting::{RawConnection, respond_with};
 
 use crate::Route;
 use serde::Deserialize;
