@@ -18,8 +18,6 @@ use tokio::{
 suite! {
     /// Generates one test per behaviour of a `Scheduler`.
     scheduler_conformance($): scheduler, dyn Scheduler;
-    started_tasks_run_to_completion,
-    start_does_not_wait_for_the_task,
     tasks_outlive_their_starter,
     a_pause_lasts_its_length,
     finish_waits_for_tasks_up_to_its_timeout,
@@ -36,22 +34,6 @@ fn gated() -> (oneshot::Sender<()>, oneshot::Receiver<()>, impl Future<Output = 
         let _ = done.send(());
     };
     (open, ended, work)
-}
-
-async fn started_tasks_run_to_completion(fresh: &Fresh<Port>) {
-    let (done, ended) = oneshot::channel();
-    fresh.one.start(Box::pin(async move {
-        tokio::task::yield_now().await;
-        let _ = done.send(7);
-    }));
-    assert_eq!(ended.await.unwrap(), 7);
-}
-
-async fn start_does_not_wait_for_the_task(fresh: &Fresh<Port>) {
-    let (open, ended, work) = gated();
-    fresh.one.start(Box::pin(work));
-    open.send(()).unwrap();
-    ended.await.unwrap();
 }
 
 async fn tasks_outlive_their_starter(fresh: &Fresh<Port>) {

@@ -10,21 +10,14 @@ use companion_domain::{model::CodeFingerprint, port::SpentCodes};
 suite! {
     /// Generates one test per behaviour of `SpentCodes`.
     spent_codes_conformance($): spent_codes, dyn SpentCodes;
-    a_code_is_spent_once,
-    codes_are_independent,
-    a_mark_expires_exactly_at_its_end,
+    a_code_is_spent_once_until_its_mark_expires,
     a_mark_tolerates_clock_skew_but_not_a_clock_reset,
-    a_refused_attempt_does_not_extend_the_mark,
-    an_expired_mark_allows_a_new_one,
-    a_mark_after_an_expired_one_lasts_to_its_own_end,
-    a_restored_code_can_be_spent_again,
-    a_mark_after_a_restore_lasts_to_its_own_end,
-    restoring_an_unspent_code_does_nothing,
+    codes_are_independent,
+    a_restored_code_can_be_spent_again_through_any_handle,
+    a_second_mark_lasts_to_its_own_end,
     exactly_one_concurrent_caller_spends_a_code,
-    exactly_one_concurrent_caller_spends_an_expired_code,
     every_byte_of_a_code_counts,
     remembers_very_many_codes,
-    restores_a_code_through_any_handle,
     a_write_does_not_block_the_polling_thread needs Gating,
 }
 
@@ -36,40 +29,28 @@ fn code(number: u8) -> CodeFingerprint {
     CodeFingerprint::from_bytes(bytes)
 }
 
-async fn a_code_is_spent_once(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    assert!(!fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    assert!(!fresh.other.spend(&code(1), at(1), at(601)).await.unwrap());
+async fn spend(store: &Port, number: u8, now: i64, until: i64) -> bool {
+    store.spend(&code(number), at(now), at(until)).await.unwrap()
 }
 
-async fn codes_are_independent(fresh: &Fresh<Port>) {
-    for number in 0..=255 {
-        assert!(fresh.one.spend(&code(number), at(0), at(600)).await.unwrap(), "code {number}");
+async fn a_code_is_spent_once_until_its_mark_expires(fresh: &Fresh<Port>) {
+    for (now, until, expected) in [
+        (0, 600, true),
+        (0, 600, false),
+        // A refused attempt does not extend the mark.
+        (599, 5000, false),
+        (600, 900, true),
+        (899, 1000, false),
+        (900, 1000, true),
+    ] {
+        assert_eq!(spend(&*fresh.one, 1, now, until).await, expected, "at {now}");
+        assert!(!spend(&*fresh.other, 1, now, until).await, "at {now}, through the other handle");
     }
-    fresh.one.restore(&code(7)).await.unwrap();
-    for number in 0..=255 {
-        assert_eq!(
-            fresh.one.spend(&code(number), at(1), at(600)).await.unwrap(),
-            number == 7,
-            "code {number}"
-        );
-    }
-}
-
-async fn a_mark_expires_exactly_at_its_end(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    assert!(!fresh.one.spend(&code(1), at(599), at(900)).await.unwrap());
-    assert!(fresh.one.spend(&code(1), at(600), at(900)).await.unwrap());
-    assert!(
-        !fresh.one.spend(&code(1), at(899), at(1000)).await.unwrap(),
-        "the new mark counts as long as it says"
-    );
-    assert!(fresh.one.spend(&code(1), at(900), at(1000)).await.unwrap());
 }
 
 async fn a_mark_tolerates_clock_skew_but_not_a_clock_reset(fresh: &Fresh<Port>) {
     const MINUTE: i64 = 60_000_000;
-    let spend = async |now: i64| fresh.one.spend(&code(1), at(now), at(now + 10 * MINUTE)).await.unwrap();
+    let spend = async |now: i64| spend(&*fresh.one, 1, now, now + 10 * MINUTE).await;
     assert!(spend(0).await);
     for behind in [1, 4 * MINUTE, 5 * MINUTE] {
         assert!(!spend(-behind).await, "{behind}");
@@ -78,81 +59,60 @@ async fn a_mark_tolerates_clock_skew_but_not_a_clock_reset(fresh: &Fresh<Port>) 
     assert!(!spend(-5 * MINUTE - 1).await, "the new mark counts");
 }
 
-async fn a_refused_attempt_does_not_extend_the_mark(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    assert!(!fresh.one.spend(&code(1), at(599), at(5000)).await.unwrap());
-    assert!(fresh.one.spend(&code(1), at(600), at(5000)).await.unwrap());
+/// A store removes expired marks, and must not remove others with them.
+async fn codes_are_independent(fresh: &Fresh<Port>) {
+    let until = |number| if number % 2 == 0 { 10 } else { 1000 };
+    for number in 0..=255 {
+        assert!(spend(&*fresh.one, number, 0, until(number)).await, "code {number}");
+    }
+    fresh.one.restore(&code(7)).await.unwrap();
+    for number in 0..=255 {
+        let is_free = number % 2 == 0 || number == 7;
+        assert_eq!(spend(&*fresh.one, number, 10, 1000).await, is_free, "code {number}");
+    }
 }
 
-/// A store removes expired marks, and must not remove others with them.
-async fn an_expired_mark_allows_a_new_one(fresh: &Fresh<Port>) {
-    for number in 0..100 {
-        let until = if number % 2 == 0 { 10 } else { 1000 };
-        assert!(fresh.one.spend(&code(number), at(0), at(until)).await.unwrap());
-    }
-    assert!(fresh.one.spend(&code(200), at(10), at(1000)).await.unwrap());
-    for number in 0..100 {
-        let ran_out = number % 2 == 0;
-        assert_eq!(fresh.one.spend(&code(number), at(10), at(1000)).await.unwrap(), ran_out, "code {number}");
+async fn a_restored_code_can_be_spent_again_through_any_handle(fresh: &Fresh<Port>) {
+    let (one, other) = (&*fresh.one, &*fresh.other);
+    one.restore(&code(1)).await.unwrap();
+    assert!(spend(one, 1, 0, 600).await, "restoring an unspent code does nothing");
+    for (restorer, spender) in [(other, one), (one, other)] {
+        restorer.restore(&code(1)).await.unwrap();
+        assert!(spend(spender, 1, 1, 600).await);
+        assert!(!spend(spender, 1, 1, 600).await);
     }
 }
 
 /// An index of expiry times must be updated with the mark, or it removes the next mark of the code.
-async fn a_mark_after_an_expired_one_lasts_to_its_own_end(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    assert!(fresh.one.spend(&code(1), at(600), at(1200)).await.unwrap());
-    outlasts_those_that_run_out(fresh).await;
-}
-
-/// Spends codes until long after the first mark of code 1 has expired; the second counts until 1200.
-async fn outlasts_those_that_run_out(fresh: &Fresh<Port>) {
-    for number in 2..100 {
-        assert!(fresh.one.spend(&code(number), at(700), at(1300)).await.unwrap());
+async fn a_second_mark_lasts_to_its_own_end(fresh: &Fresh<Port>) {
+    for (number, second_at) in [(1, 600), (2, 100)] {
+        assert!(spend(&*fresh.one, number, 0, 600).await);
+        if second_at < 600 {
+            fresh.one.restore(&code(number)).await.unwrap();
+        }
+        assert!(spend(&*fresh.one, number, second_at, 1200).await);
     }
-    assert!(!fresh.one.spend(&code(1), at(1199), at(1799)).await.unwrap(), "the mark of now counts");
-    assert!(fresh.one.spend(&code(1), at(1200), at(1800)).await.unwrap());
-}
-
-async fn a_restored_code_can_be_spent_again(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    fresh.one.restore(&code(1)).await.unwrap();
-    assert!(fresh.other.spend(&code(1), at(1), at(600)).await.unwrap());
-    assert!(!fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
-}
-
-async fn a_mark_after_a_restore_lasts_to_its_own_end(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    fresh.one.restore(&code(1)).await.unwrap();
-    assert!(fresh.one.spend(&code(1), at(100), at(1200)).await.unwrap());
-    outlasts_those_that_run_out(fresh).await;
-}
-
-async fn restoring_an_unspent_code_does_nothing(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(2), at(0), at(600)).await.unwrap());
-    for _ in 0..2 {
-        fresh.one.restore(&code(1)).await.unwrap();
+    // Until long after the first marks have expired.
+    for number in 3..100 {
+        assert!(spend(&*fresh.one, number, 700, 1300).await);
     }
-    assert!(!fresh.one.spend(&code(2), at(1), at(600)).await.unwrap());
-    assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
+    for (now, expected) in [(1199, false), (1200, true)] {
+        for number in [1, 2] {
+            assert_eq!(spend(&*fresh.one, number, now, now + 600).await, expected, "code {number} at {now}");
+        }
+    }
 }
 
 async fn exactly_one_concurrent_caller_spends_a_code(fresh: &Fresh<Port>) {
     for number in 0..8 {
-        let first = fresh
-            .concurrently(
-                move |_, codes| async move { codes.spend(&code(number), at(0), at(600)).await.unwrap() },
-            )
-            .await;
-        assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
+        // The second round finds expired marks.
+        for (now, until) in [(0, 600), (600, 1200)] {
+            let first = fresh
+                .concurrently(move |_, codes| async move { spend(&*codes, number, now, until).await })
+                .await;
+            assert_eq!(first.into_iter().filter(|first| *first).count(), 1, "at {now}");
+        }
     }
-}
-
-async fn exactly_one_concurrent_caller_spends_an_expired_code(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    let first = fresh
-        .concurrently(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() })
-        .await;
-    assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
 }
 
 async fn every_byte_of_a_code_counts(fresh: &Fresh<Port>) {
@@ -178,15 +138,6 @@ async fn remembers_very_many_codes(fresh: &Fresh<Port>) {
     }
 }
 
-async fn restores_a_code_through_any_handle(fresh: &Fresh<Port>) {
-    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    fresh.other.restore(&code(1)).await.unwrap();
-    assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
-    fresh.one.restore(&code(1)).await.unwrap();
-    assert!(fresh.other.spend(&code(1), at(2), at(600)).await.unwrap());
-    assert!(!fresh.one.spend(&code(1), at(2), at(600)).await.unwrap());
-}
-
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
-    fresh.waits_elsewhere(async |store| store.spend(&code(1), at(0), at(600)).await.unwrap()).await;
+    fresh.waits_elsewhere(async |store| spend(store, 1, 0, 600).await).await;
 }

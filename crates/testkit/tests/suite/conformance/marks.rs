@@ -18,22 +18,22 @@ faults! {
     fn code_proofs, enum CodeFault {}
     spent_codes(Fresh::new(memory()), wrong_code) {
         exactly_one_concurrent_caller_spends_a_code: TwoAreFirst "two callers spend the same code";
-        a_mark_expires_exactly_at_its_end:
+        a_code_is_spent_once_until_its_mark_expires:
             NeverRunsOut "a mark never expires",
             RunsOutLate "a mark expires a microsecond late",
-            RunsOutEarly "a mark expires a microsecond early";
+            RunsOutEarly "a mark expires a microsecond early",
+            RefusalProlongs "a refused attempt extends the mark",
+            MarksOfTheHandle "each handle has its own marks";
         a_mark_tolerates_clock_skew_but_not_a_clock_reset:
             FarAheadCounts "a mark counts after a clock reset by hours",
             AnyAheadRunsOut "a mark of a clock ahead by minutes is ignored";
-        a_refused_attempt_does_not_extend_the_mark: RefusalProlongs "a refused attempt extends the mark";
-        a_restored_code_can_be_spent_again: RestoreDoesNothing "a code is never restored";
+        a_restored_code_can_be_spent_again_through_any_handle:
+            RestoreDoesNothing "a code is never restored",
+            RestoredBySpender "a code is restored only through the spending handle";
         every_byte_of_a_code_counts: ByTail "codes are identified by half of their fingerprint";
         remembers_very_many_codes: RemembersThousand "only the last thousand codes are remembered";
-        restores_a_code_through_any_handle: RestoredBySpender "a code is restored only through the spending handle";
-        a_code_is_spent_once: MarksOfTheHandle "each handle has its own marks";
-        a_mark_after_a_restore_lasts_to_its_own_end:
-            RestoredStaysInTheIndex "a restored code stays in the expiry index, which removes its next mark";
-        a_mark_after_an_expired_one_lasts_to_its_own_end:
+        a_second_mark_lasts_to_its_own_end:
+            RestoredStaysInTheIndex "a restored code stays in the expiry index, which removes its next mark",
             ReplacedStaysInTheIndex "a replaced mark stays in the expiry index, which removes the new one";
     }
 }
@@ -179,9 +179,9 @@ fn tail(code: &CodeFingerprint) -> CodeFingerprint {
 faults! {
     fn pause_proofs, enum PauseFault {}
     platform_pauses(Fresh::new(memory()), wrong_pause) {
-        the_pause_with_more_time_left_wins: TheLastCounts "a shorter pause replaces a longer one";
-        an_expired_pause_is_replaced_by_any_other: TheFirstCounts "an expired pause is kept";
-        a_pause_from_before_a_clock_reset_is_replaced:
+        the_pause_with_more_time_left_wins:
+            TheLastCounts "a shorter pause replaces a longer one",
+            TheFirstCounts "an expired pause is kept",
             FarAheadCounts "a pause counts after a clock reset by hours";
         a_pause_is_visible_to_all_handles:
             OfTheHandle "a pause is known only to the handle that stored it",

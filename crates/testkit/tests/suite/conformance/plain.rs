@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 faults! {
     fn proofs, enum Fault {}
     health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
-        repeated_checks_return_the_same_result: HealthyOnce "only the first check succeeds";
+        a_working_store_is_healthy_at_every_check: HealthyOnce "only the first check succeeds";
     }
     vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
         a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault ignores the user";
@@ -30,18 +30,19 @@ faults! {
             VaultWithoutChance "sealing is deterministic",
             NonceOfOneByte "the nonce repeats";
         sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret is visible";
-        altered_bytes_do_not_open: VaultUnsealed "altered bytes are accepted";
-        a_fresh_seal_needs_no_resealing: AlwaysReseal "resealing is always requested";
+        other_bytes_do_not_open: VaultUnsealed "altered bytes are accepted";
+        a_sealed_secret_opens_unchanged: AlwaysReseal "resealing is always requested";
     }
     entropy(Fresh::new(Arc::new(SeededEntropy::default())), entropy) {
         every_byte_is_filled: TailLeftOver "the last bytes are not filled";
-        draws_never_repeat: SameAgain "a draw repeats the previous one";
+        draws_never_repeat:
+            SameAgain "a draw repeats the previous one",
+            HandlesAlike "two handles draw the same bytes";
         all_values_are_equally_likely: SevenBits "some byte values never occur";
         keys_are_drawn_from_the_same_source: DrawsNothing "a key is all zeros";
-        handles_draw_different_bytes: HandlesAlike "two handles draw the same bytes";
     }
     scheduler(Fresh::new(Arc::new(TestScheduler::default())), |fault| Fresh::new(wrong(fault))) {
-        started_tasks_run_to_completion: WorkIsForgotten "tasks are never run";
+        tasks_outlive_their_starter: WorkIsForgotten "tasks are never run";
         a_pause_lasts_its_length: PauseIsShort "a pause ends early";
         finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "finish does not wait";
         tasks_run_concurrently: OneAtATime "tasks run one after the other";
