@@ -2,8 +2,18 @@
 
 use super::Fresh;
 use futures_util::{StreamExt as _, stream};
-use std::{fmt::Debug, future::poll_fn, panic::resume_unwind, pin::pin, sync::Arc, task::Poll};
-use tokio::sync::Barrier;
+use std::{
+    fmt::Debug,
+    future::poll_fn,
+    panic::resume_unwind,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::Poll,
+};
+use tokio::{sync::Barrier, task::JoinHandle};
 
 /// Enough callers to make races likely.
 pub const CALLERS: u64 = 32;
@@ -40,6 +50,42 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     }
 }
 
+/// Reads through both handles while a writer writes, until both have run often enough to interfere. `write` gets the
+/// number of the round, from 1.
+pub(super) async fn reading_while_writing<P, F, T>(
+    fresh: &Fresh<P>,
+    read: impl Fn(Arc<P>) -> F + Clone + Send + 'static,
+    write: impl AsyncFn(u64) -> T,
+) where
+    P: ?Sized + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    fresh.settle().await;
+    let (done, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let readers = [&fresh.one, &fresh.other].map(|handle| {
+        let (handle, read) = (Arc::clone(handle), read.clone());
+        let (done, reads) = (Arc::clone(&done), Arc::clone(&reads));
+        tokio::spawn(async move {
+            while !done.load(Ordering::SeqCst) {
+                read(Arc::clone(&handle)).await;
+                reads.fetch_add(1, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    for round in 1.. {
+        write(round).await;
+        if (round > 40 && reads.load(Ordering::SeqCst) > 100) || readers.iter().any(JoinHandle::is_finished) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    done.store(true, Ordering::SeqCst);
+    for reader in readers {
+        reader.await.unwrap();
+    }
+}
+
 /// Runs these writes with limited concurrency: a store with group commit finishes soon, and no store has to refuse
 /// writes.
 pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
@@ -71,7 +117,7 @@ async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
 pub(super) struct CancelledWrite<'a, P: ?Sized, Ready, Write, Look, Further> {
     pub(super) fresh: &'a Fresh<P>,
     /// The name of the write in failure messages.
-    pub(super) what: &'static str,
+    pub(super) what: &'a str,
     /// Prepares the write.
     pub(super) ready: Ready,
     pub(super) write: Write,

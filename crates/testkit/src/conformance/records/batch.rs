@@ -1,21 +1,19 @@
 //! Several writes as one change, and the result of a write.
 
 use super::{
-    common::{add, by_key, contents, put_all, two_of_each},
+    common::{add, by_key, contents, two_of_each},
     kinds::KEYED,
 };
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::CancelledWrite,
     sample::{at, feedback, guild, guild_id, heartbeat, member, name, session, staff, team_member, user_id},
     stream::Stream,
 };
 use companion_domain::{
     change::{Applied, Changes, Key, Kind, Tally},
     model::{Guild, Roster, StaffPermission},
-    port::{ApplyError, Mutation, Record, Replace},
+    port::{Mutation, Record, Replace},
 };
-use std::sync::Arc;
 
 pub(super) async fn a_batch_is_applied_in_order(fresh: &Fresh<Stores>) {
     let named = |text| Record::Guild(Guild { name: name(text), ..guild(guild_id(1)) });
@@ -51,6 +49,7 @@ pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
         (vec![lost(99)], "guild 99 is not known"),
         (vec![Mutation::Remove(Key::Member(guild_id(99), user_id(1)))], "guild 99 is not known"),
         (vec![Mutation::Remove(Key::Guild(guild_id(1))), lost(1)], "guild 1 is not known"),
+        (vec![lost(3), Mutation::Put(Record::Guild(guild(guild_id(3))))], "guild 3 is not known"),
         (vec![Mutation::Put(Record::Team(team_member(user_id(3), "Core", 1)))], "team is not put by itself"),
         (vec![Mutation::Put(Record::Session(session(9, user_id(1), at(1))))], "session is not put by itself"),
     ];
@@ -60,20 +59,6 @@ pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
         fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
     }
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
-}
-
-pub(super) async fn a_batch_may_contain_a_guild_and_its_member(fresh: &Fresh<Stores>) {
-    let batch = vec![
-        Mutation::Put(Record::Guild(guild(guild_id(1)))),
-        Mutation::Put(Record::Member(member(guild_id(1), user_id(1), &[1]))),
-    ];
-    fresh.one.records.apply(batch).await.unwrap();
-    let early = vec![
-        Mutation::Put(Record::Member(member(guild_id(2), user_id(1), &[1]))),
-        Mutation::Put(Record::Guild(guild(guild_id(2)))),
-    ];
-    let refused = fresh.one.records.apply(early).await;
-    assert!(matches!(refused, Err(ApplyError::UnknownGuild(guild)) if guild == guild_id(2)), "{refused:?}");
 }
 
 /// Asserts that the feed lists exactly the changes that the write returned.
@@ -116,44 +101,4 @@ pub(super) async fn a_write_returns_its_changes(fresh: &Fresh<Stores>) {
     for _ in 0..2 {
         is_listed(fresh, async |stores| stores.records.forget(user_id(1)).await.unwrap()).await;
     }
-}
-
-pub(super) async fn a_cancelled_batch_is_complete_or_absent(fresh: &Fresh<Stores>) {
-    let records = |number: u64| {
-        vec![
-            Record::Guild(guild(guild_id(number))),
-            Record::Member(member(guild_id(number), user_id(number), &[1])),
-            Record::Blocked(user_id(number)),
-        ]
-    };
-    let there = async |stores: &Arc<Stores>, number| {
-        let seen = stores.guilds.with_roles(user_id(number), &[guild_id(number)]).await.unwrap();
-        let roles = seen.first().map(|seen| seen.roles.as_slice().len());
-        (roles, stores.blocked.is_blocked(user_id(number)).await.unwrap())
-    };
-    let cancelled = CancelledWrite {
-        fresh,
-        what: "a batch",
-        ready: async |_: &Arc<Stores>, _| {},
-        write: async |stores: &Arc<Stores>, number| put_all(stores, records(number + 1)).await,
-        look: async |stores: &Arc<Stores>, number| there(stores, number + 1).await,
-        further: async |stores: &Arc<Stores>| {
-            stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
-        },
-    };
-    cancelled.leaves_all_or_nothing().await;
-    let cancelled = CancelledWrite {
-        what: "a removal",
-        ready: async |stores: &Arc<Stores>, number| put_all(stores, records(number + 1)).await,
-        write: async |stores: &Arc<Stores>, number| {
-            let keys = [Key::Guild(guild_id(number + 1)), Key::Blocked(user_id(number + 1))];
-            stores.records.apply(keys.map(Mutation::Remove).to_vec()).await.unwrap()
-        },
-        fresh,
-        look: async |stores: &Arc<Stores>, number| there(stores, number + 1).await,
-        further: async |stores: &Arc<Stores>| {
-            stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
-        },
-    };
-    cancelled.leaves_all_or_nothing().await;
 }

@@ -1,23 +1,47 @@
 //! Streams of records, and the contents of a store.
 
-use crate::conformance::{
-    Stores,
-    sample::{
-        at, feedback, grant, guild, guild_id, member, notice, outline, period, session, settings_entry,
-        settings_schema, staff, stored_settings, subscription, team_member, user_id,
+use crate::{
+    conformance::{
+        Stores,
+        sample::{
+            NONE_OVER, at, feedback, grant, guild, guild_id, member, notice, outline, period, session,
+            settings_entry, settings_schema, staff, stored_settings, subscription, team_member, user_id,
+        },
+        stream::{Collected, Stream},
     },
-    stream::{Collected, Stream},
+    entropy::SeededEntropy,
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::{PeriodSubject, StaffPermission, UserId},
+    model::{GuildWithRoles, PeriodSubject, RoleSet, StaffPermission},
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroU32};
 
 /// Returns the kinds that a sync may replace.
 pub(super) fn replaceable() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|kind| kind.replaced().is_some())
+}
+
+/// Writes a record through the port of its kind. The team is written as a whole, so not here.
+pub(super) async fn put(stores: &Stores, record: &Record) {
+    match record {
+        Record::Session(session) => {
+            stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
+        }
+        Record::Grant(user, grant) => {
+            stores.grants.replace(*user, &grant.content).await.unwrap();
+        }
+        Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
+        // Changes write settings, with their own time and revision.
+        Record::Settings(..) | Record::SettingsEdit(_) => drop(add(stores, vec![record.clone()]).await),
+        // The history is written by changes of it.
+        Record::Period(_) => drop(add(stores, vec![record.clone()]).await),
+        Record::Team(_) => {}
+        other => {
+            stores.records.put(other.clone()).await.unwrap();
+        }
+    }
 }
 
 /// Puts these records as one batch.
@@ -52,11 +76,37 @@ pub(super) fn added(count: u64) -> Tally {
     Tally { added: count, ..Tally::NOTHING }
 }
 
-/// Returns everything in the store by key. Stores with equal contents are indistinguishable.
+/// Returns everything in the store by key, and asserts that the reading ports show the same. Stores with equal
+/// contents are indistinguishable.
 pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
-    let mut collected = Collected::default();
-    stores.records.export(&mut collected).await.unwrap();
-    by_key(collected.0)
+    let mut exported = Collected::default();
+    stores.records.export(&mut exported).await.unwrap();
+    let exported = by_key(exported.0);
+    let of = |kind: Kind| exported.values().filter(move |record| record.kind() == kind).cloned();
+
+    let picked = stores.feedback.pick_positive(usize::MAX, SeededEntropy::new(1).seed()).await.unwrap();
+    let positive = |record: &Record| matches!(record, Record::Feedback(entry) if entry.rating.stars() >= 4);
+    let picked = picked.iter().map(|entry| Record::Feedback((**entry).clone())).collect();
+    assert_eq!(by_key(picked), by_key(of(Kind::Feedback).filter(positive).collect()), "picked");
+    let team = stores.team.all().await.unwrap().iter().cloned().map(Record::Team).collect();
+    assert_eq!(by_key(team), by_key(of(Kind::Team).collect()), "team");
+    let notices = stores.status_history.notices().await.unwrap().into_iter().map(Record::Notice).collect();
+    assert_eq!(by_key(notices), by_key(of(Kind::Notice).collect()), "notices");
+    let periods = stores.status_history.periods().await.unwrap().into_iter().map(Record::Period).collect();
+    assert_eq!(by_key(periods), by_key(of(Kind::Period).collect()), "periods");
+
+    let guild_of = |key: &Key| if let Key::Guild(guild) = key { Some(*guild) } else { None };
+    let (guilds, user): (Vec<_>, _) = (exported.keys().filter_map(guild_of).collect(), user_id(1));
+    let seen = stores.guilds.with_roles(user, &guilds).await.unwrap();
+    assert_eq!(seen.len(), guilds.len(), "guilds");
+    for GuildWithRoles { guild, roles } in seen {
+        let member = exported.get(&Key::Member(guild.id, user));
+        let expected =
+            if let Some(Record::Member(member)) = member { member.roles.clone() } else { RoleSet::default() };
+        assert_eq!(*roles, expected, "roles in {}", guild.id);
+        assert_eq!(exported.get(&Key::Guild(guild.id)), Some(&Record::Guild((*guild).clone())));
+    }
+    exported
 }
 
 pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
@@ -97,26 +147,4 @@ pub(super) fn two_of_each() -> Vec<Record> {
         Record::Grant(user_id(1), granted(7, 1)),
         Record::Grant(user_id(2), granted(3, 2)),
     ]
-}
-
-/// Whether forgetting a user removes this record.
-pub(super) fn is_of(user: UserId, record: &Record) -> bool {
-    match record {
-        Record::Member(member) => member.user == user,
-        Record::Subscription(subscription) => subscription.user == user,
-        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
-        Record::Feedback(feedback) => feedback.submitter.id == user,
-        Record::Session(session) => session.user == user,
-        // The guild that a user owns is the bot's data.
-        Record::Guild(_)
-        | Record::Outline(_)
-        | Record::Blocked(_)
-        | Record::Team(_)
-        // Forgetting changes the history of settings, and removes none of it.
-        | Record::Schema(_)
-        | Record::Settings(..)
-        | Record::SettingsEdit(_)
-        | Record::Notice(_)
-        | Record::Period(_) => false,
-    }
 }

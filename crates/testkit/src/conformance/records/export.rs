@@ -1,23 +1,25 @@
 //! The contents of an export.
 
-use super::common::{add, by_key, contents, is_of, replaceable, replacing, two_of_each};
+use super::{
+    common::{add, by_key, contents, put, replaceable, replacing, two_of_each},
+    user::is_of,
+};
 use crate::conformance::{
     Damage, Fresh, Stores,
     sample::{
-        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, at, awkward_names, awkward_prose, feedback, feedback_id,
-        grant, guild, guild_id, heartbeat, member, prose, session, staff, subscription, team_member,
-        token_hash, user_id,
+        AWKWARD, BEYOND_SIGNED, LOTS, at, awkward_names, awkward_prose, feedback, feedback_id, grant, guild,
+        guild_id, heartbeat, member, prose, session, staff, subscription, team_member, token_hash, user_id,
     },
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{Feedback, Guild, GuildId, Roster, StaffPermission, TeamMember},
+    model::{Feedback, Guild, GuildId, PeriodSubject, Roster, StaffPermission, TeamMember},
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
 use companion_storage_memory::MemoryStorage;
-use std::{collections::HashSet, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 async fn exported(stores: &Stores) -> Vec<Record> {
     let mut collected = Collected::default();
@@ -87,49 +89,23 @@ pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     assert!(expected.is_empty(), "not given out: {:?}", expected.keys());
 }
 
-async fn put(stores: &Stores, record: &Record) {
-    match record {
-        Record::Session(session) => {
-            stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
-        }
-        Record::Grant(user, grant) => {
-            stores.grants.replace(*user, &grant.content).await.unwrap();
-        }
-        Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
-        // Changes write settings, with their own time and revision.
-        Record::Settings(..) | Record::SettingsEdit(_) => drop(add(stores, vec![record.clone()]).await),
-        // The history is written by changes of it.
-        Record::Period(_) => drop(add(stores, vec![record.clone()]).await),
-        // The team is written as a whole.
-        Record::Team(_) => {}
-        other => {
-            stores.records.put(other.clone()).await.unwrap();
-        }
-    }
-}
-
-pub(super) async fn exports_a_guild_before_its_members(fresh: &Fresh<Stores>) {
-    add(&fresh.one, a_lot()).await;
-    let mut guilds: HashSet<GuildId> = HashSet::new();
-    for record in exported(&fresh.one).await {
-        match record {
-            Record::Guild(guild) => {
-                guilds.insert(guild.id);
-            }
-            Record::Member(member) => assert!(guilds.contains(&member.guild), "{member:?} came too early"),
-            _ => {}
-        }
-    }
-}
-
 /// The in-memory adapter imports what this adapter exports, and the other way round.
 pub(super) async fn an_export_recreates_the_store(fresh: &Fresh<Stores>) {
     let memory = Stores::of(&Arc::new(MemoryStorage::default()));
     add(&memory, a_lot()).await;
     add(&fresh.one, exported(&memory).await).await;
     assert_eq!(contents(&fresh.one).await, by_key(a_lot()));
+    let records = exported(&fresh.one).await;
+    let mut guilds: HashSet<GuildId> = HashSet::new();
+    for record in &records {
+        match record {
+            Record::Guild(guild) => drop(guilds.insert(guild.id)),
+            Record::Member(member) => assert!(guilds.contains(&member.guild), "{member:?} came too early"),
+            _ => {}
+        }
+    }
     let again = Stores::of(&Arc::new(MemoryStorage::default()));
-    add(&again, exported(&fresh.one).await).await;
+    add(&again, records).await;
     assert_eq!(contents(&again).await, by_key(a_lot()));
 }
 
@@ -192,6 +168,8 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
         Damage::TeamMember(user),
         Damage::Session(token_hash(1)),
         Damage::Grant(user),
+        Damage::Notice("one".parse().unwrap()),
+        Damage::Period(PeriodSubject::Silent),
     ] {
         if !fresh.damage(damage).await {
             return;
@@ -200,6 +178,8 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     let is_damaged = |record: &Record| match record {
         Record::Outline(outline) => outline.guild == guild_id(1),
         Record::Team(member) => member.user.id == user,
+        Record::Notice(notice) => notice.id.as_str() == "one",
+        Record::Period(_) => true,
         other => is_of(user, other),
     };
     let whole = by_key(two_of_each().into_iter().filter(|record| !is_damaged(record)).collect());

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::conformance::{
     CALLERS, Fresh, Stores,
-    concurrency::CancelledWrite,
     sample::{BEYOND_SIGNED, LOTS, some_of_lots},
 };
 use companion_domain::{
@@ -39,96 +38,60 @@ async fn each_kind(
     }
 }
 
-pub(super) async fn an_unknown_key_is_not_found(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [1], async |kind| {
-        assert_eq!(find(&fresh.one, &kind.key(1)).await, (kind.absent)(1), "{}", kind.name);
-        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
-    })
-    .await;
-}
-
-pub(super) async fn a_put_replaces_the_record_and_returns_its_tally(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [1], async |kind| {
+pub(super) async fn a_write_replaces_or_removes_one_record_and_returns_its_tally(fresh: &Fresh<Stores>) {
+    each_kind(fresh, [1, 2], async |kind| {
+        let (key, other) = (kind.key(1), kind.record(2));
+        let finds = async |expected: Option<&Record>| {
+            fresh
+                .through_both(async |stores| {
+                    assert_eq!(find(stores, &key).await.as_ref(), expected);
+                    assert_eq!(find(stores, &other.key()).await.as_ref(), Some(&other), "the other stays");
+                })
+                .await;
+        };
+        put(&fresh.one, &other).await;
+        finds((kind.absent)(1).as_ref()).await;
+        assert_eq!(remove(&fresh.one, &key).await, Tally::NOTHING, "{}", kind.name);
         let mut expected = Tally::ADDED;
         for record in kind.variants(1) {
             assert_eq!(put(&fresh.one, &record).await, expected, "{record:?}");
             assert_eq!(put(&fresh.one, &record).await, Tally::NOTHING, "the same again: {record:?}");
-            fresh
-                .through_both(async |stores| {
-                    assert_eq!(find(stores, &kind.key(1)).await.as_ref(), Some(&record));
-                })
-                .await;
+            finds(Some(&record)).await;
             expected = Tally::CHANGED;
         }
+        for expected in [Tally::REMOVED, Tally::NOTHING] {
+            assert_eq!(remove(&fresh.one, &key).await, expected, "{}", kind.name);
+            finds((kind.absent)(1).as_ref()).await;
+        }
+        assert_eq!(put(&fresh.one, &kind.record(1)).await, Tally::ADDED, "{}", kind.name);
     })
     .await;
 }
 
-pub(super) async fn removal_is_idempotent_and_counted_once(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [1, 2], async |kind| {
-        let (gone, stays) = (kind.record(1), kind.record(2));
-        put_all(&fresh.one, vec![gone.clone(), stays.clone()]).await;
-        fresh.settle().await;
-        assert_eq!(find(&fresh.other, &kind.key(1)).await.as_ref(), Some(&gone));
-        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::REMOVED, "{}", kind.name);
-        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
-        fresh
-            .through_both(async |stores| {
-                assert_eq!(find(stores, &kind.key(1)).await, (kind.absent)(1));
-                assert_eq!(find(stores, &kind.key(2)).await.as_ref(), Some(&stays));
-            })
-            .await;
-        assert_eq!(put(&fresh.one, &gone).await, Tally::ADDED, "{}", kind.name);
-    })
-    .await;
-}
-
-pub(super) async fn keys_are_separate(fresh: &Fresh<Stores>) {
+pub(super) async fn keys_are_separate_and_text_is_stored_exactly(fresh: &Fresh<Stores>) {
     let numbers = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
     each_kind(fresh, numbers, async |kind| {
-        let variant = |place: usize, number| {
+        let numbered = numbers.into_iter().enumerate().map(|(place, number)| {
             let variants = kind.variants(number);
             variants.get(place % variants.len()).cloned().unwrap()
-        };
-        for (place, number) in numbers.into_iter().enumerate() {
-            assert_eq!(
-                put(&fresh.one, &variant(place, number)).await,
-                Tally::ADDED,
-                "{} {number}",
-                kind.name
-            );
-        }
-        for (place, number) in numbers.into_iter().enumerate() {
-            assert_eq!(find(&fresh.one, &kind.key(number)).await, Some(variant(place, number)));
-        }
-        for (place, number) in numbers.into_iter().enumerate() {
-            assert_eq!(remove(&fresh.one, &kind.key(number)).await, Tally::REMOVED);
-            for later in numbers.into_iter().skip(place + 1) {
-                assert_ne!(find(&fresh.one, &kind.key(later)).await, (kind.absent)(later), "{later}");
+        });
+        for all in [numbered.collect(), (kind.awkward)()] {
+            for record in &all {
+                assert_eq!(put(&fresh.one, record).await, Tally::ADDED, "{record:?}");
+                assert_eq!(put(&fresh.one, record).await, Tally::NOTHING, "the same again: {record:?}");
             }
-        }
-    })
-    .await;
-}
-
-pub(super) async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [], async |kind| {
-        let all = (kind.awkward)();
-        for record in &all {
-            assert_eq!(put(&fresh.one, record).await, Tally::ADDED, "{record:?}");
-            assert_eq!(put(&fresh.one, record).await, Tally::NOTHING, "the same again: {record:?}");
-        }
-        fresh
-            .through_both(async |stores| {
-                for record in &all {
-                    assert_eq!(find(stores, &record.key()).await.as_ref(), Some(record));
+            fresh
+                .through_both(async |stores| {
+                    for record in &all {
+                        assert_eq!(find(stores, &record.key()).await.as_ref(), Some(record));
+                    }
+                })
+                .await;
+            for (place, record) in all.iter().enumerate() {
+                assert_eq!(remove(&fresh.one, &record.key()).await, Tally::REMOVED, "{record:?}");
+                for later in all.iter().skip(place + 1) {
+                    assert_eq!(find(&fresh.one, &later.key()).await.as_ref(), Some(later));
                 }
-            })
-            .await;
-        for (place, record) in all.iter().enumerate() {
-            assert_eq!(remove(&fresh.one, &record.key()).await, Tally::REMOVED, "{record:?}");
-            for later in all.iter().skip(place + 1) {
-                assert_eq!(find(&fresh.one, &later.key()).await.as_ref(), Some(later));
             }
         }
     })
@@ -186,40 +149,6 @@ pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
             .await;
     })
     .await;
-}
-
-pub(super) async fn a_cancelled_put_is_whole_or_absent(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [u64::MAX], async |kind| {
-        let [before, .., after] = &kind.variants(1)[..] else { return };
-        let keyed = |record: &Record, number| {
-            let wanted = if record == before { 0 } else { kind.variants(number).len() - 1 };
-            kind.variants(number).swap_remove(wanted)
-        };
-        let cancelled = CancelledWrite {
-            fresh,
-            what: "a put",
-            ready: async |stores: &Arc<Stores>, number| {
-                kind.prepare(stores, [number + 1]).await;
-                put(stores, &keyed(before, number + 1)).await
-            },
-            write: async |stores: &Arc<Stores>, number| put(stores, &keyed(after, number + 1)).await,
-            look: async |stores: &Arc<Stores>, number| {
-                let found = find(stores, &kind.key(number + 1)).await;
-                (found == Some(keyed(before, number + 1)), found == Some(keyed(after, number + 1)))
-            },
-            further: async |stores: &Arc<Stores>| remove(stores, &kind.key(u64::MAX)).await,
-        };
-        cancelled.leaves_all_or_nothing().await;
-    })
-    .await;
-}
-
-pub(super) async fn a_put_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
-    for kind in &KEYED {
-        kind.prepare(&fresh.one, [1]).await;
-        let record = kind.record(1);
-        fresh.waits_elsewhere(async move |stores: &Stores| put(stores, &record).await).await;
-    }
 }
 
 pub(super) async fn an_unreadable_record_affects_no_other(fresh: &Fresh<Stores>) {

@@ -54,10 +54,14 @@ impl KeyedKind {
         self.record(number).key()
     }
 
+    /// Returns what must be stored before the records of these numbers.
+    pub(super) fn needed(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<Record> {
+        by_key(numbers.into_iter().filter_map(self.needs).collect()).into_values().collect()
+    }
+
     /// Stores what the records of these numbers need.
     pub(super) async fn prepare(&self, stores: &Stores, numbers: impl IntoIterator<Item = u64>) {
-        let needed = by_key(numbers.into_iter().filter_map(self.needs).collect());
-        put_all(stores, needed.into_values().collect()).await;
+        put_all(stores, self.needed(numbers)).await;
     }
 }
 

@@ -46,33 +46,30 @@ pub(super) async fn a_member_of_an_unknown_guild_is_refused(fresh: &Fresh<Stores
     assert_eq!(roles_of(&fresh.one, 1, 5).await, roles(&[]), "a guild that comes later brings no members");
 }
 
-pub(super) async fn a_changed_guild_keeps_its_members(fresh: &Fresh<Stores>) {
-    put_guilds(fresh, [1]).await;
-    put(&fresh.one, Record::Member(member(guild_id(1), user_id(5), &[1, 2]))).await;
-    put(&fresh.one, Record::Guild(Guild { name: name("Renamed"), ..guild(guild_id(1)) })).await;
-    assert_eq!(roles_of(&fresh.one, 1, 5).await, roles(&[1, 2]));
-}
-
+/// A changed guild keeps its members, and a removed one does not.
 pub(super) async fn removing_a_guild_removes_its_members(fresh: &Fresh<Stores>) {
+    let member_of = |guild, user| Record::Member(member(guild_id(guild), user_id(user), &[guild]));
     put_guilds(fresh, [1, 2]).await;
-    for guild in [1, 2] {
-        for user in [5, 6] {
-            put(&fresh.one, Record::Member(member(guild_id(guild), user_id(user), &[guild]))).await;
+    put_all(&fresh.one, (1..=LOTS).map(|user| member_of(1, user)).chain([member_of(2, 1)]).collect()).await;
+    put(&fresh.one, Record::Guild(Guild { name: name("Renamed"), ..guild(guild_id(1)) })).await;
+    let with_roles = async |stores: &Stores| {
+        let mut count = 0;
+        for user in some_of_lots() {
+            count += usize::from(!roles_of(stores, 1, user).await.is_empty());
         }
-    }
-    assert_eq!(
-        fresh.one.records.remove(Key::Guild(guild_id(1))).await.unwrap(),
-        Tally::REMOVED,
-        "members that go along do not count"
-    );
+        count
+    };
+    assert_eq!(with_roles(&fresh.one).await, some_of_lots().count());
+    let removed = fresh.one.records.remove(Key::Guild(guild_id(1))).await.unwrap();
+    assert_eq!(removed, Tally::REMOVED, "members that go along do not count");
     put_guilds(fresh, [1]).await;
-    fresh.settle().await;
-    for user in [5, 6] {
-        assert_eq!(roles_of(&fresh.other, 1, user).await, roles(&[]), "the new guild starts without members");
-        assert_eq!(roles_of(&fresh.other, 2, user).await, roles(&[2]));
-    }
-    let again = Record::Member(member(guild_id(1), user_id(5), &[1]));
-    assert_eq!(put(&fresh.one, again).await, Tally::ADDED);
+    fresh
+        .through_both(async |stores| {
+            assert_eq!(with_roles(stores).await, 0, "the new guild starts without members");
+            assert_eq!(roles_of(stores, 2, 1).await, roles(&[2]));
+        })
+        .await;
+    assert_eq!(put(&fresh.one, member_of(1, 1)).await, Tally::ADDED);
 }
 
 pub(super) async fn members_put_during_a_guild_removal_are_removed(fresh: &Fresh<Stores>) {
@@ -96,22 +93,4 @@ pub(super) async fn members_put_during_a_guild_removal_are_removed(fresh: &Fresh
     for user in 1..=32 {
         assert_eq!(roles_of(&fresh.one, 1, user).await, roles(&[]));
     }
-}
-
-pub(super) async fn removes_very_many_members_with_their_guild(fresh: &Fresh<Stores>) {
-    let id = guild_id(1);
-    let members = (1..=LOTS).map(|user| Record::Member(member(id, user_id(user), &[7])));
-    put_all(&fresh.one, [Record::Guild(guild(id))].into_iter().chain(members).collect()).await;
-    let with_roles = async |stores: &Stores| {
-        let mut count = 0;
-        for user in some_of_lots() {
-            count += usize::from(!roles_of(stores, 1, user).await.is_empty());
-        }
-        count
-    };
-    assert_eq!(with_roles(&fresh.one).await, some_of_lots().count());
-    let removed = fresh.one.records.remove(Key::Guild(id)).await.unwrap();
-    assert_eq!(removed, Tally::REMOVED, "members that go along do not count");
-    put_guilds(fresh, [1]).await;
-    fresh.through_both(async |stores| assert_eq!(with_roles(stores).await, 0)).await;
 }

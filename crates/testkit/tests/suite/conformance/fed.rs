@@ -25,7 +25,7 @@ use std::{
 faults! {
     fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
     records(Fresh::new(Arc::new(stores())), wrong) {
-        a_put_replaces_the_record_and_returns_its_tally:
+        a_write_replaces_or_removes_one_record_and_returns_its_tally:
             FoundIsRemembered "a found record is cached for ever (a stale read)",
             UnchangedCounts "an unchanged put is counted as a change",
             EmptyTextIsLost "a rating without text is not found",
@@ -34,13 +34,12 @@ faults! {
             BoundRolesTen "at most ten roles are bound to a key",
             GuildsAreSorted "the guilds of a subscription lose their order",
             StaffIsAddedTo "permissions are added to the earlier ones",
-            NoStaffGrantIsNone "a user without permissions is not found";
-        removal_is_idempotent_and_counted_once:
+            NoStaffGrantIsNone "a user without permissions is not found",
             RemoveOnAbsentFails "removing an absent record is an error",
             [Fault::RemovedStays(Kind::Staff)] "permissions cannot be removed",
             [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
-        keys_are_separate: IdsAreSigned "ids lose their highest bit";
-        text_is_stored_exactly:
+        keys_are_separate_and_text_is_stored_exactly:
+            IdsAreSigned "ids lose their highest bit",
             IdsIgnoreCase "ids are compared without case",
             RemovesByPattern "an underscore matches any character",
             [Fault::Text(Spoilt::Trimmed)] "text is trimmed",
@@ -55,22 +54,23 @@ faults! {
             [Fault::KeepsHundredOf(Kind::Blocked)] "only the first hundred of a batch are blocked";
         one_concurrent_caller_adds_and_one_removes: AddsUnseen "a put reads and writes in two steps";
         concurrent_puts_are_never_lost: LosesTheSecond "one of two concurrent puts is lost";
-        a_cancelled_put_is_whole_or_absent:
+        a_cancelled_write_is_complete_or_absent:
             [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
             [Fault::PutsInSteps(Kind::Staff)] "a cancelled put has removed the old permissions",
             [Fault::PutsInSteps(Kind::Subscription)] "a cancelled put has removed the subscription",
-            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry";
+            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry",
+            BatchInSteps "a cancelled batch is partially applied";
         a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the refused mutation";
-        a_cancelled_batch_is_complete_or_absent: BatchInSteps "a cancelled batch is partially applied";
         a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
-            CountsTheLast "a batch returns the tally of its last mutation";
+            CountsTheLast "a batch returns the tally of its last mutation",
+            GuildMustBeStored "a guild of the same batch is unknown";
         a_write_returns_its_changes: TellsNoChange "a write returns no changes";
-        a_batch_may_contain_a_guild_and_its_member: GuildMustBeStored "a guild of the same batch is unknown";
-        removing_a_guild_removes_its_members: MembersSurvive "members outlive their guild";
+        removing_a_guild_removes_its_members:
+            MembersSurvive "members outlive their guild",
+            MembersGoWithEveryPut "a changed guild loses its members",
+            HundredMembersGo "at most a hundred members are removed with their guild";
         a_member_of_an_unknown_guild_is_refused: MembersWait "a member of an unknown guild is kept until the guild is put";
-        a_changed_guild_keeps_its_members: MembersGoWithEveryPut "a changed guild loses its members";
-        removes_very_many_members_with_their_guild: HundredMembersGo "at most a hundred members are removed with their guild";
     }
     guild_directory(Fresh::new(Arc::new(stores())), wrong) {
         returns_only_the_roles_of_the_user: RolesLeak "a user gets the roles of another";

@@ -22,7 +22,7 @@ use std::{
 faults! {
     fn proofs, enum Fault {}
     records(gated(None), |fault| gated(Some(fault))) {
-        a_put_does_not_block_the_polling_thread:
+        a_write_does_not_block_the_polling_thread:
             WritesWherePolled "a write blocks the polling thread",
             AnswersBeforeTheGate "a write returns before it is applied";
     }
@@ -90,13 +90,20 @@ impl RecordsOver for Gated {
         &*self.inner
     }
 
-    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+    async fn before(&self) -> Result<(), StoreError> {
         let lock = Arc::clone(&self.lock);
         match self.fault {
             Some(Fault::WritesWherePolled) => lock.pass(),
-            Some(Fault::AnswersBeforeTheGate) => return Ok(Applied::default()),
             _ => tokio::task::spawn_blocking(move || lock.pass()).await.map_err(StoreError::unavailable)?,
         }
+        Ok(())
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        if self.fault == Some(Fault::AnswersBeforeTheGate) {
+            return Ok(Applied::default());
+        }
+        self.before().await?;
         self.inner.apply(batch).await
     }
 }

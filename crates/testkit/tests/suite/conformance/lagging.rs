@@ -63,8 +63,8 @@ pub(crate) fn proofs() -> Vec<Proof> {
     caught! {
         bot_telemetry:
             "reports_are_stored_exactly",
-            "a_report_returns_its_tally",
-            "a_report_replaces_the_earlier_one";
+            "clusters_are_separate",
+            "the_last_report_to_arrive_replaces_the_earlier_one";
         feedback_store:
             "pages_contain_every_positive_entry_once_by_id",
             "picks_only_four_and_five_stars",
@@ -98,13 +98,13 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "ends_only_the_current_version_of_a_grant",
             "a_cancelled_write_leaves_both_or_neither";
         team_roster:
-            "readers_see_only_acknowledged_teams",
-            "a_replacement_replaces_the_team",
-            "readers_see_only_acknowledged_teams";
+            "each_replacement_is_shown_and_returns_its_tally",
+            "stores_a_large_team_completely",
+            "each_replacement_is_shown_and_returns_its_tally";
         records:
-            "a_sync_adds_every_kind",
-            "a_put_replaces_the_record_and_returns_its_tally",
-            "removal_is_idempotent_and_counted_once";
+            "a_sync_adds_every_kind_in_any_order",
+            "a_write_replaces_or_removes_one_record_and_returns_its_tally",
+            "a_write_replaces_or_removes_one_record_and_returns_its_tally";
     }
     proofs
 }

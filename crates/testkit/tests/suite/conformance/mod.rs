@@ -17,7 +17,7 @@ mod shown;
 mod world;
 
 use companion_testkit::{
-    conformance::{BEHAVIOURS, Fresh, Gate, not_looked_at, team_roster},
+    conformance::{BEHAVIOURS, Fresh, Gate, grant_store, not_looked_at},
     entropy::SeededEntropy,
     scheduler::TestScheduler,
     vault::TestVault,
@@ -129,13 +129,13 @@ fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
 
 #[test]
 fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
-    let told = |fresh| not_looked_at("team_roster", team_roster::SUITE, &fresh);
-    let bare = || Fresh::new(Arc::new(proof::stores()));
+    let told = |fresh| not_looked_at("grant_store", grant_store::SUITE, &fresh);
+    let bare = || Fresh::<grant_store::Port>::new(proof::memory());
     let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
-    let all = team_roster::NAMES.len();
-    let damage = "an_unreadable_membership_affects_no_other (no `.damaging`)";
+    let all = grant_store::NAMES.len();
+    let damage = "an_unreadable_grant_is_corrupt_and_can_be_replaced (no `.damaging`)";
     let gate = "a_write_does_not_block_the_polling_thread (no `.gating`)";
-    let line = |count, blind| Some(format!("team_roster: {count} of {all} behaviours did not look: {blind}"));
+    let line = |count, blind| Some(format!("grant_store: {count} of {all} behaviours did not look: {blind}"));
     assert_eq!(told(bare()), line(2, format!("{gate}, {damage}")));
     assert_eq!(told(gated()), line(1, damage.to_owned()));
     assert_eq!(told(gated().damaging(|_| std::future::ready(false))), None);

@@ -30,16 +30,15 @@ faults! {
         every_choice_and_order_is_equally_likely:
             Biased "one entry is picked a fifth too often (a biased pick)",
             Sorted "a pick has a fixed order";
-        a_pick_has_the_requested_number_of_distinct_entries: Repeats "an entry is picked twice";
+        a_pick_has_the_requested_number_of_distinct_entries_by_its_seed:
+            Repeats "an entry is picked twice",
+            OwnChance "the adapter ignores the seed";
         picks_only_four_and_five_stars: ThreeStars "three stars are picked";
-        a_pick_depends_only_on_the_seed: OwnChance "the adapter ignores the seed";
         picks_are_right_during_concurrent_writes: Holes "removed entries leave gaps in the index";
         a_rating_change_moves_an_entry_in_and_out_of_picks: RatingStays "a changed rating is not stored";
         picks_from_very_many_entries:
             PicksOfHundred "only the first hundred entries are picked from",
             PicksHundred "a pick has at most a hundred entries";
-        a_cancelled_put_is_complete_or_absent:
-            PutsInSteps "a cancelled put has removed the old entry";
         pages_contain_every_positive_entry_once_by_id:
             PagesHaveThreeStars "pages contain three stars",
             PagesGoByTheAlphabet "ids are compared without case";
@@ -174,13 +173,8 @@ impl RecordsOver for WrongFeedback {
                     locked(&self.all).retain(|id| *id != entry.id);
                     locked(&self.all).push(entry.id.clone());
                     let earlier = self.inner.feedback.find(&entry.id).await?;
-                    match (self.fault, earlier) {
-                        (FeedbackFault::RatingStays, Some(earlier)) => entry.rating = earlier.rating,
-                        (FeedbackFault::PutsInSteps, Some(earlier)) if *earlier != *entry => {
-                            self.records().remove(Key::Feedback(entry.id.clone())).await?;
-                            a_turn().await;
-                        }
-                        _ => {}
+                    if let (FeedbackFault::RatingStays, Some(earlier)) = (self.fault, earlier) {
+                        entry.rating = earlier.rating;
                     }
                 }
                 Mutation::Remove(Key::Feedback(id)) => {
@@ -200,20 +194,23 @@ impl RecordsOver for WrongFeedback {
 faults! {
     fn team_proofs, enum TeamFault { Text(Spoilt) }
     team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
-        a_replacement_replaces_the_team: AddsOnly "omitted members stay";
-        order_does_not_matter: CountsEverything "an unchanged team is counted as changed";
-        a_membership_is_identified_by_user_and_category: OneCategoryEach "a user has only one membership";
-        readers_see_only_acknowledged_teams: ReadsOnce "the team is cached for ever";
+        each_replacement_is_shown_and_returns_its_tally:
+            AddsOnly "omitted members stay",
+            CountsEverything "an unchanged team is counted as changed",
+            OneCategoryEach "a user has only one membership",
+            ReadsOnce "the team is cached for ever",
+            ColoursInCapitals "colours are converted to upper case";
         concurrent_replacements_leave_one_complete_team: NotAtomic "the old team is removed before the new one is written";
-        a_member_is_returned_as_put: ColoursInCapitals "colours are converted to upper case";
         text_is_stored_exactly:
             [TeamFault::Text(Spoilt::Trimmed)] "names are trimmed",
             [TeamFault::Text(Spoilt::Composed)] "combining sequences are composed",
             [TeamFault::Text(Spoilt::Stripped)] "control characters are removed",
             [TeamFault::Text(Spoilt::Collapsed)] "runs of blanks are collapsed",
-            [TeamFault::Text(Spoilt::Cut)] "names are truncated to 255 bytes";
-        each_membership_keeps_its_user_as_put: UserShared "a user's memberships share one name";
-        a_cancelled_replacement_is_complete_or_absent:
+            [TeamFault::Text(Spoilt::Cut)] "names are truncated to 255 bytes",
+            UserShared "a user's memberships share one name";
+    }
+    records(Fresh::new(Arc::new(stores())), wrong_team) {
+        a_cancelled_write_is_complete_or_absent:
             ReplacesInSteps "a cancelled replacement has emptied the team";
     }
 }
@@ -358,20 +355,23 @@ fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
 faults! {
     fn telemetry_proofs, enum TelemetryFault {}
     bot_telemetry(Fresh::new(Arc::new(stores())), wrong_telemetry) {
-        the_last_report_to_arrive_wins_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
+        the_last_report_to_arrive_replaces_the_earlier_one:
+            LateIsDropped "a report with an earlier date is dropped",
+            ShardsStay "a shard that is no longer reported is kept";
         removes_a_silent_cluster_unless_it_has_reported_since:
             ForgetsTheLiving "a cluster that has reported since is removed";
         reports_are_stored_exactly:
             FractionsOnly "integers become floating point",
             ShardsHundred "a report has at most a hundred shards";
-        a_report_replaces_the_earlier_one: ShardsStay "a shard that is no longer reported is kept";
         lists_and_removes_very_many_clusters:
             ClustersHundred "at most a hundred clusters are listed",
             ForgetsHundred "at most a hundred clusters are removed";
+        clusters_are_separate: ForgetsByPattern "an underscore matches any character";
+    }
+    records(Fresh::new(Arc::new(stores())), wrong_telemetry) {
         a_cancelled_write_is_complete_or_absent:
             RecordsInSteps "a cancelled report has lost its shards",
-            ForgetsInSteps "a cancelled removal is partially applied";
-        removes_a_cluster_by_its_full_name: ForgetsByPattern "an underscore matches any character";
+            ForgetsInSteps "a cancelled retirement is partially applied";
     }
 }
 

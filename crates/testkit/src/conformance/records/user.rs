@@ -1,0 +1,125 @@
+//! Everything stored about a user: told, and forgotten.
+
+use super::common::{add, by_key, contents, two_of_each};
+use crate::conformance::{
+    Fresh, Stores,
+    concurrency::reading_while_writing,
+    sample::{LOTS, at, feedback, guild, guild_id, member, session, token_hash, user_id},
+};
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    port::{ListingScope, Record},
+};
+use std::sync::Arc;
+
+/// Whether forgetting a user removes this record.
+pub(super) fn is_of(user: UserId, record: &Record) -> bool {
+    match record {
+        Record::Member(member) => member.user == user,
+        Record::Subscription(subscription) => subscription.user == user,
+        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
+        Record::Feedback(feedback) => feedback.submitter.id == user,
+        Record::Session(session) => session.user == user,
+        // The guild that a user owns is the bot's data.
+        Record::Guild(_)
+        | Record::Outline(_)
+        | Record::Blocked(_)
+        | Record::Team(_)
+        // Forgetting changes the history of settings, and removes none of it.
+        | Record::Schema(_)
+        | Record::Settings(..)
+        | Record::SettingsEdit(_)
+        | Record::Notice(_)
+        | Record::Period(_) => false,
+    }
+}
+
+/// Asserts that exactly the user's records are told and forgotten, once.
+async fn is_told_and_forgotten(fresh: &Fresh<Stores>, user: UserId, world: &[Record]) {
+    let (theirs, others): (Vec<_>, Vec<_>) = world.iter().cloned().partition(|record| is_of(user, record));
+    fresh.settle().await;
+    let told = fresh.other.records.about(user).await.unwrap();
+    assert_eq!(told.len(), theirs.len(), "each once");
+    assert!(by_key(told) == by_key(theirs.clone()), "all and no other");
+    let removed = Tally { removed: theirs.len() as u64, ..Tally::NOTHING };
+    for expected in [removed, Tally::NOTHING] {
+        assert_eq!(fresh.one.records.forget(user).await.unwrap().tally, expected);
+        fresh
+            .through_both(async |stores| {
+                assert!(contents(stores).await == by_key(others.clone()), "all of the others are left");
+                assert_eq!(stores.records.about(user).await.unwrap(), []);
+            })
+            .await;
+    }
+}
+
+pub(super) async fn about_returns_what_forget_removes(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    is_told_and_forgotten(fresh, user, &[]).await;
+    let mut world = two_of_each();
+    world.extend([
+        Record::Member(member(guild_id(2), user, &[5])),
+        Record::Session(session(11, user, at(5))),
+        Record::Feedback(feedback("again", 4, user)),
+        Record::Blocked(user),
+    ]);
+    add(&fresh.one, world.clone()).await;
+    // A block and a place in the team are not part of a user's data.
+    is_told_and_forgotten(fresh, user_id(8), &world).await;
+    is_told_and_forgotten(fresh, user, &world).await;
+    let stores = &fresh.other;
+    assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
+    assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), None);
+    assert_eq!(stores.grants.find(user).await.unwrap(), None);
+    let listing = stores.listings().read(user, ListingScope::Guild(guild_id(1))).await.unwrap();
+    assert_eq!((&listing.subscription, &*listing.guild_subscriptions), (&None, &[][..]));
+    assert_eq!(listing.staff.iter().count(), 0);
+}
+
+pub(super) async fn about_and_forget_include_very_many_records(fresh: &Fresh<Stores>) {
+    // Fewer entries of feedback, because removing one from the pick is expensive.
+    let of = |user: UserId, first: u64| {
+        (first..first + LOTS).flat_map(move |number| {
+            let said =
+                (number < first + 120).then(|| Record::Feedback(feedback(&format!("f-{number}"), 5, user)));
+            [
+                Record::Guild(guild(guild_id(number))),
+                Record::Member(member(guild_id(number), user, &[1])),
+                Record::Session(session(number, user, at(0))),
+            ]
+            .into_iter()
+            .chain(said)
+        })
+    };
+    let world: Vec<_> = of(user_id(1), 1).chain(of(user_id(2), 10_000)).collect();
+    add(&fresh.one, world.clone()).await;
+    is_told_and_forgotten(fresh, user_id(1), &world).await;
+}
+
+pub(super) async fn about_reads_one_snapshot(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let as_of = |round: u64| {
+        let mut said = feedback("said", 1, user);
+        said.text = format!("round {round}").parse().unwrap();
+        vec![
+            Record::Guild(guild(guild_id(1))),
+            Record::Member(member(guild_id(1), user, &[round + 1])),
+            Record::Feedback(said),
+        ]
+    };
+    let round_of = |record: &Record| match record {
+        Record::Member(member) => member.roles.as_slice().first().map(|role| role.get() - 1),
+        Record::Feedback(said) => {
+            said.text.as_str().strip_prefix("round ").and_then(|text| text.parse().ok())
+        }
+        _ => None,
+    };
+    add(&fresh.one, as_of(0)).await;
+    let read = move |stores: Arc<Stores>| async move {
+        let told = stores.records.about(user).await.unwrap();
+        let rounds: Vec<_> = told.iter().map(round_of).collect();
+        assert!(matches!(rounds[..], [one, two] if one == two), "both are as one sync left them: {told:?}");
+    };
+    reading_while_writing(fresh, read, async |round| add(&fresh.one, as_of(round)).await).await;
+}

@@ -1,0 +1,139 @@
+//! Every way to write through `Records`, cancelled and blocked.
+
+use super::{
+    common::{add, contents, replacing},
+    kinds::KEYED,
+};
+use crate::conformance::{
+    Fresh, Stores,
+    concurrency::CancelledWrite,
+    sample::{
+        at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session, shards, staff,
+        subscription, team_member, user_id,
+    },
+    stream::Stream,
+};
+use companion_domain::{
+    change::{Key, Kind},
+    model::{Heartbeat, Roster, StaffPermission, UserId},
+    port::{Grant, GrantVersion, Mutation, Record},
+};
+use std::sync::Arc;
+
+enum Write {
+    Apply(Vec<Mutation>),
+    /// Replaces subscriptions.
+    Sync(Vec<Record>),
+    Forget(UserId),
+}
+
+impl Write {
+    fn put(records: impl IntoIterator<Item = Record>) -> Self {
+        Self::Apply(records.into_iter().map(Mutation::Put).collect())
+    }
+
+    fn remove(keys: impl IntoIterator<Item = Key>) -> Self {
+        Self::Apply(keys.into_iter().map(Mutation::Remove).collect())
+    }
+
+    async fn make(&self, stores: &Stores) {
+        match self {
+            Self::Apply(batch) => drop(stores.records.apply(batch.clone()).await.unwrap()),
+            Self::Sync(records) => {
+                let mut stream = Stream::of(records.clone(), 2);
+                stores.records.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
+            }
+            Self::Forget(user) => drop(stores.records.forget(*user).await.unwrap()),
+        }
+    }
+}
+
+/// A write, and what leads to the state that it changes.
+struct Step {
+    what: String,
+    ready: Vec<Write>,
+    write: Write,
+}
+
+fn step(what: &str, ready: Vec<Write>, write: Write) -> Step {
+    Step { what: what.to_owned(), ready, write }
+}
+
+fn steps() -> Vec<Step> {
+    let (user, id) = (user_id(7), guild_id(7));
+    let of_user = || {
+        vec![
+            Record::Guild(guild(id)),
+            Record::Member(member(id, user, &[1])),
+            Record::Staff(user, staff([StaffPermission::Support])),
+            Record::Feedback(feedback("said", 5, user)),
+            Record::Session(session(1, user, at(0))),
+            Record::Grant(user, Grant { version: GrantVersion(1), content: grant(1) }),
+        ]
+    };
+    let batch = || [Record::Guild(guild(id)), Record::Member(member(id, user, &[1])), Record::Blocked(user)];
+    let gone = || Write::remove([Key::Guild(id), Key::Blocked(user)]);
+    let team = |users: [u64; 3], position| {
+        let members = users.map(|user| team_member(user_id(user), "Core", position));
+        Write::Apply(vec![Mutation::ReplaceTeam(Roster::new(members.to_vec()).unwrap())])
+    };
+    let clusters = ["one", "two", "three"];
+    let reports = || Write::Apply(clusters.map(|name| Mutation::Report(heartbeat(name, at(1)))).to_vec());
+    let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat("one", at(2)) };
+    let silent = clusters.map(|name| (cluster_id(name), at(1))).to_vec();
+    let replaced = || Write::put([Record::Subscription(subscription(user_id(8), [7], 1))]);
+    let mut steps = vec![
+        step("a sync", vec![Write::Forget(user), gone(), replaced()], Write::Sync(of_user())),
+        step("forgetting", vec![Write::Sync(of_user())], Write::Forget(user)),
+        step("a batch", vec![gone()], Write::put(batch())),
+        step("a removal", vec![Write::put(batch())], gone()),
+        step("a team", vec![team([1, 2, 3], 1)], team([3, 4, 5], 2)),
+        step("a report", vec![reports()], Write::Apply(vec![Mutation::Report(report)])),
+        step("a retirement", vec![reports()], Write::Apply(vec![Mutation::RemoveSilent(silent)])),
+    ];
+    for kind in &KEYED {
+        let variants = kind.variants(1);
+        let (Some(first), Some(last)) = (variants.first().cloned(), variants.last().cloned()) else {
+            continue;
+        };
+        let earlier = if variants.len() > 1 { Write::put([first]) } else { Write::remove([first.key()]) };
+        let ready = vec![Write::put(kind.needed([1])), earlier];
+        steps.push(step(&format!("a {}", kind.name), ready, Write::put([last])));
+    }
+    steps
+}
+
+pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
+    for Step { what, ready, write } in steps() {
+        let cancelled = CancelledWrite {
+            fresh,
+            what: &what,
+            ready: async |stores: &Arc<Stores>, _| {
+                for earlier in &ready {
+                    earlier.make(stores).await;
+                }
+            },
+            write: async |stores: &Arc<Stores>, _| write.make(stores).await,
+            look: async |stores: &Arc<Stores>, _| {
+                let mut clusters = stores.telemetry.clusters().await.unwrap();
+                clusters.sort_by(|one, two| one.cluster.cmp(&two.cluster));
+                (contents(stores).await, clusters)
+            },
+            further: async |stores: &Arc<Stores>| {
+                add(stores, vec![]).await;
+                stores.records.remove(Key::Blocked(user_id(999))).await.unwrap();
+                stores.records.forget(user_id(999)).await.unwrap();
+            },
+        };
+        cancelled.leaves_all_or_nothing().await;
+    }
+}
+
+pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
+    for Step { ready, write, .. } in steps() {
+        for earlier in ready {
+            earlier.make(&fresh.one).await;
+        }
+        fresh.waits_elsewhere(async move |stores: &Stores| write.make(stores).await).await;
+    }
+}
