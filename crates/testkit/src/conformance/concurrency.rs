@@ -1,10 +1,11 @@
 //! Concurrent callers, and cancelled ones.
 
 use super::Fresh;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, future::try_join_all, stream};
 use std::{
     fmt::Debug,
     future::poll_fn,
+    num::NonZeroU32,
     panic::resume_unwind,
     pin::pin,
     sync::{
@@ -81,15 +82,42 @@ pub(super) async fn reading_while_writing<P, F, T>(
         tokio::task::yield_now().await;
     }
     done.store(true, Ordering::SeqCst);
-    for reader in readers {
-        reader.await.unwrap();
-    }
+    // Not one after the other: a wrong adapter may wait for a further write.
+    try_join_all(readers).await.unwrap();
 }
 
 /// Runs these writes with limited concurrency: a store with group commit finishes soon, and no store has to refuse
 /// writes.
 pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     stream::iter(writes).buffered(16).collect().await
+}
+
+/// Reads everything in pages of this length, and calls `between` with the last entry of each page. Asserts that no page
+/// is too long, and that only the last is not full.
+pub(super) async fn pages<T: Clone>(
+    limit: u32,
+    page: impl AsyncFn(Option<T>, NonZeroU32) -> Vec<T>,
+    between: impl AsyncFn(T),
+) -> Vec<T> {
+    let mut all: Vec<T> = Vec::new();
+    loop {
+        let next = page(all.last().cloned(), NonZeroU32::new(limit).unwrap()).await;
+        let (length, last) = (next.len(), next.last().cloned());
+        assert!(length <= limit as usize && all.len() < 10_000, "pages are short, and end");
+        all.extend(next);
+        match last {
+            Some(last) if length == limit as usize => between(last).await,
+            Some(last) => {
+                between(last).await;
+                assert!(
+                    page(all.last().cloned(), NonZeroU32::MIN).await.is_empty(),
+                    "only the last page is not full"
+                );
+                return all;
+            }
+            None => return all,
+        }
+    }
 }
 
 /// More polls than any write takes.

@@ -18,9 +18,8 @@ use std::{collections::HashSet, num::NonZeroU32, sync::Arc};
 suite! {
     /// Generates one test per behaviour of `SignIns`. It needs all storage ports.
     sign_ins_conformance($): sign_ins, Stores;
-    a_sign_in_writes_the_session_and_the_grant,
+    a_sign_in_writes_the_session_and_replaces_the_grant,
     a_sign_in_honours_the_cap_of_sessions,
-    a_sign_in_replaces_the_grant_and_ends_its_claim,
     an_existing_id_is_a_conflict_and_writes_neither,
     a_cancelled_write_leaves_both_or_neither,
     readers_never_see_a_session_without_its_grant,
@@ -48,18 +47,27 @@ async fn standing(stores: &Stores, user: UserId) -> (usize, bool) {
     (stores.sessions.of_user(user).await.unwrap().len(), version_of(stores, user).await.is_some())
 }
 
-async fn a_sign_in_writes_the_session_and_the_grant(fresh: &Fresh<Stores>) {
+async fn a_sign_in_writes_the_session_and_replaces_the_grant(fresh: &Fresh<Stores>) {
     let user = user_id(1);
-    for (number, content) in [(1, grant(1)), (2, GrantContent { tokens: None, ..grant(2) })] {
+    let claim = async |version| fresh.one.grants.claim_refresh(user, version, at(9), None).await.unwrap();
+    let mut last = GrantVersion(0);
+    for (number, content) in
+        [(1, grant(1)), (2, GrantContent { tokens: None, ..grant(2) }), (3, GrantContent::default())]
+    {
         let made = session(number, user, at(5));
         assert_eq!(begin(&fresh.one, &made, &content).await, []);
+        let version = version_of(&fresh.one, user).await.unwrap();
+        assert!(version > last);
+        let granted = Some(Grant { version, content });
         fresh
             .through_both(async |stores| {
                 assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made.clone()));
-                let found = stores.grants.find(user).await.unwrap();
-                assert_eq!(found.map(|found| found.content), Some(content.clone()));
+                assert_eq!(stores.grants.find(user).await.unwrap(), granted, "nothing of an old one is left");
             })
             .await;
+        assert_eq!(claim(last).await, Claimed::Gone);
+        assert_eq!(claim(version).await, Claimed::Granted);
+        last = version;
     }
     assert_eq!(standing(&fresh.one, user_id(2)).await, (0, false));
 }
@@ -87,23 +95,6 @@ async fn a_sign_in_honours_the_cap_of_sessions(fresh: &Fresh<Stores>) {
     assert_eq!(standing(&fresh.one, user_id(2)).await, (1, true));
 }
 
-async fn a_sign_in_replaces_the_grant_and_ends_its_claim(fresh: &Fresh<Stores>) {
-    let user = user_id(1);
-    begin(&fresh.one, &session(1, user, at(1)), &grant(1)).await;
-    let first = version_of(&fresh.one, user).await.unwrap();
-    let claim = async |version| fresh.one.grants.claim_refresh(user, version, at(9), None).await.unwrap();
-    assert_eq!(claim(first).await, Claimed::Granted);
-    begin(&fresh.one, &session(2, user, at(2)), &GrantContent::default()).await;
-    fresh.settle().await;
-    let Some(Grant { version, content }) = fresh.other.grants.find(user).await.unwrap() else {
-        panic!("the grant is gone")
-    };
-    assert_eq!(content, GrantContent::default(), "nothing of the old one shines through");
-    assert!(version > first);
-    assert_eq!(claim(first).await, Claimed::Gone);
-    assert_eq!(claim(version).await, Claimed::Granted);
-}
-
 async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) {
     let (mine, other) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
     begin(&fresh.one, &mine, &grant(1)).await;
@@ -118,53 +109,54 @@ async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) 
     assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
 }
 
-/// Returns the user of a cancelled write.
-fn nth_user(number: u64) -> UserId {
-    user_id(100 + number)
-}
-
 async fn further(stores: &Arc<Stores>) {
     let user = user_id(1);
     stores.sessions.revoke_user(user).await.unwrap();
     begin(stores, &session(1, user, at(0)), &grant(1)).await;
 }
 
-async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
-    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
-    let ready = async |_: &Arc<Stores>, _| {};
-    let write = async |stores: &Arc<Stores>, number| {
-        begin(stores, &session(100 + number, nth_user(number), at(0)), &grant(1)).await;
+/// Cancels a write about one user, whose number is `first` or higher and who has these many sessions, with or without
+/// a grant.
+async fn check(
+    fresh: &Fresh<Stores>,
+    what: &'static str,
+    (first, sessions, granted): (u64, u64, bool),
+    write: impl AsyncFn(&Stores, UserId),
+) {
+    let user = |number| user_id(first + number);
+    let cancelled = CancelledWrite {
+        fresh,
+        what,
+        ready: async |stores: &Arc<Stores>, number| {
+            for index in 0..sessions {
+                let made = session(10 * (first + number) + index, user(number), at(0));
+                stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
+            }
+            if granted {
+                stores.grants.replace(user(number), &grant(1)).await.unwrap();
+            }
+        },
+        write: async |stores: &Arc<Stores>, number| write(stores, user(number)).await,
+        look: async |stores: &Arc<Stores>, number| standing(stores, user(number)).await,
+        further,
     };
-    CancelledWrite { fresh, what: "a sign-in", ready, write, look, further }.leaves_all_or_nothing().await;
-
-    let nth_user = |number| nth_user(10_000 + number);
-    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
-    let signed_in = async |stores: &Arc<Stores>, number: u64| {
-        for index in 0..3 {
-            begin(stores, &session(10 * (10_000 + number) + index, nth_user(number), at(0)), &grant(1)).await;
-        }
-    };
-    let write = async |stores: &Arc<Stores>, number| {
-        let version = version_of(stores, nth_user(number)).await.unwrap();
-        stores.sign_ins.end(nth_user(number), version).await.unwrap();
-    };
-    let cancelled =
-        CancelledWrite { fresh, what: "the end of a grant", ready: signed_in, write, look, further };
     cancelled.leaves_all_or_nothing().await;
+}
 
-    let nth_user = |number| self::nth_user(20_000 + number);
-    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
-    let without_grant = async |stores: &Arc<Stores>, number: u64| {
-        for index in 0..3 {
-            let made = session(10 * (20_000 + number) + index, nth_user(number), at(0));
-            stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
-        }
-    };
-    let write = async |stores: &Arc<Stores>, number| {
-        stores.sign_ins.end_without_grant(nth_user(number)).await.unwrap();
-    };
-    let what = "the end of sessions without a grant";
-    CancelledWrite { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
+async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
+    check(fresh, "a sign-in", (100, 0, false), async |stores, user| {
+        begin(stores, &session(user.get(), user, at(0)), &grant(1)).await;
+    })
+    .await;
+    check(fresh, "the end of a grant", (10_000, 3, true), async |stores, user| {
+        let version = version_of(stores, user).await.unwrap();
+        stores.sign_ins.end(user, version).await.unwrap();
+    })
+    .await;
+    check(fresh, "the end of sessions without a grant", (20_000, 3, false), async |stores, user| {
+        stores.sign_ins.end_without_grant(user).await.unwrap();
+    })
+    .await;
 }
 
 /// More than any user has, but a cap can be as high.

@@ -17,13 +17,13 @@ use companion_domain::{
 };
 use std::sync::Arc;
 
-pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
+async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
     let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
     stores.records.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
 }
 
 /// Returns a record of every kind that a sync may contain, and its subject.
-pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
+fn one_of_each() -> Vec<(Record, Subject)> {
     let (id, user) = (guild_id(1), user_id(5));
     vec![
         (Record::Guild(guild(id)), Subject::Guild(id)),
@@ -52,6 +52,7 @@ pub(super) async fn a_sync_lists_every_kind_it_changed(fresh: &Fresh<Stores>) {
     let bring = async |stores: &Stores| sync(stores, [], records.clone()).await;
     let news = subjects_of(fresh, bring).await;
     assert!(covers(&news, &subjects), "{news:?}");
+    assert_eq!(subjects_of(fresh, bring).await, [], "the same again is no change");
     let one_more = async |stores: &Stores| {
         sync(stores, [], [records.clone(), vec![Record::Blocked(user_id(6))]].concat()).await;
     };
@@ -75,6 +76,7 @@ pub(super) async fn forgetting_lists_everything_it_removed(fresh: &Fresh<Stores>
     fresh.one.grants.replace(user_id(5), &grant(1)).await.unwrap();
     let forget = async |stores: &Stores| stores.records.forget(user_id(5)).await.unwrap();
     let news = subjects_of(fresh, forget).await;
+    assert_eq!(subjects_of(fresh, forget).await, []);
     let stays = [Kind::Guild, Kind::Blocked, Kind::Team];
     let mut gone: Vec<_> = subjects.into_iter().filter(|subject| !stays.contains(&subject.kind())).collect();
     gone.push(Subject::Grant(user_id(5)));

@@ -26,18 +26,19 @@ use std::{
 faults! {
     fn feed_proofs, enum FeedFault {}
     change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
-        lists_changes_of_feedback_team_and_clusters: TeamMissed "a change of the team is not listed (a missed change)";
+        lists_changes_of_records_once:
+            TeamMissed "a change of the team is not listed (a missed change)",
+            OneBehind "the newest change is listed late",
+            NoChangeIsTold "an unchanged write is listed";
         lists_changes_of_grants: TakenGrantsMissed "changes of grants are not listed";
-        changes_are_listed_once_and_in_order:
+        changes_are_listed_once_in_order_from_any_revision:
             ToldTwice "a change is listed twice",
-            NewestFirst "changes are listed newest first";
+            NewestFirst "changes are listed newest first",
+            StartsOverAtThePlace "the change at the position is listed again";
         an_unknown_revision_is_a_gap:
             NeverAGap "an unknown revision is no gap",
             GapAtZero "a gap leads to the wrong revision";
-        a_change_is_listed_when_its_write_returns: OneBehind "the newest change is listed late";
         a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is moved past unfinished changes";
-        a_reader_can_start_anywhere: StartsOverAtThePlace "the change at the position is listed again";
-        a_write_that_changes_nothing_is_no_change: NoChangeIsTold "an unchanged write is listed";
         lists_very_many_changes: HundredAtATime "at most a hundred changes are listed";
         a_bulk_write_lists_all_changes: HundredOfAWrite "at most a hundred sessions of a write are listed";
         a_cancelled_write_is_listed_if_it_was_applied: ToldAfterwards "a change is listed in a second step";
@@ -191,7 +192,9 @@ faults! {
             FirstPage "only the first page of a long list is read",
             Twice "a guild listed twice is read twice",
             ListCut "the list of a grant is truncated to a thousand";
-        leaves_out_data_of_other_users: RolesOfAnyUser "roles of another user are shown";
+        leaves_out_data_of_other_users:
+            RolesOfAnyUser "roles of another user are shown",
+            EveryGuild "without a list every guild is read";
         reads_everything_stored_about_a_user:
             OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
             NoBlock "a block is not read",
@@ -199,7 +202,6 @@ faults! {
         reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
             NamingWithBotOnly "subscriptions of a guild without the bot are not found";
-        reads_no_guild_without_a_list: EveryGuild "without a list every guild is read";
         returns_several_users_in_the_requested_order: Sorted "several users are returned in another order";
         every_part_of_a_listing_is_fresh:
             Remembered "a listing is cached for ever",
@@ -302,7 +304,9 @@ impl Listings for WrongListings {
 faults! {
     fn sign_in_proofs, enum SignInFault { SessionFirst }
     sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
-        a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is not written";
+        a_sign_in_writes_the_session_and_replaces_the_grant:
+            SessionOnly "the grant is not written",
+            GrantKept "an earlier grant is kept";
         a_cancelled_write_leaves_both_or_neither:
             [SignInFault::SessionFirst] "a sign-in can be cancelled between the session and the grant",
             EndsInSteps "a cancelled end leaves sessions without a grant",
@@ -310,7 +314,6 @@ faults! {
         readers_never_see_a_session_without_its_grant:
             [SignInFault::SessionFirst] "the session is visible before its grant",
             GrantFirst "the grant is visible before its session";
-        a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant is kept";
         a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is ignored";
         an_existing_id_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
         ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in ends with the old grant";

@@ -19,50 +19,47 @@ use std::{
 faults! {
     fn proofs, enum Fault { StartsOverAfterTheGone }
     grant_store(Fresh::new(memory()), |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault)))) {
-        an_update_of_a_stale_version_is_a_conflict:
-            UpdateIgnoresVersion "an update of a stale version is written (a lost update)";
+        only_the_current_version_is_updated_or_removed:
+            UpdateIgnoresVersion "an update of a stale version is written (a lost update)",
+            RemoveIgnoresVersion "a stale version can be removed";
         exactly_one_concurrent_update_succeeds: UpdateNotAtomic "the version is compared and written in two steps";
-        absent_and_empty_lists_differ: UpdateKeepsTokens "an update cannot remove tokens";
-        only_the_current_version_can_be_removed: RemoveIgnoresVersion "a stale version can be removed";
-        a_dead_claim_is_taken_over_by_naming_it:
+        a_claim_is_held_until_it_is_released_or_taken_over:
             ClaimNeverTakenOver "a dead claim is never taken over",
-            ClaimTakenOverByAnyName "a claim is taken over by naming another";
-        a_claim_never_expires_by_itself: ClaimRunsOut "a claim expires by its date";
-        only_one_caller_holds_the_claim: ClaimedTwice "a claim is granted twice";
-        a_claim_is_for_one_version_of_one_grant: ClaimIgnoresVersion "a claim on any version is granted";
-        a_new_grant_has_no_claim: ClaimOutlastsReplacement "a claim survives a new sign-in";
+            ClaimTakenOverByAnyName "a claim is taken over by naming another",
+            ClaimRunsOut "a claim expires by its date",
+            ClaimedTwice "a claim is granted twice";
+        a_claim_is_for_one_version_of_one_grant:
+            ClaimIgnoresVersion "a claim on any version is granted",
+            ClaimOutlastsReplacement "a claim survives a new sign-in";
         an_update_keeps_or_ends_the_claim_as_requested:
             KeptClaimEnds "a claim to be kept ends",
             ReleasedClaimGoesOn "a claim to be ended is kept",
             KeptClaimIsLost "a claim kept by an update cannot be taken over";
         users_are_separate: FindIsAnotherUsers "a user gets the grant of another";
-        pages_list_each_holder_once: PagesOverlap "a page repeats the last entry of the previous one";
-        stores_a_large_grant_completely:
+        pages_list_each_holder_once:
+            PagesOverlap "a page repeats the last entry of the previous one",
+            HoldersByTheHundred "a page of holders has at most a hundred, whatever its limit",
+            [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
+        a_grant_is_found_as_it_was_last_written:
+            UpdateKeepsTokens "an update cannot remove tokens",
             TokensCut "sealed tokens are truncated to a thousand bytes",
             ListCut "a list is truncated to a thousand guilds",
-            ListsEachGuildOnce "a guild listed twice is stored once";
-        a_grant_is_found_as_it_was_written:
+            ListsEachGuildOnce "a guild listed twice is stored once",
             NamesLost "names of guilds without the bot are not stored",
             IconsLost "icons of guilds without the bot are not stored";
-        a_page_of_holders_is_full_unless_it_is_the_last:
-            HoldersByTheHundred "a page of holders has at most a hundred, whatever its limit";
-        paging_continues_after_a_removed_holder:
-            [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
         a_cancelled_write_is_complete_or_absent:
             ReplacesInSteps "a cancelled replacement has tokens and no list",
             UpdatesInSteps "a cancelled update has tokens and no list";
     }
     sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault)))) {
-        a_grant_with_sessions_is_kept:
+        a_grant_is_unused_once_its_user_has_no_session:
             RemovesWhileInUse "the grant of a user with a session is removed",
-            ListsThoseInUse "a grant in use is listed as unused";
-        only_the_current_version_is_removed_as_unused:
+            ListsThoseInUse "a grant in use is listed as unused",
             RemovesAnyVersion "an unused grant is removed whatever its version";
         exactly_one_concurrent_caller_removes_the_unused_grant: RemovedTwice "two callers remove the same grant";
-        pages_list_each_unused_grant_once: PagesEndEarly "the last unused grant is never listed";
-        a_page_of_unused_grants_is_full_unless_it_is_the_last:
-            UnusedByTheHundred "a page of unused grants has at most a hundred, whatever its limit";
-        paging_continues_after_a_removed_grant:
+        pages_list_each_unused_grant_once:
+            PagesEndEarly "the last unused grant is never listed",
+            UnusedByTheHundred "a page of unused grants has at most a hundred, whatever its limit",
             [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
     }
 }
