@@ -29,7 +29,7 @@ pub(super) async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
 }
 
 /// Returns the subjects of a write, as seen through the other handle.
-pub(super) async fn subjects_of<T>(
+pub(in crate::conformance) async fn subjects_of<T>(
     fresh: &Fresh<Stores>,
     write: impl AsyncFnOnce(&Stores) -> T,
 ) -> Vec<Subject> {

@@ -4,6 +4,8 @@ mod history;
 mod many;
 mod writers;
 
+pub(super) use self::history::subjects_of;
+
 use super::Stores;
 
 suite! {

@@ -3,6 +3,7 @@
 use super::{say, take_back};
 use crate::conformance::{
     Fresh, Stores,
+    concurrency::pages,
     sample::{feedback, feedback_id, user_id},
 };
 use std::num::NonZeroU32;
@@ -17,22 +18,8 @@ async fn page(store: &Stores, after: Option<&str>, most: u32) -> Vec<String> {
     page.iter().map(|entry| entry.id.to_string()).collect()
 }
 
-/// Returns all ids, read in pages of this length.
-async fn pages(store: &Stores, most: u32) -> Vec<String> {
-    let mut read: Vec<String> = Vec::new();
-    loop {
-        let next = page(store, read.last().map(String::as_str), most).await;
-        let last = next.len() < most as usize;
-        read.extend(next);
-        if last {
-            return read;
-        }
-        assert!(read.len() < 1000, "the pages have no end: {read:?}");
-    }
-}
-
 pub(super) async fn pages_contain_every_positive_entry_once_by_id(fresh: &Fresh<Stores>) {
-    assert_eq!(pages(&fresh.one, 3).await, [""; 0]);
+    assert_eq!(page(&fresh.one, None, 3).await, [""; 0]);
     let ids = ["b", "a", "B", "a-", "a_", "aa", "0", "-", "_", "z9"];
     for (number, id) in (0_i64..).zip(ids) {
         put(&fresh.one, id, 4 + number % 2).await;
@@ -45,7 +32,12 @@ pub(super) async fn pages_contain_every_positive_entry_once_by_id(fresh: &Fresh<
     fresh.settle().await;
     for most in [1, 2, 3, 9, 10, 11, 500, u32::MAX] {
         for store in [&fresh.one, &fresh.other] {
-            assert_eq!(pages(store, most).await, expected, "in pages of {most}");
+            let listed = pages(
+                most,
+                async |after: Option<String>, most| page(store, after.as_deref(), most.get()).await,
+                async |_| {},
+            );
+            assert_eq!(listed.await, expected, "in pages of {most}");
         }
     }
 }

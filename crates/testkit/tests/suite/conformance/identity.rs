@@ -27,30 +27,30 @@ use std::{
 faults! {
     fn proofs, enum Fault {}
     identity_provider(on_platform(|identity| identity), wrong) {
-        lists_every_guild_once_as_the_platform_reports_it:
+        lists_and_names_every_guild_once:
             OnePageOnly "only the first page of guilds is read",
             LastOfPageTwice "the last guild of a page is repeated",
-            FivePages "at most five pages of guilds are read";
-        names_every_guild: NamesOfOnePage "guilds beyond the first page have no names";
+            FivePages "at most five pages of guilds are read",
+            NamesOfOnePage "guilds beyond the first page have no names",
+            FirstPageWithTheUser "only the first page of guilds is fetched with the user";
         errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error contains the code";
-        revoking_a_dead_token_succeeds: RevokeOnDeadFails "revoking a dead token is an error";
         a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
         reports_a_rejected_access_token:
             RefusedIsABadGrant "a rejected access token is reported as a bad grant";
         ready_to_exchange_consumes_nothing:
             AskingUsesUpRoom "ready_to_exchange consumes budget";
-        revoking_ends_the_whole_authorisation: RevokeDoesNothing "revoking keeps the tokens valid";
+        revoking_ends_the_whole_authorisation:
+            RevokeDoesNothing "revoking keeps the tokens valid",
+            RevokeOnDeadFails "revoking a dead token is an error";
         a_code_with_missing_scopes_is_reported_and_spent:
-            ScopeMissingIsABadGrant "a code with missing scopes is reported as a bad grant";
-        a_code_with_missing_scopes_keeps_the_authorisation:
+            ScopeMissingIsABadGrant "a code with missing scopes is reported as a bad grant",
             ScopeMissingIsRevoked "tokens with missing scopes are revoked";
-        names_are_returned_exactly:
+        exchanges_a_code_for_tokens_of_its_user:
             NamesTrimmed "names are trimmed",
             NamesComposed "combining sequences are composed";
         nothing_is_cached_about_tokens_or_users:
             UserIsRemembered "the user of a token is cached",
             GuildsAreRemembered "the guilds of a user are cached";
-        returns_a_user_with_all_guilds: FirstPageWithTheUser "only the first page of guilds is fetched with the user";
     }
 }
 

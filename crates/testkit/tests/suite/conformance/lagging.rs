@@ -188,14 +188,19 @@ impl Lagging {
     }
 }
 
-/// Implements ports of which some methods write and the others read.
+/// Implements ports of which some methods are not cached, some write, and the others read.
 macro_rules! lagging {
     ($($port:ident {
+        $(uncached $uncached:ident($($told:ident: $kind:ty),*) -> $result:ty;)*
         $(write $write:ident($($given:ident: $of:ty),*) -> $outcome:ty;)*
         $(read $read:ident($($asked:ident: $about:ty),*) -> $answer:ty;)*
     })+) => {$(
         #[async_trait]
         impl $port for Lagging {
+            $(async fn $uncached(&self, $($told: $kind),*) -> $result {
+                $port::$uncached(&self.store, $($told),*).await
+            })*
+
             $(async fn $write(&self, $($given: $of),*) -> $outcome {
                 self.written($port::$write(&self.store, $($given),*).await)
             })*
@@ -210,8 +215,8 @@ macro_rules! lagging {
 lagging! {
     // Caches are kept up to date by the feed, so it is never cached itself.
     ChangeFeed {
-        write latest() -> Result<Revision, StoreError>;
-        write since(revision: Revision) -> Result<Changes, StoreError>;
+        uncached latest() -> Result<Revision, StoreError>;
+        uncached since(revision: Revision) -> Result<Changes, StoreError>;
     }
     GrantStore {
         write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
@@ -224,7 +229,7 @@ lagging! {
         read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
         read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
     }
-    Health { write check() -> Result<(), StoreError>; }
+    Health { uncached check() -> Result<(), StoreError>; }
     Listings { read read(user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>; }
     SessionStore {
         write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;

@@ -20,33 +20,33 @@ use std::{
 faults! {
     fn proofs, enum SettingsFault {}
     settings_store(Fresh::new(Arc::new(stores())), wrong_settings) {
-        nothing_is_set_before_the_first_schema: SchemaFromTheStart "there is a schema before the first";
         returns_the_last_published_schema:
+            SchemaFromTheStart "there is a schema before the first",
             FirstSchemaStays "a schema cannot be replaced",
             EqualSchemaCounts "publishing the same schema again is a change";
         returns_values_exactly_as_they_were_set:
             TrimmedText "text is trimmed",
             SortedLists "lists are sorted",
-            SinglePrecision "numbers lose precision";
+            SinglePrecision "numbers lose precision",
+            AlwaysRaises "every change raises the revision";
         a_change_is_one_step_with_its_history_and_its_change:
             NoHistory "the history is empty",
             OldestFirst "the history has the oldest entry first",
             NotReported "a change does not return what it changed";
-        a_change_that_changes_nothing_is_not_recorded: AlwaysRaises "every change raises the revision";
         an_outdated_or_wrong_change_changes_nothing:
             IgnoresTheRevision "the expected revision is ignored",
             DropsWrongValues "wrong values are left out, and the others are set";
         one_of_many_changes_of_a_revision_wins: ChecksFirst "the revision is compared in a step of its own";
         a_user_is_judged_by_what_is_stored:
             EveryoneMay "the user is not judged",
-            RemembersRights "the user is judged by what was stored at the first change";
-        a_list_that_is_too_old_does_not_decide: AnyList "the age of the list is ignored";
+            RemembersRights "the user is judged by what was stored at the first change",
+            AnyList "the age of the list is ignored";
         the_history_keeps_the_last_fifty_changes: KeepsFewer "the history keeps ten changes";
         a_confirmation_never_lowers_and_repeats_nothing:
             Lowers "a confirmation of an older revision is stored",
             ConfirmsAhead "a revision that does not exist is confirmed",
             ForgetsProblems "problems are not stored";
-        removal_includes_confirmation_and_history: RemovesValuesOnly "the history survives removal";
+        only_a_removal_ends_values_confirmation_and_history: RemovesValuesOnly "the history survives removal";
         pages_contain_each_guild_with_values_once_by_id:
             PagesRepeat "a page begins with the guild that it should follow",
             PagesIgnoreTheShard "pages contain guilds of every shard",
