@@ -151,8 +151,8 @@ pub(super) struct Judge {
 pub(super) enum Verdict {
     /// A list as fresh as required.
     Fresh,
-    /// A list of this age, older than required, or none: retrying must help.
-    Late(Option<Duration>),
+    /// A list older than required, or none: retrying must help.
+    Late,
     /// A final response.
     Settled,
 }
@@ -215,7 +215,7 @@ impl Judge {
         }
         person.listed_at = person.listed_at.max(Some(fetched_at));
         match self.must_be_fresh(person) {
-            true if age >= REFRESH_AFTER => Verdict::Late(Some(age)),
+            true if age >= REFRESH_AFTER => Verdict::Late,
             true => {
                 findings.shown_fresh(age);
                 Verdict::Fresh
@@ -230,7 +230,7 @@ impl Judge {
         if let Some(age) = person.listed_at.map(|at| self.now.since(at)).filter(|age| *age < STALE_FOR) {
             findings.wrong(format!("user {} was refused a list that was {age:?} old", person.id));
         }
-        if self.must_be_fresh(person) { Verdict::Late(None) } else { Verdict::Settled }
+        if self.must_be_fresh(person) { Verdict::Late } else { Verdict::Settled }
     }
 
     fn unknown(self, person: &mut Person, visit: &Visit, findings: &mut Findings) -> Verdict {

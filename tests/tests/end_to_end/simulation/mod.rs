@@ -39,7 +39,7 @@ const RECOVERY: Duration = Duration::from_secs(120);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// The extent of the simulation.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Size {
     users: usize,
     days: usize,
@@ -172,7 +172,7 @@ impl Run {
         for event in [Event::Crowd, Event::Housekeeping, Event::Death] {
             agenda.add(now.after(HOUR), event);
         }
-        let findings = Findings::new(size);
+        let findings = Findings::default();
         Self { nodes, people, agenda, chance, findings, trouble: None, well_since: now, end }
     }
 
@@ -198,7 +198,7 @@ impl Run {
         let gone = people.iter().filter(|person| person.sessions.is_empty());
         findings.left_behind = gone.filter(|person| nodes.control.is_authorised(person.id)).count();
         nodes.platform.stop().await;
-        findings.finish()
+        findings
     }
 
     fn now(&self) -> Timestamp {
@@ -428,24 +428,25 @@ impl Run {
             match judge.hear(person, &visit, &answer, &mut self.findings) {
                 Verdict::Settled => {}
                 Verdict::Fresh => drop(fresh.insert((visit.person, visit.node))),
-                Verdict::Late(age) => {
+                Verdict::Late => {
                     kept_waiting.insert((visit.person, visit.node));
-                    late.push((visit, age));
+                    late.push(visit);
                 }
             }
         }
         // The node that fetches a list has it for all requests there at that moment.
         let fetched: BTreeSet<_> = fresh.difference(&kept_waiting).map(|(person, _)| *person).collect();
-        for (visit, age) in &late {
-            self.findings.late(*age, fetched.contains(&visit.person));
+        for visit in &late {
+            self.findings.late(fetched.contains(&visit.person));
         }
-        late.into_iter().map(|(visit, _)| visit).collect()
+        late
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_stay_fresh_and_no_session_ends_wrongly_over_days() {
-    let findings = Run::new(Size::from_environment()).await.play().await;
-    println!("{findings}");
+    let size = Size::from_environment();
+    let findings = Run::new(size).await.play().await;
+    println!("{size:?} {findings:#?}");
     findings.verdict();
 }

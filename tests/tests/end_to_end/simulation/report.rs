@@ -1,12 +1,10 @@
-//! The results of the simulation as a table, and their assertions.
+//! The results of the simulation, and their assertions.
 
-use super::Size;
 use companion_dev_identity::Route;
 use companion_domain::model::Timestamp;
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The platform bans an address after 10,000 refused calls in ten minutes. This is a small fraction.
@@ -18,11 +16,8 @@ const MAX_LATE: u64 = 10;
 const MAX_PRINTED: usize = 10;
 
 /// The results of the simulation.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Findings {
-    size: Size,
-    begun: Option<Instant>,
-    took: Duration,
     pub(super) visits: u64,
     pub(super) limited: u64,
     /// Responses that were older than required, but fresh on retry.
@@ -40,40 +35,30 @@ pub(super) struct Findings {
     pub(super) most_at_once: usize,
     /// Users without a session whose grant the platform still honours.
     pub(super) left_behind: usize,
-    ages: Vec<Duration>,
-    ages_while_well: Vec<Duration>,
-    ages_elsewhere: Vec<Duration>,
+    oldest_shown: Duration,
+    oldest_while_well: Duration,
     answers: BTreeMap<(Route, u16), u64>,
-    refused: VecDeque<(Timestamp, u64)>,
+    /// The count at the events of the last ten minutes.
+    refused_at: VecDeque<(Timestamp, u64)>,
     most_refused: u64,
     wrongs: u64,
     printed: Vec<String>,
 }
 
 impl Findings {
-    pub(super) fn new(size: Size) -> Self {
-        Self { size, begun: Some(Instant::now()), ..Self::default() }
-    }
-
     /// Records a list of this age.
     pub(super) fn shown(&mut self, age: Duration) {
-        self.ages.push(age);
+        self.oldest_shown = self.oldest_shown.max(age);
     }
 
     /// Records a list that was as fresh as required.
     pub(super) fn shown_fresh(&mut self, age: Duration) {
-        self.ages_while_well.push(age);
+        self.oldest_while_well = self.oldest_while_well.max(age);
     }
 
     /// Records a list that was older than required, or missing.
-    pub(super) fn late(&mut self, age: Option<Duration>, fetched_elsewhere: bool) {
-        let (count, ages) = if fetched_elsewhere {
-            (&mut self.elsewhere, &mut self.ages_elsewhere)
-        } else {
-            (&mut self.late, &mut self.ages_while_well)
-        };
-        *count += 1;
-        ages.extend(age);
+    pub(super) fn late(&mut self, fetched_elsewhere: bool) {
+        *(if fetched_elsewhere { &mut self.elsewhere } else { &mut self.late }) += 1;
     }
 
     /// Records a wrong response.
@@ -87,29 +72,19 @@ impl Findings {
     /// Records the platform's responses so far.
     pub(super) fn answered(&mut self, answers: BTreeMap<(Route, u16), u64>, now: Timestamp) {
         self.answers = answers;
-        let total = self.refused_of(None);
-        self.refused.push_back((now, total));
-        while self.refused.front().is_some_and(|(at, _)| now.since(*at) > TEN_MINUTES) {
-            self.refused.pop_front();
+        let total = self.refused();
+        self.refused_at.push_back((now, total));
+        while self.refused_at.front().is_some_and(|(at, _)| now.since(*at) > TEN_MINUTES) {
+            self.refused_at.pop_front();
         }
-        let before = self.refused.front().map_or(total, |(_, before)| *before);
+        let before = self.refused_at.front().map_or(total, |(_, before)| *before);
         self.most_refused = self.most_refused.max(total - before);
     }
 
-    pub(super) fn finish(mut self) -> Self {
-        self.took = self.begun.unwrap().elapsed();
-        self.ages.sort();
-        self.ages_while_well.sort();
-        self.ages_elsewhere.sort();
-        self
-    }
-
     /// Returns how many responses count against our address.
-    fn refused_of(&self, route: Option<Route>) -> u64 {
-        let of = |answered: &Route, status: &u16| {
-            route.is_none_or(|route| route == *answered) && matches!(status, 401 | 403 | 429)
-        };
-        self.answers.iter().filter(|((route, status), _)| of(route, status)).map(|(_, times)| times).sum()
+    fn refused(&self) -> u64 {
+        let counts = |(_, status): &(Route, u16)| matches!(status, 401 | 403 | 429);
+        self.answers.iter().filter(|(answer, _)| counts(answer)).map(|(_, times)| times).sum()
     }
 
     /// Panics if a result violates the expectations.
@@ -127,49 +102,9 @@ impl Findings {
             ("grants taken back", self.withdrawals),
             ("deaths", self.deaths),
             ("sessions that ended", self.ended_rightly),
-            ("refused calls", self.refused_of(None)),
+            ("refused calls", self.refused()),
         ] {
             assert!(times > 0, "there were no {what}");
         }
-    }
-}
-
-/// Returns a quantile of sorted ages, in thousandths.
-fn at(ages: &[Duration], thousandths: usize) -> String {
-    let last = ages.len().saturating_sub(1);
-    ages.get(last * thousandths / 1000).map_or("-".to_owned(), |age| format!("{:.1} s", age.as_secs_f64()))
-}
-
-impl fmt::Display for Findings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Size { users, days, seed } = self.size;
-        let mut row = |name: &str, value: String| writeln!(f, "{name:<46} {value}");
-        row("users, simulated days, seed", format!("{users}, {days}, {seed}"))?;
-        row("took", format!("{:.1} s", self.took.as_secs_f64()))?;
-        row("visits of /guilds", self.visits.to_string())?;
-        row("sign-ins, refused for trouble", format!("{}, {}", self.sign_ins, self.sign_ins_refused))?;
-        row("sign-outs, grants taken back", format!("{}, {}", self.sign_outs, self.withdrawals))?;
-        row("troubles of the platform, dead nodes", format!("{}, {}", self.troubles, self.deaths))?;
-        for route in [Route::Token, Route::User, Route::Guilds, Route::Revoke] {
-            let of_route = self.answers.iter().filter(|((of, _), _)| *of == route);
-            let calls: u64 = of_route.map(|(_, times)| times).sum();
-            let refused = self.refused_of(Some(route));
-            row(&format!("calls to {route:?}, refused").to_lowercase(), format!("{calls}, {refused}"))?;
-        }
-        row("refused calls in any ten minutes, at most", self.most_refused.to_string())?;
-        row("refreshes in flight for a user, at most", self.most_at_once.to_string())?;
-        for (when, ages) in [
-            ("all", &self.ages),
-            ("platform well", &self.ages_while_well),
-            ("other node at it", &self.ages_elsewhere),
-        ] {
-            let value = format!("{}, {}, {}, {}", ages.len(), at(ages, 500), at(ages, 990), at(ages, 1000));
-            row(&format!("lists, {when}: number, p50, p99, max"), value)?;
-        }
-        row("late, right when asked again", format!("{}, other node at it {}", self.late, self.elsewhere))?;
-        row("answers of 503", self.limited.to_string())?;
-        row("users gone whose grant lives on", self.left_behind.to_string())?;
-        row("sessions ended rightly, wrongly", format!("{}, {}", self.ended_rightly, self.ended_wrongly))?;
-        row("wrong in any way", self.wrongs.to_string())
     }
 }
