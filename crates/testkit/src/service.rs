@@ -7,7 +7,7 @@ use companion_http::{
     BuildInfo, Projections, PublicApi, PublicSettings, Redirects, RunningServer, ServerLimits,
     TrustedProxies, serve_public,
 };
-use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness, serve_management};
+use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness};
 use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
 
 /// The default management key.
@@ -63,11 +63,6 @@ impl Readiness for AlwaysReady {
 }
 
 impl TestService {
-    /// Creates an empty service.
-    pub async fn new() -> Self {
-        Self::with(|_| {}).await
-    }
-
     /// Creates a service after a change to its plan.
     #[expect(clippy::unwrap_used, reason = "a test cannot continue without its store")]
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
@@ -96,20 +91,13 @@ impl TestService {
 
     /// Serves the public API on a free loopback port. Must be called within a tokio runtime.
     pub fn listen(&self) -> io::Result<RunningServer> {
-        serve_public(self.public.clone(), a_port()?, limits())
-    }
-
-    /// Serves the management API on a free loopback port. Must be called within a tokio runtime.
-    pub fn listen_management(&self) -> io::Result<RunningServer> {
-        serve_management(self.management.clone(), a_port()?, limits())
+        serve_public(self.public.clone(), TcpListener::bind(("127.0.0.1", 0))?, limits())
     }
 }
 
-fn a_port() -> io::Result<TcpListener> {
-    TcpListener::bind(("127.0.0.1", 0))
-}
-
-fn limits() -> ServerLimits {
+/// One worker, defaults for the rest.
+#[must_use]
+pub fn limits() -> ServerLimits {
     ServerLimits { workers: 1, ..ServerLimits::default() }
 }
 

@@ -1,5 +1,7 @@
 //! Serves on loopback, and provides a raw client.
 
+pub use crate::service::limits;
+
 use super::service::Service;
 use companion_http::{RunningServer, ServerLimits, serve_public};
 use companion_management::serve_management;
@@ -106,12 +108,6 @@ pub fn listen_management_with(service: &Service, limits: ServerLimits) -> Runnin
 
 fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
-}
-
-/// One worker, defaults for the rest.
-#[must_use]
-pub fn limits() -> ServerLimits {
-    ServerLimits { workers: 1, ..ServerLimits::default() }
 }
 
 /// Polls until the condition holds. Panics after ten seconds of real time.

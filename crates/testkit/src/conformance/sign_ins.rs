@@ -2,18 +2,18 @@
 
 use super::{
     Fresh, Stores,
-    concurrency::CALLERS,
-    concurrency::CancelledWrite,
+    change_feed::subjects_of,
+    concurrency::{CALLERS, CancelledWrite},
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
     stream::Stream,
 };
 use companion_domain::{
-    change::{Changes, Revision, Subject},
+    change::Subject,
     model::UserId,
     port::{Claimed, Grant, GrantContent, GrantVersion, Record, Replace, StoreErrorKind},
     session::{Cutoffs, Session},
 };
-use std::{collections::HashSet, num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc};
 
 suite! {
     /// Generates one test per behaviour of `SignIns`. It needs all storage ports.
@@ -159,6 +159,22 @@ async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
     .await;
 }
 
+/// Stores a grant of user 1, or none.
+async fn granted_if(fresh: &Fresh<Stores>, granted: bool) -> Option<GrantVersion> {
+    match granted {
+        true => Some(fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap()),
+        false => None,
+    }
+}
+
+/// Ends all sessions of a user, with the grant if there is one.
+async fn end(stores: &Stores, user: UserId, granted: Option<GrantVersion>) -> Option<Vec<Session>> {
+    match granted {
+        Some(version) => stores.sign_ins.end(user, version).await.unwrap(),
+        None => stores.sign_ins.end_without_grant(user).await.unwrap(),
+    }
+}
+
 /// More than any user has, but a cap can be as high.
 async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     let user = user_id(1);
@@ -167,12 +183,8 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     for granted in [true, false] {
         let imported = all.iter().cloned().map(Record::Session).collect();
         fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
-        let ended = if granted {
-            let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
-            fresh.one.sign_ins.end(user, version).await.unwrap()
-        } else {
-            fresh.one.sign_ins.end_without_grant(user).await.unwrap()
-        };
+        let version = granted_if(fresh, granted).await;
+        let ended = end(&fresh.one, user, version).await;
         assert!(
             ended.as_ref() == Some(&all),
             "all of them, the oldest first: {:?}",
@@ -267,31 +279,20 @@ async fn ends_only_sessions_without_a_grant(fresh: &Fresh<Stores>) {
 
 async fn concurrent_ends_return_each_session_once(fresh: &Fresh<Stores>) {
     let user = user_id(1);
-    let sessions: HashSet<_> = (1..=5)
-        .map(|number| session(number, user, at(0)))
-        .map(|session| (session.id, session.user))
-        .collect();
-    for with_grant in [true, false] {
-        for (id, user) in &sessions {
-            let made = Session { id: *id, ..session(1, *user, at(0)) };
-            begin(&fresh.one, &made, &grant(1)).await;
+    let by_id = |mut sessions: Vec<Session>| {
+        sessions.sort_by_key(|session| session.id);
+        sessions
+    };
+    let all: Vec<_> = (1..=5).map(|number| session(number, user, at(0))).collect();
+    for granted in [true, false] {
+        for made in &all {
+            fresh.one.sessions.create(made, TEN, NONE_OVER).await.unwrap();
         }
-        let version = version_of(&fresh.one, user).await.unwrap();
-        if !with_grant {
-            assert!(fresh.one.grants.remove(user, version).await.unwrap());
-        }
-        let told = fresh
-            .concurrently(move |_, stores| async move {
-                if with_grant {
-                    stores.sign_ins.end(user, version).await.unwrap()
-                } else {
-                    stores.sign_ins.end_without_grant(user).await.unwrap()
-                }
-            })
-            .await;
+        let version = granted_if(fresh, granted).await;
+        let told =
+            fresh.concurrently(move |_, stores| async move { end(&stores, user, version).await }).await;
         let told: Vec<_> = told.into_iter().flatten().flatten().collect();
-        assert_eq!(told.len(), sessions.len());
-        assert_eq!(told.iter().map(|session| (session.id, session.user)).collect::<HashSet<_>>(), sessions);
+        assert_eq!(by_id(told), by_id(all.clone()));
     }
 }
 
@@ -319,33 +320,25 @@ async fn concurrent_sign_ins_and_ends_leave_both_or_neither(fresh: &Fresh<Stores
 async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let [first, second, third] = [1, 2, 3].map(|number| session(number, user, at(0)));
-    let mut reached = fresh.other.changes.latest().await.unwrap();
     let granted = Subject::Grant(user);
     let about = |session: &Session| Subject::Session(session.id);
-
-    begin(&fresh.one, &first, &grant(1)).await;
-    assert_eq!(told_since(fresh, &mut reached).await, [about(&first), granted.clone()].into());
-    fresh.one.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap();
-    let both = [about(&first), about(&second), granted.clone()];
-    assert_eq!(told_since(fresh, &mut reached).await, both.into());
-    let version = version_of(&fresh.one, user).await.unwrap();
-    fresh.one.sign_ins.end(user, version).await.unwrap();
-    assert_eq!(told_since(fresh, &mut reached).await, [about(&second), granted].into());
-    fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
-    told_since(fresh, &mut reached).await;
-    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
-    assert_eq!(told_since(fresh, &mut reached).await, [about(&third)].into());
-    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
-    fresh.one.sign_ins.end(user, version).await.unwrap();
-    assert_eq!(told_since(fresh, &mut reached).await, [].into(), "nothing has changed");
-}
-
-async fn told_since(fresh: &Fresh<Stores>, reached: &mut Revision) -> HashSet<Subject> {
-    let Changes::Listed(changes) = fresh.other.changes.since(*reached).await.unwrap() else {
-        panic!("the history is lost too soon")
+    let is = |told: Vec<Subject>, expected: &[Subject]| {
+        assert!(told.len() == expected.len() && expected.iter().all(|one| told.contains(one)), "{told:?}");
     };
-    *reached = changes.last().map_or(*reached, |change| change.revision);
-    changes.into_iter().map(|change| change.subject).collect()
+    let sign_in = async |stores: &Stores| begin(stores, &first, &grant(1)).await;
+    is(subjects_of(fresh, sign_in).await, &[about(&first), granted.clone()]);
+    let evict = async |stores: &Stores| {
+        stores.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap()
+    };
+    is(subjects_of(fresh, evict).await, &[about(&first), about(&second), granted.clone()]);
+    let version = version_of(&fresh.one, user).await;
+    let ends = async |stores: &Stores| end(stores, user, version).await;
+    is(subjects_of(fresh, ends).await, &[about(&second), granted]);
+    is(subjects_of(fresh, ends).await, &[]);
+    fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
+    let ends = async |stores: &Stores| end(stores, user, None).await;
+    is(subjects_of(fresh, ends).await, &[about(&third)]);
+    is(subjects_of(fresh, ends).await, &[]);
 }
 
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {

@@ -88,9 +88,6 @@ macro_rules! suite {
             },)+)*
         ];
 
-        /// The names of the behaviours.
-        pub const NAMES: &[&str] = &[$(stringify!($own),)* $($(stringify!($behaviour),)+)*];
-
         $(#[$doc])*
         #[macro_export]
         macro_rules! $macro {

@@ -17,6 +17,12 @@ pub(super) async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Port
     let sessions =
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user, twice] = sessions.clone();
+    let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
+    fresh.finds(&ended, None).await;
+    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), None);
+    assert_eq!(fresh.one.expire(&ended.id, all_over).await.unwrap(), None);
+    assert_eq!(fresh.one.prune(all_over, HIGH_CAP).await.unwrap(), []);
+    assert_eq!(fresh.one.rewind(at(0), HIGH_CAP).await.unwrap(), 0);
     make(&*fresh.one, &sessions).await;
     // Found through both handles before, so that a handle with a stale cache fails.
     fresh.finds(&ended, Some(&ended)).await;
@@ -147,25 +153,20 @@ pub(super) async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port
 }
 
 pub(super) async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Port>) {
-    let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
-    make(&*fresh.one, &[touched.clone(), untouched.clone()]).await;
+    let [touched, untouched, ended] =
+        [(1, 0), (2, 1), (3, 2)].map(|(number, time)| session(number, user_id(1), at(time)));
+    make(&*fresh.one, &[touched.clone(), untouched.clone(), ended.clone()]).await;
+    fresh.one.revoke(&ended.id).await.unwrap();
     for (time, expected) in [(1, 1), (500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
-        touch(&*fresh.one, &[(touched.id, at(time))]).await;
+        touch(&*fresh.one, &[(ended.id, at(time)), (touched.id, at(time)), (token_hash(4), at(time))]).await;
         let expected = used(1, user_id(1), (0, expected));
         // A use is no change, so a cache on the other node may hold an earlier one.
         assert_eq!(fresh.one.find(&touched.id).await.unwrap().as_ref(), Some(&expected));
         fresh.lists(user_id(1), &[expected, untouched.clone()]).await;
+        for none in [&ended, &session(4, user_id(1), at(0))] {
+            fresh.finds(none, None).await;
+        }
     }
-}
-
-pub(super) async fn a_touch_never_revives_a_session(fresh: &Fresh<Port>) {
-    let (ended, live) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(0)));
-    make(&*fresh.one, &[ended.clone(), live.clone()]).await;
-    fresh.one.revoke(&ended.id).await.unwrap();
-    touch(&*fresh.one, &[(ended.id, at(9)), (live.id, at(9)), (token_hash(3), at(9))]).await;
-    fresh.finds(&ended, None).await;
-    fresh.finds(&session(3, user_id(1), at(0)), None).await;
-    fresh.lists(user_id(1), &[Session { last_seen_at: at(9), ..live }]).await;
 }
 
 /// Each session twice, the later use first: the latest counts, not the last.

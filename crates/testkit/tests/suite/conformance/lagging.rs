@@ -82,7 +82,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "leaves_out_data_of_other_users",
             "every_part_of_a_listing_is_fresh";
         session_store.sessions:
-            "a_session_is_found_as_created",
+            "sessions_are_found_counted_and_listed_by_user_oldest_first",
             "the_cap_evicts_ended_sessions_then_the_oldest",
             "expiry_is_exact_to_the_microsecond";
         sessions_and_grants:

@@ -17,7 +17,7 @@ mod shown;
 mod world;
 
 use companion_testkit::{
-    conformance::{BEHAVIOURS, Fresh, Gate, grant_store, not_looked_at},
+    conformance::{Fresh, Gate, SUITES, grant_store, not_looked_at},
     entropy::SeededEntropy,
     scheduler::TestScheduler,
     vault::TestVault,
@@ -111,20 +111,9 @@ fn assert_sound_adapters_pass(proofs: &[Proof]) {
 #[test]
 fn every_suite_is_proven_by_a_wrong_adapter() {
     let proven: HashSet<_> = all_proofs().iter().map(|proof| proof.suite).collect();
-    for (suite, _) in BEHAVIOURS {
+    for suite in SUITES {
         assert!(proven.contains(suite), "no wrong adapter proves {suite}");
     }
-}
-
-#[test]
-fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
-    let mut total = 0;
-    for (suite, names) in BEHAVIOURS {
-        println!("{suite}: {} behaviours", names.len());
-        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{suite}");
-        total += names.len();
-    }
-    println!("{total} behaviours in {} suites", BEHAVIOURS.len());
 }
 
 #[test]
@@ -132,7 +121,7 @@ fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
     let told = |fresh| not_looked_at("grant_store", grant_store::SUITE, &fresh);
     let bare = || Fresh::<grant_store::Port>::new(proof::memory());
     let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
-    let all = grant_store::NAMES.len();
+    let all = grant_store::SUITE.len();
     let damage = "an_unreadable_grant_is_corrupt_and_can_be_replaced (no `.damaging`)";
     let gate = "a_write_does_not_block_the_polling_thread (no `.gating`)";
     let line = |count, blind| Some(format!("grant_store: {count} of {all} behaviours did not look: {blind}"));

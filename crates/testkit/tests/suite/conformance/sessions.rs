@@ -33,19 +33,20 @@ faults! {
             DateAheadStays "a session dated ahead is kept, and a newer one evicted";
         concurrent_callers_never_exceed_the_cap: CapNotAtomic "adding and evicting are two steps";
         an_existing_id_is_a_conflict_and_changes_nothing: ConflictOverwrites "an existing id is overwritten";
-        a_touch_only_advances_the_last_use: TouchMovesBack "a touch moves the last use back";
-        a_touch_never_revives_a_session:
+        a_touch_only_advances_the_last_use:
+            TouchMovesBack "a touch moves the last use back",
             TouchRevives "a touch revives a session",
             FindLeaks "an unknown id finds the session of another user";
-        a_session_is_found_as_created: ForgetsTheDevice "the user agent is not stored";
+        sessions_are_found_counted_and_listed_by_user_oldest_first:
+            ForgetsTheDevice "the user agent is not stored",
+            ListLeaks "the list of a user contains another's session",
+            NewestFirst "sessions are listed newest first",
+            CountsTheEnded "ended sessions are counted";
         revoke_ends_one_session_and_is_idempotent:
             FindIsStale "find returns ended sessions from a cache",
             RevokeOnAbsentFails "revoking an absent session is an error",
             RemembersTheRevoked "a second handle still finds a revoked session";
         a_cached_session_equals_the_stored_one: CacheIsStale "an ended session is still cached";
-        lists_sessions_oldest_first_ended_or_not:
-            ListLeaks "the list of a user contains another's session",
-            NewestFirst "sessions are listed newest first";
         one_touch_accepts_the_maximum_number_of_uses:
             TouchesHundred "a touch records only the first hundred uses",
             TouchTakesTheLast "the last of several uses counts, not the latest";
@@ -53,7 +54,6 @@ faults! {
         rewind_sets_only_times_beyond_the_horizon:
             RewindsEarly "a time within the clock tolerance is rewound",
             RewindsNothing "a time ahead is not rewound";
-        counts_sessions_if_supported: CountsTheEnded "ended sessions are counted";
         handles_very_many_sessions_of_a_user:
             EvictsTen "a sign-in evicts at most ten sessions",
             RevokeUserKeepsOne "revoking a user keeps one session",
