@@ -10,12 +10,9 @@ use actix_web::{
     web::{self, Bytes},
 };
 use companion_http::ApiError;
-use flate2::{Compression, write::GzEncoder};
+use miniz_oxide::deflate::compress_to_vec_zlib;
 use sha2::{Digest as _, Sha256};
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    io::Write as _,
-};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
@@ -27,6 +24,9 @@ const A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const SANDBOX: HeaderValue =
     HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
 const SVG: &str = "image/svg+xml";
+
+/// Level at which files are compressed, once at the start.
+const BEST_COMPRESSION: u8 = 10;
 
 /// The files of a site.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Asset {
     pub(crate) path: String,
     pub(crate) media_type: &'static str,
     content: Bytes,
-    /// The content for browsers that accept gzip, if that is smaller. Pages are not compressed, because they contain
+    /// The content for browsers that accept deflate, if that is smaller. Pages are not compressed, because they contain
     /// both secrets and text of visitors.
     compressed: Option<Bytes>,
 }
@@ -69,15 +69,10 @@ impl Asset {
         let content = content.into();
         let hash: String =
             Sha256::digest(&content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let compressed = compressed(&content).filter(|compressed| compressed.len() < content.len());
+        let compressed = compress_to_vec_zlib(&content, BEST_COMPRESSION);
+        let compressed = (compressed.len() < content.len()).then(|| compressed.into());
         Self { path: format!("/assets/{hash}/{file}"), media_type, content, compressed }
     }
-}
-
-fn compressed(content: &[u8]) -> Option<Bytes> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(content).ok()?;
-    Some(encoder.finish().ok()?.into())
 }
 
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
@@ -95,13 +90,13 @@ pub(crate) async fn serve(
     }
     response.insert_header((header::VARY, "Accept-Encoding"));
     let accepted = request.headers().get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let accepts_gzip = |accepted: &str| {
+    let accepts_deflate = |accepted: &str| {
         let mut encodings = accepted.split(',').map(|one| one.split(';').map(str::trim));
-        encodings.any(|mut one| one.next() == Some("gzip") && one.next() != Some("q=0"))
+        encodings.any(|mut one| one.next() == Some("deflate") && one.next() != Some("q=0"))
     };
-    let compressed = found.compressed.as_ref().filter(|_| accepted.is_some_and(accepts_gzip));
+    let compressed = found.compressed.as_ref().filter(|_| accepted.is_some_and(accepts_deflate));
     if compressed.is_some() {
-        response.insert_header((header::CONTENT_ENCODING, "gzip"));
+        response.insert_header((header::CONTENT_ENCODING, "deflate"));
     }
     Ok(response.body(compressed.unwrap_or(&found.content).clone()))
 }
