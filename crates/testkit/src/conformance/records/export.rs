@@ -60,15 +60,11 @@ fn a_lot() -> Vec<Record> {
     many.chain(ids).chain(texts).chain(names).collect()
 }
 
-pub(super) async fn an_empty_store_exports_nothing(fresh: &Fresh<Stores>) {
-    assert_eq!(exported(&fresh.one).await, []);
+/// Written through the single ports, not through a sync.
+pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     // Reports are valid for minutes only, so no stream contains them.
     fresh.one.records.write(Mutation::Report(heartbeat("one", at(0)))).await.unwrap();
     assert_eq!(exported(&fresh.one).await, []);
-}
-
-/// Written through the single ports, not through a sync.
-pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     for record in two_of_each() {
         put(&fresh.one, &record).await;
     }
@@ -77,16 +73,13 @@ pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     fresh.settle().await;
     let records = exported(&fresh.other).await;
     assert_eq!(records.len(), two_of_each().len(), "each once");
-    let mut expected = by_key(two_of_each());
-    for (key, record) in by_key(records) {
-        let put = expected.remove(&key).unwrap();
-        match (record, put) {
-            // The store assigns the version of a grant.
-            (Record::Grant(_, one), Record::Grant(_, two)) => assert_eq!(one.content, two.content),
-            (record, put) => assert_eq!(record, put),
-        }
-    }
-    assert!(expected.is_empty(), "not given out: {:?}", expected.keys());
+    // The store assigns the version of a grant.
+    let without_version = |record: Record| match record {
+        Record::Grant(user, grant) => Record::Grant(user, Grant { version: GrantVersion(0), ..grant }),
+        other => other,
+    };
+    let of = |records: Vec<Record>| by_key(records.into_iter().map(without_version).collect());
+    assert_eq!(of(records), of(two_of_each()));
 }
 
 /// The in-memory adapter imports what this adapter exports, and the other way round.

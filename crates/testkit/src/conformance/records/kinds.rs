@@ -14,8 +14,9 @@ use crate::{
 use companion_domain::{
     change::Key,
     model::{
-        ChannelKind, Entries, Feedback, Guild, MemberCount, Notice, NoticeKind, Outline, OutlineEntry,
-        RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
+        ChannelKind, Entries, Feedback, Guild, Member, MemberCount, Notice, NoticeKind, Outline,
+        OutlineEntry, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Subscription,
+        Timestamp,
     },
     port::Record,
 };
@@ -72,111 +73,104 @@ fn nothing() -> Vec<Record> {
 /// The guild of all members.
 const HOME: u64 = 77;
 
+/// Returns a kind that needs no other record and is not found if absent.
+const fn plain(name: &'static str, record: fn(u64) -> Record, changed: fn(u64) -> Vec<Record>) -> KeyedKind {
+    KeyedKind { name, record, changed, awkward: nothing, needs: |_| None, absent: |_| None, damage: None }
+}
+
 pub(super) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
-        name: "guild",
-        record: |number| Record::Guild(guild(guild_id(number))),
-        changed: |number| guilds(number).into_iter().map(Record::Guild).collect(),
         awkward: || {
             let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
             named.map(Record::Guild).collect()
         },
-        needs: |_| None,
-        absent: |_| None,
         damage: Some(|number| Damage::Guild(guild_id(number))),
+        ..plain(
+            "guild",
+            |number| Record::Guild(guild(guild_id(number))),
+            |number| guilds(number).into_iter().map(Record::Guild).collect(),
+        )
     },
     KeyedKind {
-        name: "member",
-        record: |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])),
-        changed: |number| {
-            let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();
-            let sets = [roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
-            let member = |roles| companion_domain::model::Member {
-                roles,
-                ..member(guild_id(HOME), user_id(number), &[])
-            };
-            sets.map(member).map(Record::Member).to_vec()
-        },
-        awkward: nothing,
         needs: |_| Some(Record::Guild(guild(guild_id(HOME)))),
         absent: |number| Some(Record::Member(member(guild_id(HOME), user_id(number), &[]))),
-        damage: None,
+        ..plain(
+            "member",
+            |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])),
+            |number| members(number).into_iter().map(Record::Member).collect(),
+        )
     },
     KeyedKind {
-        name: "plus",
-        record: |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
-        changed: |number| {
-            let long: Vec<_> = (1..=1000).map(|number| number * 7_919 % 1009).collect();
-            let of = |guilds: &[u64], slots| subscription(user_id(number), guilds.iter().copied(), slots);
-            let all = [
-                of(&[2, 1, 3], 3),
-                of(&[2, 1, 3], 5),
-                of(&[], 5),
-                of(&[], Slots::MAX.into()),
-                of(&[7], 0),
-                of(&long, 1000),
-            ];
-            all.map(Record::Subscription).to_vec()
-        },
-        awkward: nothing,
-        needs: |_| None,
-        absent: |_| None,
         damage: Some(|number| Damage::Subscription(user_id(number))),
+        ..plain(
+            "plus",
+            |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
+            |number| subscriptions(number).into_iter().map(Record::Subscription).collect(),
+        )
     },
     KeyedKind {
-        name: "staff",
-        record: |number| Record::Staff(user_id(number), staff(StaffPermission::ALL.iter().copied().take(1))),
-        changed: |number| {
-            let one = StaffPermission::ALL.iter().skip(1).map(|grant| staff([*grant]));
-            let more = [
-                staff([]),
-                staff([StaffPermission::Support, StaffPermission::Founder]),
-                staff(StaffPermission::ALL.iter().copied()),
-            ];
-            one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
-        },
-        awkward: nothing,
-        needs: |_| None,
-        absent: |_| None,
         damage: Some(|number| Damage::Staff(user_id(number))),
+        ..plain(
+            "staff",
+            |number| Record::Staff(user_id(number), staff(StaffPermission::ALL.iter().copied().take(1))),
+            |number| {
+                let one = StaffPermission::ALL.iter().skip(1).map(|grant| staff([*grant]));
+                let more = [
+                    staff([]),
+                    staff([StaffPermission::Support, StaffPermission::Founder]),
+                    staff(StaffPermission::ALL.iter().copied()),
+                ];
+                one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
+            },
+        )
     },
+    plain("blocked", |number| Record::Blocked(user_id(number)), |_| nothing()),
     KeyedKind {
-        name: "blocked",
-        record: |number| Record::Blocked(user_id(number)),
-        changed: |_| nothing(),
-        awkward: nothing,
-        needs: |_| None,
-        absent: |_| None,
-        damage: None,
-    },
-    KeyedKind {
-        name: "outline",
-        record: |number| Record::Outline(outline(guild_id(number))),
-        changed: |number| outlines(number).into_iter().map(Record::Outline).collect(),
-        awkward: nothing,
         needs: |number| Some(Record::Guild(guild(guild_id(number)))),
-        absent: |_| None,
         damage: Some(|number| Damage::Outline(guild_id(number))),
+        ..plain(
+            "outline",
+            |number| Record::Outline(outline(guild_id(number))),
+            |number| outlines(number).into_iter().map(Record::Outline).collect(),
+        )
     },
     KeyedKind {
-        name: "notice",
-        record: |number| Record::Notice(notice(&format!("n{number}"))),
-        changed: |number| notices(number).into_iter().map(Record::Notice).collect(),
-        awkward: nothing,
-        needs: |_| None,
-        absent: |_| None,
         damage: Some(|number| Damage::Notice(format!("n{number}").parse().unwrap())),
+        ..plain(
+            "notice",
+            |number| Record::Notice(notice(&format!("n{number}"))),
+            |number| notices(number).into_iter().map(Record::Notice).collect(),
+        )
     },
     KeyedKind {
-        name: "feedback",
-        record: |number| Record::Feedback(entry(number)),
-        changed: |number| entries(number).into_iter().map(Record::Feedback).collect(),
         awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
-        needs: |_| None,
-        absent: |_| None,
         damage: Some(|number| Damage::Feedback(feedback_id(&format!("f{number}")))),
+        ..plain(
+            "feedback",
+            |number| Record::Feedback(entry(number)),
+            |number| entries(number).into_iter().map(Record::Feedback).collect(),
+        )
     },
 ];
+
+fn members(number: u64) -> [Member; 3] {
+    let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();
+    let sets = [roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
+    sets.map(|roles| Member { roles, ..member(guild_id(HOME), user_id(number), &[]) })
+}
+
+fn subscriptions(number: u64) -> [Subscription; 6] {
+    let long: Vec<_> = (1..=1000).map(|number| number * 7_919 % 1009).collect();
+    let of = |guilds: &[u64], slots| subscription(user_id(number), guilds.iter().copied(), slots);
+    [
+        of(&[2, 1, 3], 3),
+        of(&[2, 1, 3], 5),
+        of(&[], 5),
+        of(&[], Slots::MAX.into()),
+        of(&[7], 0),
+        of(&long, 1000),
+    ]
+}
 
 /// Returns the changes of a guild, one field at a time.
 fn guilds(number: u64) -> Vec<Guild> {

@@ -32,7 +32,6 @@ suite! {
         a_write_returns_its_changes,
     }
     @export {
-        an_empty_store_exports_nothing,
         exports_everything_once,
         an_export_recreates_the_store,
         an_export_reads_one_snapshot,

@@ -24,7 +24,7 @@ use std::{
 };
 
 faults! {
-    fn feed_proofs, enum FeedFault {}
+    fn feed_proofs, enum FeedFault { SessionsMissed }
     change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
         lists_changes_of_records_once:
             TeamMissed "a change of the team is not listed (a missed change)",
@@ -95,6 +95,7 @@ impl ChangeFeedOver for WrongFeed {
         match self.fault {
             FeedFault::TeamMissed => changes.retain(|change| change.subject.kind() != Kind::Team),
             FeedFault::TakenGrantsMissed => changes.retain(|change| change.subject.kind() != Kind::Grant),
+            FeedFault::SessionsMissed => changes.retain(|change| change.subject.kind() != Kind::Session),
             FeedFault::ToldTwice => {
                 changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
             }
@@ -331,7 +332,10 @@ fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
         let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
         let inner = stores.sign_ins.clone();
         match fault {
-            SignInFault::Unaudited => stores.changes = Arc::new(Over(Silent(stores.changes.clone()))),
+            SignInFault::Unaudited => {
+                let (inner, fault) = (stores.changes.clone(), FeedFault::SessionsMissed);
+                stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
+            }
             _ => {
                 let turn = tokio::sync::Mutex::default();
                 stores.sign_ins = Arc::new(WrongSignIns { inner, sessions, grants, fault, turn });
@@ -440,23 +444,5 @@ impl SignIns for WrongSignIns {
             SignInFault::EndsTheGranted => self.sessions.revoke_user(user).await.map(Some),
             _ => self.inner.end_without_grant(user).await,
         }
-    }
-}
-
-/// Lists no session.
-struct Silent(Arc<dyn ChangeFeed>);
-
-#[async_trait]
-impl ChangeFeedOver for Silent {
-    fn changes(&self) -> &dyn ChangeFeed {
-        &*self.0
-    }
-
-    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        let mut changes = self.0.since(revision).await?;
-        if let Changes::Listed(changes) = &mut changes {
-            changes.retain(|change| change.subject.kind() != Kind::Session);
-        }
-        Ok(changes)
     }
 }

@@ -198,24 +198,11 @@ impl Spoilt {
                 .chars()
                 .filter(|one| !one.is_control() || *one == '\t' || *one == '\n' || *one == '\r')
                 .collect(),
-            Self::Cut => {
-                let end = (0..=text.len().min(255)).rev().find(|end| text.is_char_boundary(*end));
-                text.chars()
-                    .scan(0, |bytes, one| {
-                        *bytes += one.len_utf8();
-                        (*bytes <= end.unwrap_or_default()).then_some(one)
-                    })
-                    .collect()
-            }
+            Self::Cut => text.split_at(text.floor_char_boundary(255)).0.to_owned(),
             Self::Collapsed => {
-                let mut last = 'x';
-                text.chars()
-                    .filter(|one| {
-                        let keep = *one != ' ' || last != ' ';
-                        last = *one;
-                        keep
-                    })
-                    .collect()
+                let mut chars: Vec<_> = text.chars().collect();
+                chars.dedup_by(|one, last| *one == ' ' && *last == ' ');
+                chars.into_iter().collect()
             }
         }
     }

@@ -295,8 +295,7 @@ impl WrongTeam {
                 if members.len() != before.len() || !members.iter().all(same) {
                     self.put(vec![]).await?;
                     a_turn().await;
-                    self.put(members.clone()).await?;
-                    return Ok(difference(&before, &members));
+                    return self.put(members).await;
                 }
             }
             TeamFault::ReadsOnce => {}
@@ -337,19 +336,6 @@ impl TeamRosterOver for WrongTeam {
             _ => Ok(all),
         }
     }
-}
-
-fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
-    let mut tally = Tally::NOTHING;
-    for member in after {
-        match before.iter().find(|earlier| earlier.key() == member.key()) {
-            None => tally.added += 1,
-            Some(earlier) if earlier != member => tally.changed += 1,
-            Some(_) => {}
-        }
-    }
-    let gone = |earlier: &&TeamMember| !after.iter().any(|member| member.key() == earlier.key());
-    Tally { removed: before.iter().filter(gone).count() as u64, ..tally }
 }
 
 faults! {
