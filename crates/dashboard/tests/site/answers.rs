@@ -57,7 +57,8 @@ async fn assets_are_content_addressed_and_immutable() {
         assert_eq!((asset.status, asset.header("content-type")), (200, media_type));
         assert_eq!(asset.header("cache-control"), "public, max-age=31536000, immutable");
         assert!(!asset.body.is_empty());
-        for (accepted, encoding) in [("br, deflate;q=0.8", "deflate"), ("deflate;q=0", ""), ("identity", "")] {
+        for (accepted, encoding) in [("br, deflate;q=0.8", "deflate"), ("deflate;q=0", ""), ("identity", "")]
+        {
             let request = TestRequest::get().uri(path).insert_header(("Accept-Encoding", accepted));
             let answer = site.send(request).await;
             assert_eq!(answer.header("content-encoding"), encoding);
