@@ -1,7 +1,7 @@
 //! The sample world of `companion demo`, on the real components.
 //!
 //! The service runs unmodified. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample users. The other
-//! records are sent over HTTP, as one sync of the management API. [`SimulatedBot`] reports there periodically, and
+//! records are sent over HTTP, as one sync of the management API. `SimulatedBot` reports there periodically, and
 //! records change while the demo runs. It also publishes settings and acts by them. [`Demo`] starts all of them. Sample
 //! users are named after their roles.
 
