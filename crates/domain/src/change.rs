@@ -263,6 +263,31 @@ macro_rules! define_kinds {
 
 kinds!(define_kinds);
 
+impl Key {
+    /// Returns the subject of a change to the record.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        match self {
+            Self::Guild(id) => Subject::Guild(*id),
+            Self::Member(guild, user) => Subject::Member(*guild, *user),
+            Self::Subscription(id) => Subject::Subscription(*id),
+            Self::Staff(id) => Subject::Staff(*id),
+            Self::Blocked(id) => Subject::Blocked(*id),
+            Self::Feedback(id) => Subject::Feedback(id.clone()),
+            Self::Outline(guild) => Subject::Outline(*guild),
+            Self::Notice(id) => Subject::Notice(id.clone()),
+            Self::Session(id) => Subject::Session(*id),
+            Self::Grant(id) => Subject::Grant(*id),
+            // A change of settings names their revision too, which only the use case knows.
+            Self::Team(..)
+            | Self::Schema(())
+            | Self::Settings(_)
+            | Self::SettingsEdit(..)
+            | Self::Period(..) => Subject::Many(self.kind()),
+        }
+    }
+}
+
 /// The answer to "what has changed since this revision?"
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {

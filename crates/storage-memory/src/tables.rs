@@ -62,25 +62,6 @@ fn names(record: &Record) -> Vec<Named> {
     }
 }
 
-/// Returns the subject of a change to the record with this key.
-fn subject(key: &Key) -> Subject {
-    match key.clone() {
-        Key::Guild(guild) => Subject::Guild(guild),
-        Key::Member(guild, user) => Subject::Member(guild, user),
-        Key::Subscription(user) => Subject::Subscription(user),
-        Key::Staff(user) => Subject::Staff(user),
-        Key::Blocked(user) => Subject::Blocked(user),
-        Key::Feedback(id) => Subject::Feedback(id),
-        Key::Outline(guild) => Subject::Outline(guild),
-        Key::Notice(id) => Subject::Notice(id),
-        Key::Session(id) => Subject::Session(id),
-        Key::Grant(user) => Subject::Grant(user),
-        Key::Team(..) | Key::Schema(()) | Key::Settings(_) | Key::SettingsEdit(..) | Key::Period(..) => {
-            Subject::Many(key.kind())
-        }
-    }
-}
-
 /// Notes a change, unless the tally is empty. Returns the tally.
 pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Tally {
     if tally != Tally::NOTHING {
@@ -131,7 +112,7 @@ impl Tables {
         {
             return Tally::NOTHING;
         }
-        let subject = subject(&record.key());
+        let subject = record.key().subject();
         noted(self.set(record), subject, journal)
     }
 
@@ -142,7 +123,7 @@ impl Tables {
                 self.remove(&key, journal);
             }
         }
-        noted(self.unset(key), subject(key), journal)
+        noted(self.unset(key), key.subject(), journal)
     }
 
     /// Like [`put`](Self::put), without a note.

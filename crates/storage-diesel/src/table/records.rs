@@ -103,10 +103,10 @@ pub(crate) fn put(write: &mut Write<'_>, record: Record) -> Result<Tally, WorkEr
         Record::Subscription(subscription) => subscriptions::put(write, &subscription),
         Record::Feedback(entry) => feedback::put(write, &entry),
         record => {
-            let (kind, key) = (record.kind(), RowKey::from(&record.key()));
-            let Some(table) = table_of(kind) else { return Ok(Tally::NOTHING) };
+            let key = record.key();
+            let Some(table) = table_of(key.kind()) else { return Ok(Tally::NOTHING) };
             let tally = table.put(write.db, into_row(record))?;
-            Ok(write.noted(tally, || key.subject(kind)))
+            Ok(write.noted(tally, || key.subject()))
         }
     }
 }
@@ -121,8 +121,7 @@ pub(crate) fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkErro
 
 /// Removes a row and nothing else.
 pub(super) fn remove_row(write: &mut Write<'_>, key: &Key) -> Result<Tally, WorkError> {
-    let (kind, key) = (key.kind(), RowKey::from(key));
-    let Some(table) = table_of(kind) else { return Ok(Tally::NOTHING) };
-    let tally = table.delete(write.db, key.clone())?;
-    Ok(write.noted(tally, || key.subject(kind)))
+    let Some(table) = table_of(key.kind()) else { return Ok(Tally::NOTHING) };
+    let tally = table.delete(write.db, RowKey::from(key))?;
+    Ok(write.noted(tally, || key.subject()))
 }
