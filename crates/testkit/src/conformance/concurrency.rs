@@ -76,7 +76,7 @@ pub(super) async fn reading_while_writing<P, F, T>(
     });
     for round in 1.. {
         write(round).await;
-        if (round > 40 && reads.load(Ordering::SeqCst) > 100) || readers.iter().any(JoinHandle::is_finished) {
+        if (round > 20 && reads.load(Ordering::SeqCst) > 50) || readers.iter().any(JoinHandle::is_finished) {
             break;
         }
         tokio::task::yield_now().await;

@@ -4,10 +4,7 @@ use super::{
     common::put_all,
     kinds::{KEYED, KeyedKind},
 };
-use crate::conformance::{
-    CALLERS, Fresh, Stores,
-    sample::{BEYOND_SIGNED, LOTS, some_of_lots},
-};
+use crate::conformance::{CALLERS, Fresh, Stores, sample::BEYOND_SIGNED};
 use companion_domain::{
     change::{Key, Tally},
     port::{Mutation, Record},
@@ -135,16 +132,18 @@ pub(super) async fn concurrent_puts_are_never_lost(fresh: &Fresh<Stores>) {
 }
 
 pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
-    each_kind(fresh, 1..=LOTS, async |kind| {
-        let all: Vec<_> = (1..=LOTS).map(|number| Mutation::Put(kind.record(number))).collect();
+    /// More than a batch of changes. `replaces_very_many_records` stores more.
+    const MANY: u64 = 303;
+    each_kind(fresh, 1..=MANY, async |kind| {
+        let all: Vec<_> = (1..=MANY).map(|number| Mutation::Put(kind.record(number))).collect();
         let applied = fresh.one.records.apply(all).await.unwrap();
-        assert_eq!(applied.tally, Tally { added: LOTS, ..Tally::NOTHING }, "{}", kind.name);
+        assert_eq!(applied.tally, Tally { added: MANY, ..Tally::NOTHING }, "{}", kind.name);
         fresh
             .through_both(async |stores| {
-                for number in some_of_lots() {
+                for number in (1..=MANY).step_by(17).chain([MANY]) {
                     assert_eq!(find(stores, &kind.key(number)).await, Some(kind.record(number)));
                 }
-                assert_eq!(find(stores, &kind.key(LOTS + 1)).await, (kind.absent)(LOTS + 1));
+                assert_eq!(find(stores, &kind.key(MANY + 1)).await, (kind.absent)(MANY + 1));
             })
             .await;
     })
