@@ -202,4 +202,13 @@ mod tests {
         assert_eq!(address(Path::new("/data/my bot?.db")), "file:/data/my%20bot%3F.db");
         assert_eq!(address(Path::new("ü.db")), "file:%C3%BC.db");
     }
+
+    #[test]
+    fn sqlite_is_compiled_without_locks_around_a_connection() {
+        let mut connection = SqliteConnection::establish(":memory:").unwrap();
+        let options: Vec<String> = sql::<Text>("PRAGMA compile_options").load(&mut connection).unwrap();
+        for option in ["THREADSAFE=2", "DEFAULT_MEMSTATUS=0", "OMIT_SHARED_CACHE"] {
+            assert!(options.iter().any(|known| known == option), "not {option}: see .cargo/config.toml");
+        }
+    }
 }
