@@ -8,7 +8,7 @@ use crate::{
 };
 use companion_domain::change::{Key, Kind, Subject, Tally};
 use diesel::{
-    AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
+    AsChangeset, Insertable, QueryResult, Queryable, RunQueryDsl, Selectable,
     pg::Pg,
     query_builder::{AstPass, Query, QueryFragment, QueryId},
     sql_types::{self, BigInt, Binary, Bool, Nullable, Text},
@@ -217,8 +217,9 @@ pub(crate) struct Table {
 pub(super) struct Statements {
     pub(super) select: Sql,
     pub(super) insert: Sql,
-    /// Returns whether the stored values differ from the given ones.
-    differs: Sql,
+    /// Inserts a row unless one with its key is stored.
+    insert_new: Sql,
+    /// Updates a row unless it already has these values. They are given twice, around the key.
     update: Sql,
     delete: Sql,
 }
@@ -226,13 +227,14 @@ pub(super) struct Statements {
 impl Statements {
     fn of(table: &Table) -> Self {
         let (name, is_key) = (table.name, each(table.keys.iter().copied(), "{} = ?", " AND "));
-        let differs = format!("FALSE{}", each(table.values(), " OR {} IS DISTINCT FROM ?", ""));
+        let (insert, keys) = (table.insert_into(name), table.keys.join(", "));
         let set = each(table.values(), "{} = ?", ", ");
+        let differs = each(table.values(), "{} IS DISTINCT FROM ?", " OR ");
         Self {
             select: Sql::new(&format!("{} WHERE {is_key}", table.select())),
-            insert: table.insert_into(name),
-            differs: Sql::new(&format!("SELECT {differs} FROM {name} WHERE {is_key}")),
-            update: Sql::new(&format!("UPDATE {name} SET {set} WHERE {is_key}")),
+            insert: Sql::new(&insert),
+            insert_new: Sql::new(&format!("{insert} ON CONFLICT ({keys}) DO NOTHING")),
+            update: Sql::new(&format!("UPDATE {name} SET {set} WHERE {is_key} AND ({differs})")),
             delete: Sql::new(&format!("DELETE FROM {name} WHERE {is_key}")),
         }
     }
@@ -270,31 +272,19 @@ impl Table {
     }
 
     /// Returns a statement that inserts a row into this table or its staging table.
-    pub(super) fn insert_into(&self, table: &str) -> Sql {
+    pub(super) fn insert_into(&self, table: &str) -> String {
         let (columns, marks) = (each(self.names(), "{}", ", "), each(self.names(), "?", ", "));
-        Sql::new(&format!("INSERT INTO {table} ({columns}) VALUES ({marks})"))
+        format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
     }
 
     /// Writes a row unless an equal one is stored, and returns what changed.
     pub(crate) fn put(&self, db: &mut AnyConnection, values: Vec<Value>) -> QueryResult<Tally> {
-        let RowKey(key) = self.key_of(&values);
-        let after_key = [values.get(key.len()..).unwrap_or_default(), &key].concat();
-        let differs = Statement::<Bool>::new(&self.statements.differs, after_key.clone());
-        let differs = match db {
-            AnyConnection::Sqlite(db) => differs.get_result(db),
-            AnyConnection::Postgres(db) => differs.get_result(db),
-        };
-        match differs.optional()? {
-            Some(false) => Ok(Tally::NOTHING),
-            Some(true) => {
-                self.statements.update.execute(after_key, db)?;
-                Ok(Tally::CHANGED)
-            }
-            None => {
-                self.statements.insert.execute(values, db)?;
-                Ok(Tally::ADDED)
-            }
+        let (key, rest) = values.split_at(self.keys.len());
+        if !rest.is_empty() && self.statements.update.execute([rest, key, rest].concat(), db)? > 0 {
+            return Ok(Tally::CHANGED);
         }
+        let added = self.statements.insert_new.execute(values, db)?;
+        Ok(if added > 0 { Tally::ADDED } else { Tally::NOTHING })
     }
 
     /// Deletes the row with this key, and returns what changed.

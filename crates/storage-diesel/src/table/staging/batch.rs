@@ -7,7 +7,7 @@ use crate::{
     table::{
         column::to_column,
         records::{into_row, table_of},
-        row::{Columns as _, RowKey, SubscriptionGuildRow, Table, Value, each},
+        row::{Columns as _, RowKey, Sql, SubscriptionGuildRow, Table, Value, each},
         subscriptions,
     },
 };
@@ -102,7 +102,7 @@ fn stage(table: &Table, rows: Vec<Vec<Value>>, db: &mut AnyConnection) -> QueryR
         return if rows.is_empty() { Ok(()) } else { stage_arrays(table, &rows, db) };
     }
     // SQLite needs no round trip per statement.
-    let insert = table.insert_into(table.staged);
+    let insert = Sql::new(&table.insert_into(table.staged));
     rows.into_iter().try_for_each(|row| insert.execute(row, db).map(drop))
 }
 
