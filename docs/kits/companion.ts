@@ -533,7 +533,7 @@ export type Nothing = Record<string, never>;
 /** A notice, shown on the status page while it counts and in the history afterwards. */
 export type NoticeRecord = {
   /** What the notice is about. */
-  kind: 'maintenance' | 'incident' | 'news';
+  kind: 'incident' | 'maintenance' | 'news';
   /** Shown first. */
   title: string;
   /** Plain text: markup is shown as written. */

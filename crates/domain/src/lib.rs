@@ -23,6 +23,7 @@
 pub mod change;
 mod invalid;
 pub mod model;
+mod named;
 pub mod policy;
 pub mod port;
 pub mod request;

@@ -63,7 +63,7 @@ fn micros() -> impl Strategy<Value = Timestamp> {
 }
 
 fn guild() -> impl Strategy<Value = Guild> {
-    let bindings = vec((select(RoleKey::ALL), roles()), 0..6).prop_map(RoleBindings::new);
+    let bindings = vec((select(&RoleKey::ALL[..]), roles()), 0..6).prop_map(RoleBindings::new);
     let members = (0..=u64::from(MemberCount::MAX)).prop_map(|count| MemberCount::new(count).unwrap());
     let flags = (any::<bool>(), any::<bool>());
     (guild_id(), name(), option::of(web_url()), members, user_id(), flags, bindings).prop_map(
@@ -207,7 +207,7 @@ fn history_entry() -> impl Strategy<Value = HistoryEntry> {
 fn record() -> impl Strategy<Value = Record> {
     let member =
         (guild_id(), user_id(), roles()).prop_map(|(guild, user, roles)| Member { guild, user, roles });
-    let grants = vec(select(StaffPermission::ALL), 0..9).prop_map(|grants| grants.into_iter().collect());
+    let grants = vec(select(&StaffPermission::ALL[..]), 0..9).prop_map(|grants| grants.into_iter().collect());
     prop_oneof![
         guild().prop_map(Record::Guild),
         member.prop_map(Record::Member),

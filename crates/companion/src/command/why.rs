@@ -61,7 +61,7 @@ fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Fr
         Err(_) => "Permissions by known facts; hidden while the guild is not listed:\n",
     });
     for permission in Permission::ALL {
-        let _ = writeln!(text, "  {:19}  {}", permission.as_str(), reasons(*permission, explanation));
+        let _ = writeln!(text, "  {:19}  {}", permission.as_str(), reasons(permission, explanation));
     }
     text
 }

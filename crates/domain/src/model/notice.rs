@@ -1,7 +1,7 @@
 //! Notices: planned maintenance, incidents and news.
 
 use super::{Headline, Invalid, NoticeId, NoticeText, Timestamp};
-use std::str::FromStr;
+use crate::named::named;
 
 /// A notice that the bot or the operator publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,43 +45,15 @@ impl Notice {
     }
 }
 
-/// The kinds of notices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NoticeKind {
-    /// Something is broken.
-    Incident,
-    /// Planned work.
-    Maintenance,
-    /// Anything else.
-    News,
-}
-
-impl NoticeKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Maintenance, Self::Incident, Self::News];
-
-    /// Returns the name of the kind.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Incident => "incident",
-            Self::Maintenance => "maintenance",
-            Self::News => "news",
-        }
+named! {
+    /// The kinds of notices.
+    NoticeKind {
+        /// Something is broken.
+        Incident = "incident",
+        /// Planned work.
+        Maintenance = "maintenance",
+        /// Anything else.
+        News = "news",
     }
-}
-
-impl std::fmt::Display for NoticeKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for NoticeKind {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let named = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        named.ok_or(Invalid::new("kind", "maintenance, incident or news"))
-    }
+    parsed as "kind": "maintenance, incident or news"
 }

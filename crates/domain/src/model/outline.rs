@@ -1,7 +1,8 @@
 //! The channels and roles of a guild, by name.
 
 use super::{ChannelId, Colour, GuildId, Invalid, Label, RoleId};
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use crate::named::named;
+use std::collections::BTreeSet;
 
 /// What people choose channels and roles from: their names as the bot sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,51 +91,21 @@ impl<T: OutlineEntry> Entries<T> {
     }
 }
 
-/// The kinds of channels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ChannelKind {
-    /// Messages.
-    Text,
-    /// Speech.
-    Voice,
-    /// A group of channels.
-    Category,
-    /// Threads.
-    Forum,
-    /// Messages that other guilds can follow.
-    Announcement,
-}
-
-impl ChannelKind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Text, Self::Voice, Self::Category, Self::Forum, Self::Announcement];
-
-    /// The name used outside.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Voice => "voice",
-            Self::Category => "category",
-            Self::Forum => "forum",
-            Self::Announcement => "announcement",
-        }
+named! {
+    /// The kinds of channels.
+    ChannelKind {
+        /// Messages.
+        Text = "text",
+        /// Speech.
+        Voice = "voice",
+        /// A group of channels.
+        Category = "category",
+        /// Threads.
+        Forum = "forum",
+        /// Messages that other guilds can follow.
+        Announcement = "announcement",
     }
-}
-
-impl FromStr for ChannelKind {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or(Invalid::new("kind", "text, voice, category, forum or announcement"))
-    }
-}
-
-impl fmt::Display for ChannelKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    parsed as "kind": "text, voice, category, forum or announcement"
 }
 
 #[cfg(test)]

@@ -1,95 +1,63 @@
 //! Permissions and sets of them.
 
-use crate::invalid::Invalid;
-use std::{fmt, str::FromStr};
+use crate::named::named;
+use std::fmt;
 
-/// Declares an enum whose variants have an external name in capitals, with a list of all and a parser.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:literal, { $($variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $(#[doc = concat!("`", $text, "`")] $variant),+
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns the external name.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Invalid> {
-                let found = Self::ALL.iter().copied().find(|known| known.as_str() == text);
-                found.ok_or(Invalid::new($field, $expected))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
+named! {
+    /// One of the twenty permissions of a user in a guild, in the order of the contract.
+    Permission {
+        ErlcStaff = "ERLC_STAFF",
+        ServicePlusGuild = "SERVICE_PLUS_GUILD",
+        QualityAssurance = "QUALITY_ASSURANCE",
+        ErlcAdmin = "ERLC_ADMIN",
+        Docwriter = "DOCWRITER",
+        Founder = "FOUNDER",
+        ErlcManager = "ERLC_MANAGER",
+        ManageServer = "MANAGE_SERVER",
+        Executive = "EXECUTIVE",
+        BotDeveloper = "BOT_DEVELOPER",
+        WebDeveloper = "WEB_DEVELOPER",
+        Setup = "SETUP",
+        SessionStarter = "SESSION_STARTER",
+        Mod = "MOD",
+        Support = "SUPPORT",
+        Management = "MANAGEMENT",
+        Admin = "ADMIN",
+        ServiceStaff = "SERVICE_STAFF",
+        ErlcLinked = "ERLC_LINKED",
+        ServicePlusMember = "SERVICE_PLUS_MEMBER",
+    }
+    parsed as "permission": "one of the twenty permission names"
 }
 
-named!(
-    /// One of the twenty permissions of a user in a guild, in the order of the contract.
-    Permission, "permission", "one of the twenty permission names", {
-    ErlcStaff = "ERLC_STAFF",
-    ServicePlusGuild = "SERVICE_PLUS_GUILD",
-    QualityAssurance = "QUALITY_ASSURANCE",
-    ErlcAdmin = "ERLC_ADMIN",
-    Docwriter = "DOCWRITER",
-    Founder = "FOUNDER",
-    ErlcManager = "ERLC_MANAGER",
-    ManageServer = "MANAGE_SERVER",
-    Executive = "EXECUTIVE",
-    BotDeveloper = "BOT_DEVELOPER",
-    WebDeveloper = "WEB_DEVELOPER",
-    Setup = "SETUP",
-    SessionStarter = "SESSION_STARTER",
-    Mod = "MOD",
-    Support = "SUPPORT",
-    Management = "MANAGEMENT",
-    Admin = "ADMIN",
-    ServiceStaff = "SERVICE_STAFF",
-    ErlcLinked = "ERLC_LINKED",
-    ServicePlusMember = "SERVICE_PLUS_MEMBER",
-});
-
-named!(
+named! {
     /// A permission that a guild can bind to platform roles.
-    RoleKey, "roles", "keyed by MOD, ADMIN, ERLC_STAFF, ERLC_ADMIN, ERLC_MANAGER or SESSION_STARTER", {
-    Mod = "MOD",
-    Admin = "ADMIN",
-    ErlcStaff = "ERLC_STAFF",
-    ErlcAdmin = "ERLC_ADMIN",
-    ErlcManager = "ERLC_MANAGER",
-    SessionStarter = "SESSION_STARTER",
-});
+    RoleKey {
+        Mod = "MOD",
+        Admin = "ADMIN",
+        ErlcStaff = "ERLC_STAFF",
+        ErlcAdmin = "ERLC_ADMIN",
+        ErlcManager = "ERLC_MANAGER",
+        SessionStarter = "SESSION_STARTER",
+    }
+    parsed as "roles": "keyed by MOD, ADMIN, ERLC_STAFF, ERLC_ADMIN, ERLC_MANAGER or SESSION_STARTER"
+}
 
-named!(
+named! {
     /// A permission that is granted to a user by name, in every guild.
-    StaffPermission, "permissions",
-    "names out of FOUNDER, BOT_DEVELOPER, EXECUTIVE, MANAGEMENT, WEB_DEVELOPER, SUPPORT, SERVICE_STAFF, QUALITY_ASSURANCE and DOCWRITER", {
-    Founder = "FOUNDER",
-    BotDeveloper = "BOT_DEVELOPER",
-    Executive = "EXECUTIVE",
-    Management = "MANAGEMENT",
-    WebDeveloper = "WEB_DEVELOPER",
-    Support = "SUPPORT",
-    ServiceStaff = "SERVICE_STAFF",
-    QualityAssurance = "QUALITY_ASSURANCE",
-    Docwriter = "DOCWRITER",
-});
+    StaffPermission {
+        Founder = "FOUNDER",
+        BotDeveloper = "BOT_DEVELOPER",
+        Executive = "EXECUTIVE",
+        Management = "MANAGEMENT",
+        WebDeveloper = "WEB_DEVELOPER",
+        Support = "SUPPORT",
+        ServiceStaff = "SERVICE_STAFF",
+        QualityAssurance = "QUALITY_ASSURANCE",
+        Docwriter = "DOCWRITER",
+    }
+    parsed as "permissions": "names out of FOUNDER, BOT_DEVELOPER, EXECUTIVE, MANAGEMENT, WEB_DEVELOPER, SUPPORT, SERVICE_STAFF, QUALITY_ASSURANCE and DOCWRITER"
+}
 
 macro_rules! bit_set {
     ($(#[$doc:meta])* $set:ident of $item:ident) => {
@@ -167,13 +135,13 @@ mod tests {
     #[test]
     fn names_round_trip_and_others_are_rejected() {
         for permission in Permission::ALL {
-            assert_eq!(permission.as_str().parse(), Ok(*permission));
+            assert_eq!(permission.as_str().parse(), Ok(permission));
         }
         for key in RoleKey::ALL {
-            assert_eq!(key.as_str().parse(), Ok(*key));
+            assert_eq!(key.as_str().parse(), Ok(key));
         }
         for grant in StaffPermission::ALL {
-            assert_eq!(grant.as_str().parse(), Ok(*grant));
+            assert_eq!(grant.as_str().parse(), Ok(grant));
         }
         assert_eq!("mod".parse::<Permission>().unwrap_err().field, "permission");
         assert_eq!("SETUP".parse::<RoleKey>().unwrap_err().field, "roles");
@@ -196,9 +164,9 @@ mod tests {
     fn sets_contain_exactly_what_was_inserted() {
         assert!(PermissionSet::EMPTY.is_empty());
         for one in Permission::ALL {
-            let set: PermissionSet = [*one].into_iter().collect();
+            let set: PermissionSet = [one].into_iter().collect();
             assert!(!set.is_empty());
-            assert_eq!(set.iter().collect::<Vec<_>>(), [*one]);
+            assert_eq!(set.iter().collect::<Vec<_>>(), [one]);
         }
         let all: PermissionSet = Permission::ALL.iter().copied().collect();
         assert!(all.iter().eq(Permission::ALL.iter().copied()));

@@ -1,25 +1,23 @@
 //! The user's role in a guild, derived from the permissions.
 
 use super::permission::{Permission, PermissionSet};
-use std::fmt;
+use crate::named::named;
 
-/// The role of a user in a guild, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GuildRole {
-    /// Owns the guild.
-    Owner,
-    /// Manages the guild or its game server.
-    Manager,
-    /// Administers it, or its game server.
-    Administrator,
-    /// Moderates it, or is staff of its game server.
-    Moderator,
+named! {
+    /// The role of a user in a guild, strongest first.
+    GuildRole {
+        /// Owns the guild.
+        Owner = "Owner",
+        /// Manages the guild or its game server.
+        Manager = "Manager",
+        /// Administers it, or its game server.
+        Administrator = "Administrator",
+        /// Moderates it, or is staff of its game server.
+        Moderator = "Moderator",
+    }
 }
 
 impl GuildRole {
-    /// All roles, strongest first.
-    pub const ALL: [Self; 4] = [Self::Owner, Self::Manager, Self::Administrator, Self::Moderator];
-
     /// Returns the strongest role that applies, or `None` for an ordinary member.
     #[must_use]
     pub fn of(owns_guild: bool, permissions: PermissionSet) -> Option<Self> {
@@ -35,23 +33,6 @@ impl GuildRole {
         } else {
             None
         }
-    }
-
-    /// Returns the external name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "Owner",
-            Self::Manager => "Manager",
-            Self::Administrator => "Administrator",
-            Self::Moderator => "Moderator",
-        }
-    }
-}
-
-impl fmt::Display for GuildRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -233,8 +233,8 @@ mod tests {
             let permissions = decide(facts).permissions();
             for permission in Permission::ALL {
                 assert_eq!(
-                    permissions.contains(*permission),
-                    expected(*permission, |fact| facts.holds(fact)),
+                    permissions.contains(permission),
+                    expected(permission, |fact| facts.holds(fact)),
                     "{permission} for {facts:?}"
                 );
             }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn each_permission_has_one_rule_after_those_that_imply_it() {
         for permission in Permission::ALL {
-            let ruled = RULES.iter().filter(|(ruled, _)| ruled == permission).count();
+            let ruled = RULES.iter().filter(|(ruled, _)| *ruled == permission).count();
             assert_eq!(ruled, 1, "{permission}");
         }
         for (index, (permission, sources)) in RULES.iter().enumerate() {
@@ -265,9 +265,9 @@ mod tests {
                 let facts = FactSet::default().with(one, true).with(other, true);
                 let decision = decide(facts);
                 for permission in Permission::ALL {
-                    let why = decision.why(*permission);
+                    let why = decision.why(permission);
                     match why.last() {
-                        None => assert!(!decision.permissions().contains(*permission)),
+                        None => assert!(!decision.permissions().contains(permission)),
                         Some(Source::Fact(fact)) => assert!(facts.holds(*fact)),
                         Some(Source::Implied(_)) => panic!("{permission} is granted for no fact: {why:?}"),
                     }
@@ -309,10 +309,10 @@ mod tests {
         let all: Vec<_> = facts.into_iter().chain(bound).chain(granted).collect();
         assert_eq!(all.len(), FactSet::FACTS as usize);
         for permission in Permission::ALL {
-            let granting = facts_granting(*permission);
+            let granting = facts_granting(permission);
             for fact in &all {
                 let alone = decide(FactSet::default().with(*fact, true)).permissions();
-                assert_eq!(granting.contains(fact), alone.contains(*permission), "{fact:?}, {permission}");
+                assert_eq!(granting.contains(fact), alone.contains(permission), "{fact:?}, {permission}");
             }
         }
         let nearest = [Fact::Bound(RoleKey::Mod), Fact::Bound(RoleKey::Admin), Fact::OwnsGuild];

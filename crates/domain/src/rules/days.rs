@@ -1,6 +1,9 @@
 //! The bot's history by days (UTC).
 
-use crate::model::{Period, PeriodSubject, Timestamp};
+use crate::{
+    model::{Period, PeriodSubject, Timestamp},
+    named::named,
+};
 use std::{ops::Range, slice::from_ref, time::Duration};
 
 /// Number of days shown, today included.
@@ -20,29 +23,17 @@ pub struct Day {
     pub partial: Duration,
 }
 
-/// The state of a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DayState {
-    /// The bot was watched for most of the day, and nothing happened.
-    Ok,
-    /// Some clusters were silent, or shards were missing.
-    Partial,
-    /// All clusters were silent for a time.
-    Down,
-    /// For most of the day, the service did not run or knew of no bot.
-    Unknown,
-}
-
-impl DayState {
-    /// Returns the name of the state.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Partial => "partial",
-            Self::Down => "down",
-            Self::Unknown => "unknown",
-        }
+named! {
+    /// The state of a day.
+    DayState {
+        /// The bot was watched for most of the day, and nothing happened.
+        Ok = "ok",
+        /// Some clusters were silent, or shards were missing.
+        Partial = "partial",
+        /// All clusters were silent for a time.
+        Down = "down",
+        /// For most of the day, the service did not run or knew of no bot.
+        Unknown = "unknown",
     }
 }
 

@@ -1,7 +1,10 @@
 //! The health of the bot: the state of each shard, the worst of which is the bot's.
 
 use super::status::{LastHeard, live_reports};
-use crate::model::{ClusterId, GuildId, Heartbeat, Shard, ShardCount, ShardId, Span, Timestamp};
+use crate::{
+    model::{ClusterId, GuildId, Heartbeat, Shard, ShardCount, ShardId, Span, Timestamp},
+    named::named,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroU32,
@@ -12,41 +15,25 @@ const STALE_AFTER: f64 = 60.0;
 /// Latency in milliseconds above which a shard is slow.
 const SLOW_ABOVE: f64 = 1000.0;
 
-/// The state of a shard, from the best to the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ShardState {
-    /// It answers in time.
-    Ok,
-    /// It answers, but clusters disagree on the number of shards, so others may be missing.
-    Unknown,
-    /// Its latency is high.
-    Slow,
-    /// The platform has not acknowledged its heartbeats for a while.
-    Stale,
-    /// It should exist, and no live cluster reports it.
-    Missing,
-    /// No cluster is live.
-    Silent,
+named! {
+    /// The state of a shard, from the best to the worst.
+    ShardState {
+        /// It answers in time.
+        Ok = "ok",
+        /// It answers, but clusters disagree on the number of shards, so others may be missing.
+        Unknown = "unknown",
+        /// Its latency is high.
+        Slow = "slow",
+        /// The platform has not acknowledged its heartbeats for a while.
+        Stale = "stale",
+        /// It should exist, and no live cluster reports it.
+        Missing = "missing",
+        /// No cluster is live.
+        Silent = "silent",
+    }
 }
 
 impl ShardState {
-    /// All states, from the best to the worst.
-    pub const ALL: [Self; 6] =
-        [Self::Ok, Self::Unknown, Self::Slow, Self::Stale, Self::Missing, Self::Silent];
-
-    /// Returns the name of the state.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Unknown => "unknown",
-            Self::Slow => "slow",
-            Self::Stale => "stale",
-            Self::Missing => "missing",
-            Self::Silent => "silent",
-        }
-    }
-
     /// Judges a shard by its report, if clusters agree on the number of shards.
     fn of(shard: &Shard, report: &Heartbeat) -> Self {
         let seconds = |time: Timestamp| time.micros() as f64 / 1e6;
@@ -239,10 +226,5 @@ mod tests {
         assert_eq!(health(&[("a", 0, None, &[(0, 1, 1)])]).shard_of(guild), None);
         let known = health(&[("a", 0, Some(2), &[(0, 1, 1)])]);
         assert_eq!(known.shard_of(guild), Some((ShardId::new(1), ShardState::Missing)));
-    }
-
-    #[test]
-    fn states_are_ordered_by_severity() {
-        assert!(ShardState::ALL.is_sorted());
     }
 }

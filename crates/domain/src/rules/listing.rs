@@ -135,7 +135,7 @@ fn known_facts(
         }
     }
     for grant in StaffPermission::ALL {
-        set = set.with(Fact::Granted(*grant), user.staff.contains(*grant));
+        set = set.with(Fact::Granted(grant), user.staff.contains(grant));
     }
     set
 }
@@ -302,7 +302,7 @@ mod tests {
             assert_eq!(granted.contains(Permission::ServicePlusMember), member);
         }
         for grant in StaffPermission::ALL {
-            let user = UserFacts { staff: [*grant].into_iter().collect(), ..UserFacts::default() };
+            let user = UserFacts { staff: [grant].into_iter().collect(), ..UserFacts::default() };
             let named: Permission = grant.as_str().parse().unwrap();
             assert!(permissions(&user, &plain, &seen(guild(1, "A"), &[])).contains(named));
         }

@@ -2,12 +2,13 @@
 
 use super::{PartKey, Schema, Section, SettingKey, Value, Values};
 use crate::{
-    model::{Description, FieldError, GuildId, Invalid, Timestamp, UserId},
+    model::{Description, FieldError, GuildId, Timestamp, UserId},
+    named::named,
     policy::PermissionSet,
     rules::NotListed,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt};
 
 /// The settings of one guild, as they are stored.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,42 +36,17 @@ pub struct Edit {
     pub via: Origin,
 }
 
-/// Through what settings were changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The dashboard.
-    Site,
-    /// The public API.
-    Api,
-    /// The management API.
-    Bot,
-}
-
-impl Origin {
-    /// The name used outside.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Site => "site",
-            Self::Api => "api",
-            Self::Bot => "bot",
-        }
+named! {
+    /// Through what settings were changed.
+    Origin {
+        /// The dashboard.
+        Site = "site",
+        /// The public API.
+        Api = "api",
+        /// The management API.
+        Bot = "bot",
     }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Origin {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let found = [Self::Site, Self::Api, Self::Bot].into_iter().find(|origin| origin.as_str() == text);
-        found.ok_or(Invalid::new("via", "site, api or bot"))
-    }
+    parsed as "via": "site, api or bot"
 }
 
 /// An entry of the history of a guild's settings.

@@ -1,0 +1,47 @@
+//! Enums whose values have names outside.
+
+/// Declares an enum by the names of its values, with a list of all. `parsed` adds a parser, whose errors name the field
+/// and what it must be.
+macro_rules! named {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$about:meta])* $variant:ident = $text:literal),+ $(,)?
+        }
+        $(parsed as $field:literal: $expected:literal)?
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $(#[$about])* $variant),+
+        }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the external name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        $(impl std::str::FromStr for $name {
+            type Err = $crate::invalid::Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|known| known.as_str() == text);
+                found.ok_or($crate::invalid::Invalid::new($field, $expected))
+            }
+        })?
+    };
+}
+
+pub(crate) use named;
