@@ -67,27 +67,17 @@ pub(super) async fn deliver(
     while let Some(first) = alerts.recv().await {
         let (mut next, mut pause, mut tries) = (Some(first), FIRST_PAUSE, 0);
         while let Some(alert) = next.take() {
-            let posted = webhook.post(&alert).await;
             tries += 1;
-            if tries == 1
-                && let Err(error) = &posted
-            {
-                tracing::warn!("cannot send an alert, trying again: {error}");
+            let posted = webhook.post(&alert).await;
+            match &posted {
+                Ok(()) => tracing::info!(tries, "sent an alert"),
+                Err(error) if tries == 1 => tracing::warn!("cannot send an alert, trying again: {error}"),
+                Err(error) if tries == MAX_TRIES => tracing::warn!("gave up sending an alert: {error}"),
+                Err(_) => {}
             }
-            let is_over = match &posted {
-                Ok(()) => true,
-                Err(error) if tries == MAX_TRIES => {
-                    tracing::warn!("gave up sending an alert: {error}");
-                    true
-                }
-                Err(_) => false,
-            };
             // Without the store this node may not send: another one may have taken over.
-            next = keep(&watch_bot, alert, is_over).await;
+            next = keep(&watch_bot, alert, posted.is_ok() || tries == MAX_TRIES).await;
             if next.is_none() {
-                if posted.is_ok() {
-                    tracing::info!(tries, "sent an alert");
-                }
                 break;
             }
             if let Ok(Some(newer)) = timeout(pause, alerts.recv()).await {

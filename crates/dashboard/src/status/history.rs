@@ -2,7 +2,7 @@
 
 use crate::date::Date;
 use companion_domain::{
-    model::{Notice, NoticeKind, Period, PeriodSubject, Timestamp},
+    model::{Notice, NoticeKind, Period, PeriodSubject, Timestamp, Title},
     rules::{Day, DayState, days, in_words},
     usecase::Periods,
 };
@@ -13,7 +13,8 @@ const INCIDENTS: usize = 10;
 
 /// A notice that counts, or planned maintenance.
 pub(crate) struct NoticeView {
-    pub(crate) kind: NoticeKind,
+    pub(crate) tone: &'static str,
+    pub(crate) label: &'static str,
     pub(crate) title: String,
     pub(crate) text: String,
     pub(crate) from: Date,
@@ -31,32 +32,24 @@ impl NoticeView {
             .filter(|notice| !is_planned(notice) || notice.kind == NoticeKind::Maintenance)
             .collect();
         current.sort_by_key(|notice| (is_planned(notice), notice.kind));
-        let view = |notice: &Notice| Self {
-            kind: notice.kind,
-            title: notice.title.to_string(),
-            text: notice.text.to_string(),
-            from: Date::of(notice.from, now),
-            until: notice.until.map(|until| Date::of(until, now)),
-            is_planned: is_planned(notice),
+        let view = |notice: &Notice| {
+            let (tone, label) = match notice.kind {
+                NoticeKind::Incident => ("bad", "Incident"),
+                NoticeKind::Maintenance if is_planned(notice) => ("mixed", "Planned maintenance"),
+                NoticeKind::Maintenance => ("mixed", "Maintenance"),
+                NoticeKind::News => ("", "News"),
+            };
+            Self {
+                tone,
+                label,
+                title: notice.title.to_string(),
+                text: notice.text.to_string(),
+                from: Date::of(notice.from, now),
+                until: notice.until.map(|until| Date::of(until, now)),
+                is_planned: is_planned(notice),
+            }
         };
         current.into_iter().map(view).collect()
-    }
-
-    pub(crate) fn tone(&self) -> &'static str {
-        match self.kind {
-            NoticeKind::Incident => "bad",
-            NoticeKind::Maintenance => "mixed",
-            NoticeKind::News => "",
-        }
-    }
-
-    pub(crate) fn label(&self) -> &'static str {
-        match (self.kind, self.is_planned) {
-            (NoticeKind::Incident, _) => "Incident",
-            (NoticeKind::Maintenance, true) => "Planned maintenance",
-            (NoticeKind::Maintenance, false) => "Maintenance",
-            (NoticeKind::News, _) => "News",
-        }
     }
 }
 
@@ -104,7 +97,7 @@ impl IncidentView {
         for period in periods.iter() {
             let title = match &period.subject {
                 PeriodSubject::Incident => {
-                    period.reason.as_ref().map(ToString::to_string).unwrap_or_default()
+                    period.reason.as_ref().map_or("An incident", Title::as_str).to_owned()
                 }
                 PeriodSubject::Cluster(cluster) if !is_part(period) => {
                     format!("Cluster {cluster} was silent")

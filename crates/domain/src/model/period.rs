@@ -4,7 +4,7 @@ use super::{ClusterId, Invalid, Timestamp, Title};
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 /// A period. At most one of each subject is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Period {
     /// What it is about.
     pub subject: PeriodSubject,
@@ -137,6 +137,12 @@ impl Period {
     pub const KEPT: usize = 2000;
     /// How long the service may be away without a gap in its watch.
     pub const WATCH_GAP: Duration = Duration::from_secs(150);
+
+    /// Returns an open period.
+    #[must_use]
+    pub const fn open(subject: PeriodSubject, began_at: Timestamp) -> Self {
+        Self { subject, began_at, ended_at: None, reason: None, alert_due: None }
+    }
 }
 
 /// Returns the period in which the bot is watched at this time.
@@ -148,12 +154,6 @@ fn watched(periods: &[Period], at: Timestamp) -> Option<Period> {
     match known.find(reaches) {
         Some(period) if period.ended_at >= Some(at) => None,
         Some(period) => Some(Period { ended_at: Some(at), ..period.clone() }),
-        None => Some(Period {
-            subject: PeriodSubject::Watched,
-            began_at: at,
-            ended_at: Some(at),
-            reason: None,
-            alert_due: None,
-        }),
+        None => Some(Period { ended_at: Some(at), ..Period::open(PeriodSubject::Watched, at) }),
     }
 }

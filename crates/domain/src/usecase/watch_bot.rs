@@ -33,20 +33,10 @@ impl Periods {
     #[must_use]
     pub fn after(earlier: Option<&Self>, periods: Vec<Period>, clock: &dyn Clock) -> Self {
         let now = clock.monotonic();
-        let known: HashMap<_, _> = earlier
-            .into_iter()
-            .flat_map(|earlier| &earlier.0)
-            .map(|(period, learned_at)| ((&period.subject, period.began_at), (period, *learned_at)))
-            .collect();
-        let learned_at = |period: &Period| match known.get(&(&period.subject, period.began_at)) {
-            Some((known, learned_at)) if *known == period => *learned_at,
-            _ => now,
-        };
-        let learned = |period: Period| {
-            let learned_at = learned_at(&period);
-            (period, learned_at)
-        };
-        Self(periods.into_iter().map(learned).collect())
+        let earlier = earlier.into_iter().flat_map(|earlier| &earlier.0);
+        let known: HashMap<_, _> = earlier.map(|(period, learned_at)| (period, *learned_at)).collect();
+        let learned_at = |period: &Period| known.get(period).copied().unwrap_or(now);
+        Self(periods.into_iter().map(|period| (period.clone(), learned_at(&period))).collect())
     }
 
     /// Iterates over all periods, in any order.
@@ -55,8 +45,7 @@ impl Periods {
     }
 
     fn open(&self) -> impl Iterator<Item = &(Period, Duration)> {
-        let is_open = |period: &Period| period.ended_at.is_none();
-        self.0.iter().filter(move |(period, _)| is_open(period))
+        self.0.iter().filter(|(period, _)| period.ended_at.is_none())
     }
 
     fn is_open(&self, subject: &PeriodSubject) -> bool {
@@ -167,14 +156,8 @@ impl WatchBot {
         let begun = now.incident(health, observed.missing_since, incidents().map(|(_, at)| *at).max());
         let (period, change) = match (incidents().find(|(period, _)| period.ended_at.is_none()), begun) {
             (None, Some((began_at, silence))) => {
-                let reason = health.sentence().parse().ok();
-                let period = Period {
-                    subject: PeriodSubject::Incident,
-                    began_at,
-                    ended_at: None,
-                    reason,
-                    alert_due: due,
-                };
+                let open = Period::open(PeriodSubject::Incident, began_at);
+                let period = Period { reason: health.sentence().parse().ok(), alert_due: due, ..open };
                 (period.clone(), PeriodChange::Begin(period, silence))
             }
             (Some((open, learned_at)), None)
@@ -187,14 +170,10 @@ impl WatchBot {
                 (period, PeriodChange::End { subject, at, alert_due: due })
             }
             _ => {
-                let is_due = |at: Timestamp| {
-                    now.moment.now.since(at) > Duration::ZERO || at > now.moment.now.horizon()
-                };
-                let overdue = incidents().find(|(period, _)| period.alert_due.is_some_and(is_due));
-                let Some((period, from)) = overdue.and_then(|(period, _)| Some((period, period.alert_due?)))
-                else {
-                    return Ok(None);
-                };
+                let is_due = |at: &Timestamp| now.moment.now.age_of(*at) > Duration::ZERO;
+                let mut overdue =
+                    incidents().filter_map(|(period, _)| Some((period, period.alert_due.filter(is_due)?)));
+                let Some((period, from)) = overdue.next() else { return Ok(None) };
                 let change = PeriodChange::MoveAlert { began_at: period.began_at, from, to: due };
                 (period.clone(), change)
             }
@@ -258,21 +237,19 @@ impl Now {
 
     /// Returns the changes of all periods but incidents.
     fn cluster_changes(&self, health: &BotHealth, periods: &Periods) -> Vec<PeriodChange> {
-        let begin = |subject: PeriodSubject, began_at, silence| {
-            let period = Period { subject, began_at, ended_at: None, reason: None, alert_due: None };
-            PeriodChange::Begin(period, silence)
-        };
         let mut changes = Vec::new();
         for heard in self.heard.iter().filter(|heard| health.silent.contains(&heard.report.cluster)) {
             let cluster = &heard.report.cluster;
             let subject = PeriodSubject::Cluster(cluster.clone());
             if let Some(began_at) = self.silent_at(heard).filter(|_| !periods.is_open(&subject)) {
                 let clusters = [(cluster.clone(), heard.report.received_at)].into();
-                changes.push(begin(subject, began_at, Silence { clusters, is_of_all: false }));
+                let silence = Silence { clusters, is_of_all: false };
+                changes.push(PeriodChange::Begin(Period::open(subject, began_at), silence));
             }
         }
         if let Some(began_at) = self.all_silent_at().filter(|_| !periods.is_open(&PeriodSubject::Silent)) {
-            changes.push(begin(PeriodSubject::Silent, began_at, self.silence(true)));
+            let period = Period::open(PeriodSubject::Silent, began_at);
+            changes.push(PeriodChange::Begin(period, self.silence(true)));
         }
         let is_live = self.heard.iter().any(|heard| self.is_live(heard));
         for (period, learned_at) in periods.open() {

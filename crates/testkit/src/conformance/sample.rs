@@ -282,5 +282,5 @@ pub(super) fn notice(id: &str) -> Notice {
 
 /// Returns an open period.
 pub(super) fn period(subject: PeriodSubject, began_at: Timestamp) -> Period {
-    Period { subject, began_at, ended_at: None, reason: "The bot is silent".parse().ok(), alert_due: None }
+    Period { reason: "The bot is silent".parse().ok(), ..Period::open(subject, began_at) }
 }
