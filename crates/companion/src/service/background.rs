@@ -59,33 +59,38 @@ impl Background {
         own_tls: Option<OwnTls>,
         webhook: Option<Webhook>,
     ) -> Self {
-        let (stop, stopped) = watch::channel(false);
-        let mut tasks = JoinSet::new();
-        tasks.spawn(until(stopped.clone(), follow(composition.use_cases.dispatcher.clone())));
-        tasks.spawn(until(
-            stopped.clone(),
-            count_sessions(composition.ports.stores.sessions.clone(), composition.session_metrics.clone()),
-        ));
-        let interval = write_interval(composition.use_cases.authenticate.limits);
-        tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
-        tasks.spawn(until(stopped.clone(), revoke_unused(composition.use_cases.revoke_unused.clone())));
-        let list_guilds = composition.use_cases.list_guilds.clone();
-        tasks.spawn(until(stopped.clone(), audit_unattended_ends(list_guilds.clone())));
+        let (ports, use_cases) = (&composition.ports, &composition.use_cases);
+        let list_guilds = use_cases.list_guilds.clone();
+        let mut running = Self { stop: watch::Sender::new(false), tasks: JoinSet::new(), list_guilds };
+        running.spawn(follow(use_cases.dispatcher.clone()));
+        running.spawn(count_sessions(ports.stores.sessions.clone(), composition.session_metrics.clone()));
+        let interval = write_interval(use_cases.authenticate.limits);
+        running.spawn(write_uses(composition.cache.clone(), interval));
+        running.spawn(revoke_unused(use_cases.revoke_unused.clone()));
+        running.spawn(audit_unattended_ends(use_cases.list_guilds.clone()));
         if let Some(own_tls) = own_tls {
-            tasks.spawn(until(stopped.clone(), own_tls.follow()));
+            running.spawn(own_tls.follow());
         }
-        tasks.spawn(until(stopped.clone(), release_memory()));
-        let keys = composition.management.keys.clone();
-        tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
+        running.spawn(release_memory());
+        running.spawn(key_files::follow(composition.management.keys.clone(), composition.key_files.clone()));
         let (alerts, sent) = mpsc::unbounded_channel();
-        tasks.spawn(until(stopped.clone(), watch_bot(composition, webhook.is_some().then_some(alerts))));
+        running.spawn(watch_bot(composition, webhook.is_some().then_some(alerts)));
         if let Some(webhook) = webhook {
-            let watch_bot = composition.use_cases.watch_bot.clone();
-            tasks.spawn(until(stopped.clone(), alert::deliver(watch_bot, webhook, sent)));
+            running.spawn(alert::deliver(use_cases.watch_bot.clone(), webhook, sent));
         }
-        let sessions = composition.use_cases.sessions.clone();
-        tasks.spawn(until(stopped, clean_up(sessions, composition.ports.clock.clone())));
-        Self { stop, tasks, list_guilds }
+        running.spawn(clean_up(use_cases.sessions.clone(), ports.clock.clone()));
+        running
+    }
+
+    /// Starts a task that ends when this is stopped.
+    fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut stopped = self.stop.subscribe();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                _ = stopped.wait_for(|stopped| *stopped) => {}
+                () = work => {}
+            }
+        });
     }
 
     /// Stops all tasks. Each of their steps is one atomic port operation, so no partial write is left.
@@ -93,13 +98,6 @@ impl Background {
         self.stop.send_replace(true);
         while self.tasks.join_next().await.is_some() {}
         audit_ends(&self.list_guilds);
-    }
-}
-
-async fn until(mut stopped: watch::Receiver<bool>, work: impl Future<Output = ()>) {
-    tokio::select! {
-        _ = stopped.wait_for(|stopped| *stopped) => {}
-        () = work => {}
     }
 }
 
