@@ -82,20 +82,19 @@ impl Resource {
 #[must_use]
 pub fn parameter<'a>(request: &'a HttpRequest, name: &str) -> &'a str {
     let pattern = request.app_data::<Routed>().map_or("", |routed| routed.0);
-    segments(pattern)
-        .zip(segments(request.match_info().as_str()))
-        .find_map(|(known, sent)| (parameter_name(known) == Some(name)).then_some(sent))
-        .unwrap_or_default()
+    let place = segments(pattern).position(|known| parameter_name(known) == Some(name.as_bytes()));
+    let sent = place.and_then(|place| segments(request.match_info().as_str()).nth(place));
+    sent.and_then(|sent| str::from_utf8(sent).ok()).unwrap_or_default()
 }
 
 /// Splits a path. Paths are too short for the search behind `split('/')`, which compares words of memory.
-fn segments(path: &str) -> impl Iterator<Item = &str> {
-    path.as_bytes().split(|byte| *byte == b'/').map(|segment| str::from_utf8(segment).unwrap_or_default())
+fn segments(path: &str) -> impl Iterator<Item = &[u8]> {
+    path.as_bytes().split(|byte| *byte == b'/')
 }
 
 /// Returns the name of a parameter, or `None` for a segment that stands for itself.
-fn parameter_name(segment: &str) -> Option<&str> {
-    segment.strip_prefix('{')?.strip_suffix('}')
+fn parameter_name(segment: &[u8]) -> Option<&[u8]> {
+    segment.strip_prefix(b"{")?.strip_suffix(b"}")
 }
 
 /// All resources of an application, as its default service. If two match a path, the first one wins; an unknown path is
@@ -104,15 +103,15 @@ pub(crate) struct Router(Vec<(Rc<Matched>, Vec<Route>)>);
 
 /// A resource, without its handlers.
 struct Matched {
-    segments: Vec<&'static str>,
+    segments: Vec<&'static [u8]>,
     allow: &'static str,
     data: Rc<Extensions>,
     access: Option<Access>,
 }
 
 impl Matched {
-    fn matches(&self, path: &[&str]) -> bool {
-        let matches = |known: &str, sent: &str| match parameter_name(known) {
+    fn matches(&self, path: &[&[u8]]) -> bool {
+        let matches = |known: &[u8], sent: &[u8]| match parameter_name(known) {
             Some(_) => !sent.is_empty(),
             None => known == sent,
         };
@@ -201,7 +200,7 @@ mod tests {
             "/", "", "*", "//", "/a", "/a/", "a", "/b", "/a//", "/a/1", "/a/b", "/a/{x}", "/a/1/", "/a/1/b",
             "/a//b", "/a/1/b/", "/a/1/c", "/a/c/b", "/A", "/a/ä\n", "/a/1/2/3", "//a",
         ] {
-            let sent: Vec<_> = path.split('/').collect();
+            let sent: Vec<_> = segments(path).collect();
             for ((resource, _), pattern) in resources.iter().zip(PATTERNS) {
                 assert_eq!(
                     resource.matches(&sent),
