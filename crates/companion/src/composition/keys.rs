@@ -294,6 +294,24 @@ mod tests {
     }
 
     #[test]
+    fn rejects_a_key_file_without_a_key() {
+        for (name, key) in [("a.db.key", RING), ("a.db.management-key", MANAGEMENT)] {
+            for content in ["", "\n", "two words\n", "too-short"] {
+                let folder = tempfile::tempdir().unwrap();
+                let file = folder.path().join(name);
+                std::fs::write(&file, content).unwrap();
+                let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
+                let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
+                assert!(
+                    refused.starts_with(&format!("{key}: the key file {} ", file.display())),
+                    "{refused}"
+                );
+                assert_eq!(std::fs::read_to_string(file).unwrap(), content);
+            }
+        }
+    }
+
+    #[test]
     fn key_files_are_ignored_by_git() {
         let ignored: Vec<_> = include_str!("../../../../.gitignore").lines().collect();
         for ending in ["", "-wal", "-shm", RING_FILE, MANAGEMENT_FILE] {
