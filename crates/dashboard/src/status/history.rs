@@ -2,7 +2,7 @@
 
 use crate::date::Date;
 use companion_domain::{
-    model::{Notice, NoticeKind, Period, PeriodSubject, Timestamp, Title},
+    model::{Notice, NoticeKind, Period, PeriodSubject, Timestamp},
     rules::{Day, DayState, days, in_words},
     usecase::Periods,
 };
@@ -96,9 +96,7 @@ impl IncidentView {
         let mut all: Vec<(Timestamp, Option<Timestamp>, String, String)> = Vec::new();
         for period in periods.iter() {
             let title = match &period.subject {
-                PeriodSubject::Incident => {
-                    period.reason.as_ref().map_or("An incident", Title::as_str).to_owned()
-                }
+                PeriodSubject::Incident => period.title().to_owned(),
                 PeriodSubject::Cluster(cluster) if !is_part(period) => {
                     format!("Cluster {cluster} was silent")
                 }

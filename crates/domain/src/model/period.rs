@@ -143,6 +143,12 @@ impl Period {
     pub const fn open(subject: PeriodSubject, began_at: Timestamp) -> Self {
         Self { subject, began_at, ended_at: None, reason: None, alert_due: None }
     }
+
+    /// Returns what an incident began with, in words.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.reason.as_ref().map_or("An incident", Title::as_str)
+    }
 }
 
 /// Returns the period in which the bot is watched at this time.

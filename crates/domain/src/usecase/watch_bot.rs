@@ -36,7 +36,8 @@ impl Periods {
         let earlier = earlier.into_iter().flat_map(|earlier| &earlier.0);
         let known: HashMap<_, _> = earlier.map(|(period, learned_at)| (period, *learned_at)).collect();
         let learned_at = |period: &Period| known.get(period).copied().unwrap_or(now);
-        Self(periods.into_iter().map(|period| (period.clone(), learned_at(&period))).collect())
+        let learned_at: Vec<_> = periods.iter().map(learned_at).collect();
+        Self(periods.into_iter().zip(learned_at).collect())
     }
 
     /// Iterates over all periods, in any order.
@@ -77,8 +78,8 @@ impl Alert {
     /// Returns the text about the bot of this name.
     #[must_use]
     pub fn text(&self, name: &str) -> String {
-        let Period { began_at, ended_at, reason, .. } = &self.incident;
-        let reason = reason.as_ref().map_or("An incident", |reason| reason.as_str());
+        let Period { began_at, ended_at, .. } = &self.incident;
+        let reason = self.incident.title();
         match ended_at {
             None => format!("{name}: {reason}."),
             Some(end) => format!("{name}: well again after {}. {reason}.", in_words(end.since(*began_at))),
