@@ -87,7 +87,7 @@ pub fn parameter<'a>(request: &'a HttpRequest, name: &str) -> &'a str {
     sent.and_then(|sent| str::from_utf8(sent).ok()).unwrap_or_default()
 }
 
-/// Splits a path. Paths are too short for the search behind `split('/')`, which compares words of memory.
+/// Splits a path into segments. Faster than `str::split`, whose search is made for long text.
 fn segments(path: &str) -> impl Iterator<Item = &[u8]> {
     path.as_bytes().split(|byte| *byte == b'/')
 }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_is_compiled_without_locks_around_a_connection() {
+    fn sqlite_is_compiled_without_a_mutex_per_connection() {
         let mut connection = SqliteConnection::establish(":memory:").unwrap();
         let options: Vec<String> = sql::<Text>("PRAGMA compile_options").load(&mut connection).unwrap();
         for option in ["THREADSAFE=2", "DEFAULT_MEMSTATUS=0", "OMIT_SHARED_CACHE"] {

@@ -219,7 +219,7 @@ pub(super) struct Statements {
     pub(super) insert: Sql,
     /// Inserts a row unless one with its key is stored.
     insert_new: Sql,
-    /// Updates a row unless it already has these values. They are given twice, around the key.
+    /// Updates a row unless it already has these values. Its parameters are the values, the key, and the values again.
     update: Sql,
     delete: Sql,
 }

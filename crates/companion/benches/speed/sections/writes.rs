@@ -13,7 +13,7 @@ use std::{fs, time::Instant};
 use xtask::postgres::Cluster;
 
 const EMPTY: World = World { guilds: 10, feedback: 0, users: 0, guilds_each: 0 };
-/// Each round has its own database, and on a server takes a minute and a half.
+/// Each round creates its own database. One on PostgreSQL takes a minute and a half.
 const ROUNDS: usize = 3;
 /// Clients that sign in at the same time.
 const CLIENTS: [usize; 2] = [1, 64];
