@@ -215,7 +215,7 @@ impl Audit {
     }
 
     /// Writes the event with this outcome.
-    pub fn concluded(self, outcome: &Result<Tally, ApiError>) {
+    pub fn concluded(self, outcome: Result<&Tally, &ApiError>) {
         match outcome {
             Ok(tally) => self.write(SUCCESS, &[], Some(*tally)),
             Err(error) => self.refused(error),

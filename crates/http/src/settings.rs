@@ -138,7 +138,7 @@ async fn concluded(
             audit_failed_list(|action| audit.caused(action), error);
         }
         let outcome = outcome.map_err(ApiError::from);
-        audit.concluded(&outcome);
+        audit.concluded(outcome.as_ref());
         outcome
     };
     deadline::change::<Tally, ApiError>(limiter, request, work).await

@@ -40,7 +40,7 @@ where
 {
     let audited = async move {
         let done = work.await.map_err(ApiError::from);
-        audit.concluded(&done);
+        audit.concluded(done.as_ref());
         done
     };
     deadline::change::<Tally, ApiError>(limiter, request, audited).await

@@ -150,16 +150,8 @@ pub(crate) async fn patch(
     let work = async move {
         let changed = settings.change(guild, values, by, expected).await.map_err(ApiError::from);
         let changed = changed.and_then(|view| view.ok_or(ApiError::GuildUnknown));
-        match changed {
-            Ok((view, tally)) => {
-                audit.concluded(&Ok(tally));
-                Ok(view)
-            }
-            Err(error) => {
-                audit.refused(&error);
-                Err(error)
-            }
-        }
+        audit.concluded(changed.as_ref().map(|(_, tally)| tally));
+        changed.map(|(view, _)| view)
     };
     shown(&deadline::change::<SettingsView, ApiError>(&context.storage_limiter, &request, work).await?)
 }

@@ -54,7 +54,7 @@ pub(crate) async fn sync(
     // The store runs in its own task: if the client disconnects, the stream ends early and the sync is rolled back.
     let applied = rt::spawn(async move {
         let applied = feed.sync(&replace, &mut records).await.map_err(refused);
-        audit.concluded(&applied);
+        audit.concluded(applied.as_ref());
         applied
     });
     let delivered = deliver(body, lines, sender).await;

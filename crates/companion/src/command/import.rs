@@ -37,7 +37,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
     });
     let count = records.progress.finish();
     let tally = tally?;
-    Audit::of_command_line("import").concluded(&Ok(tally));
+    Audit::of_command_line("import").concluded(Ok(&tally));
     let Tally { added, changed, removed } = tally;
     let read = counted(count, "record");
     print(&format!("{read} read: {added} added, {changed} changed, {removed} removed\n"))
