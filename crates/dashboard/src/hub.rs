@@ -139,7 +139,7 @@ pub(crate) async fn render_permissions(
     let explain = context.use_cases.explain.explain(user, guild);
     let explanation = within_storage(&context.storage_limiter, request, explain).await?;
     let schema =
-        within_storage(&context.storage_limiter, request, context.use_cases.settings.schema()).await?;
+        within_storage(&context.storage_limiter, request, context.use_cases.settings.store.schema()).await?;
     let has_settings = schema.is_some_and(|schema| !schema.sections().is_empty());
     let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&PermissionsPage {

@@ -74,7 +74,7 @@ pub(crate) async fn show_schema(
     _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let schema =
-        within_storage(&context.storage_limiter, &request, context.use_cases.settings.schema()).await?;
+        within_storage(&context.storage_limiter, &request, context.use_cases.settings.store.schema()).await?;
     answer("The schema of settings.", &*schema.ok_or(ApiError::NotReported)?)
 }
 
@@ -212,7 +212,7 @@ pub(crate) async fn history(
     _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let guild: GuildId = segment(&request, "guild")?;
-    let found = context.use_cases.settings.history(guild);
+    let found = context.use_cases.settings.store.history(guild);
     let history = within_storage(&context.storage_limiter, &request, found).await?;
     answer("The last changes.", history.iter().map(SettingsChange::from).collect::<Vec<_>>())
 }
@@ -248,7 +248,7 @@ pub(crate) async fn all(
     }
     let settings = settings(&context);
     // The first page is read before the status is sent.
-    let first = within_storage(&context.storage_limiter, &request, settings.page(slice, None, PAGE)).await?;
+    let first = within_storage(&context.storage_limiter, &request, settings.store.page(slice, None, PAGE)).await?;
     let lines = stream::unfold(Some((settings, first)), move |state| next_lines(state, slice));
     Ok(response.streaming(lines))
 }
@@ -264,7 +264,7 @@ async fn next_lines(
     let (last, _) = page.last()?;
     let next = match page.len() < PAGE.get() as usize {
         true => Ok(None),
-        false => settings.page(slice, Some(*last), PAGE).await.map(Some),
+        false => settings.store.page(slice, Some(*last), PAGE).await.map(Some),
     };
     let line = |(guild, stored): &(GuildId, Stored)| {
         let Stored { revision, values, applied, .. } = stored;

@@ -67,7 +67,7 @@ pub(crate) async fn render(
     alert: Option<String>,
 ) -> Result<String, ApiError> {
     let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
-    let history = context.use_cases.settings.history(guild);
+    let history = context.use_cases.settings.store.history(guild);
     let history = within_storage(&context.storage_limiter, request, history).await?;
     let names = context.use_cases.settings.editors(history.iter().map(|entry| entry.edit));
     let names = within_storage(&context.storage_limiter, request, names).await?;

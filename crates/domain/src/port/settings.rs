@@ -13,17 +13,11 @@ use std::{num::NonZeroU32, sync::Arc};
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeSettingsError {
     /// The change is not allowed, outdated or wrong.
-    #[error("{0}")]
-    Rejected(Rejected),
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl From<Rejected> for ChangeSettingsError {
-    fn from(rejected: Rejected) -> Self {
-        Self::Rejected(rejected)
-    }
 }
 
 /// Why a confirmation was not stored.

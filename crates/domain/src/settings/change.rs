@@ -8,7 +8,7 @@ use crate::{
     rules::NotListed,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 /// The settings of one guild, as they are stored.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -139,30 +139,23 @@ pub struct Decided {
 }
 
 /// Why a change is rejected. Nothing is changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// The guild is not in the user's list, for these reasons.
+    #[error("the guild is not in the user's list")]
     NotListed(Vec<NotListed>),
     /// The platform's list was read too long ago.
+    #[error("the platform's list is too old")]
     ListTooOld,
     /// The user may not edit these sections, by their keys.
+    #[error("the user may not edit a section")]
     NotEditable(Vec<PartKey>),
     /// The settings have this revision, not the expected one.
+    #[error("the settings were changed meanwhile")]
     Outdated(u64),
     /// These values are wrong.
+    #[error("a value is wrong")]
     Invalid(Vec<FieldError>),
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotListed(_) => "the guild is not in the user's list",
-            Self::ListTooOld => "the platform's list is too old",
-            Self::NotEditable(_) => "the user may not edit a section",
-            Self::Outdated(_) => "the settings were changed meanwhile",
-            Self::Invalid(_) => "a value is wrong",
-        })
-    }
 }
 
 /// What a user may do with a section.

@@ -5,17 +5,14 @@ use crate::{
     change::{Applied, Key, Tally},
     model::{FieldError, GuildId, Profile, UserId},
     port::{
-        ChangeSettingsError, Clock, ConfirmSettingsError, GrantStore, Records, SettingsStore, ShardSlice,
-        StoreError,
+        ChangeSettingsError, Clock, ConfirmSettingsError, GrantStore, Records, SettingsStore, StoreError,
     },
     settings::{
-        Authority, Change, Edit, HistoryEntry, Origin, Problem, Rejected, Rights, Schema, SettingKey, Stored,
-        Value,
+        Authority, Change, Edit, Origin, Problem, Rejected, Rights, Schema, SettingKey, Stored, Value,
     },
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    num::NonZeroU32,
     sync::Arc,
     time::Duration,
 };
@@ -76,7 +73,7 @@ pub enum ChangeAsUserError {
     #[error("the sign-in is too old")]
     SignInStale,
     /// The change is not allowed, outdated or wrong.
-    #[error("{0}")]
+    #[error(transparent)]
     Rejected(Rejected),
 }
 
@@ -91,11 +88,6 @@ impl From<ChangeSettingsError> for ChangeAsUserError {
 }
 
 impl GuildSettings {
-    /// Returns the published schema, if any.
-    pub async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
-        self.store.schema().await
-    }
-
     /// Publishes a schema in place of the last one.
     pub async fn publish(&self, schema: &Schema) -> Result<Tally, StoreError> {
         let applied = self.store.publish(schema).await?;
@@ -181,11 +173,6 @@ impl GuildSettings {
         Ok(Some(self.deliver(applied).await))
     }
 
-    /// Returns the last changes of a guild's settings, newest first.
-    pub async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
-        self.store.history(guild).await
-    }
-
     /// Returns the names of the users who made these changes and are still signed in.
     pub async fn editors(
         &self,
@@ -199,16 +186,6 @@ impl GuildSettings {
     pub async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError> {
         let applied = self.store.remove(guild).await?;
         Ok(self.deliver(applied).await)
-    }
-
-    /// Returns guilds with values after a guild, ordered by id, of one shard if a slice is given.
-    pub async fn page(
-        &self,
-        slice: Option<ShardSlice>,
-        after: Option<GuildId>,
-        limit: NonZeroU32,
-    ) -> Result<Vec<(GuildId, Stored)>, StoreError> {
-        self.store.page(slice, after, limit).await
     }
 
     async fn view(&self, stored: Stored) -> Result<SettingsView, StoreError> {

@@ -88,7 +88,7 @@ async fn a_change_needs_the_revision_and_the_permission() {
         .await
         .assert_error(403, "permission_missing");
     service.call(patch(&token, "\"1\"", &json!({"a.on": 1}))).await.assert_invalid(&["values.a.on"]);
-    let history = service.use_cases.settings.history(guild_id(7)).await.unwrap();
+    let history = service.use_cases.settings.store.history(guild_id(7)).await.unwrap();
     assert_eq!(
         (history.len(), history[0].edit.by, history[0].edit.via.as_str()),
         (1, Some(user_id(1)), "api")

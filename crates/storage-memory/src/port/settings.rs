@@ -13,7 +13,7 @@ use companion_domain::{
         ChangeSettingsError, ConfirmSettingsError, ListingScope, Record, SettingsStore, ShardSlice,
         StoreError,
     },
-    settings::{Change, HistoryEntry, Problem, Schema, Stored},
+    settings::{Change, Decided, HistoryEntry, Problem, Schema, Stored},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -75,7 +75,7 @@ impl SettingsStore for MemoryStorage {
                 )
             })?;
             after = decided.stored.clone();
-            Ok::<_, ChangeSettingsError>(store(state, change, decided.stored, decided.changes, journal))
+            Ok::<_, ChangeSettingsError>(store(state, change, decided, journal))
         })?;
         Ok((after, applied))
     }
@@ -129,13 +129,8 @@ impl SettingsStore for MemoryStorage {
 }
 
 /// Stores a decided change with its history entry.
-fn store(
-    state: &mut Tables,
-    change: &Change,
-    stored: Stored,
-    changes: Vec<companion_domain::settings::ChangedField>,
-    journal: &mut Journal,
-) -> Tally {
+fn store(state: &mut Tables, change: &Change, decided: Decided, journal: &mut Journal) -> Tally {
+    let Decided { stored, changes } = decided;
     if changes.is_empty() {
         return Tally::NOTHING;
     }

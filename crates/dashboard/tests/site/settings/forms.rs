@@ -93,7 +93,7 @@ async fn only_changed_fields_are_sent() {
         json!({"welcome.delay": 10, "welcome.greeting": "Hello", "welcome.ratio": 2}),
         "another user's changes of other fields stay"
     );
-    let history = site.use_cases.settings.history(guild()).await.unwrap();
+    let history = site.use_cases.settings.store.history(guild()).await.unwrap();
     assert_eq!(history[0].changes.len(), 1);
 }
 
