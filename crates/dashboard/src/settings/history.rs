@@ -1,6 +1,6 @@
 //! `/guilds/{guild}/history`: the last changes of settings, which can be undone.
 
-use super::{EditView, Loaded, words::pieces_or_default};
+use super::{EditView, Loaded, listed, words::pieces_or_default};
 use crate::{
     context::DashboardContext,
     form::handle_form,
@@ -116,9 +116,7 @@ async fn undo(
         match undo_settings(settings, limiter, &request, visitor.session.user, guild, revision).await {
             Ok(_) => see_other(&format!("/guilds/{guild}/history")),
             Err(ApiError::InputInvalid(errors)) => {
-                let errors: Vec<_> =
-                    errors.iter().map(|error| format!("{} {}", error.path, error.message)).collect();
-                let alert = format!("Nothing was undone: {}.", errors.join("; "));
+                let alert = format!("Nothing was undone: {}.", listed(&errors));
                 let page = render(&context, &request, &visitor, guild, Some(alert)).await?;
                 Ok(page::live_with(StatusCode::UNPROCESSABLE_ENTITY, &page))
             }

@@ -26,7 +26,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use companion_domain::{
-    model::{GuildId, Outline, Profile, UserId},
+    model::{FieldError, GuildId, Outline, Profile, UserId},
     rules::ListedGuild,
     settings::{Access, Edit, Origin, Rights, Section, Stored},
     usecase::{SettingsView, UserChange, find_outline},
@@ -255,7 +255,10 @@ async fn save(
             let section = section.ok_or(ApiError::NotFound)?;
             let mut attempt = Attempt::read(section, &form);
             let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
-                Err(obstacle) => obstacle.explained(),
+                Err(obstacle) => {
+                    let (status, words) = obstacle.explained();
+                    (status, format!("Nothing was saved yet. {words}"))
+                }
                 Ok(values) => {
                     let expected = Some(loaded.settings.stored.revision);
                     let unchanged = values.is_empty();
@@ -277,17 +280,12 @@ async fn save(
 }
 
 impl Obstacle {
-    fn explained(self) -> (StatusCode, String) {
+    const fn explained(self) -> (StatusCode, &'static str) {
         match self {
-            Self::Mistakes => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "Nothing was saved yet. Correct these fields, and save again:".to_owned(),
-            ),
-            Self::Conflicts => (
-                StatusCode::CONFLICT,
-                "Nothing was saved yet. These fields were changed meanwhile. Choose a value, and save again:"
-                    .to_owned(),
-            ),
+            Self::Mistakes => (StatusCode::UNPROCESSABLE_ENTITY, "Correct these fields, and save again:"),
+            Self::Conflicts => {
+                (StatusCode::CONFLICT, "These fields were changed meanwhile. Choose a value, and save again:")
+            }
         }
     }
 }
@@ -296,23 +294,21 @@ impl Obstacle {
 fn explained(error: ApiError) -> Result<(StatusCode, String), ApiError> {
     let words = match &error {
         ApiError::SignInStale => {
-            "Nothing was saved: your sign-in is too old to know what you may do right now. Sign in again in another \
-             tab, then save here."
+            "your sign-in is too old to know what you may do right now. Sign in again in another tab, then save here"
                 .to_owned()
         }
-        ApiError::PermissionMissing(_) => {
-            "Nothing was saved: you may not edit this section, or not any more.".to_owned()
-        }
-        ApiError::SettingsChanged(_) => {
-            "Nothing was saved: others are changing these settings right now. Save again.".to_owned()
-        }
-        ApiError::InputInvalid(errors) => {
-            let errors: Vec<_> = errors.iter().map(|e| format!("{} {}", e.path, e.message)).collect();
-            format!("Nothing was saved: {}.", errors.join("; "))
-        }
+        ApiError::PermissionMissing(_) => "you may not edit this section, or not any more".to_owned(),
+        ApiError::SettingsChanged(_) => "others are changing these settings right now. Save again".to_owned(),
+        ApiError::InputInvalid(errors) => listed(errors),
         _ => return Err(error),
     };
     // 412 is for requests with a precondition; a form has none.
     let is_conflict = matches!(error, ApiError::SettingsChanged(_));
-    Ok((if is_conflict { StatusCode::CONFLICT } else { error.problem().status }, words))
+    let status = if is_conflict { StatusCode::CONFLICT } else { error.problem().status };
+    Ok((status, format!("Nothing was saved: {words}.")))
+}
+
+/// Returns errors as one sentence.
+fn listed(errors: &[FieldError]) -> String {
+    errors.iter().map(|error| format!("{} {}", error.path, error.message)).collect::<Vec<_>>().join("; ")
 }
