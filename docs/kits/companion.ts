@@ -286,6 +286,12 @@ export type ChannelRecord = {
   kind: 'text' | 'voice' | 'category' | 'forum' | 'announcement';
 };
 
+/** One of the values of a choice. */
+export type ChoiceRecord = {
+  value: string;
+  title: string;
+};
+
 /** The status of a cluster of the bot. */
 export type ClusterReport = {
   /** Memory in use, in megabytes. */
@@ -374,6 +380,34 @@ export type FieldProblem = {
   message: string;
 };
 
+/** One thing that can be set. Each type has options of its own. */
+export type FieldRecord = {
+  key: string;
+  title: string;
+  description?: string | null;
+  type: 'boolean' | 'integer' | 'number' | 'text' | 'choice' | 'color' | 'channel' | 'role';
+  /** The value of a guild that set none. */
+  default?: unknown;
+  /** Of integer and number. */
+  min?: number | null;
+  /** Of integer and number. */
+  max?: number | null;
+  /** Of integer and number: what is counted. */
+  unit?: string | null;
+  /** Of text: 0 if absent. */
+  min_length?: number | null;
+  /** Of text: 4000 if absent, which is the most. */
+  max_length?: number | null;
+  /** Of text. */
+  multiline?: boolean | null;
+  /** Of choice: 1 to 50 with distinct values. */
+  choices?: Array<ChoiceRecord> | null;
+  /** Of channel: all if absent. */
+  kinds?: Array<'text' | 'voice' | 'category' | 'forum' | 'announcement'> | null;
+  /** Of text, choice, channel and role: the value is a list. */
+  many?: ManyRecord;
+};
+
 /** A guild that the user has a role in and that has the bot. */
 export type Guild = {
   name: string;
@@ -449,7 +483,7 @@ export type GuildSettings = {
   /** Raised by one with each change; 0 if nothing was ever set. */
   revision: number;
   /** The values of all fields, by `section.field`: what is set, otherwise the default, otherwise null. */
-  values: Record<string, never>;
+  values: Record<string, unknown>;
   /** The fields that are set. */
   set: Array<string>;
   /** When it was last changed, in seconds since 1970; null if never. */
@@ -498,6 +532,12 @@ export type LiveSession = {
   ends: number;
   /** The `User-Agent` of its sign-in, at most 256 characters; null if unknown. */
   user_agent: string | null;
+};
+
+/** How long a list is: at most 50. */
+export type ManyRecord = {
+  min?: number | null;
+  max: number;
 };
 
 /** The roles of a member of a guild. */
@@ -617,6 +657,12 @@ export type PlusRecord = {
   slots: number;
 };
 
+/** A value that the bot cannot act by, and why. */
+export type ProblemRecord = {
+  key: string;
+  message: string;
+};
+
 /** Why a permission is granted or not. */
 export type Reason = {
   /** Whether it is granted. */
@@ -667,20 +713,25 @@ export type RoleRecord = {
   color: string | null;
 };
 
+/** Fields that are edited under one permission. */
+export type SectionRecord = {
+  key: string;
+  title: string;
+  description?: string | null;
+  /** Who may edit the section. */
+  permission: 'ERLC_STAFF' | 'SERVICE_PLUS_GUILD' | 'QUALITY_ASSURANCE' | 'ERLC_ADMIN' | 'DOCWRITER' | 'FOUNDER' | 'ERLC_MANAGER' | 'MANAGE_SERVER' | 'EXECUTIVE' | 'BOT_DEVELOPER' | 'WEB_DEVELOPER' | 'SETUP' | 'SESSION_STARTER' | 'MOD' | 'SUPPORT' | 'MANAGEMENT' | 'ADMIN' | 'SERVICE_STAFF' | 'ERLC_LINKED' | 'SERVICE_PLUS_MEMBER';
+  /** Whether only premium guilds have it. */
+  plus?: boolean | null;
+  /** Whether everyone who sees the guild sees the values. */
+  visible?: boolean | null;
+  /** At least one, at most 200 in all sections together, with distinct keys. */
+  fields: Array<FieldRecord>;
+};
+
 /** What people can set in each guild. */
 export type SentSchema = {
-  sections: Array<{
-    description?: string | null;
-    fields: Array<unknown>;
-    key: string;
-    /** Who may edit the section. */
-    permission: 'ERLC_STAFF' | 'SERVICE_PLUS_GUILD' | 'QUALITY_ASSURANCE' | 'ERLC_ADMIN' | 'DOCWRITER' | 'FOUNDER' | 'ERLC_MANAGER' | 'MANAGE_SERVER' | 'EXECUTIVE' | 'BOT_DEVELOPER' | 'WEB_DEVELOPER' | 'SETUP' | 'SESSION_STARTER' | 'MOD' | 'SUPPORT' | 'MANAGEMENT' | 'ADMIN' | 'SERVICE_STAFF' | 'ERLC_LINKED' | 'SERVICE_PLUS_MEMBER';
-    /** Whether only premium guilds have it. */
-    plus?: boolean | null;
-    title: string;
-    /** Whether everyone who sees the guild sees the values. */
-    visible?: boolean | null;
-  }>;
+  /** At most 30, with distinct keys. */
+  sections: Array<SectionRecord>;
 };
 
 /** A new session. */
@@ -703,24 +754,21 @@ export type SettingsChange = {
   /** Through what: the dashboard, the public API or the bot. */
   via: string;
   /** What was different: the field and its value before and after; null is unset. */
-  changes: Array<Record<string, never>>;
+  changes: Array<Record<string, unknown>>;
 };
 
 /** What the bot acts by. */
 export type SettingsConfirmation = {
-  problems?: Array<{
-    key: string;
-    message: string;
-  }> | null;
   revision: number;
+  /** Values that it cannot act by. */
+  problems?: Array<ProblemRecord> | null;
 };
 
-/** Values to set. */
+/** A change of a guild's settings by the bot. */
 export type SettingsPatch = {
-  /** The user on whose behalf the bot makes the change. */
-  by?: string | null;
-  /** By `section.field`; null returns a field to its default. */
-  values: Record<string, never>;
+  /** The values to set, by `section.field`; null returns a field to its default. */
+  values: Record<string, unknown>;
+  by?: Snowflake | null;
 };
 
 /** A value that the bot does not act by. */
@@ -784,7 +832,7 @@ export type StoredChange = {
   /** When, in seconds since 1970. */
   at: number;
   /** What was different: the field and its value before and after; null is unset. */
-  changes: Array<Record<string, never>>;
+  changes: Array<Record<string, unknown>>;
 };
 
 /** A feedback entry of any rating. */

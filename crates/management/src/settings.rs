@@ -28,11 +28,10 @@ use companion_http::{
     openapi::failure,
     routing,
     settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_change},
-    wire::{GuildSettings, SettingsChange},
+    wire::{GuildSettings, SettingsChange, SettingsPatch},
 };
 use companion_records::{
-    MAX_SCHEMA_BYTES, SentSchema, SettingsConfirmation, SettingsPatch, Snowflake, read_confirmation,
-    read_schema,
+    MAX_SCHEMA_BYTES, Record as _, SentSchema, SettingsConfirmation, Snowflake, read_document, read_schema,
 };
 use futures_util::stream;
 use serde_json::json;
@@ -128,7 +127,10 @@ fn shown(view: &SettingsView) -> Result<HttpResponse, ApiError> {
         ("guild" = Snowflake, Path, description = "The guild's id."),
         ("If-Match" = Option<String>, Header, description = "The expected revision, in quotes.", example = "\"7\""),
     ),
-    request_body(content = SettingsPatch, example = SettingsPatch::example),
+    request_body(
+        content = SettingsPatch,
+        example = json!({"values": {"welcome.channel": "190000000000000011", "welcome.on": null}})
+    ),
     responses(
         (status = 200, description = "The settings after the change.", body = GuildSettings<'_>),
         failure::ChangingSettings,
@@ -189,10 +191,12 @@ pub(crate) async fn confirm(
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
     let guild: GuildId = segment(&request, "guild")?;
-    let (revision, problems) = read_confirmation(body.document()).map_err(ApiError::InputInvalid)?;
+    let (revision, problems) =
+        read_document::<SettingsConfirmation>(body.document()).map_err(ApiError::InputInvalid)?;
     let (settings, audit) = (settings(&context), Audit::of(&request, "confirm_settings").subject(guild));
     change(&context.storage_limiter, &request, audit, async move {
-        let confirmed = settings.confirm(guild, revision, &problems).await.map_err(ApiError::from);
+        let confirmed =
+            settings.confirm(guild, revision, &problems.unwrap_or_default()).await.map_err(ApiError::from);
         confirmed.and_then(|tally| tally.ok_or(ApiError::GuildUnknown))
     })
     .await
@@ -248,7 +252,8 @@ pub(crate) async fn all(
     }
     let settings = settings(&context);
     // The first page is read before the status is sent.
-    let first = within_storage(&context.storage_limiter, &request, settings.store.page(slice, None, PAGE)).await?;
+    let first =
+        within_storage(&context.storage_limiter, &request, settings.store.page(slice, None, PAGE)).await?;
     let lines = stream::unfold(Some((settings, first)), move |state| next_lines(state, slice));
     Ok(response.streaming(lines))
 }

@@ -4,7 +4,7 @@ use crate::node::{FieldErrors, Node};
 use serde::{Serialize, Serializer};
 use std::marker::PhantomData;
 use utoipa::openapi::{
-    ObjectBuilder, RefOr, Schema, Type,
+    ArrayBuilder, ObjectBuilder, RefOr, Schema, Type,
     schema::{AdditionalProperties, SchemaType},
 };
 
@@ -31,7 +31,7 @@ pub trait Format {
     fn schema() -> RefOr<Schema>;
 }
 
-/// A field that may be absent, and is `None` then: older versions and older kits do not write it.
+/// A field that may be absent, and is `None` then: an option, or one that older versions and older kits do not write.
 pub(crate) struct AddedLater<F>(PhantomData<F>);
 
 impl<F: Format> Format for AddedLater<F> {
@@ -88,8 +88,28 @@ impl<F: Format> Format for Option<F> {
                 }
                 Schema::Object(object).into()
             }
+            RefOr::T(Schema::Array(mut array)) => {
+                array.schema_type = SchemaType::Array(vec![Type::Array, Type::Null]);
+                Schema::Array(array).into()
+            }
             other => other,
         }
+    }
+}
+
+impl<F: Format> Format for Vec<F> {
+    type Value = Vec<F::Value>;
+
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        node.list(errors, F::read)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Written::<F>))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(F::schema()).into()
     }
 }
 

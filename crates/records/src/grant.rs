@@ -38,7 +38,6 @@ record! {
 record! {
     /// The name and picture of a user.
     pub(crate) ProfileRecord of Profile {
-        key {}
         fields {
             name ["name"]: Name = name;
             avatar ["avatar"]: WebUrl = avatar;
@@ -51,7 +50,6 @@ record! {
 record! {
     /// A list of a user's guilds.
     pub(crate) ListRecord of GuildList {
-        key {}
         fields {
             /// In microseconds since 1970.
             fetched_at ["fetched_at"]: Micros = fetched_at;
@@ -67,7 +65,6 @@ record! {
 record! {
     /// The name and icon of a guild without the bot.
     pub(crate) NamedGuildRecord of NamedGuild {
-        key {}
         fields {
             guild ["id"]: GuildId = guild;
             name ["name"]: Name = name;
@@ -81,7 +78,6 @@ record! {
 record! {
     /// What the platform reports about a user in a guild.
     pub(crate) MembershipRecord of Membership {
-        key {}
         fields {
             guild ["id"]: GuildId = guild;
             owner ["owner"]: bool = owner;

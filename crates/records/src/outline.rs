@@ -16,7 +16,6 @@ use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
 record! {
     /// A channel of a guild.
     pub ChannelRecord of OutlineChannel {
-        key {}
         fields {
             id ["id"]: ChannelId = id;
             name ["name"]: Label = name;
@@ -31,7 +30,6 @@ record! {
 record! {
     /// A role of a guild.
     pub RoleRecord of OutlineRole {
-        key {}
         fields {
             id ["id"]: RoleId = id;
             name ["name"]: Label = name;

@@ -124,6 +124,13 @@ pub fn read_body<R: Record>(
     errors.unless_any(read)
 }
 
+/// Reads a record without a key from a body, which may not be JSON. Returns all errors at once.
+pub fn read_document<R: Record>(
+    body: &Result<Value, serde_json::Error>,
+) -> Result<R::Value, Vec<FieldError>> {
+    read_body::<R>(&|_| "", body)
+}
+
 /// Reads a record. Records an error for every unknown field.
 pub(crate) fn object<R: Record>(
     keys: Keys<'_>,
@@ -190,28 +197,33 @@ pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
     R::describe(closed_object()).into()
 }
 
+/// Returns the schema of a record with its name.
+pub(crate) fn body<R: Record>() -> (String, RefOr<Schema>) {
+    (R::NAME.to_owned(), body_schema::<R>())
+}
+
 /// Describes a record by:
 ///
 /// - its name and its type in the domain;
-/// - its key: each part with its field names and its path parameter;
-/// - its fields: each with its name, its format and its place in the domain's value;
-/// - an example;
+/// - its key, if it has one: each part with its field names and its path parameter;
+/// - its fields: each with its name, its format and its place in the domain's value, unless it is only read;
+/// - an example, if it is a body by itself;
 /// - an expression that builds the value;
 /// - a check of all fields together, if there is one.
 macro_rules! record {
     (
         $(#[doc = $about:literal])+
         $visibility:vis $record:ident of $value:ty {
-            key {
+            $(key {
                 $($(#[doc = $key_about:literal])+
                 $key:ident [$first:literal $(, $other:literal)*] in $parameter:literal:
-                    $key_type:ty = $($key_path:tt).+;)*
-            }
+                    $key_type:ty = $($key_path:tt).+;)+
+            })?
             fields {
                 $($(#[doc = $field_about:literal])*
-                $field:ident [$name:literal]: $format:ty = $($path:tt).+;)*
+                $field:ident [$name:literal]: $format:ty $(= $($path:tt).+)?;)*
             }
-            example $example:tt
+            $(example $example:tt)?
         }
         $make:expr
         $(, checked by $check:path)?
@@ -222,7 +234,7 @@ macro_rules! record {
 
         impl $crate::record::Record for $record {
             type Value = $value;
-            type Key = ($($key_type,)*);
+            type Key = ($($($key_type,)+)?);
 
             const NAME: &'static str = stringify!($record);
             const HAS_FIELDS: bool = {
@@ -231,12 +243,12 @@ macro_rules! record {
             };
 
             fn key_parts() -> Vec<$crate::record::KeyPart> {
-                vec![$($crate::record::KeyPart {
+                vec![$($($crate::record::KeyPart {
                     field: $first,
                     parameter: $parameter,
                     description: concat!($($key_about),*).trim_ascii(),
                     schema: <$key_type as $crate::format::Format>::schema(),
-                }),*]
+                }),+)?]
             }
 
             fn key(
@@ -244,8 +256,8 @@ macro_rules! record {
                 errors: &mut $crate::node::FieldErrors,
             ) -> Option<Self::Key> {
                 let _ = (path, &errors);
-                $(let $key = $crate::record::part(path, $parameter, errors);)*
-                Some(($($key?,)*))
+                $($(let $key = $crate::record::part(path, $parameter, errors);)+)?
+                Some(($($($key?,)+)?))
             }
 
             fn read(
@@ -254,14 +266,14 @@ macro_rules! record {
                 errors: &mut $crate::node::FieldErrors,
             ) -> Option<Self::Value> {
                 let _ = (keys, &fields, &errors);
-                $(let $key: Option<$key_type> =
-                    keys.read($parameter, &[$first $(, $other)*], fields, errors);)*
+                $($(let $key: Option<$key_type> =
+                    keys.read($parameter, &[$first $(, $other)*], fields, errors);)+)?
                 $(let $field = match fields.optional($name) {
                     Some(node) => <$format as $crate::format::Format>::read(node, errors),
                     None => <$format as $crate::format::Format>::ABSENT
                         .or_else(|| fields.missing($name, errors)),
                 };)*
-                $(let $key = $key?;)*
+                $($(let $key = $key?;)+)?
                 $(let $field = $field?;)*
                 let value = $make;
                 $($crate::record::checked(&$check(&value), fields, errors)?;)?
@@ -270,15 +282,15 @@ macro_rules! record {
 
             fn write_key<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {
                 let _ = (value, &map);
-                $(map.serialize_entry($first, &$crate::format::Written::<$key_type>(&value.$($key_path).+))?;)*
+                $($(map.serialize_entry($first, &$crate::format::Written::<$key_type>(&value.$($key_path).+))?;)+)?
                 Ok(())
             }
 
             fn write_fields<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {
                 let _ = (value, &map);
-                $(if <$format as $crate::format::Format>::is_written(&value.$($path).+) {
+                $($(if <$format as $crate::format::Format>::is_written(&value.$($path).+) {
                     map.serialize_entry($name, &$crate::format::Written::<$format>(&value.$($path).+))?;
-                })*
+                })?)*
                 Ok(())
             }
 
@@ -297,7 +309,7 @@ macro_rules! record {
             }
 
             fn example() -> serde_json::Value {
-                serde_json::json!($example)
+                [$(serde_json::json!($example))?].into_iter().next().unwrap_or_default()
             }
         }
 

@@ -73,7 +73,6 @@ impl ClusterReport {
 record! {
     /// A shard, in the bot's own units.
     pub(crate) ShardReport of Shard {
-        key {}
         fields {
             /// When it last sent a heartbeat, in seconds since 1970.
             heartbeat_sent ["heartbeatSent"]: Number = heartbeat_sent;

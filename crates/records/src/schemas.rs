@@ -3,8 +3,9 @@
 use crate::{
     line::{SyncLine, lines},
     outline::{ChannelRecord, RoleRecord},
-    record::{Record, body_schema},
+    record::body,
     report::{ClusterReport, ShardReport},
+    settings,
     team::{Team, TeamMemberRecord},
     user::UserRecord,
     values::Snowflake,
@@ -18,6 +19,7 @@ use utoipa::{
 #[must_use]
 pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = lines();
+    schemas.extend(settings::schemas());
     schemas.extend([
         (Snowflake::name().into(), Snowflake::schema()),
         (SyncLine::name().into(), SyncLine::schema()),
@@ -30,8 +32,4 @@ pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
         body::<ShardReport>(),
     ]);
     schemas
-}
-
-fn body<R: Record>() -> (String, RefOr<Schema>) {
-    (R::NAME.to_owned(), body_schema::<R>())
 }

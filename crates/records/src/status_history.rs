@@ -45,7 +45,6 @@ impl NoticeRecord {
 record! {
     /// A period of the bot's history. Times are in microseconds since 1970.
     pub PeriodRecord of Period {
-        key {}
         fields {
             subject ["subject"]: PeriodSubject = subject;
             began_at ["began_at"]: Micros = began_at;

@@ -14,7 +14,6 @@ use utoipa::{
 record! {
     /// A place in the team.
     pub TeamMemberRecord of TeamMember {
-        key {}
         fields {
             /// The unique name.
             username ["username"]: Name = user.username;

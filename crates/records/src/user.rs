@@ -6,7 +6,6 @@ use companion_domain::model::{Name, StaffPermissions, User, UserId, WebUrl};
 record! {
     /// A user of the chat platform.
     pub UserRecord of User {
-        key {}
         fields {
             /// The unique name.
             username ["username"]: Name = username;

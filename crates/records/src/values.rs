@@ -8,19 +8,23 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{
-        ChannelId, ChannelKind, ClusterId, Colour, FeedbackId, GuildId, Headline, Invalid, Label, Megabytes,
-        MemberCount, Name, NoticeId, NoticeKind, NoticeText, Number, PeriodSubject, PlatformPermissions,
-        Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, ShardCount, Slots, StaffPermission,
-        StaffPermissions, SubscribedGuilds, Timestamp, Title, UserId, WebUrl,
+        ChannelId, ChannelKind, ClusterId, Colour, Description, FeedbackId, GuildId, Headline, Invalid,
+        Label, Megabytes, MemberCount, Name, NoticeId, NoticeKind, NoticeText, Number, PeriodSubject,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, ShardCount, Slots,
+        StaffPermission, StaffPermissions, SubscribedGuilds, Timestamp, Title, UserId, WebUrl,
     },
+    policy::Permission,
     port::{GrantVersion, Sealed},
     session::{TokenHash, UserAgent},
-    settings::Origin,
+    settings::{self, FieldKind, Origin, PartKey, SettingKey},
 };
-use serde::Serializer;
+use serde::{Deserialize as _, Serialize as _, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema, schema::Type},
+    openapi::{
+        ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema,
+        schema::{SchemaType, Type},
+    },
 };
 
 fn text() -> ObjectBuilder {
@@ -74,6 +78,11 @@ texts! {
     NoticeId: text().pattern(Some(pattern::SLUG));
     PeriodSubject: text();
     Title: bounded(&Title::LENGTH);
+    Description: bounded(&Description::LENGTH);
+    PartKey: text().pattern(Some(format!("^{}$", PartKey::PATTERN)));
+    SettingKey: text().pattern(Some(format!("^{0}\\.{0}$", PartKey::PATTERN)));
+    FieldKind: text().enum_values(Some(FieldKind::ALL.map(FieldKind::as_str)));
+    Permission: text().enum_values(Some(Permission::ALL.map(Permission::as_str)));
     Prose: bounded(&Prose::LENGTH);
     WebUrl: text().pattern(Some(pattern::web_url())).max_length(Some(WebUrl::MAX_LENGTH));
     Colour: text().pattern(Some(pattern::COLOUR));
@@ -146,6 +155,31 @@ values! {
         write |it, serializer| serializer.serialize_i32(*it);
         schema whole().minimum(Some(i32::MIN)).maximum(Some(i32::MAX));
     }
+    u32 as u32 {
+        read |node, errors| node.integer(|number| number.try_into().map_err(|_| NOT_NEGATIVE), errors);
+        write |it, serializer| serializer.serialize_u32(*it);
+        schema whole().minimum(Some(0)).maximum(Some(u32::MAX));
+    }
+    u64 as u64 {
+        read |node, errors| {
+            node.value.as_u64().or_else(|| node.refuse(errors, "must be a whole number of at least 0"))
+        };
+        write |it, serializer| serializer.serialize_u64(*it);
+        schema whole().minimum(Some(0));
+    }
+    f64 as f64 {
+        read |node, errors| node.number(Ok, errors);
+        write |it, serializer| serializer.serialize_f64(*it);
+        schema number();
+    }
+    settings::Value as settings::Value {
+        read |node, errors| {
+            let expected = "must be true, false, a number, text or a list of text";
+            Self::deserialize(node.value).ok().or_else(|| node.refuse(errors, expected))
+        };
+        write |it, serializer| it.serialize(serializer);
+        schema ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+    }
     MemberCount as MemberCount {
         read |node, errors| count(node, MemberCount::new, errors);
         write |it, serializer| serializer.serialize_u32(it.get());
@@ -199,8 +233,7 @@ values! {
     }
     GrantVersion as GrantVersion {
         read |node, errors| {
-            let version = node.value.as_u64().map(GrantVersion);
-            version.or_else(|| node.refuse(errors, "must be a whole number that is not negative"))
+            u64::read(node, errors).map(GrantVersion)
         };
         write |it, serializer| serializer.serialize_u64(it.0);
         schema whole().minimum(Some(0));
@@ -232,6 +265,7 @@ values! {
     }
 }
 
+const NOT_NEGATIVE: Invalid = Invalid::new("number", "a whole number of at least 0");
 const FINITE: Invalid = Invalid::new("number", "a finite number");
 
 fn position(number: i64) -> Result<i32, Invalid> {

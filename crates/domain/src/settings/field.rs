@@ -5,6 +5,7 @@ use super::{
     value::{LARGEST_INTEGER, write_number},
 };
 use crate::model::{ChannelId, ChannelKind, Colour, Description, FieldError, Invalid, RoleId, Title};
+use crate::named::named;
 use serde::{Deserialize, Serialize, Serializer};
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
@@ -68,6 +69,21 @@ pub enum FieldType {
     Role,
 }
 
+named! {
+    /// The types of fields, without their options.
+    FieldKind {
+        Boolean = "boolean",
+        Integer = "integer",
+        Number = "number",
+        Text = "text",
+        Choice = "choice",
+        Color = "color",
+        Channel = "channel",
+        Role = "role",
+    }
+    parsed as "type": "boolean, integer, number, text, choice, color, channel or role"
+}
+
 /// What a number may be.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Bounds {
@@ -122,21 +138,6 @@ impl FieldType {
     pub const MAX_LENGTH: u32 = 4_000;
     /// How many choices there may be.
     pub const CHOICES: RangeInclusive<usize> = 1..=50;
-
-    /// The name used outside.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Boolean => "boolean",
-            Self::Integer(_) => "integer",
-            Self::Number(_) => "number",
-            Self::Text { .. } => "text",
-            Self::Choice { .. } => "choice",
-            Self::Color => "color",
-            Self::Channel { .. } => "channel",
-            Self::Role => "role",
-        }
-    }
 
     const fn has_many(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::Choice { .. } | Self::Channel { .. } | Self::Role)
@@ -307,7 +308,7 @@ pub(super) fn at(path: &str, error: FieldError) -> FieldError {
 }
 
 /// Returns the places of entries that equal an earlier one. `None` equals no other.
-pub fn repeated<'a, T: Ord + 'a>(entries: impl Iterator<Item = Option<&'a T>>) -> Vec<usize> {
+pub fn repeated<'a, T: Ord + ?Sized + 'a>(entries: impl Iterator<Item = Option<&'a T>>) -> Vec<usize> {
     let mut seen = BTreeSet::new();
     let is_repeated = |(place, entry): (usize, Option<&'a T>)| {
         entry.is_some_and(|entry| !seen.insert(entry)).then_some(place)

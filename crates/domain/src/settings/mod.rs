@@ -13,7 +13,7 @@ pub use self::{
         Access, Authority, Change, ChangedField, Decided, Edit, HistoryEntry, Origin, Problem, Rejected,
         Rights, Stored, UserStanding,
     },
-    field::{Bounds, Choice, Field, FieldType, Many, repeated},
+    field::{Bounds, Choice, Field, FieldKind, FieldType, Many, repeated},
     schema::{PartKey, Schema, Section, SettingKey},
     value::{Value, Values},
 };

@@ -17,12 +17,18 @@ pub struct PartKey(Box<str>);
 
 impl PartKey {
     /// What it looks like, as a regular expression.
-    pub const PATTERN: &'static str = "^[a-z][a-z0-9_]{0,31}$";
+    pub const PATTERN: &'static str = "[a-z][a-z0-9_]{0,31}";
 
     /// The key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for PartKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

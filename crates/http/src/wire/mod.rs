@@ -43,5 +43,5 @@ pub use self::{
     guild::{Plus, Role},
     public::{ShownFeedback, Snowflake, Submitter},
     session::{Nothing, SessionToken, StoredUser},
-    settings::{GuildSettings, SettingsChange, SettingsProblem},
+    settings::{GuildSettings, SettingsChange, SettingsPatch, SettingsProblem},
 };

@@ -18,7 +18,7 @@ pub struct GuildSettings<'a> {
     #[schema(examples(7))]
     revision: u64,
     /// The values of all fields, by `section.field`: what is set, otherwise the default, otherwise null.
-    #[schema(value_type = Object, examples(json!({"welcome.channel": "190000000000000011", "welcome.message": null})))]
+    #[schema(value_type = BTreeMap<String, serde_json::Value>, examples(json!({"welcome.channel": "190000000000000011", "welcome.message": null})))]
     values: BTreeMap<SettingKey, Option<&'a Value>>,
     /// The fields that are set.
     #[schema(value_type = Vec<String>, examples(json!(["welcome.channel"])))]
@@ -54,6 +54,17 @@ impl<'a> From<&'a SettingsView> for GuildSettings<'a> {
     }
 }
 
+/// A change of a guild's settings by the bot.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingsPatch {
+    /// The values to set, by `section.field`; null returns a field to its default.
+    #[schema(value_type = BTreeMap<String, serde_json::Value>)]
+    values: BTreeMap<String, Option<Value>>,
+    /// The user on whose behalf the bot makes the change.
+    by: Option<Snowflake>,
+}
+
 /// A value that the bot does not act by.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,7 +94,7 @@ pub struct SettingsChange<'a> {
     #[schema(value_type = String, examples("site"))]
     via: &'static str,
     /// What was different: the field and its value before and after; null is unset.
-    #[schema(value_type = Vec<Object>, examples(json!([{"key": "welcome.on", "from": null, "to": true}])))]
+    #[schema(value_type = Vec<BTreeMap<String, serde_json::Value>>, examples(json!([{"key": "welcome.on", "from": null, "to": true}])))]
     changes: &'a [ChangedField],
 }
 
@@ -111,7 +122,7 @@ pub(crate) struct StoredChange<'a> {
     #[schema(examples(1_700_000_000))]
     at: i64,
     /// What was different: the field and its value before and after; null is unset.
-    #[schema(value_type = Vec<Object>, examples(json!([{"key": "welcome.on", "from": null, "to": true}])))]
+    #[schema(value_type = Vec<BTreeMap<String, serde_json::Value>>, examples(json!([{"key": "welcome.on", "from": null, "to": true}])))]
     changes: &'a [ChangedField],
 }
 
