@@ -34,8 +34,7 @@ pub fn read_change(
     with_user: bool,
 ) -> Result<(SentValues, Option<UserId>), ApiError> {
     let error = |path: &str, message: &str| {
-        let path: String = path.chars().take(MAX_PATH_LENGTH).collect();
-        FieldError { path, message: message.to_owned() }
+        FieldError::new(path.chars().take(MAX_PATH_LENGTH).collect::<String>(), message)
     };
     let members = match document {
         Ok(Json::Object(members)) => members,
@@ -47,16 +46,11 @@ pub fn read_change(
     for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
         errors.push(error(name, &format!("is not known here; known are {}", known.join(", "))));
     }
-    let by = match members.get("by").filter(|by| with_user && !by.is_null()) {
-        None => None,
-        Some(by) => {
-            let user = by.as_str().and_then(|text| text.parse::<UserId>().ok());
-            if user.is_none() {
-                errors.push(error("by", "must be the id of a user"));
-            }
-            user
-        }
-    };
+    let sent = members.get("by").filter(|by| with_user && !by.is_null());
+    let by = sent.and_then(|by| by.as_str()?.parse::<UserId>().ok());
+    if sent.is_some() && by.is_none() {
+        errors.push(error("by", "must be the id of a user"));
+    }
     match members.get("values") {
         None => errors.push(error("values", "is missing")),
         Some(Json::Object(entries)) => {

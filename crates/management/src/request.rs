@@ -89,5 +89,5 @@ pub(crate) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result
 
 /// Returns the error for an invalid value in the path or query.
 pub(crate) fn invalid_value(name: &str, message: &str) -> ApiError {
-    ApiError::InputInvalid(vec![FieldError { path: name.to_owned(), message: message.to_owned() }])
+    ApiError::InputInvalid(vec![FieldError::new(name, message)])
 }

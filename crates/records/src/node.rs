@@ -15,7 +15,7 @@ impl FieldErrors {
     /// Records an invalid field, up to [`FieldError::MAX_REPORTED`].
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         if self.0.len() < FieldError::MAX_REPORTED {
-            self.0.push(FieldError { path: path.to_string(), message: message.into() });
+            self.0.push(FieldError::new(path.to_string(), message));
         }
     }
 

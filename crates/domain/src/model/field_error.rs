@@ -12,4 +12,9 @@ pub struct FieldError {
 impl FieldError {
     /// The most that are reported at once: enough to fix a form, too few to fill a disk.
     pub const MAX_REPORTED: usize = 100;
+
+    /// Creates an error.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
 }

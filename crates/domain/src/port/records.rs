@@ -114,7 +114,7 @@ impl InvalidLineError {
     /// Creates an error for a line with one invalid field.
     #[must_use]
     pub fn with_field(line: u64, path: &str, message: &str) -> Self {
-        Self { line, errors: vec![FieldError { path: path.to_owned(), message: message.to_owned() }] }
+        Self { line, errors: vec![FieldError::new(path, message)] }
     }
 
     /// Returns the errors with their position in the stream: `line 7: members`.

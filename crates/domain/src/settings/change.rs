@@ -209,8 +209,8 @@ impl Change {
             }
         }
         if after.values.size() > Values::MAX_SIZE {
-            let message = "must be at most 64 KiB together with what is set already".to_owned();
-            return Err(Rejected::Invalid(vec![FieldError { path: "values".to_owned(), message }]).into());
+            let message = "must be at most 64 KiB together with what is set already";
+            return Err(Rejected::Invalid(vec![FieldError::new("values", message)]).into());
         }
         if !changes.is_empty() {
             after.revision += 1;
@@ -239,8 +239,10 @@ impl Change {
     fn check(&self, schema: &Schema) -> Result<(), Rejected> {
         let error = |(key, value): (&SettingKey, &Option<Value>)| {
             let Some((_, field)) = schema.find(key) else {
-                let message = "is not a field of the published schema".to_owned();
-                return Some(FieldError { path: format!("values.{key}"), message });
+                return Some(FieldError::new(
+                    format!("values.{key}"),
+                    "is not a field of the published schema",
+                ));
             };
             let checked = value.as_ref().map_or(Ok(()), |value| field.check(value));
             checked.map_err(|error| FieldError { path: format!("values.{key}{}", error.path), ..error }).err()

@@ -149,35 +149,35 @@ impl FieldType {
         match self {
             Self::Integer(Bounds { min, max, .. }) | Self::Number(Bounds { min, max, .. }) => {
                 if min.zip(*max).is_some_and(|(min, max)| min > max) {
-                    problems.push(problem("min", "must not be above max"));
+                    problems.push(FieldError::new("min", "must not be above max"));
                 }
                 let whole = |bound: &f64| bound.fract() == 0.0 && bound.abs() <= LARGEST_INTEGER;
                 let is_integer = matches!(self, Self::Integer(_));
                 for (name, bound) in [("min", min), ("max", max)] {
                     if is_integer && bound.as_ref().is_some_and(|bound| !whole(bound)) {
-                        problems.push(problem(name, INTEGER));
+                        problems.push(FieldError::new(name, INTEGER));
                     }
                 }
             }
             Self::Text { min_length, max_length, .. } => {
                 if *max_length > Self::MAX_LENGTH || *max_length == 0 {
-                    problems.push(problem("max_length", "must be a whole number from 1 to 4000"));
+                    problems.push(FieldError::new("max_length", "must be a whole number from 1 to 4000"));
                 }
                 if min_length > max_length {
-                    problems.push(problem("min_length", "must not be above max_length"));
+                    problems.push(FieldError::new("min_length", "must not be above max_length"));
                 }
             }
             Self::Choice { choices } => {
                 if !Self::CHOICES.contains(&choices.len()) {
-                    problems.push(problem("choices", "must be a list of 1 to 50"));
+                    problems.push(FieldError::new("choices", "must be a list of 1 to 50"));
                 }
                 for place in repeated(choices.iter().map(|choice| Some(&choice.value))) {
-                    problems.push(problem(&format!("choices[{place}].value"), "is used before"));
+                    problems.push(FieldError::new(format!("choices[{place}].value"), "is used before"));
                 }
             }
             Self::Channel { kinds } => {
                 for place in repeated(kinds.iter().map(Some)) {
-                    problems.push(problem(&format!("kinds[{place}]"), "is named before"));
+                    problems.push(FieldError::new(format!("kinds[{place}]"), "is named before"));
                 }
             }
             Self::Boolean | Self::Color | Self::Role => {}
@@ -233,10 +233,6 @@ impl FieldType {
 
 const INTEGER: &str = "must be a whole number from -9007199254740991 to 9007199254740991";
 
-pub(super) fn problem(path: &str, message: &str) -> FieldError {
-    FieldError { path: path.to_owned(), message: message.to_owned() }
-}
-
 fn expect<T>(parsed: Result<T, Invalid>) -> Result<(), String> {
     parsed.map(drop).map_err(|invalid| format!("must be {}", invalid.expected))
 }
@@ -261,13 +257,13 @@ impl Field {
         let mut problems = self.field_type.problems();
         if let Some(many) = self.many {
             if !self.field_type.has_many() {
-                problems.push(problem("many", "is for text, choice, channel and role"));
+                problems.push(FieldError::new("many", "is for text, choice, channel and role"));
             }
             if !(1..=Many::MOST).contains(&many.max) {
-                problems.push(problem("many.max", "must be a whole number from 1 to 50"));
+                problems.push(FieldError::new("many.max", "must be a whole number from 1 to 50"));
             }
             if many.min > many.max {
-                problems.push(problem("many.min", "must not be above max"));
+                problems.push(FieldError::new("many.min", "must not be above max"));
             }
         }
         // A default is judged by options that are right: otherwise it would be blamed for them.
@@ -286,17 +282,17 @@ impl Field {
     /// Checks a value. The path of an error is empty, or the place in a list: `[2]`.
     pub fn check(&self, value: &Value) -> Result<(), FieldError> {
         let Some(many) = self.many else {
-            return self.field_type.check(value).map_err(|message| problem("", &message));
+            return self.field_type.check(value).map_err(|message| FieldError::new("", message));
         };
-        let Value::List(items) = value else { return Err(problem("", "must be a list of text")) };
+        let Value::List(items) = value else { return Err(FieldError::new("", "must be a list of text")) };
         if !(many.min as usize..=many.max as usize).contains(&items.len()) {
-            return Err(problem("", &format!("must have {} to {} entries", many.min, many.max)));
+            return Err(FieldError::new("", format!("must have {} to {} entries", many.min, many.max)));
         }
         if let Some(place) = repeated(items.iter().map(Some)).first() {
-            return Err(problem(&format!("[{place}]"), "is in the list before"));
+            return Err(FieldError::new(format!("[{place}]"), "is in the list before"));
         }
         items.iter().enumerate().try_for_each(|(place, item)| {
-            self.field_type.check_text(item).map_err(|message| problem(&format!("[{place}]"), &message))
+            self.field_type.check_text(item).map_err(|message| FieldError::new(format!("[{place}]"), message))
         })
     }
 }
@@ -382,7 +378,7 @@ pub(super) mod tests {
         for (field_type, good, bad, message) in cases {
             let field = field(field_type, None, None);
             assert_eq!(field.check(&good), Ok(()), "{good:?}");
-            assert_eq!(field.check(&bad), Err(problem("", message)));
+            assert_eq!(field.check(&bad), Err(FieldError::new("", message)));
         }
         for field_type in [FieldType::Role, FieldType::Channel { kinds: vec![ChannelKind::Voice] }] {
             let field = field(field_type, None, None);
@@ -404,7 +400,7 @@ pub(super) mod tests {
             (list(&["a", "a"]), "[1]", "is in the list before"),
             (list(&["a", "long"]), "[1]", "must have 1 to 3 characters"),
         ] {
-            assert_eq!(many.check(&bad), Err(problem(path, message)));
+            assert_eq!(many.check(&bad), Err(FieldError::new(path, message)));
         }
         assert!(field(SHORT, None, None).check(&list(&["a"])).is_err());
     }

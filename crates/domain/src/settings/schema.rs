@@ -2,7 +2,7 @@
 
 use super::{
     Field, Value, Values,
-    field::{at, problem, repeated},
+    field::{at, repeated},
 };
 use crate::{
     model::{Description, FieldError, Invalid, Title},
@@ -138,21 +138,21 @@ impl Schema {
     pub fn new(sections: Vec<Section>) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
         if sections.len() > Self::MAX_SECTIONS {
-            errors.push(problem("sections", "must be a list of at most 30"));
+            errors.push(FieldError::new("sections", "must be a list of at most 30"));
         }
         if sections.iter().map(|section| section.fields.len()).sum::<usize>() > Self::MAX_FIELDS {
-            errors.push(problem("sections", "must have at most 200 fields together"));
+            errors.push(FieldError::new("sections", "must have at most 200 fields together"));
         }
         for place in repeated(sections.iter().map(|section| Some(&section.key))) {
-            errors.push(problem(&format!("sections[{place}].key"), "is used before"));
+            errors.push(FieldError::new(format!("sections[{place}].key"), "is used before"));
         }
         for (place, section) in sections.iter().enumerate() {
             let here = format!("sections[{place}]");
             if section.fields.is_empty() {
-                errors.push(problem(&format!("{here}.fields"), "must have at least one field"));
+                errors.push(FieldError::new(format!("{here}.fields"), "must have at least one field"));
             }
             for place in repeated(section.fields.iter().map(|field| Some(&field.key))) {
-                errors.push(problem(&format!("{here}.fields[{place}].key"), "is used before"));
+                errors.push(FieldError::new(format!("{here}.fields[{place}].key"), "is used before"));
             }
             for (place, field) in section.fields.iter().enumerate() {
                 let here = format!("{here}.fields[{place}]");

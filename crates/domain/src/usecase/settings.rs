@@ -151,8 +151,7 @@ impl GuildSettings {
     ) -> Result<Tally, ChangeAsUserError> {
         let history = self.store.history(guild).await.map_err(ListGuildsError::from)?;
         let Some(entry) = history.into_iter().find(|entry| entry.revision == revision) else {
-            let message = "is not in the history any more".to_owned();
-            let error = FieldError { path: "revision".to_owned(), message };
+            let error = FieldError::new("revision", "is not in the history any more");
             return Err(ChangeAsUserError::Rejected(Rejected::Invalid(vec![error])));
         };
         let values = entry.changes.into_iter().map(|change| (change.key, change.from)).collect();

@@ -27,10 +27,10 @@ impl From<ApplyError> for ApiError {
         match error {
             ApplyError::UnknownGuild(_) => Self::GuildUnknown,
             ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
-            ApplyError::TooManyNotices => Self::InputInvalid(vec![FieldError {
-                path: "until".to_owned(),
-                message: format!("{error}: end or remove one first, or set an end"),
-            }]),
+            ApplyError::TooManyNotices => {
+                let message = format!("{error}: end or remove one first, or set an end");
+                Self::InputInvalid(vec![FieldError::new("until", message)])
+            }
             ApplyError::NotWritableAlone(_) => Self::Internal(error.into()),
             ApplyError::Store(error) => error.into(),
         }
@@ -75,7 +75,7 @@ impl From<ConfirmSettingsError> for ApiError {
         match error {
             ConfirmSettingsError::AboveCurrent(current) => {
                 let message = format!("must be at most {current}, the current revision");
-                Self::InputInvalid(vec![FieldError { path: "revision".to_owned(), message }])
+                Self::InputInvalid(vec![FieldError::new("revision", message)])
             }
             ConfirmSettingsError::Store(error) => error.into(),
         }

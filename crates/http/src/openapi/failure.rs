@@ -96,7 +96,7 @@ answers! {
 }
 
 fn some_mistake() -> FieldError {
-    FieldError { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
+    FieldError::new("roles.MOD[2]", "must be text")
 }
 
 /// Defines the sets of responses that operations share. Each operation names one.
