@@ -11,21 +11,9 @@ use companion_domain::{
     change::{Applied, Tally},
     model::GuildId,
     port::{ChangeSettingsError, ConfirmSettingsError, ListingScope, SettingsStore, ShardSlice, StoreError},
-    settings::{Change, HistoryEntry, Problem, Rejected, Schema, Stored},
+    settings::{Authority, Change, HistoryEntry, Problem, Schema, Stored},
 };
 use std::{num::NonZeroU32, sync::Arc};
-
-/// Why a decision inside a write ended early.
-enum Undecided {
-    Rejected(Rejected),
-    Failed(WorkError),
-}
-
-impl From<Rejected> for Undecided {
-    fn from(rejected: Rejected) -> Self {
-        Self::Rejected(rejected)
-    }
-}
 
 fn applied(write: &mut Write<'_>, tally: Tally) -> Result<Applied, WorkError> {
     Ok(Applied { tally, changes: write.record_noted()? })
@@ -55,16 +43,14 @@ impl SettingsStore for DieselStorage {
         let work = move |write: &mut Write<'_>| {
             let schema = settings::schema(write.db, write.unreadable)?.unwrap_or_default();
             let stored = settings::find(write.db, change.guild, write.unreadable)?;
-            let decided = change.decide(&schema, stored, |user| {
-                let asked = ListingScope::Guild(change.guild);
-                let listing =
-                    reading::read(write.db, user, asked, write.unreadable).map_err(Undecided::Failed)?;
-                Ok(listing.standing(change.guild))
-            });
-            let decided = match decided {
+            let read = |authority: Authority| {
+                reading::read(write.db, authority.user, ListingScope::Guild(change.guild), write.unreadable)
+            };
+            let listing = change.authority.map(read).transpose()?;
+            let standing = listing.map(|listing| listing.standing(change.guild));
+            let decided = match change.decide(&schema, stored, standing) {
                 Ok(decided) => decided,
-                Err(Undecided::Rejected(rejected)) => return Ok(Err(rejected)),
-                Err(Undecided::Failed(error)) => return Err(error),
+                Err(rejected) => return Ok(Err(rejected)),
             };
             let stored = decided.stored.clone();
             let tally = settings::store(write, &change, decided)?;

@@ -69,11 +69,10 @@ impl SettingsStore for MemoryStorage {
         let applied = self.apply_with(|state, journal| {
             let schema = state.schema().cloned().unwrap_or_default();
             let stored = state.settings(change.guild);
-            let decided = change.decide(&schema, stored, |user| {
-                Ok::<_, ChangeSettingsError>(
-                    state.listing(user, ListingScope::Guild(change.guild)).standing(change.guild),
-                )
-            })?;
+            let standing = change.authority.map(|authority| {
+                state.listing(authority.user, ListingScope::Guild(change.guild)).standing(change.guild)
+            });
+            let decided = change.decide(&schema, stored, standing)?;
             after = decided.stored.clone();
             Ok::<_, ChangeSettingsError>(store(state, change, decided, journal))
         })?;
