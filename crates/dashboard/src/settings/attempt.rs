@@ -21,18 +21,13 @@ pub(crate) struct Entry {
     /// Fingerprint of what the form was rendered with first.
     pub(crate) was: String,
     pub(crate) is_reset: bool,
-    resolution: Resolution,
+    /// Fingerprint of the value over which the user chose their own, after a conflict.
+    over: Option<String>,
+    /// Whether the user chose the value of the other user.
+    takes_theirs: bool,
     pub(crate) mistake: Option<String>,
     /// The value that the user wants, if another user set another one meanwhile.
     pub(crate) conflict: Option<Option<Value>>,
-}
-
-/// How the user resolved a conflict.
-enum Resolution {
-    None,
-    /// The user's own value counts, over the one with this fingerprint.
-    Mine(String),
-    Theirs,
 }
 
 /// What prevents saving.
@@ -49,16 +44,13 @@ impl Attempt {
         let entry = |field: &Field| {
             let value = |prefix: &str| form.all(format!("{prefix}.{}", field.key.as_str()));
             let was = value("was").next()?.to_owned();
-            let resolution = match value("choose").next() {
-                Some("mine") => Resolution::Mine(value("theirs").next().unwrap_or_default().to_owned()),
-                Some("theirs") => Resolution::Theirs,
-                _ => Resolution::None,
-            };
+            let chosen = value("choose").next();
             let entry = Entry {
                 typed: Typed::sent(field, value("value")),
                 was,
                 is_reset: resets_all || value("reset").next().is_some(),
-                resolution,
+                over: value("theirs").next().filter(|_| chosen == Some("mine")).map(str::to_owned),
+                takes_theirs: chosen == Some("theirs"),
                 mistake: None,
                 conflict: None,
             };
@@ -84,7 +76,7 @@ impl Attempt {
             }
             let now = Typed::of(field, current).fingerprint();
             // The user saw this value and chose their own, so it is no conflict any more.
-            if matches!(&entry.resolution, Resolution::Mine(over) if *over == now) {
+            if entry.over.as_ref() == Some(&now) {
                 entry.was.clone_from(&now);
             }
             match if entry.is_reset { Ok(None) } else { entry.typed.parse(field) } {
@@ -109,7 +101,6 @@ impl Attempt {
 impl Entry {
     /// Returns whether the user changed the field, and did not take the value of the other user instead.
     pub(crate) fn is_changed(&self) -> bool {
-        let is_changed = self.is_reset || self.typed.fingerprint() != self.was;
-        is_changed && !matches!(self.resolution, Resolution::Theirs)
+        (self.is_reset || self.typed.fingerprint() != self.was) && !self.takes_theirs
     }
 }
