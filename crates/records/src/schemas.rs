@@ -5,7 +5,7 @@ use crate::{
     outline::{ChannelRecord, RoleRecord},
     record::body,
     report::{ClusterReport, ShardReport},
-    settings,
+    settings::{ChoiceRecord, FieldRecord, ManyRecord, ProblemRecord, SectionRecord},
     team::{Team, TeamMemberRecord},
     user::UserRecord,
     values::Snowflake,
@@ -19,7 +19,6 @@ use utoipa::{
 #[must_use]
 pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = lines();
-    schemas.extend(settings::schemas());
     schemas.extend([
         (Snowflake::name().into(), Snowflake::schema()),
         (SyncLine::name().into(), SyncLine::schema()),
@@ -30,6 +29,11 @@ pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
         body::<RoleRecord>(),
         body::<ClusterReport>(),
         body::<ShardReport>(),
+        body::<SectionRecord>(),
+        body::<FieldRecord>(),
+        body::<ChoiceRecord>(),
+        body::<ManyRecord>(),
+        body::<ProblemRecord>(),
     ]);
     schemas
 }

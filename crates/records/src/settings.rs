@@ -3,7 +3,7 @@
 use crate::{
     format::{AddedLater, Format},
     node::{FieldErrors, Node, Path},
-    record::{Nested, body, read_document, record},
+    record::{Nested, read_document, record},
     values::Micros,
 };
 use companion_domain::{
@@ -254,24 +254,18 @@ impl Format for FieldFormat {
     type Value = Field;
 
     fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Field> {
-        const OPTIONS: [(&str, &[FieldKind]); 8] = [
-            ("min", &[FieldKind::Integer, FieldKind::Number]),
-            ("max", &[FieldKind::Integer, FieldKind::Number]),
-            ("unit", &[FieldKind::Integer, FieldKind::Number]),
-            ("min_length", &[FieldKind::Text]),
-            ("max_length", &[FieldKind::Text]),
-            ("multiline", &[FieldKind::Text]),
-            ("choices", &[FieldKind::Choice]),
-            ("kinds", &[FieldKind::Channel]),
+        const OPTIONS: [(&[FieldKind], &[&str]); 4] = [
+            (&[FieldKind::Integer, FieldKind::Number], &["min", "max", "unit"]),
+            (&[FieldKind::Text], &["min_length", "max_length", "multiline"]),
+            (&[FieldKind::Choice], &["choices"]),
+            (&[FieldKind::Channel], &["kinds"]),
         ];
-        let kind: Option<FieldKind> = node.value.get("type").and_then(|name| name.as_str()?.parse().ok());
-        let foreign = kind.into_iter().flat_map(|kind| {
-            OPTIONS
-                .iter()
-                .filter(move |(name, kinds)| node.value.get(name).is_some() && !kinds.contains(&kind))
-        });
-        for (option, _) in foreign {
-            errors.add(&Path::Field(&node.path, option), "is not an option of this type");
+        let kind = node.value.get("type").and_then(|name| name.as_str()?.parse::<FieldKind>().ok());
+        let foreign = OPTIONS.iter().filter(|(kinds, _)| kind.is_some_and(|kind| !kinds.contains(&kind)));
+        for option in foreign.flat_map(|(_, options)| *options) {
+            if node.value.get(option).is_some() {
+                errors.add(&Path::Field(&node.path, option), "is not an option of this type");
+            }
         }
         let field = Nested::<FieldRecord>::read(node, errors)?;
         let problems = field.problems();
@@ -311,17 +305,6 @@ impl<F: Format> Format for WithKeys<F> {
     fn schema() -> RefOr<openapi::Schema> {
         Vec::<F>::schema()
     }
-}
-
-/// Returns the schemas that those of the bodies refer to.
-pub(crate) fn schemas() -> [(String, RefOr<openapi::Schema>); 5] {
-    [
-        body::<SectionRecord>(),
-        body::<FieldRecord>(),
-        body::<ChoiceRecord>(),
-        body::<ManyRecord>(),
-        body::<ProblemRecord>(),
-    ]
 }
 
 #[cfg(test)]
