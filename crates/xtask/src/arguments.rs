@@ -38,8 +38,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         install: Install,
     },
-    /// Build the published program: fat LTO, one codegen unit, stripped; in target/dist
+    /// Build the published program: fat LTO, one codegen unit, profile-guided, stripped; in target/dist
+    ///
+    /// It is built twice: first so that it counts what a training run executes, then by these counts.
     Dist {
+        #[command(flatten)]
+        install: Install,
         /// Arguments of cargo build, such as a target
         #[arg(last = true)]
         build_arguments: Vec<String>,

@@ -18,6 +18,7 @@ mod postgres_command;
 mod requirement;
 mod steps;
 mod test_command;
+mod training;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,9 @@ fn main() -> ExitCode {
             passed(test_command::test(install.when_missing(in_ci), in_ci, &runner_arguments))
         }
         Command::Check { install } => passed(test_command::check(install.when_missing(in_ci))),
-        Command::Dist { build_arguments } => passed(test_command::dist(&build_arguments)),
+        Command::Dist { install, build_arguments } => {
+            passed(test_command::dist(install.when_missing(in_ci), &build_arguments))
+        }
         Command::Architecture => passed(architecture::run()),
         Command::Kits { languages } => passed(kits::run(&languages)),
         Command::Deep { checks, install } => passed(deep::run(install.when_missing(in_ci), &checks)),

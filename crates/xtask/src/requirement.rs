@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::invocation::{Invocation, root};
+use crate::training;
 
 /// A tool, identified by its name.
 #[derive(Debug)]
@@ -161,6 +162,15 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
     is_met: || has("promtool"),
     install: Install::Packages("prometheus"),
     without: "the alerts are not tested",
+    is_replaced: false,
+};
+
+/// Merges the counts of a training run.
+pub(crate) const LLVM_TOOLS: Requirement = Requirement {
+    name: "llvm-tools",
+    is_met: || training::merger().is_ok_and(|merger| merger.is_file()),
+    install: Install::Commands(|| vec![Invocation::new("rustup component add llvm-tools")]),
+    without: "the program is built without profile-guided optimization",
     is_replaced: false,
 };
 

@@ -9,10 +9,11 @@ use crate::architecture;
 use crate::invocation::{Invocation, root};
 use crate::kits;
 use crate::requirement::{
-    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_JS, DISCORD_PY, MissingTools, NGINX, NODE, POSTGRESQL,
-    PROMTOOL, Requirement, WhenMissing,
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_JS, DISCORD_PY, LLVM_TOOLS, MissingTools, NGINX, NODE,
+    POSTGRESQL, PROMTOOL, Requirement, WhenMissing,
 };
 use crate::steps::{self, Step};
+use crate::training;
 
 const CHECK_TOOLS: [&Requirement; 2] = [&CARGO_DENY, &PROMTOOL];
 const TEST_TOOLS: [&Requirement; 8] =
@@ -45,11 +46,14 @@ pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Re
     })
 }
 
-/// Builds the published program.
-pub(crate) fn dist(build_arguments: &[String]) -> Result<()> {
-    Invocation::new("cargo build --locked --package companion --profile dist")
-        .with_arguments(build_arguments)
-        .run()
+/// Builds the published program, by a profile if the tools for it are there.
+pub(crate) fn dist(policy: WhenMissing, build_arguments: &[String]) -> Result<()> {
+    let build = Invocation::new("cargo build --locked --package companion --profile dist");
+    steps::run([&LLVM_TOOLS], policy, |missing| {
+        training::steps(missing, "dist", |profile| {
+            build.with_arguments(profile).with_arguments(build_arguments)
+        })
+    })
 }
 
 /// Default features only: the optional ones build a TLS library from source, which only a release needs.

@@ -18,6 +18,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Print all tables, or the named ones
     Measure(Measure),
+    /// Do everything that is measured once, for a build that counts
+    Train,
     /// Run a bare server
     #[command(hide = true)]
     Bare(Bare),

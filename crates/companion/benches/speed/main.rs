@@ -19,6 +19,7 @@ mod sections;
 mod server;
 mod service;
 mod table;
+mod train;
 mod world;
 
 use arguments::{Arguments, Command};
@@ -31,6 +32,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Measure(measure) => sections::run(&measure),
+        Command::Train => train::run(),
         Command::Bare(bare) => bare::serve(&bare),
         Command::Load(load) => load::run(&load),
         Command::Feed(changes) => feed::run(&changes),

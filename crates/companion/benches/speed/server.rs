@@ -12,12 +12,14 @@ use std::{
 
 /// Timeout of the first response: peers fill their database first.
 const START: Duration = Duration::from_secs(600);
+/// Timeout of a stop.
+const STOP: Duration = Duration::from_secs(20);
 /// How long a server is observed to decide whether it is idle.
 const WATCH: Duration = Duration::from_secs(1);
 /// Number of ticks in that time below which it is idle; some background work is normal.
 const IDLE: u64 = 20;
 
-/// A listening process. Killed on drop.
+/// A listening process. Stopped on drop.
 pub(crate) struct Server {
     process: Child,
     pub(crate) address: SocketAddr,
@@ -73,18 +75,16 @@ impl Server {
         }
         anyhow::bail!("a server is busy without requests")
     }
-
-    /// Sends SIGTERM and waits for the exit, if the final output matters.
-    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
-        Command::new("kill").arg(self.id().to_string()).status()?;
-        self.process.wait()?;
-        Ok(())
-    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have exited by itself.
+        // It may have exited by itself. SIGTERM, so that it writes what it counted; SIGKILL if it does not exit.
+        let _ = Command::new("kill").arg(self.id().to_string()).status();
+        let start = Instant::now();
+        while start.elapsed() < STOP && matches!(self.process.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

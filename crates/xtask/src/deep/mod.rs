@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use crate::bench;
 use crate::invocation::{Invocation, root};
 use crate::requirement::{
-    CARGO_MUTANTS, CARGO_TARPAULIN, NGINX, POSTGRESQL, Requirement, VALGRIND, WhenMissing,
+    CARGO_MUTANTS, CARGO_TARPAULIN, LLVM_TOOLS, NGINX, POSTGRESQL, Requirement, VALGRIND, WhenMissing,
 };
 use crate::steps::{self, Step};
 
@@ -42,7 +42,11 @@ const fn full(name: &'static str, variables: &'static str, line: &'static str) -
 const CHECKS: [Check; 20] = [
     Check { tool: Some(&CARGO_TARPAULIN), ..own("coverage", coverage) },
     Check { tool: Some(&CARGO_MUTANTS), ..own("mutants", mutants::run) },
-    Check { tool: Some(&VALGRIND), ..own("instructions", || bench::instructions().run()) },
+    Check {
+        tool: Some(&VALGRIND),
+        tools_of_parts: &[&LLVM_TOOLS],
+        ..own("instructions", bench::instructions)
+    },
     own("repeated", repeated::run),
     // Kills the serving program under load repeatedly. Default: a few times.
     full("kills", "KILLS=1000", "--package companion --test program -- --nocapture kill::"),

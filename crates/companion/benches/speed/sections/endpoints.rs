@@ -14,7 +14,7 @@ use crate::{
 use std::path::PathBuf;
 
 /// The measured paths, and whether each needs a session.
-pub(super) const ENDPOINTS: [(&str, bool); 4] =
+pub(crate) const ENDPOINTS: [(&str, bool); 4] =
     [("/", false), ("/team", false), ("/feedback", false), ("/guilds", true)];
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
@@ -60,16 +60,16 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
 }
 
 /// Loads on the service and on a bare server with the same bytes.
-pub(super) struct Loads {
-    pub(super) service: Load,
-    pub(super) bare: Load,
+pub(crate) struct Loads {
+    pub(crate) service: Load,
+    pub(crate) bare: Load,
     pub(super) bytes: usize,
     /// Kept alive with the loads.
     pub(super) bare_server: Server,
 }
 
 impl Loads {
-    pub(super) fn of(
+    pub(crate) fn of(
         installation: &Installation,
         service: &Server,
         path: &str,

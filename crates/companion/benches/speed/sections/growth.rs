@@ -63,6 +63,6 @@ fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64>
     callgrind::count(&server, true)?;
     let outcome = load.measure()?;
     callgrind::count(&server, false)?;
-    server.stop()?;
+    drop(server);
     Ok(Counts::read(&std::fs::read_to_string(&result)?)?.instructions / outcome.requests as f64)
 }

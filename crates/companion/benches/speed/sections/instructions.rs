@@ -90,7 +90,7 @@ fn per_request(
         // Other numbers in each run, since a change that was made before changes nothing.
         let numbers = (u64::from(requests * FEWER)..).take(requests as usize);
         one_after_another(address(&server), numbers.map(&request))?;
-        server.stop()?;
+        drop(server);
         Counts::read(&std::fs::read_to_string(result)?)
     };
     let (fewer, more) = (count(FEWER)?, count(MORE)?);

@@ -1,7 +1,7 @@
 //! The measurements, one table each.
 
 mod busy;
-mod endpoints;
+pub(crate) mod endpoints;
 mod growth;
 mod instructions;
 mod latency;

@@ -28,7 +28,7 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
             answered.push((took + start.elapsed()).as_secs_f64() * 1e3);
             ready.push(took.as_secs_f64() * 1e3);
             memory = service.resident()?;
-            service.stop()?;
+            drop(service);
         }
         let of = |values| format!("{:.0} ms", Spread::of(values).median);
         table.row([name.to_owned(), of(ready), of(answered), megabytes(memory)]);

@@ -1,0 +1,45 @@
+//! The work by which a build that counts learns what is hot: reads, changes, syncs and sign-ins.
+
+use crate::{
+    feed::Feed,
+    load::Load,
+    platform,
+    sections::endpoints::{ENDPOINTS, Loads},
+    service::Installation,
+    world::World,
+};
+
+/// Seconds of each load.
+const SECONDS: f64 = 2.0;
+/// Changes per second: more than a busy bot makes, since there are few beside the reads.
+const RATE: u32 = 2000;
+/// Changes per request: a single one, and as the kits send them.
+const BATCHES: [u64; 2] = [1, 1000];
+const SIGN_INS: u64 = 2000;
+
+/// Loads the service and bare servers with the same bytes. Each writes its counts when it stops.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let installation = Installation::new(&World::USUAL)?;
+    let platform = platform::start(installation.folder())?;
+    let installation = installation.with_platform(platform.address);
+    let (service, _) = installation.serve()?;
+    installation.wait_for_feedback()?;
+    for (path, signed_in) in ENDPOINTS {
+        installation.report()?;
+        let loads = Loads::of(&installation, &service, path, signed_in)?;
+        for load in [loads.bare, loads.service] {
+            Load { seconds: SECONDS, ..load }.measure()?;
+        }
+    }
+    for batch in BATCHES {
+        let feed = Feed::start(&installation, World::USUAL.guilds, RATE, batch)?;
+        let tokens = Some(installation.world.tokens.clone());
+        Load { tokens, seconds: SECONDS, ..Load::new(service.address, "/guilds") }.measure()?;
+        feed.stop()?;
+    }
+    let codes = installation.file("codes");
+    std::fs::write(&codes, (0..SIGN_INS).map(|number| format!("code-{number}\n")).collect::<String>())?;
+    let sign_in =
+        Load { tokens: Some(codes), once: true, sign_in: true, ..Load::new(service.address, "/auth") };
+    sign_in.measure().map(drop)
+}
