@@ -64,8 +64,8 @@ pub(crate) enum Command {
     },
     /// Measure the service beside a bare server and beside peers; all tables if none is named
     ///
-    /// Servers run on the first core and the load on the second. It takes about half an hour, and the machine must be
-    /// idle otherwise.
+    /// Servers run on the first core and the load on the second. With both builds it takes about an hour, and the
+    /// machine must be idle otherwise.
     Bench {
         /// Tables: endpoints, latency, growth, busy, instructions, memory, start, outage, log
         tables: Vec<String>,

@@ -4,17 +4,24 @@ use anyhow::Result;
 
 use crate::invocation::Invocation;
 use crate::requirement::{LLVM_TOOLS, POSTGRESQL, VALGRIND, WhenMissing};
-use crate::{steps, training};
+use crate::steps::{self, Step};
+use crate::training;
 
 /// The baseline of instructions per request.
 const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
 
-/// Measures what is published. The benchmark installs its peers itself, because no other task needs them.
-fn speed(profile: &[String], arguments: &[String]) -> Invocation {
-    Invocation::new("cargo bench --locked --package companion --bench speed")
-        .with_arguments(profile)
+/// Measures what is published, with symbols, so that allocations are counted. The benchmark installs its peers itself,
+/// because no other task needs them.
+fn speed(build_arguments: &[String], arguments: &[String]) -> Invocation {
+    Invocation::new(training::BENCH)
+        .with_arguments(build_arguments)
+        .with_arguments(&training::flag("-Cstrip=none"))
         .with_arguments(&["--", "measure"].map(str::to_owned))
         .with_arguments(arguments)
+}
+
+fn build_arguments() -> Result<[String; 2]> {
+    Ok(["--target".to_owned(), training::target()?])
 }
 
 /// Prints the named tables, or all.
@@ -23,14 +30,17 @@ pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bo
     arguments.extend(quick.then(|| "--quick".to_owned()));
     arguments.extend(write.then(|| "--page=docs".to_owned()));
     steps::run([&LLVM_TOOLS, &VALGRIND, &POSTGRESQL], policy, |missing| {
-        training::steps(missing, "bench", |profile| speed(profile, &arguments))
+        training::steps(missing, &build_arguments()?, |build| {
+            Step::program("bench", speed(build, &arguments))
+        })
     })
 }
 
 /// Fails if a request takes a tenth more instructions than the baseline. Unlike times, instruction counts do not depend
 /// on the load of the machine.
 pub(crate) fn instructions() -> Result<()> {
-    training::run()?;
+    let build = build_arguments()?;
+    training::run(&build)?;
     let arguments = ["instructions", "--quick", "--baseline", BASELINE].map(str::to_owned);
-    speed(&training::arguments()?, &arguments).run()
+    speed(&[build, training::arguments()?].concat(), &arguments).run()
 }

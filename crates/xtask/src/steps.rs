@@ -37,7 +37,7 @@ impl Step {
     }
 
     /// Creates a step for a function; `repeat` is the command that runs it alone.
-    pub(crate) fn check(name: &'static str, repeat: &str, check: fn() -> Result<()>) -> Self {
+    pub(crate) fn check(name: &'static str, repeat: &str, check: impl Fn() -> Result<()> + 'static) -> Self {
         Self::new(name, repeat.to_owned(), check)
     }
 

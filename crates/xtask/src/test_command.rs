@@ -48,12 +48,28 @@ pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Re
 
 /// Builds the published program, by a profile if the tools for it are there.
 pub(crate) fn dist(policy: WhenMissing, build_arguments: &[String]) -> Result<()> {
-    let build = Invocation::new("cargo build --locked --package companion --profile dist");
+    let target = training::target()?;
+    let is_named = build_arguments.iter().any(|argument| argument.starts_with("--target"));
+    let named = if is_named { Vec::new() } else { vec!["--target".to_owned(), target.clone()] };
+    let arguments = [build_arguments, &named].concat();
     steps::run([&LLVM_TOOLS], policy, |missing| {
-        training::steps(missing, "dist", |profile| {
-            build.with_arguments(profile).with_arguments(build_arguments)
+        training::steps(missing, &arguments, |arguments| {
+            let build = Invocation::new("cargo build --locked --package companion --profile dist");
+            let build = build.with_arguments(arguments);
+            Step::check("dist", &build.to_string(), move || {
+                build.run()?;
+                if is_named { Ok(()) } else { publish(&target) }
+            })
         })
     })
+}
+
+/// Copies the program to where cargo puts it for a build that names no target.
+fn publish(target: &str) -> Result<()> {
+    let folder = root()?.join("target");
+    fs::create_dir_all(folder.join("dist"))?;
+    fs::copy(folder.join(target).join("dist/companion"), folder.join("dist/companion"))?;
+    Ok(())
 }
 
 /// Default features only: the optional ones build a TLS library from source, which only a release needs.

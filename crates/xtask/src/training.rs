@@ -1,4 +1,6 @@
-//! Profile-guided optimization: a build that counts, its training, and the build that uses the counts.
+//! Profile-guided optimization: a build that counts, its training, and builds that use the counts.
+//!
+//! Names of functions depend on profile, target and features, so all of these builds have the same.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +10,8 @@ use crate::invocation::{Invocation, root};
 use crate::requirement::{LLVM_TOOLS, MissingTools};
 use crate::steps::Step;
 
-/// The counting build needs no LTO: functions are counted before it.
-const TRAIN: &str = "cargo bench --locked --package companion --bench speed --config profile.bench.lto=false";
+/// Builds the program and the benchmark, and runs the latter.
+pub(crate) const BENCH: &str = "cargo bench --locked --package companion --bench speed --profile dist";
 const FOLDER: &str = "target/training";
 const PROFILE: &str = "target/training/merged.profdata";
 
@@ -23,19 +25,29 @@ fn libraries() -> Result<PathBuf> {
     Ok(Invocation::new("rustc --print target-libdir").output()?.trim().into())
 }
 
-/// Makes the profile: builds the program and the benchmark so that they count, and trains them.
-pub(crate) fn run() -> Result<()> {
+/// Returns the name of this machine's target. A build that names it keeps its flags from build scripts.
+pub(crate) fn target() -> Result<String> {
+    let libraries = libraries()?;
+    let target = libraries.parent().and_then(Path::file_name).context("rustc has no target")?;
+    Ok(target.to_string_lossy().into_owned())
+}
+
+/// Returns an argument that adds flags of the compiler. A list, so that it is joined with others on the command line.
+pub(crate) fn flag(flag: &str) -> [String; 2] {
+    ["--config".to_owned(), format!("build.rustflags=[\"{flag}\"]")]
+}
+
+/// Makes the profile of a build with these arguments: builds the program and the benchmark so that they count, and
+/// trains them.
+pub(crate) fn run(build_arguments: &[String]) -> Result<()> {
     let counts = root()?.join(FOLDER).join("counts");
     if counts.exists() {
         std::fs::remove_dir_all(&counts)?;
     }
-    let libraries = libraries()?;
-    let target = libraries.parent().and_then(|parent| parent.file_name()).context("rustc has no target")?;
-    // The named target keeps the flags from build scripts.
-    let of_training = ["--target", &target.to_string_lossy(), "--target-dir", FOLDER, "--", "train"];
-    Invocation::new(TRAIN)
-        .with_arguments(&flags("generate", &counts))
-        .with_arguments(&of_training.map(str::to_owned))
+    Invocation::new(BENCH)
+        .with_arguments(build_arguments)
+        .with_arguments(&flag(&format!("-Cprofile-generate={}", counts.display())))
+        .with_arguments(&["--target-dir", FOLDER, "--", "train"].map(str::to_owned))
         .run()?;
     let merging = format!("{} merge --output {PROFILE} {}", merger()?.display(), counts.display());
     Invocation::new(&merging).run()
@@ -43,24 +55,22 @@ pub(crate) fn run() -> Result<()> {
 
 /// Returns the arguments of a build that uses the profile.
 pub(crate) fn arguments() -> Result<[String; 2]> {
-    Ok(flags("use", &root()?.join(PROFILE)))
+    Ok(flag(&format!("-Cprofile-use={}", root()?.join(PROFILE).display())))
 }
 
 /// Returns the training, and a step that builds by the profile. Without the tools it builds without one.
 pub(crate) fn steps(
     missing: &MissingTools,
-    name: &'static str,
-    build: impl FnOnce(&[String]) -> Invocation,
+    build_arguments: &[String],
+    build: impl FnOnce(&[String]) -> Step,
 ) -> Result<Vec<Step>> {
-    let profile = arguments()?;
-    let profile = if missing.includes(&LLVM_TOOLS) { &[] } else { &profile[..] };
-    let training = Step::check("training", "cargo xtask dist", run).needing(&LLVM_TOOLS);
-    Ok(vec![training, Step::program(name, build(profile))])
-}
-
-/// A list, so that it is joined with flags on the command line.
-fn flags(action: &str, path: &Path) -> [String; 2] {
-    ["--config".to_owned(), format!("build.rustflags=[\"-Cprofile-{action}={}\"]", path.display())]
+    let trained = build_arguments.to_vec();
+    let training = Step::check("training", "cargo xtask dist", move || run(&trained)).needing(&LLVM_TOOLS);
+    let mut arguments_of_build = build_arguments.to_vec();
+    if !missing.includes(&LLVM_TOOLS) {
+        arguments_of_build.extend(arguments()?);
+    }
+    Ok(vec![training, build(&arguments_of_build)])
 }
 
 #[cfg(test)]
@@ -70,10 +80,14 @@ mod tests {
 
     #[test]
     fn builds_by_the_profile_only_after_a_training() {
-        let build = |profile: &[String]| Invocation::new("cargo build").with_arguments(profile);
         let missing = MissingTools::among([&LLVM_TOOLS], WhenMissing::Report).unwrap();
-        let [training, step] = steps(&missing, "dist", build).unwrap().try_into().ok().unwrap();
+        let build = |arguments: &[String]| {
+            Step::program("dist", Invocation::new("cargo build").with_arguments(arguments))
+        };
+        let [training, step] =
+            steps(&missing, &["--features".into()], build).unwrap().try_into().ok().unwrap();
         assert!(training.needs.is_some_and(|tool| tool.name == LLVM_TOOLS.name));
+        assert!(step.repeat.starts_with("cargo build --features"), "{}", step.repeat);
         let is_guided = step.repeat.contains("-Cprofile-use=/") && step.repeat.contains(PROFILE);
         assert_eq!(is_guided, !missing.includes(&LLVM_TOOLS), "{}", step.repeat);
     }
