@@ -40,7 +40,7 @@ pub(crate) enum Command {
     },
     /// Build the published program: fat LTO, one codegen unit, profile-guided, stripped; in target/dist
     ///
-    /// It is built twice: first so that it counts what a training run executes, then by these counts.
+    /// It is built twice: first instrumented for a training run, then with the profile data of that run.
     Dist {
         #[command(flatten)]
         install: Install,

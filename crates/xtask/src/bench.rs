@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
+use crate::dist;
 use crate::invocation::Invocation;
 use crate::requirement::{LLVM_TOOLS, POSTGRESQL, VALGRIND, WhenMissing};
 use crate::steps::{self, Step};
-use crate::training;
 
 /// The baseline of instructions per request.
 const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
@@ -13,15 +13,15 @@ const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
 /// Measures what is published, with symbols, so that allocations are counted. The benchmark installs its peers itself,
 /// because no other task needs them.
 fn speed(build_arguments: &[String], arguments: &[String]) -> Invocation {
-    Invocation::new(training::BENCH)
+    Invocation::new(dist::BENCH)
         .with_arguments(build_arguments)
-        .with_arguments(&training::flag("-Cstrip=none"))
+        .with_arguments(&dist::flag("-Cstrip=none"))
         .with_arguments(&["--", "measure"].map(str::to_owned))
         .with_arguments(arguments)
 }
 
 fn build_arguments() -> Result<[String; 2]> {
-    Ok(["--target".to_owned(), training::target()?])
+    Ok(["--target".to_owned(), dist::target()?])
 }
 
 /// Prints the named tables, or all.
@@ -30,9 +30,7 @@ pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bo
     arguments.extend(quick.then(|| "--quick".to_owned()));
     arguments.extend(write.then(|| "--page=docs".to_owned()));
     steps::run([&LLVM_TOOLS, &VALGRIND, &POSTGRESQL], policy, |missing| {
-        training::steps(missing, &build_arguments()?, |build| {
-            Step::program("bench", speed(build, &arguments))
-        })
+        dist::trained(missing, &build_arguments()?, |build| Step::program("bench", speed(build, &arguments)))
     })
 }
 
@@ -40,7 +38,7 @@ pub(crate) fn run(policy: WhenMissing, tables: &[String], quick: bool, write: bo
 /// on the load of the machine.
 pub(crate) fn instructions() -> Result<()> {
     let build = build_arguments()?;
-    training::run(&build)?;
+    dist::train(&build)?;
     let arguments = ["instructions", "--quick", "--baseline", BASELINE].map(str::to_owned);
-    speed(&[build, training::arguments()?].concat(), &arguments).run()
+    speed(&[build, dist::arguments()?].concat(), &arguments).run()
 }

@@ -12,13 +12,13 @@ mod arguments;
 mod bench;
 mod build_times;
 mod deep;
+mod dist;
 mod invocation;
 mod kits;
 mod postgres_command;
 mod requirement;
 mod steps;
 mod test_command;
-mod training;
 
 use std::process::ExitCode;
 
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         }
         Command::Check { install } => passed(test_command::check(install.when_missing(in_ci))),
         Command::Dist { install, build_arguments } => {
-            passed(test_command::dist(install.when_missing(in_ci), &build_arguments))
+            passed(dist::run(install.when_missing(in_ci), &build_arguments))
         }
         Command::Architecture => passed(architecture::run()),
         Command::Kits { languages } => passed(kits::run(&languages)),

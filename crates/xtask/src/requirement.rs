@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 
+use crate::dist;
 use crate::invocation::{Invocation, root};
-use crate::training;
 
 /// A tool, identified by its name.
 #[derive(Debug)]
@@ -165,10 +165,10 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// Merges the counts of a training run.
+/// Merges the raw profiles of a training run.
 pub(crate) const LLVM_TOOLS: Requirement = Requirement {
     name: "llvm-tools",
-    is_met: || training::merger().is_ok_and(|merger| merger.is_file()),
+    is_met: || dist::profdata().is_ok_and(|program| program.is_file()),
     install: Install::Commands(|| vec![Invocation::new("rustup component add llvm-tools")]),
     without: "the program is built without profile-guided optimization",
     is_replaced: false,

@@ -9,11 +9,10 @@ use crate::architecture;
 use crate::invocation::{Invocation, root};
 use crate::kits;
 use crate::requirement::{
-    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_JS, DISCORD_PY, LLVM_TOOLS, MissingTools, NGINX, NODE,
-    POSTGRESQL, PROMTOOL, Requirement, WhenMissing,
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_JS, DISCORD_PY, MissingTools, NGINX, NODE, POSTGRESQL,
+    PROMTOOL, Requirement, WhenMissing,
 };
 use crate::steps::{self, Step};
-use crate::training;
 
 const CHECK_TOOLS: [&Requirement; 2] = [&CARGO_DENY, &PROMTOOL];
 const TEST_TOOLS: [&Requirement; 8] =
@@ -44,32 +43,6 @@ pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Re
         plan.extend(kits::steps());
         Ok(plan)
     })
-}
-
-/// Builds the published program, by a profile if the tools for it are there.
-pub(crate) fn dist(policy: WhenMissing, build_arguments: &[String]) -> Result<()> {
-    let target = training::target()?;
-    let is_named = build_arguments.iter().any(|argument| argument.starts_with("--target"));
-    let named = if is_named { Vec::new() } else { vec!["--target".to_owned(), target.clone()] };
-    let arguments = [build_arguments, &named].concat();
-    steps::run([&LLVM_TOOLS], policy, |missing| {
-        training::steps(missing, &arguments, |arguments| {
-            let build = Invocation::new("cargo build --locked --package companion --profile dist");
-            let build = build.with_arguments(arguments);
-            Step::check("dist", &build.to_string(), move || {
-                build.run()?;
-                if is_named { Ok(()) } else { publish(&target) }
-            })
-        })
-    })
-}
-
-/// Copies the program to where cargo puts it for a build that names no target.
-fn publish(target: &str) -> Result<()> {
-    let folder = root()?.join("target");
-    fs::create_dir_all(folder.join("dist"))?;
-    fs::copy(folder.join(target).join("dist/companion"), folder.join("dist/companion"))?;
-    Ok(())
 }
 
 /// Default features only: the optional ones build a TLS library from source, which only a release needs.

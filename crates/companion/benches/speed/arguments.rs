@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Print all tables, or the named ones
     Measure(Measure),
-    /// Do everything that is measured once, for a build that counts
+    /// Run the training load of profile-guided optimization
     Train,
     /// Run a bare server
     #[command(hide = true)]

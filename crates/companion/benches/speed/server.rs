@@ -79,7 +79,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have exited by itself. SIGTERM, so that it writes what it counted; SIGKILL if it does not exit.
+        // It may have exited by itself. SIGTERM, so that callgrind and instrumented builds write their results.
         let _ = Command::new("kill").arg(self.id().to_string()).status();
         let start = Instant::now();
         while start.elapsed() < STOP && matches!(self.process.try_wait(), Ok(None)) {

@@ -1,4 +1,4 @@
-//! The work by which a build that counts learns what is hot: reads, changes, syncs and sign-ins.
+//! The training load of profile-guided optimization: reads, changes, syncs and sign-ins.
 
 use crate::{
     feed::Feed,
@@ -17,7 +17,7 @@ const RATE: u32 = 2000;
 const BATCHES: [u64; 2] = [1, 1000];
 const SIGN_INS: u64 = 2000;
 
-/// Loads the service and bare servers with the same bytes. Each writes its counts when it stops.
+/// Loads the service and bare servers with the same bytes. An instrumented process writes its profile when it exits.
 pub(crate) fn run() -> anyhow::Result<()> {
     let installation = Installation::new(&World::USUAL)?;
     let platform = platform::start(installation.folder())?;
