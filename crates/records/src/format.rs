@@ -32,9 +32,9 @@ pub trait Format {
 }
 
 /// A field that may be absent, and is `None` then: an option, or one that older versions and older kits do not write.
-pub(crate) struct AddedLater<F>(PhantomData<F>);
+pub(crate) struct Optional<F>(PhantomData<F>);
 
-impl<F: Format> Format for AddedLater<F> {
+impl<F: Format> Format for Optional<F> {
     type Value = Option<F::Value>;
 
     const ABSENT: Option<Self::Value> = Some(None);

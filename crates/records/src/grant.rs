@@ -1,7 +1,7 @@
 //! Grants, which only an export of this service contains. Their tokens stay sealed.
 
 use crate::{
-    format::{AddedLater, Format, Written},
+    format::{Format, Optional, Written},
     node::{FieldErrors, Node},
     record::{Nested, record},
     values::Micros,
@@ -28,7 +28,7 @@ record! {
             /// The platform's last list of the user's guilds; null if there is none.
             list ["list"]: Option<Nested<ListRecord>> = 1.content.list;
             /// The user's name and picture. Absent in files of older versions.
-            profile ["profile"]: AddedLater<Nested<ProfileRecord>> = 1.content.profile;
+            profile ["profile"]: Optional<Nested<ProfileRecord>> = 1.content.profile;
         }
         example {"version": 1, "tokens": null, "list": null}
     }

@@ -1,6 +1,6 @@
 //! Sessions, which only an export of this service contains.
 
-use crate::{format::AddedLater, record::record, values::Micros};
+use crate::{format::Optional, record::record, values::Micros};
 use companion_domain::{
     model::UserId,
     session::{Session, TokenHash, UserAgent},
@@ -20,7 +20,7 @@ record! {
             /// In microseconds since 1970.
             last_seen_at ["last_seen_at"]: Micros = last_seen_at;
             /// The user agent at the sign-in. Absent in files of older versions.
-            user_agent ["user_agent"]: AddedLater<UserAgent> = user_agent;
+            user_agent ["user_agent"]: Optional<UserAgent> = user_agent;
         }
         example {
             "user": "190000000000000001", "created_at": 1_700_000_000_000_000_i64,

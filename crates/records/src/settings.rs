@@ -1,7 +1,7 @@
 //! Settings: the schema that the bot publishes, values, changes and confirmations, as JSON.
 
 use crate::{
-    format::{AddedLater, Format},
+    format::{Format, Optional},
     node::{FieldErrors, Node, Path},
     record::{Nested, read_document, record},
     values::Micros,
@@ -134,13 +134,13 @@ record! {
         fields {
             key ["key"]: PartKey;
             title ["title"]: Title;
-            description ["description"]: AddedLater<Description>;
+            description ["description"]: Optional<Description>;
             /// Who may edit the section.
             permission ["permission"]: Permission;
             /// Whether only premium guilds have it.
-            plus ["plus"]: AddedLater<bool>;
+            plus ["plus"]: Optional<bool>;
             /// Whether everyone who sees the guild sees the values.
-            visible ["visible"]: AddedLater<bool>;
+            visible ["visible"]: Optional<bool>;
             /// At least one, at most 200 in all sections together, with distinct keys.
             fields ["fields"]: WithKeys<FieldFormat>;
         }
@@ -156,28 +156,28 @@ record! {
         fields {
             key ["key"]: PartKey;
             title ["title"]: Title;
-            description ["description"]: AddedLater<Description>;
+            description ["description"]: Optional<Description>;
             kind ["type"]: FieldKind;
             /// The value of a guild that set none.
-            default ["default"]: AddedLater<Value>;
+            default ["default"]: Optional<Value>;
             /// Of integer and number.
-            min ["min"]: AddedLater<f64>;
+            min ["min"]: Optional<f64>;
             /// Of integer and number.
-            max ["max"]: AddedLater<f64>;
+            max ["max"]: Optional<f64>;
             /// Of integer and number: what is counted.
-            unit ["unit"]: AddedLater<Title>;
+            unit ["unit"]: Optional<Title>;
             /// Of text: 0 if absent.
-            min_length ["min_length"]: AddedLater<u32>;
+            min_length ["min_length"]: Optional<u32>;
             /// Of text: 4000 if absent, which is the most.
-            max_length ["max_length"]: AddedLater<u32>;
+            max_length ["max_length"]: Optional<u32>;
             /// Of text.
-            multiline ["multiline"]: AddedLater<bool>;
+            multiline ["multiline"]: Optional<bool>;
             /// Of choice: 1 to 50 with distinct values.
-            choices ["choices"]: AddedLater<Vec<Nested<ChoiceRecord>>>;
+            choices ["choices"]: Optional<Vec<Nested<ChoiceRecord>>>;
             /// Of channel: all if absent.
-            kinds ["kinds"]: AddedLater<Vec<ChannelKind>>;
+            kinds ["kinds"]: Optional<Vec<ChannelKind>>;
             /// Of text, choice, channel and role: the value is a list.
-            many ["many"]: AddedLater<Nested<ManyRecord>>;
+            many ["many"]: Optional<Nested<ManyRecord>>;
         }
     }
     Field {
@@ -214,7 +214,7 @@ record! {
     /// How long a list is: at most 50.
     pub(crate) ManyRecord of Many {
         fields {
-            min ["min"]: AddedLater<u32>;
+            min ["min"]: Optional<u32>;
             max ["max"]: u32;
         }
     }
@@ -227,7 +227,7 @@ record! {
         fields {
             revision ["revision"]: u64;
             /// Values that it cannot act by.
-            problems ["problems"]: AddedLater<Vec<Nested<ProblemRecord>>>;
+            problems ["problems"]: Optional<Vec<Nested<ProblemRecord>>>;
         }
         example {"revision": 7, "problems": [
             {"key": "welcome.channel", "message": "I may not write in this channel."}
