@@ -724,13 +724,13 @@ export type SectionRecord = {
   plus?: boolean | null;
   /** Whether everyone who sees the guild sees the values. */
   visible?: boolean | null;
-  /** At least one, at most 200 in all sections together, with distinct keys. */
+  /** With distinct keys. The limit is for all sections together. */
   fields: Array<FieldRecord>;
 };
 
 /** What people can set in each guild. */
 export type SentSchema = {
-  /** At most 30, with distinct keys. */
+  /** With distinct keys. */
   sections: Array<SectionRecord>;
 };
 

@@ -17,7 +17,7 @@ use companion_domain::{
 use serde::{Serialize, Serializer, de::DeserializeOwned};
 use serde_json::Value as Json;
 use std::marker::PhantomData;
-use utoipa::openapi::{self, ObjectBuilder, RefOr, schema::SchemaType};
+use utoipa::openapi::{self, ArrayBuilder, ObjectBuilder, RefOr, schema::SchemaType};
 
 record! {
     /// The schema of settings.
@@ -115,8 +115,8 @@ record! {
     /// What people can set in each guild.
     pub SentSchema of (Vec<Section>,) {
         fields {
-            /// At most 30, with distinct keys.
-            sections ["sections"]: WithKeys<Nested<SectionRecord>>;
+            /// With distinct keys.
+            sections ["sections"]: WithKeys<Nested<SectionRecord>, 0, { Schema::MAX_SECTIONS }>;
         }
         example {"sections": [{
             "key": "welcome", "title": "Welcome", "permission": "MANAGE_SERVER", "fields": [
@@ -141,8 +141,8 @@ record! {
             plus ["plus"]: Optional<bool>;
             /// Whether everyone who sees the guild sees the values.
             visible ["visible"]: Optional<bool>;
-            /// At least one, at most 200 in all sections together, with distinct keys.
-            fields ["fields"]: WithKeys<FieldFormat>;
+            /// With distinct keys. The limit is for all sections together.
+            fields ["fields"]: WithKeys<FieldFormat, 1, { Schema::MAX_FIELDS }>;
         }
     }
     Section {
@@ -284,10 +284,10 @@ impl Format for FieldFormat {
     }
 }
 
-/// A list of objects with distinct keys.
-struct WithKeys<F>(PhantomData<F>);
+/// A list of objects with distinct keys. The limits are documented here and checked by the domain.
+struct WithKeys<F, const MIN: usize, const MAX: usize>(PhantomData<F>);
 
-impl<F: Format> Format for WithKeys<F> {
+impl<F: Format, const MIN: usize, const MAX: usize> Format for WithKeys<F, MIN, MAX> {
     type Value = Vec<F::Value>;
 
     fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
@@ -303,7 +303,7 @@ impl<F: Format> Format for WithKeys<F> {
     }
 
     fn schema() -> RefOr<openapi::Schema> {
-        Vec::<F>::schema()
+        ArrayBuilder::new().items(F::schema()).min_items(Some(MIN)).max_items(Some(MAX)).into()
     }
 }
 

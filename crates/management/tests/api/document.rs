@@ -247,8 +247,9 @@ fn the_document_matches_the_contract() {
 
 #[test]
 fn document_limits_match_the_domain() {
-    use companion_domain::model::{
-        MemberCount, Name, Prose, RoleSet, Roster, Shards, Slots, SubscribedGuilds, WebUrl,
+    use companion_domain::{
+        model::{MemberCount, Name, Prose, RoleSet, Roster, Shards, Slots, SubscribedGuilds, WebUrl},
+        settings::Schema,
     };
     let document = document();
     let schemas = &document["components"]["schemas"];
@@ -274,6 +275,8 @@ fn document_limits_match_the_domain() {
         ("TeamMemberRecord", "category", "maxLength", *Name::LENGTH.end()),
         ("TeamMemberRecord", "avatar", "maxLength", WebUrl::MAX_LENGTH),
         ("ClusterReport", "shards", "maxProperties", Shards::MAX),
+        ("SentSchema", "sections", "maxItems", Schema::MAX_SECTIONS),
+        ("SectionRecord", "fields", "maxItems", Schema::MAX_FIELDS),
     ] {
         assert_eq!(schemas[shape]["properties"][field][limit], json!(expected), "{shape}.{field}");
     }
