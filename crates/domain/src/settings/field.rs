@@ -4,8 +4,10 @@ use super::{
     PartKey, Value,
     value::{LARGEST_INTEGER, write_number},
 };
-use crate::model::{ChannelId, ChannelKind, Colour, Description, FieldError, Invalid, RoleId, Title};
-use crate::named::named;
+use crate::{
+    model::{ChannelId, ChannelKind, Colour, Description, FieldError, Invalid, RoleId, Title},
+    named::named,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
