@@ -36,14 +36,17 @@ impl Invocation {
         self
     }
 
-    pub(crate) fn with_environment(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.environment.push((name, value.into()));
+    pub(crate) fn with_environment<Value: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Self {
+        self.environment.extend(variables.into_iter().map(|(name, value)| (name, value.into())));
         self
     }
 
     /// Sets the temporary folder of tests to a fast one.
     pub(crate) fn in_scratch_folder(self) -> Self {
-        self.with_environment(scratch::VARIABLE, scratch::folder().display().to_string())
+        self.with_environment([(scratch::VARIABLE, scratch::folder().display().to_string())])
     }
 
     /// Runs it with inherited output. Fails if it fails.
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn displays_an_invocation_as_typed_in_a_shell() {
         let invocation = Invocation::new("cargo doc --no-deps")
-            .with_environment("RUSTDOCFLAGS", "-D warnings")
+            .with_environment([("RUSTDOCFLAGS", "-D warnings")])
             .with_arguments(&["it's/**".to_owned()]);
         assert_eq!(invocation.to_string(), r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s/**'");
     }

@@ -43,8 +43,10 @@ pub(crate) fn run(languages: &[Language]) -> Result<()> {
     for test in tests {
         println!("{test}");
         Invocation::new(&test)
-            .with_environment("COMPANION_BIN", program.display().to_string())
-            .with_environment("COMPANION_KITS_MODULES", root.join(KIT_MODULES).display().to_string())
+            .with_environment([
+                ("COMPANION_BIN", program.display().to_string()),
+                ("COMPANION_KITS_MODULES", root.join(KIT_MODULES).display().to_string()),
+            ])
             .run()?;
     }
     Ok(())

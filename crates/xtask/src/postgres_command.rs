@@ -15,8 +15,7 @@ use crate::invocation::hide_package;
 /// Returns the exit code of the command. Without a command, runs until it is interrupted.
 pub(crate) fn run(durable: bool, command: &[String]) -> Result<ExitCode> {
     let cluster = if durable { Cluster::durable()? } else { Cluster::start()? };
-    let url = cluster.url("postgres");
-    println!("export {VARIABLE}={url}");
+    println!("export {VARIABLE}={}", cluster.url("postgres"));
     let Some((program, arguments)) = command.split_first() else {
         eprintln!("The server runs until Ctrl-C.");
         // SIGINT ends this process at once, and the cluster's watchdog cleans up.
@@ -26,8 +25,11 @@ pub(crate) fn run(durable: bool, command: &[String]) -> Result<ExitCode> {
     };
     let mut command = Command::new(program);
     hide_package(&mut command);
-    let status =
-        command.args(arguments).env(VARIABLE, url).env(scratch::VARIABLE, scratch::folder()).status();
+    let status = command
+        .args(arguments)
+        .envs(cluster.environment())
+        .env(scratch::VARIABLE, scratch::folder())
+        .status();
     Ok(exit_code(status.with_context(|| format!("cannot start `{program}`"))?))
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use xtask::postgres::{Cluster, VARIABLE};
+use xtask::postgres::Cluster;
 
 use crate::invocation::Invocation;
 use crate::requirement::{MissingTools, Requirement, WhenMissing};
@@ -31,7 +31,7 @@ impl Step {
     pub(crate) fn program_with_postgres(name: &'static str, invocation: Invocation) -> Self {
         Self::new(name, format!("cargo xtask postgres -- {invocation}"), move || {
             let cluster = Cluster::start()?;
-            let invocation = invocation.clone().with_environment(VARIABLE, cluster.url("postgres"));
+            let invocation = invocation.clone().with_environment(cluster.environment());
             succeeded(invocation.in_scratch_folder().status()?)
         })
     }

@@ -58,7 +58,7 @@ fn checks() -> Vec<Step> {
         Step::program("dependencies", Invocation::new(dependencies)).needing(&CARGO_DENY),
         Step::program("alerts", Invocation::new(alerts)).needing(&PROMTOOL),
         Step::program("clippy", Invocation::new(clippy)),
-        Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
+        Step::program("docs", docs.with_environment([("RUSTDOCFLAGS", "-D warnings")])),
     ]
 }
 

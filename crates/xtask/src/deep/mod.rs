@@ -161,8 +161,7 @@ impl Check {
             Action::Tests { variables, line } => {
                 let invocation = Invocation::new(&format!("cargo test --locked {line}"));
                 let variables = variables.split(' ').filter_map(|variable| variable.split_once('='));
-                let set = |invocation: Invocation, (name, value)| invocation.with_environment(name, value);
-                Step::program(self.name, variables.fold(invocation, set))
+                Step::program(self.name, invocation.with_environment(variables))
             }
         };
         step.needs = self.tool;

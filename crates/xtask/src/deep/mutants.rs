@@ -65,7 +65,7 @@ pub(super) fn run() -> Result<()> {
 
 fn try_mutants(subject: &Subject) -> Result<()> {
     // In the folder of the mutated copy: a shared one would leak mutants into the next ordinary build.
-    let invocation = Invocation::new(&subject.command()).with_environment("CARGO_TARGET_DIR", "target");
+    let invocation = Invocation::new(&subject.command()).with_environment([("CARGO_TARGET_DIR", "target")]);
     let status = invocation.status()?;
     if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {
         bail!("`{invocation}` ended with {status}");

@@ -6,7 +6,7 @@ use self::programs::{Account, Programs, Watchdog};
 use crate::scratch;
 use anyhow::{Context, Result, bail};
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -14,6 +14,8 @@ use tempfile::TempDir;
 
 /// The environment variable with the URL of a server in which tests may create databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
+/// The environment variable with an unused data folder. A copy takes a twentieth of the time of `initdb`.
+const TEMPLATE_VARIABLE: &str = "COMPANION_TEST_POSTGRES_TEMPLATE";
 
 /// Whether a server is given to the tests.
 #[must_use]
@@ -93,6 +95,12 @@ impl Cluster {
         format!("postgres://{ROLE}@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// Returns the environment of tests: this server, and the template of further ones.
+    #[must_use]
+    pub fn environment(&self) -> [(&'static str, String); 2] {
+        [(VARIABLE, self.url("postgres")), (TEMPLATE_VARIABLE, self.template().display().to_string())]
+    }
+
     /// Stops the server and waits until it has ended. Its data stays.
     ///
     /// # Errors
@@ -148,9 +156,17 @@ impl Cluster {
     }
 
     fn create(&self, settings: &str) -> Result<()> {
-        let mut initdb = self.command("initdb");
-        initdb.arg("-D").arg(self.data()).args(["-U", ROLE, "--auth=trust", "--no-sync"]);
-        self.run(initdb.args(["--encoding=UTF8", "--locale=C"]))?;
+        let template = match env::var_os(TEMPLATE_VARIABLE) {
+            Some(template) => template.into(),
+            None => {
+                let mut initdb = self.command("initdb");
+                initdb.arg("-D").arg(self.template()).args(["-U", ROLE, "--auth=trust", "--no-sync"]);
+                self.run(initdb.args(["--encoding=UTF8", "--locale=C"]))?;
+                self.template()
+            }
+        };
+        let mut copy = self.run_by_account(self.programs.environment("cp", self.folder.path()));
+        self.run(copy.arg("-R").arg(template).arg(self.data()))?;
         let path = self.data().join("postgresql.conf");
         let defaults = fs::read_to_string(&path)?;
         // The last value of a setting wins.
@@ -175,6 +191,10 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
+    fn template(&self) -> PathBuf {
+        self.folder.path().join("template")
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.path().join("server.log")
     }
@@ -191,7 +211,10 @@ impl Cluster {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = self.programs.command(program, self.folder.path());
+        self.run_by_account(self.programs.command(program, self.folder.path()))
+    }
+
+    fn run_by_account(&self, mut command: Command) -> Command {
         if let Some(account) = &self.account {
             account.runs(&mut command);
         }
