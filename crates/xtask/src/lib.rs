@@ -1,4 +1,4 @@
-//! What other crates' tests use: a temporary PostgreSQL server, and a folder in memory.
+//! What other crates' tests use: a temporary PostgreSQL server, a folder in memory, and the names of browsers.
 //!
 //! It depends on no other crate of the workspace, and others use it only as a dev-dependency. The tasks themselves are
 //! the program `xtask`. To offer more, add a module here, and list the crates that may use it in
@@ -6,3 +6,7 @@
 
 pub mod postgres;
 pub mod scratch;
+
+/// Programs that run the tests of pages, the fastest first. Chromium without windows needs half of its processor time.
+pub const BROWSERS: [&str; 5] =
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"];

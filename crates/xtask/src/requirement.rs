@@ -1,5 +1,7 @@
 //! Tools that steps need and that a machine may lack.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::dist;
@@ -77,11 +79,13 @@ pub(crate) const POSTGRESQL: Requirement = Requirement {
     is_replaced: false,
 };
 
-/// The browser for dashboard tests. Chrome works too.
+/// The browser for dashboard tests.
 pub(crate) const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
-    is_met: || ["chromium", "chromium-browser", "google-chrome", "chrome"].into_iter().any(has),
-    install: Install::Packages("chromium"),
+    is_met: || xtask::BROWSERS.into_iter().any(has),
+    install: Install::Commands(|| {
+        packages(if is_debian() { xtask::BROWSERS[0] } else { "chromium" }, has, is_root())
+    }),
     without: "the dashboard is not tested in a browser",
     is_replaced: false,
 };
@@ -189,6 +193,10 @@ fn runs(line: &str) -> bool {
 
 fn has(program: &str) -> bool {
     runs(&format!("{program} --version"))
+}
+
+fn is_debian() -> bool {
+    fs::read_to_string("/etc/os-release").is_ok_and(|system| system.lines().any(|line| line == "ID=debian"))
 }
 
 fn is_root() -> bool {

@@ -73,7 +73,7 @@ pub(super) const CRATES: &[Row] = &[
 /// Crates that the tests of every crate may use: adapters are tested with the test kit, or against a real provider.
 pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, MANAGEMENT, DOMAIN, DEV_IDENTITY];
 
-/// Crates whose tests may start a PostgreSQL server, the only thing that xtask offers to others.
+/// Crates whose tests may use what xtask offers: a PostgreSQL server, a folder in memory, the names of browsers.
 pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TESTS];
 
 /// The adapters, which no API may reach.

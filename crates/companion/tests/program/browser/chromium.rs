@@ -23,8 +23,6 @@ use tempfile::TempDir;
 
 /// Timeout of every wait, long enough for a machine that is busy with other tests.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Names of the binary in distributions.
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// Features that pages do not need, and that double the start time.
 const DISABLED: [&str; 12] = [
     // Each test opens its own window.
@@ -111,7 +109,7 @@ struct Messages {
 impl Chromium {
     pub(crate) fn start() -> Arc<Self> {
         let folder = TempDir::new().unwrap();
-        let program = NAMES.into_iter().find(|name| is_installed(name));
+        let program = xtask::BROWSERS.into_iter().find(|name| is_installed(name));
         let program = program.expect("Chromium is missing: cargo xtask test --install brings it");
         let mut command = Command::new("sh");
         command
@@ -135,6 +133,16 @@ impl Chromium {
 
     /// Sends a command to the browser or one of its pages, and waits for the response.
     pub(crate) fn call(&self, session: Option<&str>, method: &str, parameters: &Value) -> Value {
+        self.try_call(session, method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// As [`Chromium::call`], but returns an error, such as that of a page that is being replaced.
+    pub(crate) fn try_call(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        parameters: &Value,
+    ) -> Result<Value, Value> {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut command = json!({"id": id, "method": method, "params": parameters});
         if let Some(session) = session {
@@ -143,9 +151,8 @@ impl Chromium {
         let mut bytes = command.to_string().into_bytes();
         bytes.push(0);
         self.commands.lock().unwrap().write_all(&bytes).unwrap();
-        let answer = self.inbox.wait(method, |messages| messages.answers.remove(&id));
-        assert!(answer.get("error").is_none(), "{method}: {answer}");
-        answer["result"].clone()
+        let mut answer = self.inbox.wait(method, |messages| messages.answers.remove(&id));
+        if answer.get("error").is_some() { Err(answer["error"].take()) } else { Ok(answer["result"].take()) }
     }
 
     /// Returns all events of a page so far.

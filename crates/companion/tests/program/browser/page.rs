@@ -129,25 +129,37 @@ impl Page {
         );
         // A page reached by a redirect may still be loading, and its load event must not be taken for the next page's.
         self.until(&format!("document.readyState === 'complete' && {found}"));
+        self.click(&found);
+    }
+
+    /// Clicks an element that navigates, and waits until the next page has loaded.
+    pub(crate) fn click(&self, element: &str) {
         self.led(|page| {
-            page.evaluate(&format!("{found}.click()"));
+            // The page may be replaced before it answers.
+            let clicked = page.try_evaluate(&format!("{element}.click()")).unwrap_or_default();
+            assert!(clicked.get("exceptionDetails").is_none(), "{element}: {clicked}");
         });
     }
 
     /// Evaluates an expression on the page.
     pub(crate) fn evaluate(&self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let answer = self.call("Runtime.evaluate", &asked);
+        let answer = self.try_evaluate(expression).unwrap();
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].clone()
+    }
+
+    /// Returns an error if the page is being replaced.
+    fn try_evaluate(&self, expression: &str) -> Result<Value, Value> {
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        self.browser.try_call(Some(&self.session), "Runtime.evaluate", &asked)
     }
 
     /// Waits until an expression is true.
     pub(crate) fn until(&self, expression: &str) {
         let deadline = Instant::now() + WAIT_TIMEOUT;
+        let asked = format!("!!({expression})");
         // A page that is being replaced answers with an error, or without a boolean.
-        let asked = json!({"expression": format!("!!({expression})"), "returnByValue": true});
-        while self.call("Runtime.evaluate", &asked)["result"]["value"] != true {
+        while !self.try_evaluate(&asked).is_ok_and(|answer| answer["result"]["value"] == true) {
             assert!(Instant::now() < deadline, "{expression} never on {}: {}", self.url(), self.text());
             thread::park_timeout(POLL_INTERVAL);
         }
