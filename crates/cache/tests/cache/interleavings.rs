@@ -178,16 +178,20 @@ async fn end_session(stores: &Stores) {
     stores.sessions.revoke(&the_session().id).await.unwrap();
 }
 
-/// Number of preemptions per order; unlimited with `ORDERS=full`.
-fn preemptions() -> usize {
+/// Number of preemptions per order; unlimited with `ORDERS=full`. Evictions add orders of their own.
+fn preemptions(memory: u64) -> usize {
     let is_full = std::env::var("ORDERS").is_ok_and(|orders| orders == "full");
-    if is_full { usize::MAX } else { PREEMPTIONS }
+    match memory {
+        _ if is_full => usize::MAX,
+        SCARCE => PREEMPTIONS - 1,
+        _ => PREEMPTIONS,
+    }
 }
 
 /// Runs a scenario with writes here and elsewhere, with memory for all entries and for hardly any.
 fn check(scenario: impl Fn(&Scene<'_>, bool)) {
     for (memory, here) in [(ENOUGH, true), (ENOUGH, false), (SCARCE, true), (SCARCE, false)] {
-        let runs = in_every_order(preemptions(), |tasks| {
+        let runs = in_every_order(preemptions(memory), |tasks| {
             let scene = Scene::new(tasks, memory);
             scenario(&scene, here);
             scene.end()
