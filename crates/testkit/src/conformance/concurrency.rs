@@ -89,7 +89,7 @@ pub(super) async fn reading_while_writing<P, F, T>(
 /// Runs these writes with limited concurrency: a store with group commit finishes soon, and no store has to refuse
 /// writes.
 pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    stream::iter(writes).buffered(16).collect().await
+    stream::iter(writes).buffered(usize::try_from(CALLERS).unwrap()).collect().await
 }
 
 /// Reads everything in pages of this length, and calls `between` with the last entry of each page. Asserts that no page

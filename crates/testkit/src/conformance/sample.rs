@@ -28,7 +28,7 @@ pub(super) const BEYOND_SIGNED: u64 = 1 << 63;
 pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// More than any page or batch.
-pub(super) const LOTS: u64 = 1203;
+pub(super) const LOTS: u64 = 1003;
 
 /// Returns some numbers up to [`LOTS`], among them the last: enough to detect a reader that stops early, and faster
 /// than all.

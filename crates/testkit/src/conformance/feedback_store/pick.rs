@@ -15,9 +15,9 @@ use companion_domain::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of picks: enough to detect an entry that occurs a fifth too often, and still fast.
-const DRAWS: u32 = 4000;
-/// Chi-square with 19 degrees of freedom exceeds this once in a thousand fair trials.
-const CRITICAL: f64 = 43.82;
+const DRAWS: u32 = 2000;
+/// Chi-square with 11 degrees of freedom exceeds this once in a thousand fair trials.
+const CRITICAL: f64 = 31.26;
 
 async fn put(store: &Stores, id: &str, rating: i64) {
     say(store, &feedback(id, rating, user_id(1))).await;
@@ -64,26 +64,26 @@ pub(super) async fn a_pick_has_the_requested_number_of_distinct_entries_by_its_s
     }
 }
 
-/// Two out of five in order: twenty outcomes. The five remain of eight after removals, demotions and promotions, so
+/// Two out of four in order: twelve outcomes. The four remain of seven after removals, demotions and promotions, so
 /// that gaps in an adapter's index would show.
 pub(super) async fn every_choice_and_order_is_equally_likely(fresh: &Fresh<Stores>) {
     let store = &fresh.one;
-    for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
+    for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 4), ("f", 1), ("h", 5)] {
         put(store, id, rating).await;
     }
     take_back(store, &feedback_id("a")).await;
-    take_back(store, &feedback_id("f")).await;
+    take_back(store, &feedback_id("h")).await;
     put(store, "c", 2).await;
     put(store, "d", 5).await;
-    put(store, "i", 4).await;
-    assert_eq!(all(store).await, ["b", "d", "e", "g", "i"]);
+    put(store, "g", 4).await;
+    assert_eq!(all(store).await, ["b", "d", "e", "g"]);
     let chance = SeededEntropy::new(42);
     let mut outcomes: BTreeMap<Vec<String>, f64> = BTreeMap::new();
     for _ in 0..DRAWS {
         *outcomes.entry(pick(store, 2, &chance).await).or_default() += 1.0;
     }
-    assert_eq!(outcomes.len(), 20, "every outcome comes up: {outcomes:?}");
-    let expected = f64::from(DRAWS) / 20.0;
+    assert_eq!(outcomes.len(), 12, "every outcome comes up: {outcomes:?}");
+    let expected = f64::from(DRAWS) / 12.0;
     let chi_square: f64 = outcomes.values().map(|count| (count - expected).powi(2) / expected).sum();
     assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}: {outcomes:?}");
 }

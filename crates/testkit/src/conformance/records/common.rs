@@ -55,9 +55,10 @@ pub(super) async fn add(stores: &Stores, records: Vec<Record>) -> Tally {
     replace(stores, &Replace::default(), records).await
 }
 
-/// Syncs the records in batches of three.
+/// Syncs the records in batches of three, or very many in longer ones.
 pub(super) async fn replace(stores: &Stores, replace: &Replace, records: Vec<Record>) -> Tally {
-    try_sync(stores, replace, Stream::of(records, 3)).await.unwrap()
+    let at_a_time = (records.len() / 20).max(3);
+    try_sync(stores, replace, Stream::of(records, at_a_time)).await.unwrap()
 }
 
 pub(super) async fn try_sync(
@@ -107,6 +108,16 @@ pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
         assert_eq!(exported.get(&Key::Guild(guild.id)), Some(&Record::Guild((*guild).clone())));
     }
     exported
+}
+
+/// Asserts that two stores have equal contents. The message has only the first difference: very many records would take
+/// longer to print than to compare.
+#[track_caller]
+pub(super) fn assert_same(found: &BTreeMap<Key, Record>, expected: &BTreeMap<Key, Record>) {
+    let keys = expected.keys().chain(found.keys());
+    if let Some(key) = keys.into_iter().find(|key| found.get(key) != expected.get(key)) {
+        panic!("{:?} of {} records, expected {:?}", found.get(key), found.len(), expected.get(key));
+    }
 }
 
 pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {

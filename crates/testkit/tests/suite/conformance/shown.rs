@@ -103,11 +103,11 @@ impl FeedbackStoreOver for WrongFeedback {
             _ => self.inner.feedback.pick_positive(count, seed).await?,
         };
         match self.fault {
-            // A third of the picks without the favourite is drawn again, so it occurs a fifth too often.
+            // Two fifths of the picks without the favourite are drawn again, so it occurs a fifth too often.
             FeedbackFault::Biased if !picked.iter().any(|entry| entry.id.as_str() == "e") => {
                 let mut die = [0];
                 self.chance.fill(&mut die);
-                if die < [85] {
+                if die < [102] {
                     picked = self.inner.feedback.pick_positive(count, self.chance.seed()).await?;
                 }
             }
