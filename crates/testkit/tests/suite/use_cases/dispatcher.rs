@@ -3,7 +3,7 @@
 use crate::use_cases::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Change, Changes, Kind, Revision, Subject, Tally},
+    change::{Change, Kind, Revision, Subject, Tally},
     port::{ChangeBatch, ChangeFeed, Record, Records, StoreError, Subscriber},
     usecase::{Watch, WatchEvent},
 };
@@ -17,10 +17,7 @@ use futures_util::{FutureExt as _, future::join_all};
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{
-            AtomicBool, AtomicU64,
-            Ordering::{self, Relaxed},
-        },
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -35,7 +32,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn fail(&self, failing: bool) {
-        self.failing.store(failing, Ordering::SeqCst);
+        self.failing.store(failing, SeqCst);
     }
 
     pub(crate) fn heard(&self) -> Vec<ChangeBatch> {
@@ -54,7 +51,7 @@ impl Recorder {
 #[async_trait]
 impl Subscriber for Recorder {
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
-        if self.failing.load(Ordering::SeqCst) {
+        if self.failing.load(SeqCst) {
             return Err(StoreError::unavailable("cannot keep up"));
         }
         self.heard.lock().unwrap().push(batch.clone());
@@ -80,12 +77,11 @@ async fn a_subscriber_loads_everything_then_receives_changes() {
     dispatcher.catch_up().await.unwrap();
     assert!(dispatcher.is_loaded());
     dispatcher.catch_up().await.unwrap();
-    stage.block([2]).await;
-    stage.block([3]).await;
+    stage.block([3, 2]).await;
     dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
     assert_eq!(recorder.heard()[0], ChangeBatch::Everything);
-    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2)), Subject::Blocked(user_id(3))]);
+    assert_eq!(recorder.subjects(), blocked([3, 2]), "in their order");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -109,25 +105,21 @@ async fn every_change_is_delivered_exactly_once() {
         Subject::Blocked(user) => user.get(),
         other => panic!("nothing else changed: {other:?}"),
     });
-    assert_eq!(told, (1..=64).map(|user| Subject::Blocked(user_id(user))).collect::<Vec<_>>());
+    assert_eq!(told, blocked(1..=64));
 }
 
 #[tokio::test]
 async fn a_write_is_delivered_without_reading_the_feed() {
-    let feed = Arc::new(CountedFeed::default());
-    let mut memory = InMemory::new();
-    memory.ports.stores.changes = feed.clone();
-    let stage = Stage::over(memory, settings());
+    let (stage, feed) = Stage::with_counted_feed(Semaphore::MAX_PERMITS);
     let recorder = Arc::new(Recorder::default());
     stage.use_cases.dispatcher.add(recorder.clone());
-    feed.answers.add_permits(1);
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    let asked = feed.passes.load(Ordering::SeqCst);
+    stage.show().await;
+    let asked = feed.reads.load(SeqCst);
     for user in [1, 2] {
         stage.put(Record::Blocked(user_id(user))).await;
     }
-    assert_eq!(recorder.subjects(), [1, 2].map(|user| Subject::Blocked(user_id(user))));
-    assert_eq!(feed.passes.load(Ordering::SeqCst), asked);
+    assert_eq!(recorder.subjects(), blocked([1, 2]));
+    assert_eq!(feed.reads.load(SeqCst), asked);
 }
 
 #[tokio::test]
@@ -136,35 +128,20 @@ async fn earlier_changes_of_others_are_delivered_before_a_write() {
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.block([1]).await;
     stage.put(Record::Blocked(user_id(2))).await;
-    let both = [1, 2].map(|user| Subject::Blocked(user_id(user)));
+    let both = blocked([1, 2]);
     assert_eq!(recorder.subjects(), both);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), both, "each once");
 }
 
 #[tokio::test]
-async fn changes_are_delivered_in_order() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    for user in [3, 1, 2] {
-        stage.block([user]).await;
-    }
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    assert_eq!(recorder.subjects(), [3, 1, 2].map(|user| Subject::Blocked(user_id(user))));
-}
-
-#[tokio::test]
 async fn a_gap_reloads_everything() {
     let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
     stage.use_cases.dispatcher.catch_up().await.unwrap();
-    for user in 1..=4 {
-        stage.block([user]).await;
-    }
+    stage.block(1..=4).await;
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.heard(), [ChangeBatch::Everything, ChangeBatch::Everything]);
-    for user in 5..=7 {
-        stage.block([user]).await;
-    }
+    stage.block(5..=7).await;
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects().len(), 3, "as far back as the history reaches, changes are named");
 }
@@ -206,10 +183,7 @@ async fn a_failing_subscriber_blocks_no_other() {
 
 #[tokio::test]
 async fn concurrent_waiters_share_the_next_pass() {
-    let feed = Arc::new(CountedFeed::default());
-    let mut memory = InMemory::new();
-    memory.ports.stores.changes = feed.clone();
-    let stage = Stage::over(memory, settings());
+    let (stage, feed) = Stage::with_counted_feed(0);
     let dispatcher = &stage.use_cases.dispatcher;
     dispatcher.add(Arc::new(Recorder::default()));
     let first = dispatcher.catch_up();
@@ -226,40 +200,42 @@ async fn concurrent_waiters_share_the_next_pass() {
         assert!(all.into_iter().all(|caught_up| caught_up.is_ok()));
     });
     first.unwrap();
-    assert_eq!(feed.passes.load(Ordering::SeqCst), 2, "the one that was under way, and one for all fifty");
+    assert_eq!(feed.reads.load(SeqCst), 2, "the one that was under way, and one for all fifty");
 }
 
-/// A feed that answers on demand, and counts reads.
+/// A feed that counts reads, and answers as many as it has permits for.
 struct CountedFeed {
+    inner: Arc<dyn ChangeFeed>,
     asked: Notify,
     answers: Semaphore,
-    passes: AtomicU64,
-}
-
-impl Default for CountedFeed {
-    fn default() -> Self {
-        Self { asked: Notify::new(), answers: Semaphore::new(0), passes: AtomicU64::new(0) }
-    }
-}
-
-impl CountedFeed {
-    async fn answer(&self) {
-        self.passes.fetch_add(1, Ordering::SeqCst);
-        self.asked.notify_one();
-        self.answers.acquire().await.unwrap().forget();
-    }
+    reads: AtomicU64,
 }
 
 #[async_trait]
-impl ChangeFeed for CountedFeed {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        self.answer().await;
-        Ok(Revision(0))
+impl ChangeFeedOver for CountedFeed {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.inner
     }
 
-    async fn since(&self, _: Revision) -> Result<Changes, StoreError> {
-        self.answer().await;
-        Ok(Changes::Listed(Vec::new()))
+    async fn before(&self) -> Result<(), StoreError> {
+        self.reads.fetch_add(1, SeqCst);
+        self.asked.notify_one();
+        self.answers.acquire().await.unwrap().forget();
+        Ok(())
+    }
+}
+
+impl Stage {
+    fn with_counted_feed(answers: usize) -> (Self, Arc<Over<CountedFeed>>) {
+        let mut memory = InMemory::new();
+        let feed = Arc::new(Over(CountedFeed {
+            inner: memory.ports.stores.changes.clone(),
+            asked: Notify::new(),
+            answers: Semaphore::new(answers),
+            reads: AtomicU64::new(0),
+        }));
+        memory.ports.stores.changes = feed.clone();
+        (Self::over(memory, settings()), feed)
     }
 }
 
@@ -451,41 +427,19 @@ async fn a_watch_yields_very_many_changes_in_parts() {
     assert!(heard == blocked(2..=1001) || heard.contains(&many), "{}", heard.len());
 }
 
-/// A feed that counts reads.
-struct AskedFeed {
-    inner: Arc<dyn ChangeFeed>,
-    asked: AtomicU64,
-}
-
-#[async_trait]
-impl ChangeFeedOver for AskedFeed {
-    fn changes(&self) -> &dyn ChangeFeed {
-        &*self.inner
-    }
-
-    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        self.asked.fetch_add(1, Relaxed);
-        self.inner.since(revision).await
-    }
-}
-
 #[tokio::test]
 async fn a_thousand_watches_cost_one_feed_read() {
-    let mut memory = InMemory::new();
-    let inner = memory.ports.stores.changes.clone();
-    let feed = Arc::new(Over(AskedFeed { inner, asked: AtomicU64::new(0) }));
-    memory.ports.stores.changes = feed.clone();
-    let stage = Stage::over(memory, settings());
+    let (stage, feed) = Stage::with_counted_feed(Semaphore::MAX_PERMITS);
     stage.show().await;
     let mut thousand: Vec<_> = (0..1000).map(|_| stage.watch(None)).collect();
     for watch in &mut thousand {
         watch.next().await.unwrap();
     }
-    let before = feed.asked.load(Relaxed);
+    let before = feed.reads.load(SeqCst);
     stage.block([1]).await;
     stage.show().await;
     for watch in &mut thousand {
         assert_eq!(users(&changes_now(watch)), blocked([1]));
     }
-    assert_eq!(feed.asked.load(Relaxed) - before, 1);
+    assert_eq!(feed.reads.load(SeqCst) - before, 1);
 }

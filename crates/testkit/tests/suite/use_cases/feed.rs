@@ -78,15 +78,6 @@ async fn delivers_every_write_before_it_returns() {
 }
 
 #[tokio::test]
-async fn finds_fed_records() {
-    let stage = Stage::new();
-    let (feed, key) = (&stage.use_cases.feed, Key::Guild(guild_id(7)));
-    assert_eq!(feed.find(&key).await.unwrap(), None);
-    feed.apply(vec![Mutation::Put(Record::Guild(a_guild(7)))]).await.unwrap();
-    assert_eq!(feed.find(&key).await.unwrap(), Some(Record::Guild(a_guild(7))));
-}
-
-#[tokio::test]
 async fn a_large_sync_is_one_change_per_kind() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -95,22 +86,6 @@ async fn a_large_sync_is_one_change_per_kind() {
     let tally = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(stream))).await.unwrap();
     assert_eq!(tally, Tally { added: 102, ..Tally::NOTHING });
     assert_eq!(recorder.subjects(), [Subject::Many(Kind::Guild), Subject::Blocked(user_id(1))]);
-}
-
-#[tokio::test]
-async fn a_sync_with_an_unknown_guild_changes_nothing() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    let stream = vec![
-        Record::Blocked(user_id(1)),
-        Record::Member(a_member(9, 1, &[])),
-        Record::Member(a_member(8, 1, &[])),
-        Record::Guild(a_guild(7)),
-    ];
-    let refused = stage.memory.storage.sync(&Replace::default(), &mut Batch(Some(stream))).await;
-    assert!(matches!(refused, Err(SyncError::UnknownGuild { line: 2, guild }) if guild == guild_id(9)));
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    assert_eq!(recorder.subjects(), []);
 }
 
 #[tokio::test]

@@ -18,10 +18,11 @@ use companion_domain::{
     usecase::{GuildListing, ListGuildsError, SignedIn},
 };
 use companion_testkit::{
-    use_cases::{InMemory, Settings, UseCases, settings},
+    use_cases::{InMemory, Ports, Settings, UseCases, settings},
+    vault::TestVault,
     world::{a_guild, a_user, an_ownership, user_id},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -59,6 +60,11 @@ impl Stage {
         UseCases::new(&self.memory.ports, settings())
     }
 
+    /// Returns use cases over the same ports, with these keys.
+    fn with_keys(&self, vault: TestVault) -> UseCases {
+        UseCases::new(&Ports { vault: Arc::new(vault), ..self.memory.ports.clone() }, settings())
+    }
+
     /// Puts a record, as the bot does.
     async fn put(&self, record: Record) {
         self.use_cases.feed.records.put(record).await.unwrap();
@@ -89,7 +95,7 @@ impl Stage {
 
     /// Signs [`USER`] in as the owner of [`GUILD`], which has the bot.
     async fn signed_in(&self) -> SignedIn {
-        self.use_cases.feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
+        self.put(Record::Guild(a_guild(GUILD))).await;
         self.signs_in(USER, vec![an_ownership(GUILD)]).await
     }
 

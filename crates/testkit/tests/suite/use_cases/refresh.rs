@@ -38,9 +38,7 @@ impl Stage {
 
     /// Creates a stage where a request refreshes a list that is a minute old, and the platform delays it.
     async fn held_in_a_refresh() -> (Self, Refreshing, Held) {
-        let stage = Self::new();
-        stage.signed_in().await;
-        stage.memory.clock.advance(MINUTE);
+        let stage = Self::signed_in_since(MINUTE).await;
         let held = stage.memory.identity.hold(IdentityCall::Guilds);
         let refreshing = stage.list_in_background();
         stage.memory.identity.called(IdentityCall::Guilds, 2).await;
@@ -359,24 +357,19 @@ async fn a_failed_renewal_ends_no_session() {
 async fn reseals_tokens_of_an_older_key_with_the_newest() {
     let stage = Stage::new();
     stage.signed_in().await;
-    let mut ports = stage.memory.ports.clone();
-    ports.vault = Arc::new(TestVault::new(2).with_older(1));
-    stage.memory.clock.advance(MINUTE);
-    UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
-    ports.vault = Arc::new(TestVault::new(2));
-    stage.memory.clock.advance(MINUTE);
-    let listing = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!(listing.age, Duration::ZERO);
+    for vault in [TestVault::new(2).with_older(1), TestVault::new(2)] {
+        stage.memory.clock.advance(MINUTE);
+        let listing = stage.with_keys(vault).list_guilds.list(user_id(USER)).await.unwrap();
+        assert_eq!(listing.age, Duration::ZERO);
+    }
 }
 
 #[tokio::test]
 async fn unopenable_tokens_are_reported_and_end_no_session() {
     let stage = Stage::new();
     stage.signed_in().await;
-    let mut ports = stage.memory.ports.clone();
-    ports.vault = Arc::new(TestVault::new(2));
     stage.memory.clock.advance(MINUTE);
-    let failed = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await;
+    let failed = stage.with_keys(TestVault::new(2)).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert_eq!(stage.sessions().await.len(), 1);
 }

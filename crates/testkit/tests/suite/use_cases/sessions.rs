@@ -148,20 +148,6 @@ async fn refuses_a_forged_token_without_a_look_up() {
 }
 
 #[tokio::test]
-async fn a_session_ends_at_its_lifetime_despite_uses() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    for _ in 0..5 {
-        stage.memory.clock.advance(5 * DAY);
-        assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
-    }
-    stage.memory.clock.advance(5 * DAY - INSTANT);
-    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
-    stage.memory.clock.advance(INSTANT);
-    assert!(!opens(&stage.use_cases.authenticate, &signed_in).await);
-}
-
-#[tokio::test]
 async fn a_session_ends_at_the_idle_limit() {
     let stage = Stage::new();
     let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
@@ -209,17 +195,6 @@ async fn a_revoked_session_is_refused() {
     assert!(!opens(&stage.use_cases.authenticate, &ended).await);
     assert!(opens(&stage.use_cases.authenticate, &other).await);
     assert!(!opens(&stage.another_node().authenticate, &ended).await);
-}
-
-#[tokio::test]
-async fn accepts_tokens_signed_with_an_older_key() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    let (old, new) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
-    let rotated = Settings { tokens: TokenRing::new(&new, &[old]), ..settings() };
-    assert!(opens(&UseCases::new(&stage.memory.ports, rotated).authenticate, &signed_in).await);
-    let without = Settings { tokens: TokenRing::new(&new, &[]), ..settings() };
-    assert!(!opens(&UseCases::new(&stage.memory.ports, without).authenticate, &signed_in).await);
 }
 
 #[tokio::test]

