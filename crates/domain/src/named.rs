@@ -1,4 +1,4 @@
-//! Enums whose values have names outside.
+//! Values that are text outside.
 
 /// Declares an enum by the names of its values, with a list of all. `parsed` adds a parser, whose errors name the field
 /// and what it must be.
@@ -45,3 +45,24 @@ macro_rules! named {
 }
 
 pub(crate) use named;
+
+/// Implements access to the text of a value type, and its display.
+macro_rules! plain_text {
+    ($name:ident) => {
+        impl $name {
+            /// Returns the text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+pub(crate) use plain_text;

@@ -1,19 +1,14 @@
 //! Colours of team roles.
 
 use super::Invalid;
+use crate::named::plain_text;
 use std::{fmt, str::FromStr};
 
 /// A colour in the form `#RRGGBB`, in its original letter case.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Colour(Box<str>);
 
-impl Colour {
-    /// Returns the colour as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+plain_text!(Colour);
 
 impl FromStr for Colour {
     type Err = Invalid;
@@ -25,12 +20,6 @@ impl FromStr for Colour {
         } else {
             Err(Invalid::new("color", "# and six hexadecimal digits, like #1ABC9C"))
         }
-    }
-}
-
-impl fmt::Display for Colour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bounded text that every database and every page can represent.
 
 use super::Invalid;
+use crate::named::plain_text;
 use std::{fmt, str::FromStr};
 
 macro_rules! bounded_text {
@@ -12,13 +13,9 @@ macro_rules! bounded_text {
         impl $name {
             /// Allowed number of characters. Used in descriptions of the API.
             pub const LENGTH: std::ops::RangeInclusive<usize> = $range;
-
-            /// Returns the text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
+
+        plain_text!($name);
 
         impl FromStr for $name {
             type Err = Invalid;
@@ -30,12 +27,6 @@ macro_rules! bounded_text {
                 } else {
                     Err(Invalid::new($field, $expected))
                 }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
             }
         }
 

@@ -1,6 +1,6 @@
 //! The user agent of a client.
 
-use crate::model::Invalid;
+use crate::{model::Invalid, named::plain_text};
 use std::{fmt, str::FromStr, sync::Arc};
 
 /// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it.
@@ -18,13 +18,9 @@ impl UserAgent {
             text.trim().chars().filter(|letter| !letter.is_control()).take(Self::MAX).collect();
         (!kept.is_empty()).then(|| Self(kept.into()))
     }
-
-    /// Returns the text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+plain_text!(UserAgent);
 
 impl FromStr for UserAgent {
     type Err = Invalid;
@@ -36,12 +32,6 @@ impl FromStr for UserAgent {
         } else {
             Err(Invalid::new("user_agent", "text of 1 to 256 characters without control characters"))
         }
-    }
-}
-
-impl fmt::Display for UserAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -6,10 +6,11 @@ use super::{
 };
 use crate::{
     model::{Description, FieldError, Invalid, Title},
+    named::plain_text,
     policy::Permission,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, str::FromStr};
 
 /// The key of a section, or of a field in its section.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,19 +19,9 @@ pub struct PartKey(Box<str>);
 impl PartKey {
     /// What it looks like, as a regular expression.
     pub const PATTERN: &'static str = "[a-z][a-z0-9_]{0,31}";
-
-    /// The key as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for PartKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+plain_text!(PartKey);
 
 impl FromStr for PartKey {
     type Err = Invalid;
@@ -58,16 +49,12 @@ impl SettingKey {
         Self(format!("{}.{}", section.as_str(), field.as_str()).into())
     }
 
-    /// The key as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     fn parts(&self) -> (&str, &str) {
         self.0.split_once('.').unwrap_or_default()
     }
 }
+
+plain_text!(SettingKey);
 
 impl FromStr for SettingKey {
     type Err = Invalid;
@@ -77,12 +64,6 @@ impl FromStr for SettingKey {
         let (section, field) = text.split_once('.').ok_or_else(|| expected.clone())?;
         let parsed = section.parse().and_then(|section| Ok(Self::new(&section, &field.parse()?)));
         parsed.map_err(|_| expected)
-    }
-}
-
-impl fmt::Display for SettingKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
