@@ -64,32 +64,16 @@ impl UseCases {
     /// Like [`new`](Self::new), but with a dispatcher that other subscribers, such as a cache, share.
     #[must_use]
     pub fn with_dispatcher(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
-        let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
+        let Ports { stores, identity, vault, clock, entropy, .. } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
         let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());
         let records = DispatchedRecords::by(dispatcher.clone(), stores.records.clone());
-        let revoke_unused = Arc::new(RevokeUnusedGrants::new(
-            stores.grants.clone(),
-            stores.sessions.clone(),
-            identity.clone(),
-            vault.clone(),
-            clock.clone(),
-            scheduler.clone(),
-        ));
-        let refresh = Arc::new(RefreshList::new(
-            identity.clone(),
-            stores.guilds.clone(),
-            stores.grants.clone(),
-            sign_ins.clone(),
-            vault.clone(),
-            clock.clone(),
-            scheduler,
-        ));
+        let revoke_unused = Arc::new(RevokeUnusedGrants::new(ports));
         let list_guilds = Arc::new(ListGuilds {
             listings: listings.clone(),
             grants: stores.grants.clone(),
             sign_ins: sign_ins.clone(),
-            refresh,
+            refresh: Arc::new(RefreshList::new(ports)),
             dispatcher: dispatcher.clone(),
             clock: clock.clone(),
             freshness,

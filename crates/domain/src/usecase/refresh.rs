@@ -9,13 +9,12 @@ use crate::{
     model::{GuildId, GuildList, Membership, PlatformGuilds, PlatformTokens, Span, Timestamp, UserId},
     port::{
         ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        IdentityError, IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind,
-        Vault,
+        IdentityError, IdentityErrorKind, IdentityProvider, Ports, Scheduler, SignIns, StoreError,
+        StoreErrorKind, Vault,
     },
     session::Session,
 };
 use std::{
-    borrow::Borrow,
     collections::{HashMap, HashSet},
     hash::Hash,
     mem,
@@ -82,21 +81,11 @@ impl Backoff {
 }
 
 /// Why an attempt returned no list.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 enum RefreshError {
-    Identity(IdentityError),
-    Store(StoreError),
-}
-
-impl From<StoreError> for RefreshError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<IdentityError> for RefreshError {
-    fn from(error: IdentityError) -> Self {
-        Self::Identity(error)
-    }
+    Identity(#[from] IdentityError),
+    Store(#[from] StoreError),
 }
 
 /// Returns the list that is stored of fetched guilds. Of their names it keeps only those that the user needs to invite the
@@ -127,31 +116,22 @@ pub(super) async fn list_to_store(
 
 impl RefreshList {
     /// Creates the use case over these ports.
-    pub fn new(
-        identity: Arc<dyn IdentityProvider>,
-        guilds: Arc<dyn GuildDirectory>,
-        grants: Arc<dyn GrantStore>,
-        sign_ins: Arc<dyn SignIns>,
-        vault: Arc<dyn Vault>,
-        clock: Arc<dyn Clock>,
-        scheduler: Arc<dyn Scheduler>,
-    ) -> Self {
-        let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (in_flight, backoffs, unaudited) = (SingleFlight::default(), Mutex::default(), Arc::default());
-        let counter = RefreshCounter::default();
+    #[must_use]
+    pub fn new(ports: &Ports) -> Self {
+        let Ports { stores, identity, vault, clock, scheduler, .. } = ports.clone();
         Self {
             identity,
-            guilds,
-            grants,
-            sign_ins,
+            guilds: stores.guilds,
+            claims: Claims::new(Arc::clone(&stores.grants), Arc::clone(&clock)),
+            grants: stores.grants,
+            sign_ins: stores.sign_ins,
             vault,
             clock,
             scheduler,
-            claims,
-            in_flight,
-            backoffs,
-            counter,
-            unaudited,
+            in_flight: SingleFlight::default(),
+            backoffs: Mutex::default(),
+            counter: RefreshCounter::default(),
+            unaudited: Arc::default(),
         }
     }
 
@@ -463,10 +443,7 @@ impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
     }
 
     /// Returns the value of this key, if it is still kept.
-    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-    {
+    pub(super) fn get(&self, key: &K) -> Option<&V> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 }

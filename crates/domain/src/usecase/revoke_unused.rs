@@ -4,7 +4,7 @@ use super::{claim::Claims, token_box};
 use crate::{
     model::{PlatformTokens, UserId},
     port::{
-        Claimed, Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore,
+        Claimed, Grant, GrantStore, IdentityError, IdentityProvider, Ports, Scheduler, SessionStore,
         StoreError, StoreErrorKind, Vault,
     },
     request::carried,
@@ -44,16 +44,11 @@ enum Attempt {
 
 impl RevokeUnusedGrants {
     /// Creates the use case over these ports.
-    pub fn new(
-        grants: Arc<dyn GrantStore>,
-        sessions: Arc<dyn SessionStore>,
-        identity: Arc<dyn IdentityProvider>,
-        vault: Arc<dyn Vault>,
-        clock: Arc<dyn Clock>,
-        scheduler: Arc<dyn Scheduler>,
-    ) -> Self {
-        let claims = Claims::new(Arc::clone(&grants), clock);
-        Self { grants, sessions, identity, vault, scheduler, claims }
+    #[must_use]
+    pub fn new(ports: &Ports) -> Self {
+        let Ports { stores, identity, vault, clock, scheduler, .. } = ports.clone();
+        let claims = Claims::new(Arc::clone(&stores.grants), clock);
+        Self { grants: stores.grants, sessions: stores.sessions, identity, vault, scheduler, claims }
     }
 
     /// Starts revoking a user's grant if no session uses it. A failed attempt is repeated by a later
