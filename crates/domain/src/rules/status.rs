@@ -226,11 +226,6 @@ mod tests {
     }
 
     #[test]
-    fn memory_without_clusters_is_positive_zero() {
-        assert!(bot_status([], at(1), SILENT_AFTER).memory.get().is_sign_positive());
-    }
-
-    #[test]
     fn uptime_is_zero_if_the_bots_clock_is_ahead() {
         let clusters = [cluster("a", 1.0, 5_000, at(1_000), &[])];
         assert_eq!(status_of(&clusters, at(1_001)).uptime.readable, "0 seconds");
@@ -259,17 +254,6 @@ mod tests {
             prop_assert_eq!(status_of(&clusters, later) == status, still);
         }
 
-        #[test]
-        fn memory_is_the_rounded_sum(amounts in proptest::collection::vec(0.0..1e6_f64, 0..20)) {
-            let clusters: Vec<_> =
-                amounts.iter().enumerate().map(|(n, mb)| cluster(&n.to_string(), *mb, 0, at(1), &[])).collect();
-            let memory = status_of(&clusters, at(2)).memory.get();
-            prop_assert!((memory - amounts.iter().sum::<f64>()).abs() <= 0.005_001);
-            prop_assert!((memory * 100.0 - (memory * 100.0).round()).abs() < 1e-3);
-        }
-    }
-
-    proptest! {
         #[test]
         fn equal_wording_is_an_exact_range(millis in 0..=400_000_000_u64) {
             let length = Duration::from_millis(millis);

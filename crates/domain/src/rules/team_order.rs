@@ -22,7 +22,6 @@ pub fn order_team(team: &mut [TeamMember], categories: &[Name]) {
 mod tests {
     use super::*;
     use crate::model::{User, UserId};
-    use proptest::prelude::*;
 
     fn member(id: u64, name: &str, category: &str, position: i32) -> TeamMember {
         TeamMember {
@@ -54,22 +53,5 @@ mod tests {
         order_team(&mut team, &["Board".parse().unwrap(), "Support".parse().unwrap()]);
         let ids: Vec<_> = team.iter().map(|member| member.user.id.get()).collect();
         assert_eq!(ids, [6, 7, 8, 5, 4, 3, 2, 1]);
-    }
-
-    proptest! {
-        #[test]
-        fn order_is_independent_of_the_input_order(
-            entries in proptest::collection::vec((1..50_u64, "[a-c]", "[A-D]", -2..3_i32), 0..12)
-        ) {
-            let mut team: Vec<_> = entries.iter().map(|(id, n, c, p)| member(*id, n, c, *p)).collect();
-            // Entries with the same key are equal in everything that is sorted on; a roster rejects them.
-            team.sort_by(|a, b| a.key().cmp(&b.key()));
-            team.dedup_by(|a, b| a.key() == b.key());
-            let mut reversed: Vec<_> = team.iter().rev().cloned().collect();
-            let categories = ["C".parse().unwrap(), "A".parse().unwrap()];
-            order_team(&mut team, &categories);
-            order_team(&mut reversed, &categories);
-            prop_assert_eq!(&team, &reversed);
-        }
     }
 }

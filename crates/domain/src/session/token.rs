@@ -218,12 +218,5 @@ mod tests {
         fn rejects_forged_tokens(text in "\\PC{0,80}") {
             prop_assert!(TokenRing::new(&key(1), &[]).verify(&text).is_err());
         }
-
-        #[test]
-        fn every_issued_token_verifies(random in any::<u8>(), secret in any::<[u8; 32]>()) {
-            let ring = TokenRing::new(&SecretKey::new(secret), &[]);
-            let token = ring.issue(&[random; 32]);
-            prop_assert_eq!(ring.verify(token.expose()), Ok(token.hash()));
-        }
     }
 }
