@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Revision},
     model::{
-        CodeFingerprint, Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, TeamMember, Timestamp,
-        UserId,
+        CodeFingerprint, Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, Notice, Period,
+        TeamMember, Timestamp, UserId,
     },
     port::{
         ApplyError, BlockList, BotTelemetry, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
         ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        GuildTotals, Listing, ListingScope, Listings, Mutation, Record, RecordSink, RecordSource, Records,
-        Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes, StoreError, SyncError,
-        TeamRoster,
+        GuildTotals, Health, Listing, ListingScope, Listings, Mutation, Record, RecordSink, RecordSource,
+        Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes, StatusHistory,
+        StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -41,7 +41,7 @@ impl<T> Deref for Over<T> {
 macro_rules! over {
     ($(
         $over:ident for $port:ident by $inner:ident {
-            $(async fn $method:ident(&self $(, $argument:ident: $type:ty)*) -> $result:ty;)+
+            $($mode:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+
         }
     )+) => {$(
         #[doc = concat!("Overrides methods of a [`", stringify!($port), "`].")]
@@ -89,81 +89,97 @@ macro_rules! over {
     )+};
 }
 
-over! {
-    BlockListOver for BlockList by blocked {
-        async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError>;
-    }
-    BotTelemetryOver for BotTelemetry by telemetry {
-        async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError>;
-    }
-    ChangeFeedOver for ChangeFeed by changes {
-        async fn latest(&self) -> Result<Revision, StoreError>;
-        async fn since(&self, revision: Revision) -> Result<Changes, StoreError>;
-    }
-    FeedbackStoreOver for FeedbackStore by feedback {
-        async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
-        async fn positive_after(&self, after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
-        async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
-    }
-    GrantStoreOver for GrantStore by grants {
-        async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
-        async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
-        async fn claim_refresh(&self, user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>) -> Result<Claimed, StoreError>;
-        async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError>;
-        async fn update(&self, user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter) -> Result<GrantVersion, StoreError>;
-        async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-        async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-        async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-        async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-    }
-    GuildDirectoryOver for GuildDirectory by guilds {
-        async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
-        async fn totals(&self) -> Result<Option<GuildTotals>, StoreError>;
-    }
-    ListingsOver for Listings by listings {
-        async fn read(&self, user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;
-        async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError>;
-    }
-    RecordsOver for Records by records {
-        async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
-        async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError>;
-        async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
-        async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError>;
-        async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError>;
-        async fn forget(&self, user: UserId) -> Result<Applied, StoreError>;
-    }
-    SessionStoreOver for SessionStore by sessions {
-        async fn create(&self, session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
-        async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
-        async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError>;
-        async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
-        async fn count(&self) -> Result<Option<u64>, StoreError>;
-        async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
-        async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
-        async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
-        async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
-        async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
-    }
-    SettingsStoreOver for SettingsStore by settings {
-        async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError>;
-        async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError>;
-        async fn find(&self, guild: GuildId) -> Result<Stored, StoreError>;
-        async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
-        async fn confirm(&self, guild: GuildId, revision: u64, problems: &[Problem]) -> Result<Applied, ConfirmSettingsError>;
-        async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
-        async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError>;
-        async fn page(&self, slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;
-    }
-    SignInsOver for SignIns by sign_ins {
-        async fn begin(&self, session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;
-        async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
-        async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
-    }
-    SpentCodesOver for SpentCodes by spent_codes {
-        async fn spend(&self, code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
-        async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError>;
-    }
-    TeamRosterOver for TeamRoster by team {
-        async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError>;
-    }
+/// Calls the macro `$expand` with every storage port: its methods are not cached by any decorator, write, or read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! storage_ports {
+    ($expand:ident) => {
+        $expand! {
+            BlockListOver for BlockList by blocked {
+                read is_blocked(user: UserId) -> Result<bool, StoreError>;
+            }
+            BotTelemetryOver for BotTelemetry by telemetry {
+                read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>;
+            }
+            ChangeFeedOver for ChangeFeed by changes {
+                uncached latest() -> Result<Revision, StoreError>;
+                uncached since(revision: Revision) -> Result<Changes, StoreError>;
+            }
+            FeedbackStoreOver for FeedbackStore by feedback {
+                read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
+                read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
+                read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+            }
+            GrantStoreOver for GrantStore by grants {
+                write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
+                write claim_refresh(user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>) -> Result<Claimed, StoreError>;
+                write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
+                write update(user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter) -> Result<GrantVersion, StoreError>;
+                write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+                write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+                read find(user: UserId) -> Result<Option<Grant>, StoreError>;
+                read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+                read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+            }
+            GuildDirectoryOver for GuildDirectory by guilds {
+                read with_roles(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
+                read totals() -> Result<Option<GuildTotals>, StoreError>;
+            }
+            HealthOver for Health by health {
+                uncached check() -> Result<(), StoreError>;
+            }
+            ListingsOver for Listings by listings {
+                read read(user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>;
+                read read_many(users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError>;
+            }
+            RecordsOver for Records by records {
+                write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
+                write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
+                write forget(user: UserId) -> Result<Applied, StoreError>;
+                read find(key: &Key) -> Result<Option<Record>, StoreError>;
+                read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+                read about(user: UserId) -> Result<Vec<Record>, StoreError>;
+            }
+            SessionStoreOver for SessionStore by sessions {
+                write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
+                write touch(seen: Uses<'_>) -> Result<(), StoreError>;
+                write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+                write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
+                write revoke_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+                write prune(ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
+                write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
+                read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+                read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+                read count() -> Result<Option<u64>, StoreError>;
+            }
+            SettingsStoreOver for SettingsStore by settings {
+                write publish(schema: &Schema) -> Result<Applied, StoreError>;
+                write change(change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
+                write confirm(guild: GuildId, revision: u64, problems: &[Problem]) -> Result<Applied, ConfirmSettingsError>;
+                write remove(guild: GuildId) -> Result<Applied, StoreError>;
+                read schema() -> Result<Option<Arc<Schema>>, StoreError>;
+                read find(guild: GuildId) -> Result<Stored, StoreError>;
+                read history(guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
+                read page(slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;
+            }
+            SignInsOver for SignIns by sign_ins {
+                write begin(session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;
+                write end(user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
+                write end_without_grant(user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
+            }
+            SpentCodesOver for SpentCodes by spent_codes {
+                write spend(code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
+                write restore(code: &CodeFingerprint) -> Result<(), StoreError>;
+            }
+            StatusHistoryOver for StatusHistory by status_history {
+                read periods() -> Result<Vec<Period>, StoreError>;
+                read notices() -> Result<Vec<Notice>, StoreError>;
+            }
+            TeamRosterOver for TeamRoster by team {
+                read all() -> Result<Arc<[TeamMember]>, StoreError>;
+            }
+        }
+    };
 }
+
+storage_ports!(over);

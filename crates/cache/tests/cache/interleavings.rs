@@ -56,8 +56,7 @@ impl<'a> Scene<'a> {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         let prepare = async {
-            let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
-            stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
+            create_session(&stores).await;
             for user in USERS {
                 stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
             }
@@ -168,8 +167,7 @@ async fn put_subscription(stores: &Stores) {
     stores.records.put(Record::Subscription(sponsored(2))).await.unwrap();
 }
 
-/// Creates the session again, as an import of an older export does.
-async fn bring_session_back(stores: &Stores) {
+async fn create_session(stores: &Stores) {
     let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
     stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
 }
@@ -236,7 +234,7 @@ fn session_restore_during_two_lookups() {
                 assert!(!is_back || found.is_some(), "it was brought back before");
             }
         });
-        scene.changes(here, bring_session_back);
+        scene.changes(here, create_session);
     });
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     every_order::{in_every_order, step, stepped},
-    node::{Node, PLENTY, Source, grant},
+    node::{Node, PLENTY, grant},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -12,6 +12,7 @@ use companion_domain::{
     port::{Listing, ListingScope, Listings, Ports, Record, Replace, StoreError, Stores},
 };
 use companion_testkit::{
+    conformance::stream::Stream,
     over::{ListingsOver, Over},
     use_cases::InMemory,
     world::{a_guild, a_member, a_subscription, guild_id, name, user_id},
@@ -109,7 +110,7 @@ impl Many {
         let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
         let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
         let records = guilds.chain([Record::Guild(renamed)]);
-        let mut source = Source::of(records);
+        let mut source = Stream::of(records, 500);
         self.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     }
 }
@@ -161,36 +162,10 @@ async fn keeps_the_instance_of_an_unchanged_listing() {
 }
 
 #[tokio::test]
-async fn shows_atomic_changes_of_binding_and_role_together() {
-    let scene = Many::new().await;
-    let bound = |roles: &[u64]| {
-        let bindings = companion_domain::model::RoleBindings::new([(
-            "MOD".parse().unwrap(),
-            companion_testkit::world::roles(roles),
-        )]);
-        Guild { bindings, ..a_guild(1) }
-    };
-    let world = |number: u64| [Record::Guild(bound(&[number])), Record::Member(a_member(1, 1, &[number]))];
-    for number in 1..=20 {
-        let mut source = Source::of(world(number));
-        scene.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
-        for settled in [false, true] {
-            if settled {
-                scene.node.settle().await;
-            }
-            let listing = scene.node.listing(user_id(1)).await.unwrap();
-            let seen = listing.guilds.iter().find(|seen| seen.guild.id == guild_id(1)).unwrap();
-            let held = seen.guild.bindings.held_by(&seen.roles).count();
-            assert_eq!(held, usize::from(number > 1 || settled), "{number} {settled}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn applies_blocks_before_reloading() {
     let scene = Many::new().await;
     let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
-    let mut source = Source::of(records);
+    let mut source = Stream::of(records, 500);
     let replace = Replace { kinds: [Kind::Blocked].into(), shard: None };
     scene.world.ports.stores.records.sync(&replace, &mut source).await.unwrap();
     scene.node.settle().await;
@@ -329,7 +304,7 @@ async fn sync_elsewhere(
     guilds: &[(u64, u64)],
 ) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
-    stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
+    stores.records.sync(&Replace::default(), &mut Stream::of(records, 500)).await.unwrap();
     let stored = stores.listings().read(user_id(USER), ListingScope::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
     step().await;

@@ -1,13 +1,9 @@
 //! A node with a cache, and the storage conformance suite over two of them that share one store.
 
-use async_trait::async_trait;
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     model::{GuildList, Membership, UserId},
-    port::{
-        GrantContent, Listing, ListingScope, Numbered, Ports, Record, RecordSource, SourceError, StoreError,
-        Stores,
-    },
+    port::{GrantContent, Listing, ListingScope, Ports, StoreError, Stores},
     session::SessionToken,
     usecase::{ChangeDispatcher, DispatchedRecords, UseCases},
 };
@@ -88,23 +84,6 @@ pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
         tokens: None,
         list: Some(GuildList { memberships: memberships.into(), without_bot: Vec::new(), fetched_at: at(1) }),
         profile: None,
-    }
-}
-
-/// The records of a sync, in one batch.
-pub(crate) struct Source(Option<Vec<Numbered>>);
-
-impl Source {
-    pub(crate) fn of(records: impl IntoIterator<Item = Record>) -> Self {
-        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record });
-        Self(Some(numbered.collect()))
-    }
-}
-
-#[async_trait]
-impl RecordSource for Source {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        Ok(self.0.take())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Freshness of entries, also while the store does not answer; visibility of writes; and answers from memory alone.
 
-use crate::node::{Node, PLENTY, Service, Source, grant};
+use crate::node::{Node, PLENTY, Service, grant};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Key, Revision, Subject},
@@ -13,6 +13,7 @@ use companion_domain::{
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
+    conformance::stream::Stream,
     over::{ChangeFeedOver, Over},
     use_cases::{InMemory, settings},
     world::{a_guild, a_member, a_subscription, an_ownership, guild_id, name, user_id},
@@ -200,7 +201,7 @@ async fn shows_its_own_sync_while_the_feed_fails() {
     let scene = Scene::new().await;
     assert!(scene.node.listing(user_id(1)).await.unwrap().guilds.is_empty());
     scene.set_fault(Fault::Failing);
-    let mut source = Source::of([Record::Guild(a_guild(1))]);
+    let mut source = Stream::of([Record::Guild(a_guild(1))], 500);
     scene.node.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
 }
@@ -285,7 +286,7 @@ async fn shows_every_own_write_at_once() {
         records.write(mutation).await.unwrap();
         scene.shows(written).await;
     }
-    records.sync(&Replace::default(), &mut Source::of([renamed])).await.unwrap();
+    records.sync(&Replace::default(), &mut Stream::of([renamed], 500)).await.unwrap();
     scene.shows("a sync").await;
     let version = grants.replace(user_id(1), &grant(&[])).await.unwrap();
     scene.shows("a new grant").await;

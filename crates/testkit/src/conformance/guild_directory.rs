@@ -3,13 +3,14 @@
 use super::{
     Fresh, Stores,
     concurrency::reading_while_writing,
+    records::put_all,
     sample::{BEYOND_SIGNED, LOTS, guild, guild_id, member, user_id},
 };
 use crate::world::roles;
 use companion_domain::{
     change::Key,
     model::{Guild, MemberCount, RoleBindings, RoleKey},
-    port::{GuildTotals, Mutation, Record},
+    port::{GuildTotals, Record},
 };
 use std::sync::Arc;
 
@@ -24,10 +25,6 @@ suite! {
     returns_very_many_guilds,
     counts_guilds_and_their_members,
     guilds_are_read_from_one_snapshot,
-}
-
-async fn put_all(stores: &Stores, records: impl IntoIterator<Item = Record>) {
-    stores.records.apply(records.into_iter().map(Mutation::Put).collect()).await.unwrap();
 }
 
 /// Returns the ids of the visible guilds, in order.

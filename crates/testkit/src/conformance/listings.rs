@@ -131,7 +131,7 @@ async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>)
             Record::Subscription(subscription(subscriber, [number, number + 5000], 0)),
         ]
     });
-    let mut stream = Stream::of(records.collect(), 500);
+    let mut stream = Stream::of(records, 500);
     fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
     let Listing { grant, guilds, guild_subscriptions, .. } =

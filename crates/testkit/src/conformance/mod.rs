@@ -35,7 +35,6 @@ mod fresh;
 mod memory_platform;
 mod sample;
 mod storage;
-mod stream;
 
 pub mod bot_telemetry;
 pub mod change_feed;
@@ -55,6 +54,7 @@ pub mod settings_store;
 pub mod sign_ins;
 pub mod spent_codes;
 pub mod status_history;
+pub mod stream;
 pub mod team_roster;
 pub mod vault;
 

@@ -12,7 +12,6 @@ suite! {
     spent_codes_conformance($): spent_codes, dyn SpentCodes;
     a_code_is_spent_once_until_its_mark_expires,
     a_mark_tolerates_clock_skew_but_not_a_clock_reset,
-    codes_are_independent,
     a_restored_code_can_be_spent_again_through_any_handle,
     a_second_mark_lasts_to_its_own_end,
     exactly_one_concurrent_caller_spends_a_code,
@@ -57,19 +56,6 @@ async fn a_mark_tolerates_clock_skew_but_not_a_clock_reset(fresh: &Fresh<Port>) 
     }
     assert!(spend(-5 * MINUTE - 1).await);
     assert!(!spend(-5 * MINUTE - 1).await, "the new mark counts");
-}
-
-/// A store removes expired marks, and must not remove others with them.
-async fn codes_are_independent(fresh: &Fresh<Port>) {
-    let until = |number| if number % 2 == 0 { 10 } else { 1000 };
-    for number in 0..=255 {
-        assert!(spend(&*fresh.one, number, 0, until(number)).await, "code {number}");
-    }
-    fresh.one.restore(&code(7)).await.unwrap();
-    for number in 0..=255 {
-        let is_free = number % 2 == 0 || number == 7;
-        assert_eq!(spend(&*fresh.one, number, 10, 1000).await, is_free, "code {number}");
-    }
 }
 
 async fn a_restored_code_can_be_spent_again_through_any_handle(fresh: &Fresh<Port>) {

@@ -16,7 +16,6 @@ use std::time::Duration;
 suite! {
     /// Generates one test per behaviour of a `StatusHistory`. It needs `Records` to write with.
     status_history_conformance($): status_history, Stores;
-    a_new_store_has_no_history,
     a_period_begins_and_ends_once,
     a_period_begins_only_if_its_clusters_have_not_reported_since,
     one_of_many_beginnings_wins,
@@ -50,15 +49,10 @@ async fn latest(stores: &Stores) -> Revision {
     stores.changes.latest().await.unwrap()
 }
 
-async fn a_new_store_has_no_history(fresh: &Fresh<Stores>) {
-    assert_eq!(periods(&fresh.one).await, []);
-    assert_eq!(fresh.one.status_history.notices().await.unwrap(), []);
-    assert_eq!(change(&fresh.one, end(PeriodSubject::Silent, at(1))).await, Tally::NOTHING);
-}
-
 async fn a_period_begins_and_ends_once(fresh: &Fresh<Stores>) {
     let subject = PeriodSubject::Cluster(cluster_id("one"));
     for (step, expected, why) in [
+        (end(subject.clone(), at(1)), Tally::NOTHING, "there is none"),
         (begin(subject.clone(), at(10)), Tally::ADDED, "the first"),
         (begin(subject.clone(), at(11)), Tally::NOTHING, "one is open"),
         (begin(PeriodSubject::Silent, at(12)), Tally::ADDED, "of another subject"),
@@ -140,7 +134,7 @@ async fn keeps_the_latest_periods(fresh: &Fresh<Stores>) {
         let began_at = at(i64::try_from(number).unwrap());
         Record::Period(Period { ended_at: Some(began_at), ..period(PeriodSubject::Silent, began_at) })
     };
-    let mut stream = Stream::of((0..Period::KEPT).map(ended).collect(), 500);
+    let mut stream = Stream::of((0..Period::KEPT).map(ended), 500);
     stores.records.sync(&Replace::default(), &mut stream).await.unwrap();
     assert_eq!(periods(stores).await.len(), Period::KEPT);
     change(stores, begin(PeriodSubject::Incident, at(1_000_000))).await;

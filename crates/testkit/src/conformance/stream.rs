@@ -5,25 +5,28 @@ use companion_domain::port::{Cause, Numbered, Record, RecordSink, RecordSource, 
 use std::collections::VecDeque;
 
 /// Returns records in batches, then ends or fails.
-pub(super) struct Stream {
+pub struct Stream {
     batches: VecDeque<Vec<Numbered>>,
     failure: Option<&'static str>,
 }
 
 impl Stream {
     /// Creates a stream of records on lines from 1 on, in batches.
-    pub(super) fn of(records: Vec<Record>, at_a_time: usize) -> Self {
+    #[must_use]
+    pub fn of(records: impl IntoIterator<Item = Record>, at_a_time: usize) -> Self {
         Self::numbered((1..).zip(records), at_a_time)
     }
 
     /// Creates a stream of records on these lines.
-    pub(super) fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, at_a_time: usize) -> Self {
+    #[must_use]
+    pub fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, at_a_time: usize) -> Self {
         let lines: Vec<_> = lines.into_iter().map(|(line, record)| Numbered { line, record }).collect();
         Self { batches: lines.chunks(at_a_time).map(<[Numbered]>::to_vec).collect(), failure: None }
     }
 
     /// Fails with this message instead of ending.
-    pub(super) fn failing(self, failure: &'static str) -> Self {
+    #[must_use]
+    pub fn failing(self, failure: &'static str) -> Self {
         Self { failure: Some(failure), ..self }
     }
 }
@@ -41,7 +44,10 @@ impl RecordSource for Stream {
 
 /// Collects the records of an export.
 #[derive(Default)]
-pub(super) struct Collected(pub(super) Vec<Record>);
+pub struct Collected(
+    /// The records so far.
+    pub Vec<Record>,
+);
 
 #[async_trait]
 impl RecordSink for Collected {

@@ -86,7 +86,7 @@ pub(super) async fn forgetting_lists_everything_it_removed(fresh: &Fresh<Stores>
 pub(super) async fn a_bulk_write_lists_all_changes(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
-    let imported = all.iter().cloned().map(Record::Session).collect();
+    let imported = all.iter().cloned().map(Record::Session);
     fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
     let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
     let told = subjects_of(fresh, revoke).await;

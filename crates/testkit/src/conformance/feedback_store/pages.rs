@@ -1,16 +1,12 @@
 //! Reads all positive entries page by page.
 
-use super::{say, take_back};
+use super::{put, take_back};
 use crate::conformance::{
     Fresh, Stores,
     concurrency::pages,
     sample::{feedback, feedback_id, user_id},
 };
 use std::num::NonZeroU32;
-
-async fn put(store: &Stores, id: &str, rating: i64) {
-    say(store, &feedback(id, rating, user_id(1))).await;
-}
 
 async fn page(store: &Stores, after: Option<&str>, most: u32) -> Vec<String> {
     let after = after.map(feedback_id);

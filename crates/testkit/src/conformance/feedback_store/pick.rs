@@ -1,6 +1,6 @@
 //! Picks positive entries at random.
 
-use super::{say, take_back};
+use super::{put, say, take_back};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -18,10 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const DRAWS: u32 = 2000;
 /// Chi-square with 11 degrees of freedom exceeds this once in a thousand fair trials.
 const CRITICAL: f64 = 31.26;
-
-async fn put(store: &Stores, id: &str, rating: i64) {
-    say(store, &feedback(id, rating, user_id(1))).await;
-}
 
 /// Returns the ids of one pick, in order.
 async fn pick(store: &Stores, count: usize, chance: &SeededEntropy) -> Vec<String> {
@@ -107,22 +103,6 @@ pub(super) async fn a_rating_change_moves_an_entry_in_and_out_of_picks(fresh: &F
         [&reworded],
         "as it reads now, and once"
     );
-}
-
-pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Stores>) {
-    let store = &fresh.one;
-    let mut left: Vec<_> = (0..9).map(|number| format!("entry-{number}")).collect();
-    for id in &left {
-        put(store, id, 5).await;
-    }
-    // The first, the last and one from the middle, until none is left.
-    for index in [0, 7, 3, 0, 4, 1, 1, 0, 0] {
-        let gone = left.remove(index);
-        take_back(store, &feedback_id(&gone)).await;
-        assert_eq!(all(store).await, left, "without {gone}");
-    }
-    put(store, "entry-3", 5).await;
-    assert_eq!(all(store).await, ["entry-3"], "an entry that comes back comes back once");
 }
 
 pub(super) async fn picks_are_right_during_concurrent_writes(fresh: &Fresh<Stores>) {

@@ -45,7 +45,10 @@ pub(super) async fn put(stores: &Stores, record: &Record) {
 }
 
 /// Puts these records as one batch.
-pub(super) async fn put_all(stores: &Stores, records: Vec<Record>) -> Tally {
+pub(in crate::conformance) async fn put_all(
+    stores: &Stores,
+    records: impl IntoIterator<Item = Record>,
+) -> Tally {
     let batch = records.into_iter().map(Mutation::Put).collect();
     stores.records.apply(batch).await.unwrap().tally
 }

@@ -26,7 +26,7 @@ async fn roles_of(stores: &Stores, guild: u64, user: u64) -> RoleSet {
 }
 
 async fn put_guilds(fresh: &Fresh<Stores>, ids: impl IntoIterator<Item = u64>) {
-    put_all(&fresh.one, ids.into_iter().map(|id| Record::Guild(guild(guild_id(id)))).collect()).await;
+    put_all(&fresh.one, ids.into_iter().map(|id| Record::Guild(guild(guild_id(id))))).await;
 }
 
 pub(super) async fn a_member_of_an_unknown_guild_is_refused(fresh: &Fresh<Stores>) {
@@ -50,7 +50,7 @@ pub(super) async fn a_member_of_an_unknown_guild_is_refused(fresh: &Fresh<Stores
 pub(super) async fn removing_a_guild_removes_its_members(fresh: &Fresh<Stores>) {
     let member_of = |guild, user| Record::Member(member(guild_id(guild), user_id(user), &[guild]));
     put_guilds(fresh, [1, 2]).await;
-    put_all(&fresh.one, (1..=LOTS).map(|user| member_of(1, user)).chain([member_of(2, 1)]).collect()).await;
+    put_all(&fresh.one, (1..=LOTS).map(|user| member_of(1, user)).chain([member_of(2, 1)])).await;
     put(&fresh.one, Record::Guild(Guild { name: name("Renamed"), ..guild(guild_id(1)) })).await;
     let with_roles = async |stores: &Stores| {
         let mut count = 0;

@@ -13,6 +13,8 @@ mod sync;
 mod user;
 mod writes;
 
+pub(super) use self::common::put_all;
+
 use super::Stores;
 
 suite! {
@@ -53,8 +55,6 @@ suite! {
     }
     @replace {
         each_kind_is_replaced_alone,
-        all_kinds_can_be_replaced_together,
-        an_omitted_guild_is_removed_with_its_members,
         a_shard_replaces_only_its_own_guilds,
         a_shard_limits_only_guilds_and_members,
         replaces_very_many_records,

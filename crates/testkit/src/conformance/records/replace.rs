@@ -30,46 +30,6 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
     }
 }
 
-pub(super) async fn all_kinds_can_be_replaced_together(fresh: &Fresh<Stores>) {
-    add(&fresh.one, two_of_each()).await;
-    let new = vec![
-        Record::Guild(guild(guild_id(3))),
-        Record::Member(member(guild_id(3), user_id(1), &[1])),
-        Record::Feedback(feedback("three", 4, user_id(1))),
-    ];
-    let tally = replace(&fresh.one, &replacing(replaceable()), new.clone()).await;
-    // Two of seven kinds, less the two members, who are removed with their guild.
-    let removed = tally.removed;
-    assert!((12..=14).contains(&removed), "{removed} removed");
-    assert_eq!((tally.added, tally.changed), (3, 0));
-    let kept = two_of_each().into_iter().filter(|record| !replaceable().any(|kind| kind == record.kind()));
-    assert_eq!(
-        contents(&fresh.one).await,
-        by_key(kept.chain(new).collect()),
-        "sessions and grants are not the bot's"
-    );
-}
-
-pub(super) async fn an_omitted_guild_is_removed_with_its_members(fresh: &Fresh<Stores>) {
-    add(&fresh.one, two_of_each()).await;
-    let sent = vec![Record::Guild(guild(guild_id(2)))];
-    assert_eq!(
-        replace(&fresh.one, &replacing([Kind::Guild]), sent).await,
-        Tally::REMOVED,
-        "members do not count"
-    );
-    let gone = |record: &Record| {
-        matches!(record, Record::Member(_))
-            || matches!(record, Record::Outline(outline) if outline.guild == guild_id(1))
-            || matches!(record, Record::Guild(guild) if guild.id == guild_id(1))
-    };
-    let expected = two_of_each().into_iter().filter(|record| !gone(record)).collect();
-    assert_eq!(contents(&fresh.one).await, by_key(expected));
-    add(&fresh.one, vec![Record::Guild(guild(guild_id(1)))]).await;
-    let seen = fresh.one.guilds.with_roles(user_id(1), &[guild_id(1)]).await.unwrap();
-    assert!(seen.iter().all(|seen| seen.roles.is_empty()), "members do not come back with their guild");
-}
-
 /// Returns guilds of three shards, including ids above the signed range: 2^63 belongs to shard 2 of 3.
 fn guilds_of_three_shards() -> Vec<(u32, GuildId)> {
     let mut guilds: Vec<_> =

@@ -11,18 +11,21 @@ use companion_domain::{
         UserId,
     },
     port::{
-        ApplyError, BlockList, BotTelemetry, Cause, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
+        ApplyError, BlockList, BotTelemetry, ChangeFeed, ChangeSettingsError, ClaimAfter, Claimed,
         ConfirmSettingsError, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        GuildTotals, GuildWithRoles, Health, Listing, ListingScope, Listings, Mutation, Numbered, Record,
-        RecordSink, RecordSource, Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns,
-        SourceError, SpentCodes, StatusHistory, StoreError, SyncError, TeamRoster,
+        GuildTotals, GuildWithRoles, Health, Listing, ListingScope, Listings, Mutation, Record, RecordSink,
+        RecordSource, Records, Replace, SessionStore, SettingsStore, ShardSlice, SignIns, SpentCodes,
+        StatusHistory, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
     settings::{Change, HistoryEntry, Problem, Schema, Stored},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::{Fresh, Stores};
+use companion_testkit::conformance::{
+    Fresh, Stores,
+    stream::{Collected, Stream},
+};
 use std::{
     num::NonZeroU32,
     sync::{
@@ -130,30 +133,11 @@ struct Lagging {
     copy: Mutex<MemoryStorage>,
 }
 
-/// Copies of records in transit from one store to the other.
-#[derive(Default)]
-struct Carried(Vec<Record>);
-
-#[async_trait]
-impl RecordSink for Carried {
-    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
-        self.0.extend(records);
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl RecordSource for Carried {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        let records = std::mem::take(&mut self.0).into_iter().map(|record| Numbered { line: 1, record });
-        Ok(Some(records.collect::<Vec<_>>()).filter(|records| !records.is_empty()))
-    }
-}
-
 async fn copy_of(store: &MemoryStorage) -> Result<MemoryStorage, StoreError> {
-    let (copy, mut carried) = (MemoryStorage::new(), Carried::default());
-    store.export(&mut carried).await.map_err(StoreError::unavailable)?;
-    copy.sync(&Replace::default(), &mut carried).await.map_err(StoreError::unavailable)?;
+    let (copy, mut exported) = (MemoryStorage::new(), Collected::default());
+    store.export(&mut exported).await.map_err(StoreError::unavailable)?;
+    let mut stream = Stream::of(exported.0, 500);
+    copy.sync(&Replace::default(), &mut stream).await.map_err(StoreError::unavailable)?;
     for report in store.clusters().await? {
         copy.write(Mutation::Report((*report).clone())).await.map_err(StoreError::unavailable)?;
     }
@@ -188,9 +172,9 @@ impl Lagging {
     }
 }
 
-/// Implements ports of which some methods are not cached, some write, and the others read.
+/// Implements every storage port.
 macro_rules! lagging {
-    ($($port:ident {
+    ($($over:ident for $port:ident by $inner:ident {
         $(uncached $uncached:ident($($told:ident: $kind:ty),*) -> $result:ty;)*
         $(write $write:ident($($given:ident: $of:ty),*) -> $outcome:ty;)*
         $(read $read:ident($($asked:ident: $about:ty),*) -> $answer:ty;)*
@@ -212,77 +196,5 @@ macro_rules! lagging {
     )+};
 }
 
-lagging! {
-    // Caches are kept up to date by the feed, so it is never cached itself.
-    ChangeFeed {
-        uncached latest() -> Result<Revision, StoreError>;
-        uncached since(revision: Revision) -> Result<Changes, StoreError>;
-    }
-    GrantStore {
-        write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
-        write claim_refresh(user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>) -> Result<Claimed, StoreError>;
-        write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
-        write update(user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter) -> Result<GrantVersion, StoreError>;
-        write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-        write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-        read find(user: UserId) -> Result<Option<Grant>, StoreError>;
-        read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-        read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-    }
-    Health { uncached check() -> Result<(), StoreError>; }
-    Listings { read read(user: UserId, asked: ListingScope) -> Result<Arc<Listing>, StoreError>; }
-    SessionStore {
-        write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
-        write touch(seen: Uses<'_>) -> Result<(), StoreError>;
-        write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
-        write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
-        write revoke_user(user: UserId) -> Result<Vec<Session>, StoreError>;
-        write prune(ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
-        write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
-        read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
-        read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
-    }
-    SettingsStore {
-        write publish(schema: &Schema) -> Result<Applied, StoreError>;
-        write change(change: &Change) -> Result<(Stored, Applied), ChangeSettingsError>;
-        write confirm(guild: GuildId, revision: u64, problems: &[Problem]) -> Result<Applied, ConfirmSettingsError>;
-        write remove(guild: GuildId) -> Result<Applied, StoreError>;
-        read schema() -> Result<Option<Arc<Schema>>, StoreError>;
-        read find(guild: GuildId) -> Result<Stored, StoreError>;
-        read history(guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError>;
-        read page(slice: Option<ShardSlice>, after: Option<GuildId>, limit: NonZeroU32) -> Result<Vec<(GuildId, Stored)>, StoreError>;
-    }
-    SignIns {
-        write begin(session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;
-        write end(user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
-        write end_without_grant(user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
-    }
-    SpentCodes {
-        write spend(code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
-        write restore(code: &CodeFingerprint) -> Result<(), StoreError>;
-    }
-    BlockList { read is_blocked(user: UserId) -> Result<bool, StoreError>; }
-    BotTelemetry { read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>; }
-    FeedbackStore {
-        read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
-        read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
-        read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
-    }
-    GuildDirectory {
-        read with_roles(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
-        read totals() -> Result<Option<GuildTotals>, StoreError>;
-    }
-    Records {
-        write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
-        write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
-        write forget(user: UserId) -> Result<Applied, StoreError>;
-        read find(key: &Key) -> Result<Option<Record>, StoreError>;
-        read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
-        read about(user: UserId) -> Result<Vec<Record>, StoreError>;
-    }
-    StatusHistory {
-        read periods() -> Result<Vec<Period>, StoreError>;
-        read notices() -> Result<Vec<Notice>, StoreError>;
-    }
-    TeamRoster { read all() -> Result<Arc<[TeamMember]>, StoreError>; }
-}
+// Caches are kept up to date by the feed, so it is never cached itself.
+companion_testkit::storage_ports!(lagging);

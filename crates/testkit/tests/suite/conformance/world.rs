@@ -6,20 +6,20 @@ use companion_domain::{
     change::{Applied, Key, Kind, Tally},
     model::{Member, UserId},
     port::{
-        Cause, Health, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SourceError,
-        StoreError, Stores, SyncError,
+        Health, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError, Stores,
+        SyncError,
     },
 };
 use companion_testkit::{
-    conformance::Fresh,
+    conformance::{
+        Fresh,
+        stream::{Collected, Stream},
+    },
     over::{Over, RecordsOver},
 };
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 faults! {
@@ -111,7 +111,8 @@ impl Health for Wrong {
 
 impl Wrong {
     async fn bring(&self, replace: &Replace, records: Vec<Numbered>) -> Result<Tally, SyncError> {
-        let brought = self.stores.records.sync(replace, &mut Held([records].into())).await;
+        let lines = records.into_iter().map(|Numbered { line, record }| (line, record));
+        let brought = self.stores.records.sync(replace, &mut Stream::numbered(lines, 500)).await;
         brought.map(|applied| applied.tally)
     }
 
@@ -338,27 +339,6 @@ fn keep(records: &mut Vec<Record>, kind: Kind, most: usize) {
         seen += usize::from(record.kind() == kind);
         record.kind() != kind || seen <= most
     });
-}
-
-#[derive(Default)]
-struct Held(VecDeque<Vec<Numbered>>);
-
-#[async_trait]
-impl RecordSource for Held {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        Ok(self.0.pop_front())
-    }
-}
-
-#[derive(Default)]
-struct Collected(Vec<Record>);
-
-#[async_trait]
-impl RecordSink for Collected {
-    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
-        self.0.extend(records);
-        Ok(())
-    }
 }
 
 async fn read(source: &mut dyn RecordSource) -> Result<Vec<Numbered>, SyncError> {

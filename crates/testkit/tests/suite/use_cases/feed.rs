@@ -6,13 +6,14 @@ use companion_domain::{
     change::{Key, Kind, Subject, Tally},
     model::{GuildId, GuildWithRoles, Roster, StaffPermission, StaffPermissions, TeamMember, UserId},
     port::{
-        ApplyError, BlockList, BotTelemetry, GrantStore, GuildDirectory, Mutation, Numbered, Record,
-        RecordSource, Records as _, Replace, SessionStore, SourceError, StoreError, SyncError, TeamRoster,
+        ApplyError, BlockList, BotTelemetry, GrantStore, GuildDirectory, Mutation, Record, Records as _,
+        Replace, SessionStore, SourceError, StoreError, SyncError, TeamRoster,
     },
     usecase::ListGuildsError,
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
+    conformance::stream::Stream,
     use_cases::{InMemory, settings},
     world::{
         a_feedback, a_guild, a_heartbeat, a_member, a_subscription, a_team_member, an_ownership, at,
@@ -23,17 +24,6 @@ use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering::SeqCst},
 };
-
-/// A stream of one batch.
-struct Batch(Option<Vec<Record>>);
-
-#[async_trait]
-impl RecordSource for Batch {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        let number = |(line, record)| Numbered { line, record };
-        Ok(self.0.take().map(|records| (1..).zip(records).map(number).collect()))
-    }
-}
 
 #[tokio::test]
 async fn delivers_every_write_before_it_returns() {
@@ -70,7 +60,7 @@ async fn delivers_every_write_before_it_returns() {
         expected.push(subject);
         assert_eq!(recorder.subjects(), expected);
     }
-    feed.sync(&Replace::default(), &mut Batch(Some(vec![Record::Blocked(user)]))).await.unwrap();
+    feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user)], 500)).await.unwrap();
     expected.push(Subject::Blocked(user));
     assert_eq!(recorder.subjects(), expected);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -82,8 +72,8 @@ async fn a_large_sync_is_one_change_per_kind() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     let guilds = (1..=101).map(|id| Record::Guild(a_guild(id)));
-    let stream = guilds.chain([Record::Blocked(user_id(1))]).collect();
-    let tally = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(stream))).await.unwrap();
+    let stream = guilds.chain([Record::Blocked(user_id(1))]);
+    let tally = stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(stream, 500)).await.unwrap();
     assert_eq!(tally, Tally { added: 102, ..Tally::NOTHING });
     assert_eq!(recorder.subjects(), [Subject::Many(Kind::Guild), Subject::Blocked(user_id(1))]);
 }
@@ -97,7 +87,8 @@ async fn a_sync_removes_omitted_records_of_replaced_kinds() {
     let grant = GrantStore::find(storage, kept.user.id).await.unwrap().unwrap();
     let stream = vec![Record::Session(kept.session.clone()), Record::Grant(kept.user.id, grant.clone())];
     let kinds = [Kind::Session, Kind::Grant, Kind::Cluster].into();
-    let tally = storage.sync(&Replace { kinds, shard: None }, &mut Batch(Some(stream))).await.unwrap().tally;
+    let tally =
+        storage.sync(&Replace { kinds, shard: None }, &mut Stream::of(stream, 500)).await.unwrap().tally;
     assert_eq!(tally, Tally { removed: 3, ..Tally::NOTHING });
     assert_eq!(SessionStore::find(storage, &kept.session.id).await.unwrap(), Some(kept.session));
     assert_eq!(SessionStore::find(storage, &gone.session.id).await.unwrap(), None);
@@ -113,16 +104,16 @@ async fn a_sync_cannot_exceed_the_team_limit() {
         users.map(|user| Record::Team(a_team_member(user, "Board", 1))).collect()
     };
     let full = Roster::MAX as u64 + 1;
-    stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
+    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full), 500)).await.unwrap();
     // Members that exist already take no additional place.
-    stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
+    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full), 500)).await.unwrap();
     let more = places(full - 1..full + 1);
-    let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(more))).await;
+    let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(more, 500)).await;
     assert!(matches!(refused, Err(SyncError::Source(SourceError::TeamFull { line: 2 }))), "{refused:?}");
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
     let replace = Replace { kinds: [Kind::Team].into(), shard: None };
     let others = places(full..2 * full - 1);
-    stage.use_cases.feed.sync(&replace, &mut Batch(Some(others))).await.unwrap();
+    stage.use_cases.feed.sync(&replace, &mut Stream::of(others, 500)).await.unwrap();
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
 }
 
@@ -199,9 +190,10 @@ async fn refuses_to_feed_data_of_external_stores() {
         assert!(matches!(refused, Err(ApplyError::KeptElsewhere(kind)) if kind == expected), "{refused:?}");
     }
     feed.apply(vec![harmless]).await.unwrap();
-    let brings = feed.sync(&Replace::default(), &mut Batch(Some(vec![Record::Blocked(user_id(1))]))).await;
+    let brings =
+        feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user_id(1))], 500)).await;
     let replaces = Replace { kinds: [Kind::Team].into(), shard: None };
-    for refused in [brings, feed.sync(&replaces, &mut Batch(None)).await] {
+    for refused in [brings, feed.sync(&replaces, &mut Stream::of(vec![], 1)).await] {
         assert!(matches!(refused, Err(SyncError::Source(SourceError::KeptElsewhere(_)))), "{refused:?}");
     }
     assert!(!stage.memory.storage.is_blocked(user_id(1)).await.unwrap());
