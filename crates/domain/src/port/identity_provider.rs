@@ -149,6 +149,16 @@ pub enum IdentityErrorKind {
 }
 
 impl IdentityErrorKind {
+    /// Returns when to retry, if the platform said so.
+    #[must_use]
+    pub const fn retry_after(self) -> Option<Duration> {
+        match self {
+            Self::Limited(wait) => Some(wait),
+            Self::BadGrant | Self::ScopeMissing | Self::TokenRefused => None,
+            Self::Unreachable | Self::TimedOut | Self::Failed => None,
+        }
+    }
+
     /// Returns whether the platform has certainly not acted on the request.
     #[must_use]
     pub const fn is_unprocessed(self) -> bool {

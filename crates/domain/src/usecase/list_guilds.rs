@@ -3,10 +3,7 @@
 use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
 use crate::{
     model::{GuildList, Profile, Span, UserId},
-    port::{
-        Cause, Clock, GrantStore, IdentityError, IdentityErrorKind, Listing, ListingScope, Listings, SignIns,
-        StoreError,
-    },
+    port::{Cause, Clock, GrantStore, IdentityError, Listing, ListingScope, Listings, SignIns, StoreError},
     rules::{ListedGuild, list_guilds},
     session::Session,
 };
@@ -219,14 +216,6 @@ impl ListGuildsError {
 }
 
 fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
-    let retry_after = match error.kind {
-        IdentityErrorKind::Limited(wait) => wait,
-        IdentityErrorKind::BadGrant
-        | IdentityErrorKind::ScopeMissing
-        | IdentityErrorKind::TokenRefused
-        | IdentityErrorKind::Unreachable
-        | IdentityErrorKind::TimedOut
-        | IdentityErrorKind::Failed => RETRY_AFTER,
-    };
+    let retry_after = error.kind.retry_after().unwrap_or(RETRY_AFTER);
     ListGuildsError::NoList { retry_after, cause: Arc::clone(error).into() }
 }

@@ -286,15 +286,7 @@ impl RefreshList {
         error: IdentityError,
     ) -> Refreshed {
         let _ = self.grants.release_claim(user, version).await;
-        let wait = match error.kind {
-            IdentityErrorKind::Limited(wait) => wait.min(CLAIM_LEASE.get()),
-            IdentityErrorKind::BadGrant
-            | IdentityErrorKind::ScopeMissing
-            | IdentityErrorKind::TokenRefused
-            | IdentityErrorKind::Unreachable
-            | IdentityErrorKind::TimedOut
-            | IdentityErrorKind::Failed => BACKOFF.get(),
-        };
+        let wait = error.kind.retry_after().map_or(BACKOFF.get(), |wait| wait.min(CLAIM_LEASE.get()));
         let (until, error) = (self.clock.monotonic() + wait, Arc::new(error));
         let mut backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let until = (refusals.times < MAX_REFUSALS).then_some(until);
