@@ -1,6 +1,5 @@
 //! In-memory ports, with access to what is behind them.
 
-use super::settings::web_url;
 use crate::{clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault};
 use companion_domain::{
     model::{Membership, User, UserId},
@@ -65,15 +64,10 @@ impl InMemory {
 
     /// Issues a code for a user of the platform.
     #[must_use]
+    #[expect(clippy::unwrap_used, reason = "the in-memory platform issues well-formed codes")]
     pub fn request(&self, user: UserId) -> SignInRequest {
-        let code = self.identity.issue_code(user);
-        request_with(&code)
+        SignInRequest::new(self.identity.issue_code(user).parse().unwrap(), REDIRECT.parse().unwrap())
     }
-}
-
-#[expect(clippy::unwrap_used, reason = "the in-memory platform issues well-formed codes")]
-fn request_with(code: &str) -> SignInRequest {
-    SignInRequest::new(code.parse().unwrap(), web_url(REDIRECT))
 }
 
 impl Default for InMemory {

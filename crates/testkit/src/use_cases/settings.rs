@@ -1,7 +1,7 @@
 //! Settings of the use cases.
 
 use companion_domain::{
-    model::{SecretKey, Span, WebUrl},
+    model::{SecretKey, Span},
     session::{SessionLimits, TokenRing},
     usecase::{Freshness, Settings},
 };
@@ -24,9 +24,4 @@ pub fn settings() -> Settings {
         categories: Vec::new(),
         silent_after: Span::from_seconds(90),
     }
-}
-
-#[expect(clippy::unwrap_used, reason = "only for URLs written in this crate")]
-pub(super) fn web_url(text: &str) -> WebUrl {
-    text.parse().unwrap()
 }

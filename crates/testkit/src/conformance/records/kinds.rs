@@ -15,8 +15,7 @@ use companion_domain::{
     change::Key,
     model::{
         ChannelKind, Entries, Feedback, Guild, Member, MemberCount, Notice, NoticeKind, Outline,
-        OutlineEntry, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Subscription,
-        Timestamp,
+        OutlineEntry, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission, Timestamp,
     },
     port::Record,
 };
@@ -85,27 +84,19 @@ pub(super) const KEYED: [KeyedKind; 8] = [
             named.map(Record::Guild).collect()
         },
         damage: Some(|number| Damage::Guild(guild_id(number))),
-        ..plain(
-            "guild",
-            |number| Record::Guild(guild(guild_id(number))),
-            |number| guilds(number).into_iter().map(Record::Guild).collect(),
-        )
+        ..plain("guild", |number| Record::Guild(guild(guild_id(number))), guilds)
     },
     KeyedKind {
         needs: |_| Some(Record::Guild(guild(guild_id(HOME)))),
         absent: |number| Some(Record::Member(member(guild_id(HOME), user_id(number), &[]))),
-        ..plain(
-            "member",
-            |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])),
-            |number| members(number).into_iter().map(Record::Member).collect(),
-        )
+        ..plain("member", |number| Record::Member(member(guild_id(HOME), user_id(number), &[1, 2])), members)
     },
     KeyedKind {
         damage: Some(|number| Damage::Subscription(user_id(number))),
         ..plain(
             "plus",
             |number| Record::Subscription(subscription(user_id(number), [3, 1, 2], 3)),
-            |number| subscriptions(number).into_iter().map(Record::Subscription).collect(),
+            subscriptions,
         )
     },
     KeyedKind {
@@ -128,41 +119,32 @@ pub(super) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
         needs: |number| Some(Record::Guild(guild(guild_id(number)))),
         damage: Some(|number| Damage::Outline(guild_id(number))),
-        ..plain(
-            "outline",
-            |number| Record::Outline(outline(guild_id(number))),
-            |number| outlines(number).into_iter().map(Record::Outline).collect(),
-        )
+        ..plain("outline", |number| Record::Outline(outline(guild_id(number))), outlines)
     },
     KeyedKind {
         damage: Some(|number| Damage::Notice(format!("n{number}").parse().unwrap())),
-        ..plain(
-            "notice",
-            |number| Record::Notice(notice(&format!("n{number}"))),
-            |number| notices(number).into_iter().map(Record::Notice).collect(),
-        )
+        ..plain("notice", |number| Record::Notice(notice(&format!("n{number}"))), notices)
     },
     KeyedKind {
         awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
         damage: Some(|number| Damage::Feedback(feedback_id(&format!("f{number}")))),
-        ..plain(
-            "feedback",
-            |number| Record::Feedback(entry(number)),
-            |number| entries(number).into_iter().map(Record::Feedback).collect(),
-        )
+        ..plain("feedback", |number| Record::Feedback(entry(number)), entries)
     },
 ];
 
-fn members(number: u64) -> [Member; 3] {
+fn members(number: u64) -> Vec<Record> {
     let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();
     let sets = [roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
-    sets.map(|roles| Member { roles, ..member(guild_id(HOME), user_id(number), &[]) })
+    let of = |roles| Record::Member(Member { roles, ..member(guild_id(HOME), user_id(number), &[]) });
+    sets.map(of).to_vec()
 }
 
-fn subscriptions(number: u64) -> [Subscription; 6] {
+fn subscriptions(number: u64) -> Vec<Record> {
     let long: Vec<_> = (1..=1000).map(|number| number * 7_919 % 1009).collect();
-    let of = |guilds: &[u64], slots| subscription(user_id(number), guilds.iter().copied(), slots);
-    [
+    let of = |guilds: &[u64], slots| {
+        Record::Subscription(subscription(user_id(number), guilds.iter().copied(), slots))
+    };
+    vec![
         of(&[2, 1, 3], 3),
         of(&[2, 1, 3], 5),
         of(&[], 5),
@@ -173,7 +155,7 @@ fn subscriptions(number: u64) -> [Subscription; 6] {
 }
 
 /// Returns the changes of a guild, one field at a time.
-fn guilds(number: u64) -> Vec<Guild> {
+fn guilds(number: u64) -> Vec<Record> {
     let all_bound = |key: &RoleKey| (*key, roles(&(1..=400).chain([u64::MAX]).collect::<Vec<_>>()));
     let changes: [&dyn Fn(&mut Guild); 12] = [
         &|guild| guild.name = name("Renamed"),
@@ -189,11 +171,11 @@ fn guilds(number: u64) -> Vec<Guild> {
         &|guild| guild.bindings = RoleBindings::new(RoleKey::ALL.iter().map(all_bound)),
         &|guild| guild.bindings = RoleBindings::default(),
     ];
-    changed(guild(guild_id(number)), &changes)
+    changed(guild(guild_id(number)), &changes, Record::Guild)
 }
 
 /// Returns an outline that changes in one field at a time.
-fn outlines(number: u64) -> Vec<Outline> {
+fn outlines(number: u64) -> Vec<Record> {
     let changes: [&dyn Fn(&mut Outline); 6] = [
         &|outline| {
             outline.channels = renamed(&outline.channels, |channel| channel.name = AWKWARD.parse().unwrap());
@@ -204,7 +186,7 @@ fn outlines(number: u64) -> Vec<Outline> {
         &|outline| outline.roles = renamed(&outline.roles, |role| role.name = "".parse().unwrap()),
         &|outline| outline.roles = Entries::new(Vec::new()).unwrap(),
     ];
-    changed(outline(guild_id(number)), &changes)
+    changed(outline(guild_id(number)), &changes, Record::Outline)
 }
 
 fn renamed<T: OutlineEntry + Clone>(entries: &Entries<T>, change: impl Fn(&mut T)) -> Entries<T> {
@@ -214,7 +196,7 @@ fn renamed<T: OutlineEntry + Clone>(entries: &Entries<T>, change: impl Fn(&mut T
 }
 
 /// Returns the changes of a notice, one field at a time.
-fn notices(number: u64) -> Vec<Notice> {
+fn notices(number: u64) -> Vec<Record> {
     let changes: [&dyn Fn(&mut Notice); 6] = [
         &|notice| notice.kind = NoticeKind::News,
         &|notice| notice.title = AWKWARD.parse().unwrap(),
@@ -223,7 +205,7 @@ fn notices(number: u64) -> Vec<Notice> {
         &|notice| notice.from = Timestamp::from_micros(1),
         &|notice| notice.until = None,
     ];
-    changed(notice(&format!("n{number}")), &changes)
+    changed(notice(&format!("n{number}")), &changes, Record::Notice)
 }
 
 fn entry(number: u64) -> Feedback {
@@ -231,7 +213,7 @@ fn entry(number: u64) -> Feedback {
 }
 
 /// Returns the changes of a feedback entry, one field at a time.
-fn entries(number: u64) -> Vec<Feedback> {
+fn entries(number: u64) -> Vec<Record> {
     let changes: [&dyn Fn(&mut Feedback); 9] = [
         &|entry| entry.text = prose("Other words"),
         &|entry| entry.text = prose(""),
@@ -243,13 +225,13 @@ fn entries(number: u64) -> Vec<Feedback> {
         &|entry| entry.submitter.name = name(AWKWARD),
         &|entry| entry.submitter.avatar = "https://pictures.example/new.png".parse().unwrap(),
     ];
-    changed(entry(number), &changes)
+    changed(entry(number), &changes, Record::Feedback)
 }
 
-fn changed<T: Clone>(mut value: T, changes: &[&dyn Fn(&mut T)]) -> Vec<T> {
+fn changed<T: Clone>(mut value: T, changes: &[&dyn Fn(&mut T)], record: fn(T) -> Record) -> Vec<Record> {
     let next = |change: &&dyn Fn(&mut T)| {
         change(&mut value);
-        value.clone()
+        record(value.clone())
     };
     changes.iter().map(next).collect()
 }
