@@ -1,6 +1,6 @@
 //! Wrong stores of the bot's data: single records, batches, and guilds with their members.
 
-use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, stores, with};
+use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, matches_pattern, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
@@ -290,9 +290,7 @@ impl RecordsOver for Wrong {
             }
             (Fault::LosesTheSecond, [Mutation::Put(_)]) => {
                 let beside = self.under_way.fetch_add(1, SeqCst) > 0;
-                for _ in 0..50 {
-                    a_turn().await;
-                }
+                a_while().await;
                 let applied = if beside {
                     Ok(Applied { tally: Tally::ADDED, changes: vec![] })
                 } else {

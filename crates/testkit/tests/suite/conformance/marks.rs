@@ -120,11 +120,6 @@ impl SpentCodes for WrongCodes {
                 self.mark(code, until);
                 Ok(first)
             }
-            CodeFault::RefusalProlongs => {
-                let first = !self.marked(code, now);
-                self.mark(code, until);
-                Ok(first)
-            }
             CodeFault::ByTail => self.inner.spend(&tail(code), now, until).await,
             CodeFault::RemembersThousand => {
                 let first = self.inner.spend(code, now, until).await?;
@@ -133,7 +128,7 @@ impl SpentCodes for WrongCodes {
                 }
                 Ok(first)
             }
-            CodeFault::MarksOfTheHandle => {
+            CodeFault::RefusalProlongs | CodeFault::MarksOfTheHandle => {
                 let first = !self.marked(code, now);
                 self.mark(code, until);
                 Ok(first)

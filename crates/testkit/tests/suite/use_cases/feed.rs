@@ -68,17 +68,6 @@ async fn delivers_every_write_before_it_returns() {
 }
 
 #[tokio::test]
-async fn a_large_sync_is_one_change_per_kind() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    let guilds = (1..=101).map(|id| Record::Guild(a_guild(id)));
-    let stream = guilds.chain([Record::Blocked(user_id(1))]);
-    let tally = stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(stream, 500)).await.unwrap();
-    assert_eq!(tally, Tally { added: 102, ..Tally::NOTHING });
-    assert_eq!(recorder.subjects(), [Subject::Many(Kind::Guild), Subject::Blocked(user_id(1))]);
-}
-
-#[tokio::test]
 async fn a_sync_removes_omitted_records_of_replaced_kinds() {
     let stage = Stage::new();
     let (kept, gone) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER + 1, vec![]).await);

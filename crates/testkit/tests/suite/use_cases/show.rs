@@ -7,7 +7,7 @@ use companion_domain::{
         Guild, Heartbeat, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Shards, Span,
         Timestamp,
     },
-    policy::{GuildRole, Permission},
+    policy::GuildRole,
     port::{ChangeBatch, Clock as _, IdentityErrorKind, Mutation, Record, Records},
     rules::NotListed,
     usecase::{ClusterCount, Clusters, Explanation, LastList, Moment, ReportStatus},
@@ -207,25 +207,6 @@ async fn distinguishes_never_signed_in_from_no_list() {
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let without = stage.why().await;
     assert_eq!((obstacles(&without), without.list), (&[NotListed::WithoutList][..], None));
-}
-
-#[tokio::test]
-async fn names_the_side_that_does_not_know_the_guild() {
-    let stage = Stage::new();
-    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    assert_eq!(obstacles(&stage.why().await), [NotListed::WithoutBot]);
-    stage.has_bot().await;
-    assert_eq!(stage.why().await.verdict.listed, Ok(GuildRole::Owner));
-    stage.signs_in(USER, vec![an_ownership(GUILD + 1)]).await;
-    assert_eq!(obstacles(&stage.why().await), [NotListed::NotAMember]);
-}
-
-#[tokio::test]
-async fn facts_without_platform_and_bot_still_count() {
-    let stage = Stage::new();
-    stage.put(Record::Subscription(a_subscription(USER, &[GUILD]))).await;
-    let granted: Vec<_> = stage.why().await.verdict.decision.permissions().iter().collect();
-    assert_eq!(granted, [Permission::ServicePlusGuild, Permission::ServicePlusMember]);
 }
 
 #[tokio::test]

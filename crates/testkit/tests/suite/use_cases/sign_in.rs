@@ -280,17 +280,6 @@ async fn does_not_wait_for_the_list_if_the_user_fails() {
 }
 
 #[tokio::test]
-async fn a_sign_in_without_a_list_keeps_the_last_one() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
-    stage.memory.clock.advance(MINUTE);
-    stage.signed_in().await;
-    let listing = stage.list().await.unwrap();
-    assert_eq!((listing.guilds().len(), listing.age), (1, MINUTE));
-}
-
-#[tokio::test]
 async fn simultaneous_sign_ins_never_evict_the_newest_session() {
     let stage = Stage::new();
     for _ in 0..30 {
@@ -315,15 +304,17 @@ async fn without_kept_tokens_a_sign_in_requires_the_list() {
 }
 
 #[tokio::test]
-async fn without_kept_tokens_an_earlier_list_suffices() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
-    stage.signed_in().await;
-    stage.memory.clock.advance(HOUR);
-    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
-    stage.signed_in().await;
-    let listing = stage.list().await.unwrap();
-    assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
-    assert_eq!(stage.grant().await.unwrap().content.tokens, None);
+async fn a_sign_in_without_a_list_keeps_the_last_one() {
+    for keep_tokens in [true, false] {
+        let stage = Stage::with(Settings { keep_tokens, ..settings() });
+        stage.signed_in().await;
+        stage.memory.clock.advance(HOUR);
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+        stage.signed_in().await;
+        let listing = stage.list().await.unwrap();
+        assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
+        assert_eq!(stage.grant().await.unwrap().content.tokens.is_some(), keep_tokens);
+    }
 }
 
 #[tokio::test]
