@@ -42,23 +42,23 @@ impl ChangedListing {
 mod tests {
     use super::ChangedListing;
     use crate::{
-        entries::{Entries, Shares},
+        entries::{
+            Entries,
+            tests::{a_listing, entries},
+        },
         key::Key,
     };
     use companion_domain::{
         change::Kind,
-        model::{GuildList, StaffPermission},
+        model::StaffPermission,
         port::{GrantSummary, GrantVersion, Listing},
     };
-    use companion_testkit::world::{a_subscription, an_ownership, at, guild_id, user_id};
+    use companion_testkit::world::{a_subscription, guild_id, user_id};
     use std::sync::Arc;
 
     fn entries_with_a_listing() -> Entries {
-        let entries = Entries::new(Shares::of(1 << 20));
-        let memberships = [1, 2].map(an_ownership).to_vec().into();
-        let list = Some(GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) });
-        let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list, profile: None });
-        entries.insert_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
+        let entries = entries();
+        entries.insert_listing(user_id(1), a_listing([1, 2]), 0);
         entries
     }
 

@@ -16,10 +16,7 @@ use companion_domain::{
     session::{Session, TokenHash},
 };
 use foldhash::fast::RandomState;
-use quick_cache::{
-    Lifecycle, Weighter,
-    sync::{Cache, DefaultLifecycle},
-};
+use quick_cache::{Lifecycle, Weighter, sync::Cache};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -74,14 +71,8 @@ impl Entries {
         let Shares { sessions, absent, listings } = shares;
         let hasher = RandomState::default;
         Self {
-            sessions: Cache::with(
-                expected(sessions),
-                sessions,
-                Weight,
-                hasher(),
-                DefaultLifecycle::default(),
-            ),
-            absent: Cache::with(expected(absent), absent, Weight, hasher(), DefaultLifecycle::default()),
+            sessions: Cache::with(expected(sessions), sessions, Weight, hasher(), Default::default()),
+            absent: Cache::with(expected(absent), absent, Weight, hasher(), Default::default()),
             listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
             state: Mutex::default(),
             session_loads: AtomicU64::new(0),
@@ -338,9 +329,13 @@ pub struct CacheStatistics {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use companion_testkit::world::{a_session, at};
+    use companion_domain::{
+        model::GuildList,
+        port::{GrantSummary, GrantVersion},
+    };
+    use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
     use std::{
         sync::mpsc,
         thread,
@@ -354,8 +349,7 @@ mod tests {
     /// lock until it has changed the table too. If it did not, `touch_session` could insert a session again that it
     /// read before.
     fn holds_the_lock(change: impl Fn(&Entries) + Sync) -> bool {
-        let entries = Entries::new(Shares::of(1 << 20));
-        let session = a_session(1, 1, at(1));
+        let (entries, session) = (entries(), a_session(1, 1, at(1)));
         entries.insert_session(&session.id, Some(&session), entries.position());
         let before = entries.position();
         let ((blocks, blocked), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
@@ -389,23 +383,8 @@ mod tests {
         assert!(holds_the_lock(|entries| entries.invalidate([Key::Session(id)])));
         assert!(holds_the_lock(Entries::invalidate_all_sessions));
     }
-}
 
-#[cfg(test)]
-mod entries_tests {
-    use crate::{
-        entries::{Entries, Shares},
-        key::Key,
-    };
-    use companion_domain::{
-        model::GuildList,
-        port::{GrantSummary, GrantVersion, Listing},
-        session::{Session, TokenHash},
-    };
-    use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
-    use std::sync::Arc;
-
-    fn entries() -> Entries {
+    pub(crate) fn entries() -> Entries {
         Entries::new(Shares::of(1 << 20))
     }
 
@@ -413,12 +392,10 @@ mod entries_tests {
         entries.insert_session(&session.id, Some(session), position);
     }
 
-    fn a_listing(guild: u64) -> Arc<Listing> {
-        let list = GuildList {
-            memberships: vec![an_ownership(guild)].into(),
-            without_bot: Vec::new(),
-            fetched_at: at(1),
-        };
+    /// Returns the listing of a user who owns these guilds.
+    pub(crate) fn a_listing<const N: usize>(guilds: [u64; N]) -> Arc<Listing> {
+        let memberships = guilds.map(an_ownership).to_vec().into();
+        let list = GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) };
         let grant =
             GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list), profile: None };
         Arc::new(Listing { grant: Some(grant), ..Listing::default() })
@@ -452,14 +429,14 @@ mod entries_tests {
     fn dropping_listings_spares_their_replacements() {
         let entries = entries();
         for user in [1, 2] {
-            entries.insert_listing(user_id(user), a_listing(1), entries.position());
+            entries.insert_listing(user_id(user), a_listing([1]), entries.position());
         }
         let dropped = entries.all_listings();
         assert_eq!(dropped.len(), 2);
         // One of them is replaced meanwhile.
-        entries.insert_listing(user_id(2), a_listing(2), entries.position());
+        entries.insert_listing(user_id(2), a_listing([2]), entries.position());
         entries.drop_listings(dropped);
-        assert_eq!((entries.listing(user_id(1)), entries.listing(user_id(2))), (None, Some(a_listing(2))));
+        assert_eq!((entries.listing(user_id(1)), entries.listing(user_id(2))), (None, Some(a_listing([2]))));
     }
 
     #[test]
@@ -467,7 +444,7 @@ mod entries_tests {
         // Another user's subscription names the user's only guild.
         let listing = Listing {
             guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
-            ..(*a_listing(1)).clone()
+            ..(*a_listing([1])).clone()
         };
         let is_kept_after = |key: Key| {
             let entries = entries();
@@ -506,7 +483,7 @@ mod entries_tests {
             let id = TokenHash::from_bytes(id.map(|byte| !byte));
             entries.insert_session(&id, None, entries.position());
             absent.push(id);
-            entries.insert_listing(user_id(number), a_listing(number), entries.position());
+            entries.insert_listing(user_id(number), a_listing([number]), entries.position());
             if number == 200 {
                 early = entries.all_listings();
             }
@@ -526,7 +503,7 @@ mod entries_tests {
         let entries = entries();
         let named_twice = || {
             let guild_subscriptions = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();
-            Listing { guild_subscriptions, ..(*a_listing(1)).clone() }
+            Listing { guild_subscriptions, ..(*a_listing([1])).clone() }
         };
         let [one, other] = [1, 2]
             .map(|user| entries.insert_listing(user_id(user), Arc::new(named_twice()), entries.position()));

@@ -176,36 +176,6 @@ async fn freshness_starts_when_the_poll_begins() {
     assert!(scene.is_shown().await);
 }
 
-/// A subscriber whose deliveries fail.
-struct Broken;
-
-#[async_trait]
-impl Subscriber for Broken {
-    async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
-        Err(StoreError::corrupt("a broken projection"))
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn stays_fresh_while_another_subscriber_fails() {
-    let scene = Scene::new().await;
-    scene.node.dispatcher.add(Arc::new(Broken));
-    for _ in 0..3 {
-        scene.world.clock.advance(20 * SECOND);
-        assert!(scene.is_shown().await);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn shows_its_own_sync_while_the_feed_fails() {
-    let scene = Scene::new().await;
-    assert!(scene.node.listing(user_id(1)).await.unwrap().guilds.is_empty());
-    scene.set_fault(Fault::Failing);
-    let mut source = Stream::of([Record::Guild(a_guild(1))], 500);
-    scene.node.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
-    assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
-}
-
 /// Returns a node with a cache that reads blocks and guilds from another store.
 async fn a_node_beside(elsewhere: &Arc<MemoryStorage>) -> Arc<Node> {
     let mut ports = InMemory::new().ports;
@@ -403,17 +373,6 @@ async fn counts_a_lookup_and_its_load_as_one_miss() {
         assert_eq!(entries.misses, 1, "{}", entries.name);
     }
     assert!(node.stores.listings().cached(user).is_some());
-}
-
-#[tokio::test]
-async fn rejects_altered_tokens_from_memory() {
-    let scene = Warm::new().await;
-    for index in 0..scene.token.len() {
-        let mut altered = scene.token.clone().into_bytes();
-        altered[index] ^= 1;
-        let altered = String::from_utf8(altered).unwrap();
-        assert!(scene.service.use_cases.authenticate.cached(&altered).is_none(), "{altered}");
-    }
 }
 
 #[tokio::test]
