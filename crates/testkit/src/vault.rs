@@ -100,10 +100,4 @@ mod tests {
         assert_eq!((opened.secret.as_slice(), opened.reseal), (b"secret".as_slice(), true));
         assert_eq!(TestVault::new(2).open(user_id(5), &sealed), Err(VaultError));
     }
-
-    #[test]
-    fn a_ring_seals_with_its_first_key() {
-        let sealed = TestVault::new(2).with_older(1).seal(user_id(5), b"secret");
-        assert!(!TestVault::new(2).open(user_id(5), &sealed).unwrap().reseal);
-    }
 }

@@ -198,20 +198,6 @@ async fn a_revoked_session_is_refused() {
 }
 
 #[tokio::test]
-async fn a_use_after_a_long_time_is_known_to_all_nodes_at_once() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    let another = stage.another_node().authenticate;
-    stage.memory.clock.advance(7 * DAY - MINUTE);
-    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
-    stage.memory.clock.advance(MINUTE);
-    assert!(opens(&another, &signed_in).await, "it was used a minute ago, elsewhere");
-    let limits = settings().limits;
-    let ended = limits.cutoffs(stage.memory.ports.clock.now());
-    assert_eq!(stage.memory.storage.prune(ended, NonZeroU32::MAX).await.unwrap(), []);
-}
-
-#[tokio::test]
 async fn an_expired_session_stays_ended_after_a_clock_reset() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let signed_in = stage.signs_in(USER, vec![]).await;
