@@ -46,7 +46,7 @@ struct Scene {
     enough: usize,
 }
 
-const BEHIND_ONE_ADDRESS: [Scene; 2] = [
+const SCENES: [Scene; 3] = [
     Scene {
         name: "behind one address with 2 junk codes/s",
         junk: (1, 2),
@@ -61,16 +61,6 @@ const BEHIND_ONE_ADDRESS: [Scene; 2] = [
         lead: 30,
         // Before the first success no client there is known to be honest.
         enough: 75,
-    },
-];
-
-const BESIDE_OTHER_ADDRESSES: [Scene; 2] = [
-    Scene {
-        name: "beside 5 addresses with 2 junk codes/s",
-        junk: (5, 2),
-        from_the_same_address: false,
-        lead: 30,
-        enough: 95,
     },
     Scene {
         name: "beside 10 addresses with 5 junk codes/s",
@@ -93,13 +83,6 @@ struct Outcome {
     honest: BTreeMap<String, usize>,
     junk: BTreeMap<String, usize>,
     token_calls: u64,
-}
-
-impl Outcome {
-    /// Returns how many signed in, and how many tried.
-    fn signed_in(&self) -> (usize, usize) {
-        (self.honest.get("200").copied().unwrap_or_default(), self.honest.values().sum())
-    }
 }
 
 fn attacker(number: u8) -> Ipv4Addr {
@@ -190,27 +173,14 @@ async fn service(platform: &Running) -> TestService {
 
 #[tokio::test(start_paused = true)]
 async fn junk_codes_leave_honest_sign_ins_working() {
-    play_all(BESIDE_OTHER_ADDRESSES).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn junk_codes_leave_honest_sign_ins_of_the_same_address_working() {
-    play_all(BEHIND_ONE_ADDRESS).await;
-}
-
-async fn play_all(scenes: [Scene; 2]) {
     let _turn = alone().await;
     let seconds = amount("JUNK_SECONDS", 35);
-    let mut outcomes = Vec::new();
-    for scene in scenes {
-        let outcome = LocalSet::new().run_until(scene.play(seconds)).await;
-        let (signed_in, tried) = outcome.signed_in();
-        let Outcome { honest, junk, token_calls } = &outcome;
+    for scene in SCENES {
+        let Outcome { honest, junk, token_calls } = LocalSet::new().run_until(scene.play(seconds)).await;
+        let signed_in = honest.get("200").copied().unwrap_or_default();
+        let tried: usize = honest.values().sum();
         println!("{:<40} {signed_in:>3} of {tried} signed in {honest:?}", scene.name);
         println!("{:<40} junk {junk:?}, {token_calls} token calls", "");
-        outcomes.push((scene, signed_in, tried));
-    }
-    for (scene, signed_in, tried) in outcomes {
         assert!(signed_in * 100 >= tried * scene.enough, "{}: {signed_in} of {tried}", scene.name);
     }
 }

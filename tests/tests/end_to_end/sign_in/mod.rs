@@ -173,17 +173,12 @@ async fn a_sign_in_without_the_scopes_makes_no_further_call() {
     for scope in
         ["identify", "guilds", "email", "email guilds.join", "identity guild", "guild", "identify.guilds"]
     {
-        let code = code_for(scope);
-        let refused = stage.sign_in(&code).await;
+        let refused = stage.sign_in(&code_for(scope)).await;
         assert_eq!((refused.status, refused.word().as_str()), (401, "idp_scope_missing"), "{scope}");
-        let again = stage.sign_in(&code).await;
-        assert_eq!((again.status, again.word().as_str()), (401, "idp_code_invalid"), "the code is spent");
     }
     assert_eq!(calls(), before);
     assert!(stage.control.is_authorised(USER), "revoking one token would have ended the first session, too");
-    for scope in ["guilds identify", "email  guilds connections identify"] {
-        assert_eq!(stage.sign_in(&code_for(scope)).await.status, 200, "{scope}");
-    }
+    assert_eq!(stage.sign_in(&code_for("email  guilds connections identify")).await.status, 200);
     stage.stop().await;
 }
 
