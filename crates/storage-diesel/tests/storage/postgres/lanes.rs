@@ -23,9 +23,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The lock of transactions that change the world.
-const WORLD: &str = "SELECT pg_advisory_xact_lock(1129270094, hashtext(current_schema()))";
-
 /// Signs a user in and reports for a cluster: four urgent writes.
 async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
     let time = Timestamp::from_micros(i64::try_from(number).unwrap());
@@ -78,20 +75,6 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let merged = changes.iter().find(|change| change.subject == Subject::Many(Kind::Guild)).unwrap();
     assert!(merged.revision > before);
     assert!(!merging.is_blocked(user(1)).await.unwrap());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn world_writes_wait_for_the_lock_and_sign_ins_do_not() {
-    let schema = Schema::new();
-    let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
-    let holding = HeldLock::take(&schema, WORLD);
-    sign_in_and_report(&storage, 1).await;
-    assert_eq!(failure(storage.put(Record::Blocked(user(1))).await).kind, StoreErrorKind::Unavailable);
-    assert_eq!(storage.forget(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
-    sign_in_and_report(&storage, 2).await;
-    holding.release();
-    storage.put(Record::Blocked(user(1))).await.unwrap();
-    assert!(storage.forget(session(1).user).await.unwrap().tally.removed > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

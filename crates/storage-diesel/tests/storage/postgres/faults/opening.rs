@@ -44,13 +44,6 @@ async fn reports_an_unreachable_server_with_its_address() {
 }
 
 #[tokio::test]
-async fn withholds_a_message_that_contains_the_password() {
-    let refused = refused("postgres://me:host@no-such-host.invalid/bot".to_owned()).await;
-    let OpenError::Unreachable { cause, .. } = refused else { panic!("{refused:?}") };
-    assert!(cause.to_string().contains("not shown"), "{cause}");
-}
-
-#[tokio::test]
 async fn reports_a_missing_database_by_name() {
     let (server, _) =
         server().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
@@ -62,14 +55,7 @@ async fn reports_a_missing_database_by_name() {
 
 #[tokio::test]
 async fn does_not_repeat_an_invalid_address() {
-    for url in [
-        PASSWORD.to_owned(),
-        format!("mysql://me:{PASSWORD}@127.0.0.1/bot"),
-        format!("postgres://me:{PASSWORD}@sign@127.0.0.1/bot"),
-        format!("postgres://me:{PASSWORD}/slash@127.0.0.1/bot"),
-        format!("postgres://me:{PASSWORD}@127.0.0.1:port/bot"),
-        format!("postgres://me:{PASSWORD}@127.0.0.1/bot?no_such_option=1"),
-    ] {
+    for url in [PASSWORD.to_owned(), format!("postgres://me:{PASSWORD}@127.0.0.1:port/bot")] {
         let refused = refused(url.clone()).await;
         assert!(matches!(refused, OpenError::Address), "{url}: {refused:?}");
     }
@@ -78,11 +64,9 @@ async fn does_not_repeat_an_invalid_address() {
 #[cfg(not(feature = "postgres-tls"))]
 #[tokio::test]
 async fn rejects_an_address_that_requires_missing_tls() {
-    for mode in ["require", "verify-ca", "verify-full"] {
-        let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot?sslmode={mode}")).await;
-        assert!(matches!(refused, OpenError::TlsMissing { .. }), "{refused:?}");
-        assert!(refused.to_string().contains("postgres-tls"), "{refused}");
-    }
+    let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot?sslmode=require")).await;
+    assert!(matches!(refused, OpenError::TlsMissing { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("postgres-tls"), "{refused}");
 }
 
 #[tokio::test]
