@@ -74,12 +74,11 @@ macro_rules! shared_tests {
             syncing {
                 a_stalled_sync_blocks_no_writer_on_any_node,
                 a_cancelled_sync_changes_nothing_and_closes_its_connection,
-                concurrent_syncs_of_several_nodes_do_not_interfere,
                 slots_stay_gap_free_through_random_writes_and_syncs,
             }
             unreadable {
                 counts_skipped_rows_by_table,
-                removes_and_forgets_unreadable_rows,
+                removes_rows_with_invalid_keys,
                 a_sync_removes_rows_with_invalid_keys,
                 picks_readable_entries_with_equal_probability,
                 unreadable_entries_do_not_shorten_a_page,

@@ -1,7 +1,7 @@
 //! Copies of a database that is in use.
 
 use crate::{
-    sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
+    sample::{CAP, Kept, NOTHING_ENDED, guild, session},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -12,26 +12,6 @@ use companion_domain::{
 use companion_storage_diesel::{BackupError, DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::BigInt};
 use std::{fs, path::Path, sync::Arc};
-
-#[tokio::test]
-async fn a_backup_opens_with_the_same_records() {
-    let folder = Folder::new();
-    let storage = folder.open().await;
-    for number in 1..=50 {
-        storage.put(Record::Guild(guild(number))).await.unwrap();
-        storage.put(Record::Member(member(number, 7))).await.unwrap();
-        storage.put(Record::Feedback(feedback(&format!("f{number}"), 5))).await.unwrap();
-        storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
-    }
-    let target = folder.path().join("copy.db");
-    storage.backup(&target).await.unwrap();
-    let (mut original, mut copied) = (Kept::default(), Kept::default());
-    let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
-    storage.export(&mut original).await.unwrap();
-    copy.export(&mut copied).await.unwrap();
-    assert_eq!(original.0.len(), 200);
-    assert_eq!(original.0, copied.0);
-}
 
 #[tokio::test]
 async fn rejects_a_backup_beside_the_log_of_another_database() {
