@@ -2,7 +2,8 @@
 
 use crate::{
     client::{Client, eventually, limits, listen, listen_management_with, listen_with},
-    service::{BODY_LIMIT, Fault, KEY, Service, post_code},
+    service::{BODY_LIMIT, KEY, Service, post_code},
+    sockets::PATIENCE,
 };
 use companion_domain::{
     model::{Name, Roster},
@@ -22,9 +23,6 @@ use tokio::{
 
 const REQUEST: &str = "GET /team HTTP/1.1\nHost: a\n\n";
 
-/// Upper bound of every wait in these tests.
-const LONG: Duration = Duration::from_secs(20);
-
 fn impatient() -> ServerLimits {
     let short = Duration::from_millis(400);
     ServerLimits { request_head: short, patience: short, ..limits() }
@@ -34,7 +32,13 @@ fn impatient() -> ServerLimits {
 async fn is_over(mut stream: TcpStream) {
     let mut bytes = vec![0; 1 << 16];
     let reading = async { while stream.read(&mut bytes).await.is_ok_and(|read| read > 0) {} };
-    timeout(LONG, reading).await.unwrap();
+    timeout(PATIENCE, reading).await.unwrap();
+}
+
+/// Sends a request, which must be answered.
+async fn assert_served(client: &mut Client) {
+    client.send(REQUEST).await;
+    assert_eq!(client.answer().await.0, 200);
 }
 
 async fn connected(listening: &RunningServer) -> TcpStream {
@@ -48,8 +52,7 @@ async fn times_out_an_unfinished_later_head() {
     join_all(["G", "\n\n", "GET /team HTTP/1.1\n"].map(async |rest| {
         // After the response, and pipelined with the request before it.
         let mut after = Client::to(&listening).await;
-        after.send(REQUEST).await;
-        assert_eq!(after.answer().await.0, 200);
+        assert_served(&mut after).await;
         after.send(rest).await;
         let mut together = Client::to(&listening).await;
         together.send(&format!("{REQUEST}{rest}")).await;
@@ -57,7 +60,6 @@ async fn times_out_an_unfinished_later_head() {
         join_all([after, together].map(|client| is_over(client.into_stream()))).await;
     }))
     .await;
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -65,15 +67,12 @@ async fn keeps_idle_connections_alive() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
     let mut kept = Client::to(&listening).await;
-    kept.send(REQUEST).await;
-    assert_eq!(kept.answer().await.0, 200);
+    assert_served(&mut kept).await;
     // Connections that are cut off show that more than every timeout has passed.
     for _ in 0..2 {
         is_over(connected(&listening).await).await;
     }
-    kept.send(REQUEST).await;
-    assert_eq!(kept.answer().await.0, 200);
-    listening.stop().await.unwrap();
+    assert_served(&mut kept).await;
 }
 
 #[actix_web::test]
@@ -84,8 +83,7 @@ async fn cuts_off_clients_that_do_not_read() {
     let request = REQUEST.replace('\n', "\r\n").repeat(100);
     // Until both buffers are full, and then until the server gives up.
     let flood = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
-    timeout(LONG, flood).await.unwrap();
-    listening.stop().await.unwrap();
+    timeout(PATIENCE, flood).await.unwrap();
 }
 
 #[cfg(target_os = "linux")]
@@ -100,7 +98,6 @@ async fn cuts_off_clients_with_unacknowledged_responses() {
     let requests = REQUEST.replace('\n', "\r\n").repeat(64);
     stalled.write_all(requests.as_bytes()).await.unwrap();
     eventually(async || is_answered(&listening).await).await;
-    listening.stop().await.unwrap();
 }
 
 /// Returns whether a new connection is served.
@@ -118,13 +115,11 @@ async fn limits_connections_per_address() {
     let listening = listen_with(&service, limits);
     let (mut one, mut other) = (Client::to(&listening).await, Client::to(&listening).await);
     for client in [&mut one, &mut other] {
-        client.send(REQUEST).await;
-        assert_eq!(client.answer().await.0, 200);
+        assert_served(client).await;
     }
     is_over(connected(&listening).await).await;
     drop(one);
     eventually(async || is_answered(&listening).await).await;
-    listening.stop().await.unwrap();
 }
 
 /// Connects from another loopback address.
@@ -142,8 +137,7 @@ async fn evicts_an_idle_connection_for_a_new_one() {
     let mut idle = Vec::new();
     for _ in 0..3 {
         let mut client = Client::to(&listening).await;
-        client.send(REQUEST).await;
-        assert_eq!(client.answer().await.0, 200);
+        assert_served(&mut client).await;
         idle.push(client);
     }
     let mut other = connected_from([127, 0, 0, 2], &listening).await;
@@ -152,10 +146,8 @@ async fn evicts_an_idle_connection_for_a_new_one() {
     // One was evicted, the others are kept.
     is_over(idle.remove(0).into_stream()).await;
     for client in &mut idle {
-        client.send(REQUEST).await;
-        assert_eq!(client.answer().await.0, 200);
+        assert_served(client).await;
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -189,7 +181,6 @@ async fn serves_large_responses_beside_stalled_clients() {
         assert_eq!((status, json["data"].as_array().map(Vec::len)), (200, Some(Roster::MAX)));
     }
     drop(stalled);
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -221,17 +212,6 @@ async fn a_sign_in_survives_a_disconnect() {
     assert_eq!(service.memory.storage.of_user(user_id(1)).await.unwrap(), []);
     drop(held);
     until_signed_in(&service).await;
-}
-
-#[actix_web::test]
-async fn a_hanging_store_times_out() {
-    tokio::time::pause();
-    let service = Service::new().await;
-    let token = service.signed_in(vec![]).await;
-    service.store.set(Some(Fault::Hangs));
-    let begun = Instant::now();
-    service.guilds(&token).await.assert_error(503, "storage_unavailable");
-    assert_eq!(begun.elapsed().as_secs(), 5);
 }
 
 async fn until_signed_in(service: &Service) {
@@ -280,8 +260,6 @@ async fn bounds_what_is_read_of_endless_bodies() {
         let sent = cut_off_after(listening, &format!("{line} HTTP/1.1\nHost: a\n{key}"), status).await;
         println!("{line}: {status} after {sent} bytes of a body without end");
     }
-    public.stop().await.unwrap();
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -303,21 +281,6 @@ async fn discards_small_unused_bodies() {
         assert_eq!(answered, status, "{line}, and then its body");
         assert!(!head.contains("connection: close"), "{head}");
     }
-    listening.stop().await.unwrap();
-}
-
-#[actix_web::test]
-async fn rejects_bodies_announced_as_too_large() {
-    let service = Service::new().await;
-    let listening = listen(&service);
-    for (line, status) in [("POST /nothing", 404), ("GET /team", 413)] {
-        let mut client = Client::to(&listening).await;
-        client.send(&format!("{line} HTTP/1.1\nHost: a\nContent-Length: {}\n\n", BODY_LIMIT + 1)).await;
-        let (answered, head, _) = client.answer().await;
-        assert_eq!(answered, status);
-        assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
-    }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -329,5 +292,4 @@ async fn responds_without_a_body_that_never_arrives() {
     let (answered, head, _) = client.answer().await;
     assert_eq!(answered, 404);
     assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
-    listening.stop().await.unwrap();
 }

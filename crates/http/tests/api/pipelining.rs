@@ -3,8 +3,9 @@
 use crate::{
     client::{Client, eventually, limits, listen, listen_management_with, listen_with},
     service::{KEY, Service},
+    sockets::{PATIENCE, received},
 };
-use companion_http::{RunningServer, ServerLimits};
+use companion_http::ServerLimits;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use std::time::Duration;
@@ -13,18 +14,6 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-
-/// Longer than any timeout of a connection.
-const LONG: Duration = Duration::from_secs(20);
-
-/// Returns everything received until the server closes the connection.
-async fn answers(listening: &RunningServer, sent: &[u8]) -> String {
-    let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
-    stream.write_all(sent).await.unwrap();
-    let mut received = Vec::new();
-    timeout(LONG, stream.read_to_end(&mut received)).await.unwrap().unwrap();
-    String::from_utf8(received).unwrap().to_ascii_lowercase()
-}
 
 /// Returns for each response its status, whether it has a body, and whether it closes the connection.
 fn parse_responses(answers: &str) -> Vec<(&str, bool, bool)> {
@@ -60,7 +49,7 @@ async fn answers_pipelined_requests_in_order() {
         (of(&["\r\n\n", get, "\n\r\n", &get.replace("\r\n", "\n"), last]), vec![got, got, ended]),
         (of(&[get, "GET /team HTTP/1.0\r\n\r\n", get]), vec![got, ended]),
     ] {
-        let answers = answers(&listening, &sent).await;
+        let answers = received(&listening, &sent).await.to_ascii_lowercase();
         let mut found = parse_responses(&answers);
         // HTTP/1.0 announces the close by closing.
         if let Some((_, _, says_last)) = found.last_mut() {
@@ -68,7 +57,6 @@ async fn answers_pipelined_requests_in_order() {
         }
         assert_eq!(found, expected, "{:?}: {answers}", String::from_utf8_lossy(&sent));
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -84,11 +72,10 @@ async fn accepts_requests_byte_by_byte() {
         tokio::task::yield_now().await;
     }
     let mut received = String::new();
-    timeout(LONG, stream.read_to_string(&mut received)).await.unwrap().unwrap();
+    timeout(PATIENCE, stream.read_to_string(&mut received)).await.unwrap().unwrap();
     let statuses: Vec<_> =
         parse_responses(&received.to_ascii_lowercase()).iter().map(|answer| answer.0 == "401").collect();
     assert_eq!(statuses, [true; 3], "{received}");
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -107,10 +94,9 @@ async fn reads_a_pipelined_body_of_blank_lines() {
         format!("PUT /bot/guilds/7 HTTP/1.1\r\nHost: a\r\n{key}\r\nContent-Length: {length}\r\n\r\n{body}");
     client.send_bytes(format!("{live}{put}{live}").as_bytes()).await;
     for _ in 0..3 {
-        let (status, _, json) = timeout(LONG, client.answer()).await.unwrap();
+        let (status, _, json) = timeout(PATIENCE, client.answer()).await.unwrap();
         assert_eq!(status, 200, "{json}");
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -131,11 +117,11 @@ async fn ignores_data_after_chunked_tunnel_and_large_head_requests() {
         (&large, "200"),
     ] {
         for rest in ["", hidden, &flood] {
-            let answers = answers(&listening, format!("{request}{rest}").as_bytes()).await;
+            let answers =
+                received(&listening, format!("{request}{rest}").as_bytes()).await.to_ascii_lowercase();
             assert_eq!(parse_responses(&answers), [(status, true, true)], "{request}: {answers}");
         }
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -152,9 +138,8 @@ async fn a_half_closed_client_gets_all_responses() {
     service.memory.identity.called(IdentityCall::Exchange, 1).await;
     drop(held);
     let mut received = String::new();
-    timeout(LONG, stream.read_to_string(&mut received)).await.unwrap().unwrap();
+    timeout(PATIENCE, stream.read_to_string(&mut received)).await.unwrap().unwrap();
     assert_eq!(parse_responses(&received.to_ascii_lowercase()).len(), 201);
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -187,7 +172,6 @@ async fn an_abandoned_stream_frees_its_connection() {
         .await;
         println!("a connection was free again after {:?}", begun.elapsed());
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -207,10 +191,9 @@ async fn slow_responses_are_not_timed_out() {
     // A connection that is cut off shows that more than every timeout has passed.
     let mut late = TcpStream::connect(listening.addr()).await.unwrap();
     late.write_all(b"G").await.unwrap();
-    timeout(LONG, late.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    timeout(PATIENCE, late.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
     drop(held);
     assert_eq!(client.answer().await.0, 200);
     client.send("am HTTP/1.1\nHost: a\n\n").await;
     assert_eq!(client.answer().await.0, 200);
-    listening.stop().await.unwrap();
 }

@@ -43,7 +43,6 @@ async fn head_has_a_length_and_keeps_the_connection() {
     let head = client.head().await;
     assert!(head.starts_with("http/1.1 204 ") && !head.contains("content-length"), "{head}");
     assert_eq!(client.answer().await.0, 200);
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -59,7 +58,6 @@ async fn parses_header_values_as_http_requires() {
     assert_eq!(ask(&listening, &with("Token: ä\n")).await, (400, "header_invalid".into()));
     let long = "x".repeat(16_000);
     assert_eq!(ask(&listening, &with(&format!("Token: {long}\n"))).await, (401, "token_invalid".into()));
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -74,7 +72,6 @@ async fn bounds_sized_and_chunked_bodies() {
     assert_eq!(ask(&listening, &chunked("0\n\n")).await.0, 200);
     assert_eq!(ask(&listening, &chunked("1\nx\n")).await, (413, "body_too_large".into()));
     assert_eq!(ask(&listening, &chunked("nonsense\n")).await, (400, "body_invalid".into()));
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -90,7 +87,6 @@ async fn a_panic_keeps_the_connection() {
     service.store.set(None);
     client.send("GET /feedback HTTP/1.1\nHost: a\n\n").await;
     assert_eq!(client.answer().await.0, 200);
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -145,14 +141,13 @@ async fn accepts_a_burst_of_connections() {
     drop(crowd);
     listening.handle.resume().await;
     assert_eq!(ask(&listening, "GET /team HTTP/1.1\nHost: a\n\n").await.0, 200);
-    listening.stop().await.unwrap();
 }
 
 /// Upper bound of every wait in these tests.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns everything received until the server closes the connection.
-async fn received(listening: &RunningServer, bytes: &[u8]) -> String {
+pub(crate) async fn received(listening: &RunningServer, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     let mut bytes_received = Vec::new();
@@ -232,7 +227,6 @@ async fn too_large_heads_are_a_plain_431() {
     ] {
         assert_answered(&listening, bytes, status, what).await;
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -244,7 +238,6 @@ async fn a_late_first_head_is_a_plain_408() {
     for answer in join_all(begun.map(|begun| plain_answer(&listening, begun.as_bytes()))).await {
         assert_eq!(answer, "HTTP/1.1 408 Request Timeout");
     }
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -255,7 +248,6 @@ async fn garbage_after_a_request_does_not_affect_its_response() {
     let (first, second) = received.split_once("}}").unwrap();
     assert!(first.starts_with("HTTP/1.1 404 ") && first.contains("\"error\":\"not_found\""), "{received}");
     assert!(second.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n"), "{received}");
-    listening.stop().await.unwrap();
 }
 
 async fn assert_answered(listening: &RunningServer, bytes: Vec<u8>, status: u16, what: &str) {
@@ -290,5 +282,4 @@ async fn odd_but_valid_requests_get_an_envelope() {
     ] {
         assert_answered(&listening, bytes, status, what).await;
     }
-    listening.stop().await.unwrap();
 }
