@@ -107,16 +107,4 @@ mod tests {
             assert!(bad.parse::<Origin>().is_err(), "{bad}");
         }
     }
-
-    #[test]
-    fn selects_redirects_by_exact_origin() {
-        let origin = |text: &str| text.parse::<Origin>().unwrap();
-        let address = |text: &str| text.parse::<WebUrl>().unwrap();
-        let table = HashMap::from([(origin("https://a.example"), address("https://a.example/back"))]);
-        let redirects = Redirects::ByOrigin { table, default: Some(address("https://d.example/back")) };
-        let found = |origin: Option<&Origin>| redirects.for_origin(origin).map(|url| url.as_str().to_owned());
-        assert_eq!(found(Some(&origin("https://a.example"))).as_deref(), Some("https://a.example/back"));
-        assert_eq!(found(Some(&origin("https://b.example"))), None);
-        assert_eq!(found(None).as_deref(), Some("https://d.example/back"));
-    }
 }

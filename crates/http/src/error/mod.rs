@@ -351,14 +351,3 @@ impl ResponseError for ApiError {
         HttpResponse::new(self.status_code())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chains_causes_only_if_there_are_any() {
-        assert_eq!(chain(&ApiError::Internal("a torn page".into())).as_deref(), Some("a torn page"));
-        assert_eq!(chain(&ApiError::SignInNotConfigured), None);
-    }
-}
