@@ -170,7 +170,9 @@ async fn audits_failures_and_omits_reads() {
     });
     assert_eq!(trail(&lines), [attempt]);
     service.manage(put("/bot/clusters/c/heartbeat", &sample::heartbeat("0", 1.0, 1.0))).await;
-    service.manage(TestRequest::get().uri("/sessions?user=1")).await;
+    for path in ["/sessions?user=1", "/bot/guilds/7", "/bot/guilds/7/why/5", "/bot/plus/9"] {
+        service.manage(TestRequest::get().uri(path)).await;
+    }
     service.get("/team").await;
     assert_eq!(trail(&lines), [Value::Null; 0]);
 }

@@ -1,17 +1,13 @@
 //! Writes of the bot, and what the operator reads.
 
 use crate::{
-    captured_log::listening_to_json,
     delete, put,
     sample::{self, everything_put, guild, heartbeat},
     service::{Fault, Service, post_code},
     sync,
 };
 use actix_web::test::TestRequest;
-use companion_domain::{
-    model::{Membership, PlatformPermissions},
-    port::StoreErrorKind,
-};
+use companion_domain::model::{Membership, PlatformPermissions};
 use companion_testkit::world::{a_membership, a_user, guild_id};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -68,19 +64,6 @@ async fn body_ids_must_equal_those_of_the_path() {
             service.manage(put(path, &wrong)).await.assert_invalid(&[name]);
         }
         assert_eq!(service.manage(put(path, &repeated)).await.status, 200, "{path}");
-    }
-}
-
-#[actix_web::test]
-async fn distinguishes_store_failures_from_invalid_input() {
-    let service = Service::new().await;
-    for (fault, status, word) in [
-        (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
-        (Fault::Panics, 500, "internal"),
-    ] {
-        service.store.set(Some(fault));
-        service.manage(delete("/bot/blocked/5")).await.assert_error(status, word);
-        service.manage(put("/bot/team", &json!({}))).await.assert_invalid(&[""]);
     }
 }
 
@@ -191,20 +174,6 @@ async fn explains_bound_roles_and_all_obstacles() {
     assert_eq!(nowhere["obstacles"], json!(["blocked", "not_a_member", "without_bot"]));
     assert_eq!(nowhere["bot"], json!(null));
     assert_eq!(nowhere["plus"]["active"], json!(false));
-}
-
-#[actix_web::test]
-async fn reads_are_neither_audited_nor_changes() {
-    let service = Service::new().await;
-    service.manage(sync("", &sample::world())).await;
-    let (lines, _guard) = listening_to_json();
-    for path in
-        ["/bot/guilds/7", "/bot/guilds/7/members/5", "/bot/guilds/7/why/5", "/bot/plus/5", "/bot/plus/9"]
-    {
-        service.manage(get(path)).await;
-    }
-    assert_eq!(lines.take(), "");
-    assert_eq!(service.manage(sync("?replace=all", &sample::world())).await.counts(), [0, 0, 0]);
 }
 
 #[actix_web::test]

@@ -143,7 +143,6 @@ async fn streams_each_change_once_in_order() {
         assert!(block.revision() > last, "{block:?} after {last}");
         last = block.revision();
     }
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -167,7 +166,6 @@ async fn resumes_from_the_last_event_id() {
             assert_eq!(again.event().await, ("guild".to_owned(), json!({"id": guild})));
         }
     }
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -181,7 +179,6 @@ async fn sends_reset_if_the_history_is_too_short() {
     assert!(reset.revision() < 99_999_999);
     service.manage(delete("/bot/guilds/7")).await;
     assert_eq!(listener.event().await, ("guild".to_owned(), json!({"id": "7"})));
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -195,7 +192,6 @@ async fn filters_by_kind_and_still_advances() {
     assert!(is_position(&moved) && moved.revision() > beginning.revision(), "{moved:?}");
     service.manage(put("/bot/feedback/f", &feedback())).await;
     assert_eq!(listener.event().await, ("feedback".to_owned(), json!({"id": "f"})));
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -220,7 +216,6 @@ async fn personal_kinds_need_the_people_scope() {
     }
     received.remove("");
     assert_eq!(received, ["guild".to_owned()].into(), "besides positions");
-    management.stop().await.unwrap();
 }
 
 #[actix_web::test]

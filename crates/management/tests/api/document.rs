@@ -51,8 +51,12 @@ fn operations_of(path: &Value) -> impl Iterator<Item = (&String, &Value)> {
     path.as_object().unwrap().iter().filter(|(key, _)| *key != "servers")
 }
 
+async fn answered_by(service: &Service, managed: bool, request: TestRequest) -> Answer {
+    if managed { service.manage(request).await } else { service.call(request).await }
+}
+
 #[actix_web::test]
-async fn the_document_covers_every_route() {
+async fn the_document_covers_every_route_and_allow_every_method() {
     let service = Service::new().await;
     service.manage(put("/bot/settings", &json!({"sections": []}))).await;
     let document = document();
@@ -60,6 +64,13 @@ async fn the_document_covers_every_route() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         let documented: BTreeSet<_> =
             operations_of(operations).map(|(method, _)| method.to_uppercase()).collect();
+        let mut allow = Vec::new();
+        for method in
+            ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().filter(|it| documented.contains(*it))
+        {
+            allow.extend(if method == "GET" { &["GET", "HEAD"][..] } else { std::slice::from_ref(&method) });
+        }
+        let allow = [&allow[..], &["OPTIONS"]].concat().join(", ");
         let managed = is_management(operations);
         // An invalid id, which is rejected before any look-up.
         let concrete = path.replace(['{', '}'], "~");
@@ -68,17 +79,25 @@ async fn the_document_covers_every_route() {
         let concrete = if path == "/bot/changes" { format!("{path}?since=~") } else { concrete };
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "QUERY"] {
             let request = TestRequest::default().method(method.parse().unwrap()).uri(&concrete);
-            let status = if managed {
-                service.manage(request).await.status
+            let answer = answered_by(&service, managed, request).await;
+            assert_ne!(answer.status, 404, "{path} is documented but does not exist");
+            if answer.status == 405 {
+                answer.assert_error(405, "method_not_allowed");
+                assert_eq!(answer.header("allow"), allow, "{method} {path}");
             } else {
-                service.call(request).await.status
-            };
-            assert_ne!(status, 404, "{path} is documented but does not exist");
-            if status != 405 {
                 answered.insert(method.to_owned());
             }
         }
         assert_eq!(documented, answered, "{path}");
+        let of = |method: Method| {
+            answered_by(&service, managed, TestRequest::default().method(method).uri(&concrete))
+        };
+        let options = of(Method::OPTIONS).await;
+        assert_eq!((options.status, options.header("allow"), options.body.len()), (204, &*allow, 0));
+        if documented.contains("GET") {
+            let (get, head) = (of(Method::GET).await, of(Method::HEAD).await);
+            assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        }
         described += 1;
     }
     assert_eq!(described, 5 + 29);

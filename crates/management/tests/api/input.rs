@@ -7,123 +7,24 @@ use crate::{
 use actix_web::{http::Method, test::TestRequest};
 use serde_json::{Value, json};
 
-const READING: &str = "GET, HEAD, OPTIONS";
-const KEPT: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
-const PATHS: [(&str, &str); 20] = [
-    ("/health/live", READING),
-    ("/health/ready", READING),
-    ("/metrics", READING),
-    ("/openapi.json", READING),
-    ("/docs", READING),
-    ("/bot/guilds/7", KEPT),
-    ("/bot/guilds/7/members/5", KEPT),
-    ("/bot/guilds/7/why/5", READING),
-    ("/bot/plus/5", KEPT),
-    ("/bot/staff/5", KEPT),
-    ("/bot/team", "PUT, OPTIONS"),
-    ("/bot/feedback/f", KEPT),
-    ("/bot/blocked/5", KEPT),
-    ("/bot/clusters/c/heartbeat", "PUT, OPTIONS"),
-    ("/bot/sync", "POST, OPTIONS"),
-    ("/sessions", READING),
-    ("/sessions/sign-out", "POST, OPTIONS"),
-    ("/sessions/0", "DELETE, OPTIONS"),
-    ("/users/5/sessions", "DELETE, OPTIONS"),
-    ("/users/5", "GET, HEAD, DELETE, OPTIONS"),
-];
-
 fn request(method: &str, path: &str) -> TestRequest {
     TestRequest::default().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(path)
 }
 
 #[actix_web::test]
-async fn a_wrong_method_is_405_with_allow() {
+async fn unknown_paths_and_those_of_the_other_listener_are_404() {
     let service = Service::new().await;
-    for (path, allow) in PATHS {
-        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
-            if allow.split(", ").any(|allowed| allowed == method) {
-                continue;
-            }
-            let answer = service.manage(request(method, path)).await;
-            answer.assert_error(405, "method_not_allowed");
-            assert_eq!(answer.header("allow"), allow, "{method} {path}");
-        }
-        let options = service.manage(request("OPTIONS", path)).await;
-        assert_eq!((options.status, options.header("allow"), options.body.len()), (204, allow, 0), "{path}");
-        if allow.contains("HEAD") {
-            let [get, head] =
-                [service.manage(request("GET", path)).await, service.manage(request("HEAD", path)).await];
-            assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
-        }
-    }
-}
-
-#[actix_web::test]
-async fn listeners_share_no_path() {
-    let service = Service::new().await;
-    for (path, _) in PATHS {
+    for path in ["/health/live", "/metrics", "/docs", "/bot/guilds/7", "/bot/team", "/sessions", "/users/5"] {
         for method in ["GET", "PUT", "POST", "DELETE", "OPTIONS"] {
             service.call(request(method, path)).await.assert_error(404, "not_found");
         }
     }
-    for path in ["/", "/auth", "/guilds", "/feedback", "/team"] {
-        for method in ["GET", "POST", "OPTIONS"] {
+    let of_the_public_api = ["/", "/auth", "/guilds", "/feedback", "/team"];
+    let of_none = ["/bot", "/bot/", "/bot/guilds/7/", "/bot/guilds/7/members/5/roles", "/bot/guilds/7/why"];
+    for path in of_the_public_api.into_iter().chain(of_none) {
+        for method in ["GET", "PUT", "POST", "OPTIONS"] {
             service.manage(request(method, path)).await.assert_error(404, "not_found");
         }
-    }
-}
-
-#[actix_web::test]
-async fn unknown_paths_are_404() {
-    let service = Service::new().await;
-    for path in [
-        "/bot",
-        "/bot/",
-        "/bot/guilds",
-        "/bot/guilds/",
-        "/bot/guilds/7/",
-        "/bot/guilds/7/members",
-        "/bot/team/",
-        "/bot/clusters",
-        "/sessions/",
-        "/sessions/1/2",
-        "/users",
-        "/users/1/",
-        "/bot/guilds/7/members/5/roles",
-        "/bot/guilds/7/why",
-    ] {
-        service.manage(request("PUT", path)).await.assert_error(404, "not_found");
-    }
-}
-
-#[actix_web::test]
-async fn names_invalid_path_parameters() {
-    let service = Service::new().await;
-    let sixty_five = format!("/bot/feedback/{}", "x".repeat(65));
-    for (method, path, places) in [
-        ("DELETE", "/bot/guilds/0", "guild"),
-        ("DELETE", "/bot/guilds/07", "guild"),
-        ("DELETE", "/bot/guilds/18446744073709551616", "guild"),
-        ("DELETE", "/bot/guilds/7/members/x", "user"),
-        ("DELETE", "/bot/guilds/x/members/7", "guild"),
-        ("GET", "/bot/guilds/x", "guild"),
-        ("GET", "/bot/guilds/7/members/x", "user"),
-        ("GET", "/bot/guilds/7/why/0", "user"),
-        ("GET", "/bot/guilds/0/why/7", "guild"),
-        ("GET", "/bot/feedback/a.b", "id"),
-        ("DELETE", "/bot/plus/-1", "user"),
-        ("DELETE", "/bot/staff/1.0", "user"),
-        ("PUT", "/bot/blocked/one", "user"),
-        ("DELETE", "/bot/blocked/%20", "user"),
-        ("DELETE", "/bot/feedback/a.b", "id"),
-        ("DELETE", "/bot/feedback/%C3%A9", "id"),
-        ("DELETE", sixty_five.as_str(), "id"),
-        ("DELETE", "/sessions/abc", "id"),
-        ("DELETE", "/users/x/sessions", "user"),
-        ("DELETE", "/users/0", "user"),
-    ] {
-        let answer = service.manage(request(method, path).set_payload("{}")).await;
-        answer.assert_invalid(&[places]);
     }
 }
 
@@ -142,10 +43,8 @@ async fn reports_path_and_body_mistakes_together() {
         ("/bot/feedback/a.b", &["id"], &["feedback", "rating", "timestamp", "submitter"]),
         ("/bot/clusters/a%2Fb/heartbeat", &["cluster"], &["memory", "started_at", "shards"]),
     ] {
-        for nonsense in ["", "{", "[]"] {
-            let answer = service.manage(request("PUT", path).set_payload(nonsense)).await;
-            answer.assert_invalid(&[segments, &[""]].concat());
-        }
+        let answer = service.manage(request("PUT", path).set_payload("{")).await;
+        answer.assert_invalid(&[segments, &[""]].concat());
         let answer = service.manage(request("PUT", path).set_payload("{}")).await;
         answer.assert_invalid(&[segments, fields].concat());
         // Fields that repeat the path add no other errors.
@@ -159,25 +58,23 @@ async fn reports_path_and_body_mistakes_together() {
         };
         answer.assert_invalid(&[segments, fields, unknown].concat());
     }
-    for (method, path) in [
-        ("GET", "/bot/guilds/x/members/y"),
-        ("DELETE", "/bot/guilds/x/members/y"),
-        ("GET", "/bot/guilds/x/why/y"),
+    for (method, path, segments) in [
+        ("GET", "/bot/guilds/x/members/y", &["guild", "user"][..]),
+        ("DELETE", "/bot/guilds/x/members/y", &["guild", "user"]),
+        ("GET", "/bot/guilds/x/why/y", &["guild", "user"]),
+        ("DELETE", "/bot/feedback/%C3%A9", &["id"]),
+        ("PUT", "/bot/blocked/%20", &["user"]),
+        ("DELETE", "/sessions/abc", &["id"]),
+        ("DELETE", "/users/x/sessions", &["user"]),
+        ("DELETE", "/users/0", &["user"]),
     ] {
-        service.manage(request(method, path)).await.assert_invalid(&["guild", "user"]);
+        service.manage(request(method, path)).await.assert_invalid(segments);
     }
 }
 
 #[actix_web::test]
-async fn rejects_bodies_over_the_limit() {
+async fn rejects_bodies_announced_as_too_large() {
     let service = Service::new().await;
-    for (path, allow) in PATHS.into_iter().filter(|(path, _)| *path != "/bot/sync") {
-        for method in allow.split(", ").filter(|method| !matches!(*method, "OPTIONS" | "HEAD")) {
-            let large = "x".repeat(sample::larger_than_any(path));
-            let answer = service.manage(request(method, path).set_payload(large)).await;
-            answer.assert_error(413, "body_too_large");
-        }
-    }
     let announced = put("/bot/guilds/7", &sample::guild()).insert_header(("Content-Length", "10000000000"));
     service.manage(announced).await.assert_error(413, "body_too_large");
     let mut padded = sample::guild().to_string();
@@ -364,24 +261,6 @@ async fn parses_numbers_as_json_defines_them() {
         let request = TestRequest::put().uri("/bot/feedback/f").set_payload(feedback);
         assert_eq!(service.manage(request).await.status, status, "{time}");
     }
-}
-
-#[actix_web::test]
-async fn counts_text_in_characters() {
-    let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
-    let with = |field: &str, text: String| {
-        let mut feedback = sample::feedback();
-        feedback[field] = json!(text);
-        put("/bot/feedback/f", &feedback)
-    };
-    assert_eq!(service.manage(with("feedback", "🦉".repeat(4000))).await.status, 200);
-    service.manage(with("feedback", "x".repeat(4001))).await.assert_invalid(&["feedback"]);
-    assert_eq!(service.manage(with("feedback", String::new())).await.status, 200, "a rating needs no text");
-    let mut guild = sample::guild();
-    guild["name"] = json!("ü".repeat(256));
-    assert_eq!(service.manage(put("/bot/guilds/7", &guild)).await.status, 200);
-    guild["name"] = json!("x".repeat(257));
-    service.manage(put("/bot/guilds/7", &guild)).await.assert_invalid(&["name"]);
 }
 
 #[actix_web::test]
