@@ -2,18 +2,17 @@
 
 use crate::{
     browser::{Browser, Site, between, html},
-    settings::stage as settings,
+    settings::{stage as settings, store::Counted},
 };
 use actix_web::{
     body::{BoxBody, MessageBody as _},
     dev::ServiceResponse,
     test::{TestRequest, init_service},
 };
-use async_trait::async_trait;
-use companion_domain::port::{Clock as _, Listings, Mutation, Record, StoreError};
+use companion_domain::port::{Clock as _, Mutation, Record};
 use companion_http::TrustedProxies;
 use companion_testkit::{
-    over::{ListingsOver, Over},
+    over::Over,
     world::{a_guild, a_heartbeat, an_ownership},
 };
 use futures_util::FutureExt as _;
@@ -236,24 +235,6 @@ async fn limits_live_pages_per_user() {
     assert_eq!(ask(&again.1, "/guilds", "").await.status(), 200);
 }
 
-/// Counts listings.
-struct CountedListings {
-    inner: Arc<dyn Listings>,
-    count: Arc<AtomicUsize>,
-}
-
-#[async_trait]
-impl ListingsOver for CountedListings {
-    fn listings(&self) -> &dyn Listings {
-        &*self.inner
-    }
-
-    async fn before(&self) -> Result<(), StoreError> {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
 /// Returns how many listings are read to open this many streams of one session, and to notify all of them of one
 /// change.
 async fn listings_for(streams: usize) -> (usize, usize) {
@@ -263,7 +244,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
         |_| {},
         |plan| {
             let listings = &mut plan.memory.ports.stores.stored_listings;
-            *listings = Arc::new(Over(CountedListings { inner: Arc::clone(listings), count: counted }));
+            *listings = Arc::new(Over(Counted { inner: Arc::clone(listings), count: counted }));
         },
     )
     .await;

@@ -1,12 +1,12 @@
 //! The pages: home, the guilds of a user, one guild, the team and the status.
 
-use crate::browser::{Browser, Site, between, html};
+use crate::{
+    browser::{Browser, Site, between, html},
+    settings::stage::a_role,
+};
 use companion_dashboard::{Feature, PermissionText};
 use companion_domain::{
-    model::{
-        Entries, Feedback, Guild, Outline, OutlineRole, RoleBindings, RoleKey, Roster, StaffPermission,
-        TeamMember,
-    },
+    model::{Entries, Feedback, Guild, Outline, RoleBindings, RoleKey, Roster, StaffPermission, TeamMember},
     policy::Permission,
     port::{Clock as _, Mutation, Record, StoreErrorKind},
 };
@@ -270,19 +270,6 @@ async fn users_see_only_their_own_guilds() {
     }
 }
 
-fn an_outline(guild: u64, roles: &[(u64, &str, Option<&str>)]) -> Outline {
-    let role = |(id, name, colour): &(u64, &str, Option<&str>)| OutlineRole {
-        id: id.to_string().parse().unwrap(),
-        name: name.parse().unwrap(),
-        colour: colour.map(|colour| colour.parse().unwrap()),
-    };
-    Outline {
-        guild: guild_id(guild),
-        channels: Entries::new(Vec::new()).unwrap(),
-        roles: Entries::new(roles.iter().map(role).collect()).unwrap(),
-    }
-}
-
 /// Returns the row of a permission: its mark, label, what it is about, reason and name.
 fn row<'a>(page: &'a str, permission: &str) -> &'a str {
     let name = format!("<code>{permission}</code>");
@@ -328,7 +315,12 @@ async fn permissions_say_why_or_why_not_in_words() {
     assert_eq!(headings, ["Server", "Moderation", "Server", "Game server", "Premium"]);
     assert!(!page.contains("FOUNDER") && !page.contains("Bot staff"), "rows of the staff are for the staff");
 
-    site.put(Record::Outline(an_outline(7, &[(71, "<Captain>", Some("#AA5500"))]))).await;
+    let outline = Outline {
+        guild: guild_id(7),
+        channels: Entries::new(Vec::new()).unwrap(),
+        roles: Entries::new(vec![a_role(71, "<Captain>", Some("#AA5500"))]).unwrap(),
+    };
+    site.put(Record::Outline(outline)).await;
     let page = browser.page("/guilds/7").await;
     let chip = "fill=\"#AA5500\"/></svg>@&#60;Captain&#62;</span>.";
     assert!(row(&page, "ADMIN").contains(chip), "{page}");

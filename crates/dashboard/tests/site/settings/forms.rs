@@ -68,18 +68,6 @@ async fn a_section_returns_to_its_defaults_at_once() {
 }
 
 #[actix_web::test]
-async fn cleared_boxes_differ_from_the_default() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    set(&site, json!({"welcome.styles": ["embed"], "welcome.roles": ["81"]})).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
-    form.fill("value.styles", &[]);
-    form.fill("value.roles", &[]);
-    form.save(&browser).await;
-    assert_eq!(values(&site).await, json!({"welcome.styles": []}));
-}
-
-#[actix_web::test]
 async fn only_changed_fields_are_sent() {
     let site = site().await;
     let browser = owner(&site).await;

@@ -4,4 +4,4 @@ mod forms;
 mod history;
 mod shown;
 pub(crate) mod stage;
-mod store;
+pub(crate) mod store;

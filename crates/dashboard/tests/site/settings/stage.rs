@@ -66,11 +66,6 @@ pub(crate) async fn populate(site: &Site) {
         name: name.parse().unwrap(),
         kind: kind.parse().unwrap(),
     };
-    let role = |id: u64, name: &str, colour: Option<&str>| OutlineRole {
-        id: id.to_string().parse().unwrap(),
-        name: name.parse().unwrap(),
-        colour: colour.map(|colour| colour.parse().unwrap()),
-    };
     let outline = Outline {
         guild: guild(),
         channels: Entries::new(vec![
@@ -79,9 +74,17 @@ pub(crate) async fn populate(site: &Site) {
             channel(73, "news", "announcement"),
         ])
         .unwrap(),
-        roles: Entries::new(vec![role(81, "Owls", Some("#AA5500")), role(82, "Larks", None)]).unwrap(),
+        roles: Entries::new(vec![a_role(81, "Owls", Some("#AA5500")), a_role(82, "Larks", None)]).unwrap(),
     };
     site.put(Record::Outline(outline)).await;
+}
+
+pub(crate) fn a_role(id: u64, name: &str, colour: Option<&str>) -> OutlineRole {
+    OutlineRole {
+        id: id.to_string().parse().unwrap(),
+        name: name.parse().unwrap(),
+        colour: colour.map(|colour| colour.parse().unwrap()),
+    }
 }
 
 pub(crate) fn guild() -> GuildId {

@@ -5,10 +5,10 @@ use crate::browser::{Site, html};
 use async_trait::async_trait;
 use companion_domain::{
     change::Applied,
-    port::{ChangeSettingsError, Records, SettingsStore, StoreError},
+    port::{ChangeSettingsError, Listings, Records, SettingsStore, StoreError},
     settings::{Change, Edit, Origin, Stored, Value},
 };
-use companion_testkit::over::{Over, RecordsOver, SettingsStoreOver};
+use companion_testkit::over::{ListingsOver, Over, RecordsOver, SettingsStoreOver};
 use serde_json::json;
 use std::{
     sync::{
@@ -18,10 +18,22 @@ use std::{
     time::Duration,
 };
 
-/// Counts calls.
-struct Counted<T: ?Sized> {
-    inner: Arc<T>,
-    count: Arc<AtomicUsize>,
+/// Counts calls of a port.
+pub(crate) struct Counted<T: ?Sized> {
+    pub(crate) inner: Arc<T>,
+    pub(crate) count: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl ListingsOver for Counted<dyn Listings> {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
+    async fn before(&self) -> Result<(), StoreError> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 #[async_trait]
