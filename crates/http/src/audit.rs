@@ -31,17 +31,8 @@ pub const EXPIRE: &str = "expire_session";
 /// Action of ending a session whose authorisation the platform revoked.
 pub const END_AUTHORISATION: &str = "end_authorisation";
 
-/// The state of an application's audit trail, kept in its application data.
-#[derive(Debug, Clone)]
-pub(crate) struct AuditTrail {
-    pub(crate) refusals: Arc<Repeats<RefusalKind>>,
-}
-
-impl AuditTrail {
-    pub(crate) fn new() -> Self {
-        Self { refusals: Repeats::new() }
-    }
-}
+/// Refusals that an application has audited, kept in its application data.
+pub(crate) type Refusals = Arc<Repeats<RefusalKind>>;
 
 /// Who performed an action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,45 +70,6 @@ impl Actor {
     }
 }
 
-/// An event with every field there is. Empty fields are omitted.
-struct Event<'a> {
-    action: &'static str,
-    /// [`SUCCESS`], or the error word.
-    outcome: &'static str,
-    by: &'a Actor,
-    user: Option<UserId>,
-    subject: Option<&'a str>,
-    sessions: &'a [Session],
-    tally: Option<Tally>,
-    client: Option<Client>,
-    request_id: Option<&'a str>,
-    /// Number of repetitions that this event summarises.
-    repeated: Option<u64>,
-}
-
-impl Event<'_> {
-    fn write(&self) {
-        let short: Vec<_> = self.sessions.iter().map(|session| session.id.short()).collect();
-        tracing::info!(
-            target: "companion::audit",
-            action = self.action,
-            outcome = self.outcome,
-            by = self.by.word(),
-            key = self.by.key(),
-            user = self.user.map(display),
-            subject = self.subject,
-            session = Some(short.join(",")).filter(|short| !short.is_empty()),
-            added = self.tally.map(|tally| tally.added),
-            changed = self.tally.map(|tally| tally.changed),
-            removed = self.tally.map(|tally| tally.removed),
-            client = self.client.map(display),
-            request_id = self.request_id,
-            repeated = self.repeated,
-            "audit"
-        );
-    }
-}
-
 /// Refusals that count as repetitions of each other.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RefusalKind {
@@ -136,19 +88,8 @@ impl LineKind for RefusalKind {
     }
 
     fn summarise(&self, repeated: u64) {
-        Event {
-            action: self.action,
-            outcome: self.outcome,
-            by: &self.by,
-            user: None,
-            subject: None,
-            sessions: &[],
-            tally: None,
-            client: self.client,
-            request_id: None,
-            repeated: Some(repeated),
-        }
-        .write();
+        let audit = Audit::without_request(self.action, self.by.clone());
+        Audit { client: self.client, ..audit }.write(self.outcome, &[], None, Some(repeated));
     }
 }
 
@@ -159,7 +100,7 @@ pub struct Audit {
     by: Actor,
     request: Option<RequestId>,
     client: Option<Client>,
-    refusals: Option<Arc<Repeats<RefusalKind>>>,
+    refusals: Option<Refusals>,
     user: Option<UserId>,
     subject: Option<String>,
 }
@@ -167,13 +108,12 @@ pub struct Audit {
 impl Audit {
     /// Starts an event for an action of this request's sender.
     pub fn of(request: &HttpRequest, action: &'static str) -> Self {
-        let trail = request.app_data::<AuditTrail>();
         Self {
             action,
             by: Actor::of(request),
             request: RequestStart::of(request).map(|start| start.id),
             client: Client::behind_request(request),
-            refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
+            refusals: request.app_data::<Refusals>().cloned(),
             user: None,
             subject: None,
         }
@@ -182,14 +122,16 @@ impl Audit {
     /// Starts an event for an action of an operator at the command line.
     #[must_use]
     pub const fn of_command_line(action: &'static str) -> Self {
-        let by = Actor::CommandLine;
-        Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
+        Self::without_request(action, Actor::CommandLine)
     }
 
     /// Starts an event for an action that the service performs on its own.
     #[must_use]
     pub const fn by_service(action: &'static str) -> Self {
-        let by = Actor::Service;
+        Self::without_request(action, Actor::Service)
+    }
+
+    const fn without_request(action: &'static str, by: Actor) -> Self {
         Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
     }
 
@@ -217,7 +159,7 @@ impl Audit {
     /// Writes the event with this outcome.
     pub fn concluded(self, outcome: Result<&Tally, &ApiError>) {
         match outcome {
-            Ok(tally) => self.write(SUCCESS, &[], Some(*tally)),
+            Ok(tally) => self.write(SUCCESS, &[], Some(*tally), None),
             Err(error) => self.refused(error),
         }
     }
@@ -225,7 +167,7 @@ impl Audit {
     /// Writes the success of an action on these sessions.
     pub fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
         let user = sessions.first().map(|session| session.user);
-        Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally);
+        Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally, None);
     }
 
     /// Writes that this session has ended.
@@ -238,24 +180,37 @@ impl Audit {
         let outcome = error.problem().word;
         let kind = RefusalKind { action: self.action, outcome, by: self.by.clone(), client: self.client };
         if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {
-            self.write(outcome, &[], None);
+            self.write(outcome, &[], None, None);
         }
     }
 
-    fn write(self, outcome: &'static str, sessions: &[Session], tally: Option<Tally>) {
-        Event {
-            action: self.action,
+    /// Writes the event with this outcome: [`SUCCESS`], or the error word. Empty fields are omitted. `repeated` is the
+    /// number of repetitions that it summarises.
+    fn write(
+        &self,
+        outcome: &'static str,
+        sessions: &[Session],
+        tally: Option<Tally>,
+        repeated: Option<u64>,
+    ) {
+        let short: Vec<_> = sessions.iter().map(|session| session.id.short()).collect();
+        tracing::info!(
+            target: "companion::audit",
+            action = self.action,
             outcome,
-            by: &self.by,
-            user: self.user,
-            subject: self.subject.as_deref(),
-            sessions,
-            tally,
-            client: self.client,
-            request_id: self.request.as_ref().map(RequestId::as_str),
-            repeated: None,
-        }
-        .write();
+            by = self.by.word(),
+            key = self.by.key(),
+            user = self.user.map(display),
+            subject = self.subject.as_deref(),
+            session = Some(short.join(",")).filter(|short| !short.is_empty()),
+            added = tally.map(|tally| tally.added),
+            changed = tally.map(|tally| tally.changed),
+            removed = tally.map(|tally| tally.removed),
+            client = self.client.map(display),
+            request_id = self.request.as_ref().map(RequestId::as_str),
+            repeated,
+            "audit"
+        );
     }
 }
 

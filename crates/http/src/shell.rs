@@ -1,7 +1,7 @@
 //! Wraps an API in what all APIs share: the edge, the audit trail, metrics and connection limits.
 
 use crate::{
-    audit::AuditTrail,
+    audit::Refusals,
     client::TrustedProxies,
     edge::{Edge, EdgeSettings, ErrorPages, ReadyResponses},
     guard::{ConnectionLimiter, ConnectionMetrics, Drain, Stage},
@@ -68,7 +68,7 @@ pub struct ShellSettings {
 #[derive(Clone)]
 pub struct Shell {
     edge: Edge,
-    audit_trail: AuditTrail,
+    refusals: Refusals,
     proxies: TrustedProxies,
     requests: Arc<RequestMetrics>,
     connections: Arc<ConnectionMetrics>,
@@ -94,13 +94,7 @@ impl Shell {
         let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
         let limiter = ConnectionLimiter::new(settings.trusted_proxies.clone());
         let connections = Arc::new(ConnectionMetrics { listener: settings.listener, limiter });
-        Self {
-            edge,
-            audit_trail: AuditTrail::new(),
-            proxies: settings.trusted_proxies,
-            requests,
-            connections,
-        }
+        Self { edge, refusals: Repeats::new(), proxies: settings.trusted_proxies, requests, connections }
     }
 
     /// Adds a source of responses from memory, asked before a request is routed.
@@ -125,7 +119,7 @@ impl Shell {
     /// Adds these resources, and shared application data.
     pub fn configure(&self, config: &mut ServiceConfig, resources: impl IntoIterator<Item = Resource>) {
         config
-            .app_data(self.audit_trail.clone())
+            .app_data(self.refusals.clone())
             .app_data(self.proxies.clone())
             .default_service(Router::new(resources));
     }
@@ -156,6 +150,6 @@ impl Shell {
     /// Returns the deduplicated log lines that are not yet summarised.
     pub(crate) fn summaries(&self) -> Summaries {
         let EdgeSettings { failures, slow, .. } = &*self.edge.settings;
-        [self.audit_trail.refusals.clone(), failures.clone(), slow.clone()]
+        [self.refusals.clone(), failures.clone(), slow.clone()]
     }
 }
