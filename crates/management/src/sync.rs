@@ -4,7 +4,7 @@ use crate::{
     change::{Changes, changed},
     context::ManagementContext,
     replace::{Replacement, replacement},
-    stream::{RecordSender, record_channel},
+    stream::{Message, record_channel},
 };
 use actix_web::{HttpRequest, HttpResponse, rt, web};
 use companion_domain::{
@@ -15,7 +15,7 @@ use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
 use companion_records::{Accepted, Lines, SyncLine};
 use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
-use tokio::time::timeout;
+use tokio::{sync::mpsc::Sender, time::timeout};
 
 /// Idle timeout of the stream. Time in which the store applies backpressure does not count.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -65,7 +65,7 @@ pub(crate) async fn sync(
 
 /// Forwards lines as they arrive, so that only a few chunks of the stream are in memory. Returns early if the store has
 /// stopped reading.
-async fn deliver(mut body: web::Payload, mut lines: Lines, sender: RecordSender) -> Result<(), ApiError> {
+async fn deliver(mut body: web::Payload, mut lines: Lines, sender: Sender<Message>) -> Result<(), ApiError> {
     loop {
         let next = tokio::select! {
             next = timeout(IDLE_TIMEOUT, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
@@ -73,25 +73,21 @@ async fn deliver(mut body: web::Payload, mut lines: Lines, sender: RecordSender)
         };
         let Some(chunk) = next else { break };
         let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
-        match lines.take(&chunk) {
-            Ok(records) if records.is_empty() => {}
-            Ok(records) => {
-                if !sender.batch(records).await {
-                    return Ok(());
-                }
-            }
-            Err(error) => {
-                sender.fail(error).await;
-                return Ok(());
-            }
+        let message = match lines.take(&chunk) {
+            Ok(records) if records.is_empty() => continue,
+            taken => taken.map(Some),
+        };
+        let failed = message.is_err();
+        if sender.send(message).await.is_err() || failed {
+            return Ok(());
         }
     }
     match lines.finish() {
         Ok(last) => {
-            sender.batch(last.into_iter().collect()).await;
-            sender.end().await;
+            let _ = sender.send(Ok(Some(last.into_iter().collect()))).await;
+            let _ = sender.send(Ok(None)).await;
         }
-        Err(error) => sender.fail(error).await,
+        Err(error) => drop(sender.send(Err(error)).await),
     }
     Ok(())
 }
