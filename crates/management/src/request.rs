@@ -2,13 +2,13 @@
 
 use crate::context::ManagementContext;
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
-use companion_domain::model::{FieldError, Invalid, Roster};
+use companion_domain::model::{FieldError, Invalid};
 use companion_http::{
     ApiError,
     body::{UnusedBody, read_json},
     routing,
 };
-use companion_records::{FieldErrors, Record, Team, read_body};
+use companion_records::{FieldErrors, Record, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
@@ -59,11 +59,6 @@ impl JsonBody {
     /// Returns the document, or why there is none.
     pub(crate) const fn document(&self) -> &Result<Value, serde_json::Error> {
         &self.0
-    }
-
-    /// Parses the team in this body.
-    pub(crate) fn team(&self) -> Result<Roster, ApiError> {
-        Team::read_body(&self.0).map_err(ApiError::InputInvalid)
     }
 }
 

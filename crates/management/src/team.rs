@@ -26,7 +26,7 @@ pub(crate) async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let roster = body.team()?;
+    let roster = Team::read_body(body.document()).map_err(ApiError::InputInvalid)?;
     let feed = Arc::clone(&context.use_cases.feed);
     let audit = Audit::of(&request, "put_team");
     change(&context.storage_limiter, &request, audit, async move {
