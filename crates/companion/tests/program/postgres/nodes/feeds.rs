@@ -187,7 +187,7 @@ fn event_streams_miss_no_change_across_nodes_and_restarts() {
         assert_eq!(guilds, (1..=CHANGES).collect::<Vec<_>>(), "in order, each once");
         let times = heard.iter().map(|(guild, event)| event.at.duration_since(acknowledged[guild])).collect();
         let which = if node == 0 { "the same node" } else { "another node" };
-        Times::of(times).tell(&format!("from a change to its event on {which}"));
+        Times(times).tell(&format!("from a change to its event on {which}"));
         ids.push(heard.iter().map(|(_, event)| event.id).collect::<Vec<_>>());
     }
     assert!(ids.iter().all(|others| *others == ids[0]), "ids are the same everywhere");

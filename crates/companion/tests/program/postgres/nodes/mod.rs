@@ -10,13 +10,11 @@ mod settings;
 use super::{Database, psql};
 use crate::{
     isolation::{self, Size},
-    stage::{Node, Stage, account, guild, guild_of, sync_lines, until},
+    stage::{Node, Stage, account, guild, guild_of, until},
 };
 use companion_dev_identity::{Fault, Route};
-use serde_json::json;
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    process::{Child, Command, Stdio},
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -98,10 +96,6 @@ fn until_each<N: Sync>(nodes: &[&N], what: &str, is_so: impl Fn(&N) -> bool + Sy
 struct Times(Vec<Duration>);
 
 impl Times {
-    const fn of(times: Vec<Duration>) -> Self {
-        Self(times)
-    }
-
     fn extend(&mut self, times: impl IntoIterator<Item = Duration>) {
         self.0.extend(times);
     }
@@ -237,7 +231,6 @@ fn isolation_on_three_nodes() {
 
 /// Makes every guild list stale at once.
 const STALE_AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
-const ASKED_OF_EACH_NODE: usize = 4;
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a request waits for a guild list.
 const REFRESH_WAIT: Duration = Duration::from_secs(1);
@@ -247,38 +240,6 @@ fn listed(node: &Node, token: &str) -> usize {
     let answer = node.guilds(token);
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.body["data"].as_array().unwrap().len()
-}
-
-#[test]
-fn one_node_refreshes_a_list_while_all_serve_the_cached_one() {
-    let nodes = Nodes::with(&STALE_AT_ONCE);
-    let control = nodes.stage.platform();
-    let tokens: Vec<_> = (1..)
-        .zip(&nodes.all)
-        .map(|(user, node)| {
-            node.manage("PUT", &format!("/bot/guilds/{}", guild_of(user)), &guild(1).to_string());
-            node.sign_in(&nodes.stage, user)
-        })
-        .collect();
-    let before = control.calls(Route::Guilds);
-    // The platform does not answer, so that a second request to it would be counted.
-    control.fail(Route::Guilds, Fault::Silent);
-    let begun = Instant::now();
-    thread::scope(|scope| {
-        for token in &tokens {
-            for node in (0..ASKED_OF_EACH_NODE).flat_map(|_| &nodes.all) {
-                scope.spawn(|| assert_eq!(listed(node, token), 1));
-            }
-        }
-    });
-    let took = begun.elapsed();
-    let (users, calls) = (tokens.len(), control.calls(Route::Guilds) - before);
-    let asked = users * ASKED_OF_EACH_NODE * nodes.all.len();
-    println!(
-        "{asked} requests for the lists of {users} users over three nodes: {calls} calls, all answered in {took:?}"
-    );
-    assert_eq!(calls, users as u64);
-    assert!(took < 3 * PROPAGATION, "{took:?}");
 }
 
 #[test]
@@ -326,84 +287,4 @@ fn a_node_killed_during_a_refresh_delays_no_user() {
     assert_eq!(listed(&nodes.all[1], &mine), 0, "a new list");
     assert_eq!(calls(), before + 3);
     println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
-}
-
-/// A transaction that holds the locks of a statement until it is released.
-struct Holding {
-    child: Child,
-}
-
-impl Holding {
-    /// Returns once the lock is held.
-    fn take(url: &str, statement: &str) -> Self {
-        let mut command = Command::new(super::program());
-        let command = command.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", url]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        writeln!(child.stdin.as_mut().unwrap(), "BEGIN;\n{statement};\n\\echo held").unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "held\n");
-        Self { child }
-    }
-
-    fn release(mut self) {
-        drop(self.child.stdin.take());
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-/// Blocked writes are refused after two seconds; the rest is slack for a busy machine.
-const REFUSAL_TIMEOUT: Duration = Duration::from_secs(4);
-
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let begun = Instant::now();
-    let done = work();
-    (done, begun.elapsed())
-}
-
-#[test]
-fn during_a_merge_nodes_stay_ready_and_refuse_writes_in_time() {
-    let nodes = Nodes::start();
-    // The merge has begun to write, and is blocked.
-    let holding = Holding::take(&nodes.url(), "LOCK TABLE guilds IN EXCLUSIVE MODE");
-    let lines = sync_lines(1..=2000, &guild(1));
-    let (mut ready, mut sign_ins, mut heartbeats, mut refusals) =
-        (Times::default(), Times::default(), Times::default(), Times::default());
-    thread::scope(|scope| {
-        let merging = scope.spawn(|| nodes.all[0].manage("POST", "/bot/sync", &lines));
-        let held_up = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-            AND query LIKE 'INSERT INTO guilds%' AND state = 'active'";
-        until("merging", TIMEOUT, || psql(&nodes.url(), held_up) == "1");
-        for (user, node) in (1..).zip(nodes.all.iter().chain(&nodes.all)) {
-            let (is_ready, took) = timed(|| node.is_ready());
-            assert!(is_ready, "busy is not unready");
-            ready.extend([took]);
-            sign_ins.extend([timed(|| node.sign_in(&nodes.stage, user)).1]);
-            let report = json!({"memory": user, "started_at": 1_700_000_000, "shards": {}}).to_string();
-            let reporting = timed(|| node.manage("PUT", "/bot/clusters/east/heartbeat", &report));
-            heartbeats.extend([reporting.1]);
-        }
-        let refuse = |node: &Node| {
-            let (refused, took) = timed(|| node.try_manage("PUT", "/bot/blocked/7", "").unwrap());
-            assert_eq!(refused.status, 503, "{}", refused.body);
-            assert_eq!(refused.body["data"]["error"], "storage_unavailable");
-            took
-        };
-        let refusing: Vec<_> = nodes.all.iter().map(|node| scope.spawn(move || refuse(node))).collect();
-        refusals.extend(refusing.into_iter().map(|took| took.join().unwrap()));
-        assert!(!merging.is_finished());
-        holding.release();
-        assert_eq!(merging.join().unwrap()["added"], 2000);
-    });
-    ready.tell("another node merges, ready");
-    sign_ins.tell("another node merges, sign-in");
-    heartbeats.tell("another node merges, heartbeat");
-    refusals.tell("another node merges, 503 of the rest of the feed");
-    assert!(refusals.worst() < REFUSAL_TIMEOUT, "{:?}", refusals.worst());
-    // Refused writes were not applied, and can be retried.
-    for node in &nodes.all {
-        let missing = node.try_manage("GET", "/bot/blocked/7", "").unwrap();
-        assert_eq!(missing.status, 404, "{}", missing.body);
-    }
-    nodes.all[1].manage("PUT", "/bot/blocked/7", "");
 }
