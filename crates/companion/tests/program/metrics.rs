@@ -47,41 +47,23 @@ fn counts_storage_operations_and_provider_calls() {
         assert_eq!(grown(sample), expected, "{sample}");
     }
     for (sample, expected) in [
-        ("companion_bot_clusters{state=\"silent\"}", 0.0),
-        ("companion_list_refreshes_total{outcome=\"failed\"}", 0.0),
         ("companion_storage_failed_commits_total", 0.0),
-        ("companion_storage_refused_writes_total", 0.0),
-        ("companion_storage_given_up", 0.0),
-        ("companion_storage_unreadable_rows_total{table=\"team\"}", 0.0),
         ("companion_identity_breaker{route=\"token\",state=\"closed\"}", 1.0),
         ("companion_identity_breaker{route=\"token\",state=\"open\"}", 0.0),
     ] {
         assert_eq!(value(&after, sample), expected, "{sample}");
     }
-    assert!(
-        value(&after, "companion_storage_queue_capacity") > value(&after, "companion_storage_queue_length")
-    );
-    assert!(value(&after, "companion_storage_readers") >= value(&after, "companion_storage_readers_idle"));
-    assert!(value(&after, "companion_bot_clusters{state=\"live\"}") > 0.0);
-    for age in ["companion_bot_report_age_seconds", "companion_state_age_seconds{part=\"copies\"}"] {
-        assert!(value(&after, age) < 60.0);
-    }
-    assert!(
-        value(&after, "companion_feed_lag_seconds")
-            >= value(&after, "companion_state_age_seconds{part=\"feedback\"}")
-    );
-    for (sample, least) in [
-        ("process_cpu_seconds_total", 0.01),
-        ("process_resident_memory_bytes", 1e6),
-        ("process_open_fds", 10.0),
-        ("process_start_time_seconds", 1.7e9),
+    for (smaller, larger) in [
+        ("companion_storage_queue_length", "companion_storage_queue_capacity"),
+        ("companion_bot_clusters{state=\"silent\"}", "companion_bot_clusters{state=\"live\"}"),
+        ("process_resident_memory_bytes", "process_virtual_memory_bytes"),
+        ("process_open_fds", "process_max_fds"),
     ] {
+        assert!(value(&after, smaller) < value(&after, larger), "{smaller} in {after}");
+    }
+    for (sample, least) in [("process_cpu_seconds_total", 0.01), ("process_start_time_seconds", 1.7e9)] {
         assert!(value(&after, sample) >= least, "{sample} in {after}");
     }
-    assert!(
-        value(&after, "process_virtual_memory_bytes") > value(&after, "process_resident_memory_bytes")
-            && value(&after, "process_max_fds") > value(&after, "process_open_fds")
-    );
     let build = format!("companion_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(after.lines().any(|line| line.starts_with(&build) && line.ends_with("} 1")), "{after}");
     for secret in [&code, &key] {
