@@ -149,38 +149,22 @@ fn the_bot_acts_by_settings_and_refuses_one_value() {
 }
 
 #[test]
-fn sign_in_page_and_pictures_come_from_the_platform() {
+fn the_printed_sign_in_page_leads_to_a_code() {
     let mut stage = Stage::new();
     let address = stage.demo.address("Sign-in page:");
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
     let page = String::from_utf8(stage.platform(path).body).unwrap();
     assert!(page.contains("Sample Owner") && page.contains("Sample Blocked User"), "{page}");
     assert!(page.contains("owns two guilds, one of them premium"), "{page}");
-    for _ in 0..2 {
-        let path = format!("{path}&login_hint=sample_moderator");
-        let sent_back = stage.platform(&path).head;
-        let back_at = format!("http://{}/callback?code=", stage.provider);
-        let (_, code) = sent_back.split_once(&back_at).unwrap();
-        let code = code.lines().next().unwrap();
-        let answer = stage.platform(&format!("/callback?code={code}"));
-        let shown = String::from_utf8(answer.body).unwrap();
-        let command = format!("-H &#39;Idp-Code: {code}&#39; http://{}/auth", stage.public);
-        assert!(answer.status == 200 && shown.contains(&command), "{shown}");
-        assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
-    }
-    let owner = stage.code("Sample Owner");
-    let session = stage.sign_in(&owner).body["data"].clone();
-    let token = ("Token", session["token"].as_str().unwrap());
-    let guilds = http::get(&stage.public, "/guilds", &[token]).body;
-    let answers = json!([session, guilds, stage.get("/team"), stage.get("/feedback")]).to_string();
-    let begin = format!("http://{}/cdn/", stage.provider);
-    let pictures: Vec<_> = answers.split('"').filter(|text| text.contains("://")).collect();
-    assert!(pictures.len() >= 1 + 4 + 6 + 5, "{pictures:?}");
-    for picture in pictures {
-        assert!(picture.starts_with(&begin), "{picture}");
-        let answer = stage.platform(picture.split_once(stage.provider.as_str()).unwrap().1);
-        assert!(answer.status == 200 && answer.body.starts_with(b"\x89PNG"), "{picture}");
-    }
+    let sent_back = stage.platform(&format!("{path}&login_hint=sample_moderator")).head;
+    let back_at = format!("http://{}/callback?code=", stage.provider);
+    let (_, code) = sent_back.split_once(&back_at).unwrap();
+    let code = code.lines().next().unwrap();
+    let answer = stage.platform(&format!("/callback?code={code}"));
+    let shown = String::from_utf8(answer.body).unwrap();
+    let command = format!("-H &#39;Idp-Code: {code}&#39; http://{}/auth", stage.public);
+    assert!(answer.status == 200 && shown.contains(&command), "{shown}");
+    assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
 }
 
 #[test]
@@ -206,26 +190,8 @@ fn the_three_printed_commands_work_repeatedly() {
 }
 
 #[test]
-fn the_printed_key_opens_the_management_api() {
-    let mut stage = Stage::new();
-    let (key, management) = (stage.key(), stage.demo.management());
-    let feed = |key: &str| {
-        let bearer = format!("Bearer {key}");
-        http::send(&management, "PUT", "/bot/team", &[("Authorization", &bearer)], "[]").unwrap().status
-    };
-    assert_eq!(feed("another"), 401);
-    assert_eq!(stage.get("/team").as_array().unwrap().len(), 6);
-    assert_eq!(feed(&key), 200);
-    assert_eq!(stage.get("/team"), json!([]));
-    let ended = stage.demo.stop();
-    assert!(ended.out.starts_with("Companion "), "{}", ended.out);
-    assert!(!ended.err.contains("migrated"), "{}", ended.err);
-    assert!(!ended.err.contains("audit"), "changes push the addresses off the screen: {}", ended.err);
-}
-
-#[test]
 fn leaves_no_files_after_a_signal() {
-    for signal in ["TERM", "INT", "HUP"] {
+    for signal in ["TERM", "HUP"] {
         let mut stage = Stage::new();
         stage.demo.said("Stop with Ctrl-C.");
         let [folder] = &stage.temporary_files()[..] else { panic!("{:?}", stage.temporary_files()) };
@@ -235,7 +201,9 @@ fn leaves_no_files_after_a_signal() {
         stage.demo.signal(signal);
         let finished = stage.demo.ended();
         assert_eq!(finished.code, Some(0), "{}", finished.err);
-        assert!(finished.out.ends_with("Stopped.\n"));
+        assert!(finished.out.starts_with("Companion ") && finished.out.ends_with("Stopped.\n"));
+        let distracting = ["migrated", "audit"].iter().any(|part| finished.err.contains(part));
+        assert!(!distracting, "pushes the addresses off the screen: {}", finished.err);
         assert_eq!(stage.temporary_files(), Vec::<String>::new(), "{signal}");
         let Stage { public, provider, .. } = stage;
         assert!(TcpStream::connect(public).is_err() && TcpStream::connect(provider).is_err());
