@@ -110,7 +110,7 @@ impl Many {
         let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
         let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
         let records = guilds.chain([Record::Guild(renamed)]);
-        let mut source = Stream::of(records, 500);
+        let mut source = Stream::of(records);
         self.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     }
 }
@@ -165,7 +165,7 @@ async fn keeps_the_instance_of_an_unchanged_listing() {
 async fn applies_blocks_before_reloading() {
     let scene = Many::new().await;
     let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
-    let mut source = Stream::of(records, 500);
+    let mut source = Stream::of(records);
     let replace = Replace { kinds: [Kind::Blocked].into(), shard: None };
     scene.world.ports.stores.records.sync(&replace, &mut source).await.unwrap();
     scene.node.settle().await;
@@ -304,7 +304,7 @@ async fn sync_elsewhere(
     guilds: &[(u64, u64)],
 ) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
-    stores.records.sync(&Replace::default(), &mut Stream::of(records, 500)).await.unwrap();
+    stores.records.sync(&Replace::default(), &mut Stream::of(records)).await.unwrap();
     let stored = stores.listings().read(user_id(USER), ListingScope::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
     step().await;

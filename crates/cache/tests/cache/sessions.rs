@@ -255,7 +255,7 @@ async fn a_node_without(world: &InMemory, session: &Session) -> Arc<Node> {
 async fn an_imported_session_is_valid_on_all_nodes_within_a_second() {
     let (world, session) = (InMemory::new(), a_session(1, 1, at(1)));
     let (here, elsewhere) = (a_node_without(&world, &session).await, a_node_without(&world, &session).await);
-    let mut import = Stream::of([Record::Session(session.clone())], 500);
+    let mut import = Stream::of([Record::Session(session.clone())]);
     here.stores.records.sync(&Replace::default(), &mut import).await.unwrap();
     assert_eq!(here.stores.sessions.find(&session.id).await.unwrap().as_ref(), Some(&session));
     world.clock.advance(Duration::from_secs(1));

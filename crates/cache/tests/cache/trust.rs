@@ -256,7 +256,7 @@ async fn shows_every_own_write_at_once() {
         records.write(mutation).await.unwrap();
         scene.shows(written).await;
     }
-    records.sync(&Replace::default(), &mut Stream::of([renamed], 500)).await.unwrap();
+    records.sync(&Replace::default(), &mut Stream::of([renamed])).await.unwrap();
     scene.shows("a sync").await;
     let version = grants.replace(user_id(1), &grant(&[])).await.unwrap();
     scene.shows("a new grant").await;

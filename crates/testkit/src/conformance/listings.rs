@@ -131,7 +131,7 @@ async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>)
             Record::Subscription(subscription(subscriber, [number, number + 5000], 0)),
         ]
     });
-    let mut stream = Stream::of(records, 500);
+    let mut stream = Stream::in_batches(records, 500);
     fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
     let Listing { grant, guilds, guild_subscriptions, .. } =
@@ -263,7 +263,7 @@ async fn writes_are_never_partially_visible(fresh: &Fresh<Stores>) {
         ..Replace::default()
     };
     let become_world = async |second| {
-        let mut stream = Stream::of(world(second, user), 100);
+        let mut stream = Stream::in_batches(world(second, user), 100);
         fresh.one.records.sync(&everything, &mut stream).await.unwrap();
     };
     let mut whole = Vec::new();

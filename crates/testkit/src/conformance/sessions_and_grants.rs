@@ -77,7 +77,7 @@ async fn exactly_one_concurrent_caller_removes_the_unused_grant(fresh: &Fresh<St
 async fn pages_list_each_unused_grant_once(fresh: &Fresh<Stores>) {
     let all: Vec<_> = (1..=LOTS).chain([BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX]).map(user_id).collect();
     let held = || Grant { version: GrantVersion(1), content: grant(1) };
-    let mut grants = Stream::of(all.iter().map(|user| Record::Grant(*user, held())), 100);
+    let mut grants = Stream::in_batches(all.iter().map(|user| Record::Grant(*user, held())), 100);
     fresh.one.records.sync(&Replace::default(), &mut grants).await.unwrap();
     // Grants in use are between the others, and do not count towards a page.
     let in_use = [1, 250, 600, 601, LOTS].map(user_id);

@@ -182,7 +182,7 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
         (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
     for granted in [true, false] {
         let imported = all.iter().cloned().map(Record::Session);
-        fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
+        fresh.one.records.sync(&Replace::default(), &mut Stream::in_batches(imported, 500)).await.unwrap();
         let version = granted_if(fresh, granted).await;
         let ended = end(&fresh.one, user, version).await;
         assert!(

@@ -134,7 +134,7 @@ async fn keeps_the_latest_periods(fresh: &Fresh<Stores>) {
         let began_at = at(i64::try_from(number).unwrap());
         Record::Period(Period { ended_at: Some(began_at), ..period(PeriodSubject::Silent, began_at) })
     };
-    let mut stream = Stream::of((0..Period::KEPT).map(ended), 500);
+    let mut stream = Stream::in_batches((0..Period::KEPT).map(ended), 500);
     stores.records.sync(&Replace::default(), &mut stream).await.unwrap();
     assert_eq!(periods(stores).await.len(), Period::KEPT);
     change(stores, begin(PeriodSubject::Incident, at(1_000_000))).await;

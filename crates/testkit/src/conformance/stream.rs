@@ -11,17 +11,23 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of records on lines from 1 on, in batches.
+    /// Creates a stream of records on lines from 1 on, in one batch.
     #[must_use]
-    pub fn of(records: impl IntoIterator<Item = Record>, at_a_time: usize) -> Self {
-        Self::numbered((1..).zip(records), at_a_time)
+    pub fn of(records: impl IntoIterator<Item = Record>) -> Self {
+        Self::in_batches(records, usize::MAX)
     }
 
-    /// Creates a stream of records on these lines.
+    /// Creates a stream of records on lines from 1 on, in batches of this size.
     #[must_use]
-    pub fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, at_a_time: usize) -> Self {
+    pub fn in_batches(records: impl IntoIterator<Item = Record>, size: usize) -> Self {
+        Self::numbered((1..).zip(records), size)
+    }
+
+    /// Creates a stream of records on these lines, in batches of this size.
+    #[must_use]
+    pub fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, size: usize) -> Self {
         let lines: Vec<_> = lines.into_iter().map(|(line, record)| Numbered { line, record }).collect();
-        Self { batches: lines.chunks(at_a_time).map(<[Numbered]>::to_vec).collect(), failure: None }
+        Self { batches: lines.chunks(size).map(<[Numbered]>::to_vec).collect(), failure: None }
     }
 
     /// Fails with this message instead of ending.

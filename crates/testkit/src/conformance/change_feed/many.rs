@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
     let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
-    stores.records.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
+    stores.records.sync(&replace, &mut Stream::in_batches(records, 3)).await.unwrap();
 }
 
 /// Returns a record of every kind that a sync may contain, and its subject.
@@ -87,7 +87,7 @@ pub(super) async fn a_bulk_write_lists_all_changes(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
     let imported = all.iter().cloned().map(Record::Session);
-    fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
+    fresh.one.records.sync(&Replace::default(), &mut Stream::in_batches(imported, 500)).await.unwrap();
     let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
     let told = subjects_of(fresh, revoke).await;
     let expected: Vec<_> = all.iter().map(|session| Subject::Session(session.id)).collect();

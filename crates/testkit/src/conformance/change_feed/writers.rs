@@ -147,9 +147,9 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
         stores.records.write(Mutation::RemoveSilent([(cluster_id("one"), at(8))].to_vec())).await.unwrap();
         let lost = Record::Member(member(guild_id(9), user, &[1]));
         let blocked = Record::Blocked(user);
-        let mut stream = Stream::of(vec![blocked.clone(), lost], 1);
+        let mut stream = Stream::in_batches(vec![blocked.clone(), lost], 1);
         stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
-        let mut stream = Stream::of(vec![blocked], 1).failing("cut");
+        let mut stream = Stream::in_batches(vec![blocked], 1).failing("cut");
         stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
     };
     assert_eq!(subjects_of(fresh, refused).await, []);

@@ -34,7 +34,7 @@ pub(super) async fn a_failed_stream_changes_nothing(fresh: &Fresh<Stores>) {
     let before = fresh.one.changes.latest().await.unwrap();
     for kinds in [replacing([]), replacing(replaceable())] {
         for at_a_time in [1, 3, 100] {
-            let stream = Stream::of(upheaval(), at_a_time).failing("the stream was cut");
+            let stream = Stream::in_batches(upheaval(), at_a_time).failing("the stream was cut");
             match try_sync(&fresh.one, &kinds, stream).await {
                 Err(SyncError::Source(cause)) => assert_eq!(cause.to_string(), "the stream was cut"),
                 other => assert!(matches!(other, Err(SyncError::Source(_))), "{other:?}"),
@@ -43,7 +43,7 @@ pub(super) async fn a_failed_stream_changes_nothing(fresh: &Fresh<Stores>) {
             assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
         }
     }
-    let empty = Stream::of(vec![], 1).failing("cut at once");
+    let empty = Stream::of(vec![]).failing("cut at once");
     assert!(try_sync(&fresh.one, &replacing(replaceable()), empty).await.is_err());
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
@@ -143,7 +143,7 @@ pub(super) async fn readers_and_writers_proceed_during_a_sync(fresh: &Fresh<Stor
         fresh.one.records.remove(Key::Blocked(user_id(1))).await.unwrap();
         fresh.settle().await;
         let expected = contents(stores).await;
-        let stream = Stream::of(upheaval(), 2);
+        let stream = Stream::in_batches(upheaval(), 2);
         let mut source = Interrupting { stream, stores: Arc::clone(stores), expected, times };
         let replace = Replace::default();
         let synced = fresh.one.records.sync(&replace, &mut source);

@@ -94,7 +94,7 @@ pub(super) async fn a_write_returns_its_changes(fresh: &Fresh<Stores>) {
     for replaced in [None, Some(Kind::Blocked)] {
         is_listed(fresh, async |stores| {
             let replace = Replace { kinds: replaced.into_iter().collect(), shard: None };
-            stores.records.sync(&replace, &mut Stream::of(two_of_each(), 3)).await.unwrap()
+            stores.records.sync(&replace, &mut Stream::in_batches(two_of_each(), 3)).await.unwrap()
         })
         .await;
     }

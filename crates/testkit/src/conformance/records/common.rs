@@ -61,7 +61,7 @@ pub(super) async fn add(stores: &Stores, records: Vec<Record>) -> Tally {
 /// Syncs the records in batches of three, or very many in longer ones.
 pub(super) async fn replace(stores: &Stores, replace: &Replace, records: Vec<Record>) -> Tally {
     let at_a_time = (records.len() / 20).max(3);
-    try_sync(stores, replace, Stream::of(records, at_a_time)).await.unwrap()
+    try_sync(stores, replace, Stream::in_batches(records, at_a_time)).await.unwrap()
 }
 
 pub(super) async fn try_sync(

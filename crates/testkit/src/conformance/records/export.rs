@@ -120,7 +120,7 @@ struct Meddling {
 impl RecordSink for Meddling {
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
         if self.taken.0.is_empty() {
-            let mut nothing = Stream::of(vec![], 1);
+            let mut nothing = Stream::of(vec![]);
             self.stores.records.sync(&replacing(replaceable()), &mut nothing).await?;
             self.stores.records.put(Record::Blocked(user_id(4711))).await?;
             self.stores.records.put(Record::Feedback(feedback("new", 5, user_id(1)))).await?;

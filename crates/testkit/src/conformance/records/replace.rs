@@ -97,7 +97,7 @@ pub(super) async fn replaces_very_many_records(fresh: &Fresh<Stores>) {
         records.collect()
     };
     for first in [1, 10_000] {
-        let mut stream = Stream::of(world(first), 700);
+        let mut stream = Stream::in_batches(world(first), 700);
         let tally = fresh.one.records.sync(&replacing(replaceable()), &mut stream).await.unwrap().tally;
         // Members are removed with their guilds, counted or not.
         let expected = if first == 1 { 0..=0 } else { 5 * LOTS..=6 * LOTS };

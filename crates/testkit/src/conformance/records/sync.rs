@@ -63,7 +63,7 @@ pub(super) async fn the_last_record_of_a_key_wins(fresh: &Fresh<Stores>) {
         "a key counts once however often it comes"
     );
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
-    let tally = try_sync(&fresh.one, &Replace::default(), Stream::of(twice, 1000)).await.unwrap();
+    let tally = try_sync(&fresh.one, &Replace::default(), Stream::in_batches(twice, 1000)).await.unwrap();
     assert_eq!(tally, Tally::NOTHING, "what is the same in the end has not changed");
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
 }
@@ -72,7 +72,7 @@ pub(super) async fn the_tally_counts_exactly_the_differences(fresh: &Fresh<Store
     add(&fresh.one, two_of_each()).await;
     assert_eq!(add(&fresh.one, two_of_each()).await, Tally::NOTHING);
     let everything = replacing(super::common::replaceable());
-    let again = try_sync(&fresh.one, &everything, Stream::of(two_of_each(), 5)).await.unwrap();
+    let again = try_sync(&fresh.one, &everything, Stream::in_batches(two_of_each(), 5)).await.unwrap();
     assert_eq!(again, Tally::NOTHING, "replacing with the same is no change either");
     let records = vec![
         Record::Guild(guild(guild_id(1))),
@@ -88,7 +88,7 @@ pub(super) async fn the_tally_counts_exactly_the_differences(fresh: &Fresh<Store
         Record::Blocked(user_id(8)),
     ];
     let kinds = replacing([Kind::Feedback, Kind::Team, Kind::Blocked]);
-    let tally = try_sync(&fresh.one, &kinds, Stream::of(records, 4)).await.unwrap();
+    let tally = try_sync(&fresh.one, &kinds, Stream::in_batches(records, 4)).await.unwrap();
     // Added: guild 3 and its member, team member 3, block 7. Changed: guild 2, member 2, team member 2. Removed:
     // feedback two, team member 1, block 9.
     assert_eq!(tally, Tally { added: 4, changed: 3, removed: 3 });

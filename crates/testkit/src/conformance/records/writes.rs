@@ -40,7 +40,7 @@ impl Write {
         match self {
             Self::Apply(batch) => drop(stores.records.apply(batch.clone()).await.unwrap()),
             Self::Sync(records) => {
-                let mut stream = Stream::of(records.clone(), 2);
+                let mut stream = Stream::in_batches(records.clone(), 2);
                 stores.records.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
             }
             Self::Forget(user) => drop(stores.records.forget(*user).await.unwrap()),

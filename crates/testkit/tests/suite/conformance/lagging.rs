@@ -136,7 +136,7 @@ struct Lagging {
 async fn copy_of(store: &MemoryStorage) -> Result<MemoryStorage, StoreError> {
     let (copy, mut exported) = (MemoryStorage::new(), Collected::default());
     store.export(&mut exported).await.map_err(StoreError::unavailable)?;
-    let mut stream = Stream::of(exported.0, 500);
+    let mut stream = Stream::of(exported.0);
     copy.sync(&Replace::default(), &mut stream).await.map_err(StoreError::unavailable)?;
     for report in store.clusters().await? {
         copy.write(Mutation::Report((*report).clone())).await.map_err(StoreError::unavailable)?;

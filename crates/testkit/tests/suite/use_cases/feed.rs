@@ -60,7 +60,7 @@ async fn delivers_every_write_before_it_returns() {
         expected.push(subject);
         assert_eq!(recorder.subjects(), expected);
     }
-    feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user)], 500)).await.unwrap();
+    feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user)])).await.unwrap();
     expected.push(Subject::Blocked(user));
     assert_eq!(recorder.subjects(), expected);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
@@ -76,8 +76,7 @@ async fn a_sync_removes_omitted_records_of_replaced_kinds() {
     let grant = GrantStore::find(storage, kept.user.id).await.unwrap().unwrap();
     let stream = vec![Record::Session(kept.session.clone()), Record::Grant(kept.user.id, grant.clone())];
     let kinds = [Kind::Session, Kind::Grant, Kind::Cluster].into();
-    let tally =
-        storage.sync(&Replace { kinds, shard: None }, &mut Stream::of(stream, 500)).await.unwrap().tally;
+    let tally = storage.sync(&Replace { kinds, shard: None }, &mut Stream::of(stream)).await.unwrap().tally;
     assert_eq!(tally, Tally { removed: 3, ..Tally::NOTHING });
     assert_eq!(SessionStore::find(storage, &kept.session.id).await.unwrap(), Some(kept.session));
     assert_eq!(SessionStore::find(storage, &gone.session.id).await.unwrap(), None);
@@ -93,16 +92,16 @@ async fn a_sync_cannot_exceed_the_team_limit() {
         users.map(|user| Record::Team(a_team_member(user, "Board", 1))).collect()
     };
     let full = Roster::MAX as u64 + 1;
-    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full), 500)).await.unwrap();
+    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full))).await.unwrap();
     // Members that exist already take no additional place.
-    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full), 500)).await.unwrap();
+    stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(places(1..full))).await.unwrap();
     let more = places(full - 1..full + 1);
-    let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(more, 500)).await;
+    let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Stream::of(more)).await;
     assert!(matches!(refused, Err(SyncError::Source(SourceError::TeamFull { line: 2 }))), "{refused:?}");
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
     let replace = Replace { kinds: [Kind::Team].into(), shard: None };
     let others = places(full..2 * full - 1);
-    stage.use_cases.feed.sync(&replace, &mut Stream::of(others, 500)).await.unwrap();
+    stage.use_cases.feed.sync(&replace, &mut Stream::of(others)).await.unwrap();
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
 }
 
@@ -179,10 +178,9 @@ async fn refuses_to_feed_data_of_external_stores() {
         assert!(matches!(refused, Err(ApplyError::KeptElsewhere(kind)) if kind == expected), "{refused:?}");
     }
     feed.apply(vec![harmless]).await.unwrap();
-    let brings =
-        feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user_id(1))], 500)).await;
+    let brings = feed.sync(&Replace::default(), &mut Stream::of(vec![Record::Blocked(user_id(1))])).await;
     let replaces = Replace { kinds: [Kind::Team].into(), shard: None };
-    for refused in [brings, feed.sync(&replaces, &mut Stream::of(vec![], 1)).await] {
+    for refused in [brings, feed.sync(&replaces, &mut Stream::of(vec![])).await] {
         assert!(matches!(refused, Err(SyncError::Source(SourceError::KeptElsewhere(_)))), "{refused:?}");
     }
     assert!(!stage.memory.storage.is_blocked(user_id(1)).await.unwrap());
