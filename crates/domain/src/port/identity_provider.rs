@@ -149,13 +149,17 @@ pub enum IdentityErrorKind {
 }
 
 impl IdentityErrorKind {
-    /// Returns when to retry, if the platform said so.
+    /// Returns how long to wait before the next call, if the platform demands it.
     #[must_use]
     pub const fn retry_after(self) -> Option<Duration> {
         match self {
             Self::Limited(wait) => Some(wait),
-            Self::BadGrant | Self::ScopeMissing | Self::TokenRefused => None,
-            Self::Unreachable | Self::TimedOut | Self::Failed => None,
+            Self::BadGrant
+            | Self::ScopeMissing
+            | Self::TokenRefused
+            | Self::Unreachable
+            | Self::TimedOut
+            | Self::Failed => None,
         }
     }
 
