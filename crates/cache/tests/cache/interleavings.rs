@@ -176,7 +176,8 @@ async fn end_session(stores: &Stores) {
     stores.sessions.revoke(&the_session().id).await.unwrap();
 }
 
-/// Number of preemptions per order; unlimited with `ORDERS=full`. Evictions add orders of their own.
+/// Number of preemptions per order; unlimited with `ORDERS=full`. Scarce memory gets one less, because its evictions
+/// multiply the number of orders.
 fn preemptions(memory: u64) -> usize {
     let is_full = std::env::var("ORDERS").is_ok_and(|orders| orders == "full");
     match memory {
