@@ -7,6 +7,6 @@
 pub mod postgres;
 pub mod scratch;
 
-/// Programs that run the tests of pages, the fastest first. Chromium without windows needs half of its processor time.
+/// Browsers for tests of pages, fastest first: the headless shell takes half of the CPU time of Chromium.
 pub const BROWSERS: [&str; 5] =
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"];

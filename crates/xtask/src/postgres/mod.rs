@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// The environment variable with the URL of a server in which tests may create databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
-/// The environment variable with an unused data folder. A copy takes a twentieth of the time of `initdb`.
+/// The environment variable with an unused data folder. Copying it is ten times as fast as `initdb`.
 const TEMPLATE_VARIABLE: &str = "COMPANION_TEST_POSTGRES_TEMPLATE";
 
 /// Whether a server is given to the tests.
