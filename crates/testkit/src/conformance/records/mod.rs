@@ -72,6 +72,7 @@ suite! {
     }
     @writes {
         a_cancelled_write_is_complete_or_absent,
+        a_cancelled_put_is_complete_or_absent,
         a_write_does_not_block_the_polling_thread needs Gating,
     }
 }

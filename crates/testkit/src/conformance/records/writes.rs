@@ -82,7 +82,7 @@ fn steps() -> Vec<Step> {
     let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat("one", at(2)) };
     let silent = clusters.map(|name| (cluster_id(name), at(1))).to_vec();
     let replaced = || Write::put([Record::Subscription(subscription(user_id(8), [7], 1))]);
-    let mut steps = vec![
+    vec![
         step("a sync", vec![Write::Forget(user), gone(), replaced()], Write::Sync(of_user())),
         step("forgetting", vec![Write::Sync(of_user())], Write::Forget(user)),
         step("a batch", vec![gone()], Write::put(batch())),
@@ -90,21 +90,29 @@ fn steps() -> Vec<Step> {
         step("a team", vec![team([1, 2, 3], 1)], team([3, 4, 5], 2)),
         step("a report", vec![reports()], Write::Apply(vec![Mutation::Report(report)])),
         step("a retirement", vec![reports()], Write::Apply(vec![Mutation::RemoveSilent(silent)])),
-    ];
-    for kind in &KEYED {
+    ]
+}
+
+fn puts() -> impl Iterator<Item = Step> {
+    KEYED.iter().filter_map(|kind| {
         let variants = kind.variants(1);
-        let (Some(first), Some(last)) = (variants.first().cloned(), variants.last().cloned()) else {
-            continue;
-        };
+        let (first, last) = (variants.first()?.clone(), variants.last()?.clone());
         let earlier = if variants.len() > 1 { Write::put([first]) } else { Write::remove([first.key()]) };
         let ready = vec![Write::put(kind.needed([1])), earlier];
-        steps.push(step(&format!("a {}", kind.name), ready, Write::put([last])));
-    }
-    steps
+        Some(step(&format!("a {}", kind.name), ready, Write::put([last])))
+    })
 }
 
 pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
-    for Step { what, ready, write } in steps() {
+    cancel(fresh, steps()).await;
+}
+
+pub(super) async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
+    cancel(fresh, puts()).await;
+}
+
+async fn cancel(fresh: &Fresh<Stores>, steps: impl IntoIterator<Item = Step>) {
+    for Step { what, ready, write } in steps {
         let cancelled = CancelledWrite {
             fresh,
             what: &what,
@@ -132,7 +140,7 @@ pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores
 }
 
 pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
-    for Step { ready, write, .. } in steps() {
+    for Step { ready, write, .. } in steps().into_iter().chain(puts()) {
         for earlier in ready {
             earlier.make(&fresh.one).await;
         }

@@ -54,12 +54,12 @@ faults! {
             [Fault::KeepsHundredOf(Kind::Blocked)] "only the first hundred of a batch are blocked";
         one_concurrent_caller_adds_and_one_removes: AddsUnseen "a put reads and writes in two steps";
         concurrent_puts_are_never_lost: LosesTheSecond "one of two concurrent puts is lost";
-        a_cancelled_write_is_complete_or_absent:
+        a_cancelled_put_is_complete_or_absent:
             [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
             [Fault::PutsInSteps(Kind::Staff)] "a cancelled put has removed the old permissions",
             [Fault::PutsInSteps(Kind::Subscription)] "a cancelled put has removed the subscription",
-            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry",
-            BatchInSteps "a cancelled batch is partially applied";
+            [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry";
+        a_cancelled_write_is_complete_or_absent: BatchInSteps "a cancelled batch is partially applied";
         a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the refused mutation";
         a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
