@@ -7,7 +7,10 @@ use crate::{
     sync,
 };
 use actix_web::test::TestRequest;
-use companion_domain::model::{Membership, PlatformPermissions};
+use companion_domain::{
+    model::{Membership, PlatformPermissions},
+    port::StoreErrorKind,
+};
 use companion_testkit::world::{a_membership, a_user, guild_id};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -64,6 +67,19 @@ async fn body_ids_must_equal_those_of_the_path() {
             service.manage(put(path, &wrong)).await.assert_invalid(&[name]);
         }
         assert_eq!(service.manage(put(path, &repeated)).await.status, 200, "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn distinguishes_store_failures_from_invalid_input() {
+    let service = Service::new().await;
+    for (fault, status, word) in [
+        (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
+        (Fault::Panics, 500, "internal"),
+    ] {
+        service.store.set(Some(fault));
+        service.manage(delete("/bot/blocked/5")).await.assert_error(status, word);
+        service.manage(put("/bot/team", &json!({}))).await.assert_invalid(&[""]);
     }
 }
 

@@ -8,8 +8,9 @@ use crate::{
     sync,
 };
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
+use companion_domain::{change::Key, port::Records as _};
 use companion_http::RunningServer;
-use companion_testkit::world::a_membership;
+use companion_testkit::world::{a_membership, guild_id};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -194,4 +195,25 @@ async fn accepts_a_stream_while_serving_the_public_api() {
     let (status, _, json) = client.answer().await;
     assert_eq!((status, &json["data"]), (200, &json!({"added": 8, "changed": 0, "removed": 0})));
     assert_eq!(get(&public, "/team").await["data"].as_array().map(Vec::len), Some(1));
+}
+
+#[actix_web::test]
+async fn an_aborted_stream_changes_nothing() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    assert_eq!(service.manage(sync("", &[guild_line(7)])).await.counts(), [1, 0, 0]);
+    let new = format!("{}\n", guild_line(8));
+    for (framing, sent) in
+        [("Transfer-Encoding: chunked", chunk(&new)), ("Content-Length: 100000", new.clone())]
+    {
+        let mut client = Client::to(&management).await;
+        client.send(&head(framing)).await;
+        client.send(&sent).await;
+    }
+    // Stopping waits for requests in flight.
+    management.stop().await.unwrap();
+    for (guild, is_stored) in [(7, true), (8, false)] {
+        let found = service.memory.storage.find(&Key::Guild(guild_id(guild))).await.unwrap();
+        assert_eq!(found.is_some(), is_stored, "guild {guild}");
+    }
 }
