@@ -3,7 +3,7 @@
 use crate::{
     http,
     program::{Finished, Program},
-    stage::{KEY as SECRETS_KEY, until},
+    stage::{KEY as SECRETS_KEY, MANAGEMENT_KEY, until},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
 }
 
 fn serve(folder: &Arc<TempDir>) -> Program {
-    Program::serving_within(folder).env("COMPANION_MANAGEMENT__KEY", "the-key-of-these-tests")
+    Program::serving_within(folder).env("COMPANION_MANAGEMENT__KEY", "the-management-key")
 }
 
 fn sorted_lines(text: &str) -> Vec<String> {
@@ -267,6 +267,35 @@ fn recreates_a_lost_database_beside_its_key_only_with_create() {
     let mut service = serve(&folder).start();
     service.public();
     service.stop();
+}
+
+#[test]
+fn a_deleted_database_stops_acknowledgements_and_is_logged_once() {
+    let folder = folder();
+    let mut service = serve(&folder).start();
+    let management = service.management();
+    let block = |user: u64| http::ask(&management, "PUT", &format!("/bot/blocked/{user}"), &[MANAGEMENT_KEY]);
+    assert_eq!(block(1).status, 200);
+    // A concurrent backup must raise no alarm.
+    assert_eq!(run(&folder, &["backup", "copy.db"]).code, Some(0));
+    assert_eq!(block(2).status, 200);
+    assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
+    remove_database(folder.path());
+    for user in 3..6 {
+        let refused = block(user);
+        assert_eq!((refused.status, &refused.body["data"]["error"]), (503, &"storage_unavailable".into()));
+        assert_eq!(http::get(&management, "/health/ready", &[]).status, 503);
+    }
+    let log = service.stop().err;
+    let errors: Vec<_> =
+        log.lines().filter(|line| line.contains("deleted or replaced") && line.contains("ERROR")).collect();
+    assert_eq!(errors.len(), 1, "{log}");
+    assert!(errors[0].contains("companion.db"), "{}", errors[0]);
+    assert_eq!(names(folder.path()), ["companion.db.key", "copy.db"]);
+    // Recovery: put the backup in its place.
+    fs::rename(folder.path().join("copy.db"), folder.path().join("companion.db")).unwrap();
+    let exported = run(&folder, &["export"]);
+    assert_eq!(exported.out, "{\"kind\":\"blocked\",\"user\":\"1\"}\n", "{}", exported.err);
 }
 
 #[test]
