@@ -7,9 +7,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    env, fs,
+    env,
+    fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::process::CommandExt as _,
+    path::PathBuf,
     process::{self, Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Arc, Condvar, Mutex,
@@ -42,7 +44,7 @@ const DISABLED: [&str; 12] = [
     "--renderer-process-limit=1",
 ];
 /// The browser reads commands from descriptor 3 and answers on descriptor 4.
-const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1"#;
+const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
 /// A running browser. Killed on drop.
 pub(crate) struct Chromium {
@@ -95,6 +97,8 @@ pub(crate) struct Event {
 
 #[derive(Default)]
 struct Inbox {
+    /// The file with the error output of the browser.
+    errors: PathBuf,
     messages: Mutex<Messages>,
     more: Condvar,
 }
@@ -109,6 +113,7 @@ struct Messages {
 impl Chromium {
     pub(crate) fn start() -> Arc<Self> {
         let folder = TempDir::new().unwrap();
+        let errors = folder.path().join("errors");
         let program = xtask::BROWSERS.into_iter().find(|name| is_installed(name));
         let program = program.expect("Chromium is missing: cargo xtask test --install brings it");
         let mut command = Command::new("sh");
@@ -121,11 +126,11 @@ impl Chromium {
             .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+            .stderr(File::create(&errors).unwrap());
         let mut processes = Processes::start(&mut command, folder);
         let commands = Mutex::new(processes.first.stdin.take().unwrap());
         let answers = processes.first.stdout.take().unwrap();
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Arc::new(Inbox { errors, ..Inbox::default() });
         let listener = Arc::clone(&inbox);
         thread::spawn(move || listener.listen(answers));
         Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), inbox })
@@ -200,6 +205,10 @@ impl Inbox {
         }
     }
 
+    fn errors(&self) -> String {
+        fs::read_to_string(&self.errors).unwrap_or_default()
+    }
+
     fn wait<T>(&self, what: &str, mut find: impl FnMut(&mut Messages) -> Option<T>) -> T {
         let deadline = Instant::now() + WAIT_TIMEOUT;
         let mut messages = self.messages.lock().unwrap();
@@ -207,7 +216,7 @@ impl Inbox {
             if let Some(found) = find(&mut messages) {
                 return found;
             }
-            assert!(!messages.ended, "Chromium has ended before {what}");
+            assert!(!messages.ended, "Chromium has ended before {what}: {}", self.errors());
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "{what} never came");
             messages = self.more.wait_timeout(messages, left).unwrap().0;

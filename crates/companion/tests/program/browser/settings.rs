@@ -1,7 +1,7 @@
 //! Settings of guilds in the browser: typing, saving, and what changes meanwhile.
 
 use super::{
-    LONG, fits, mark,
+    LONG, fits, mark, on_all_screens,
     page::{Axe, Page, Screen},
     stage::{Stage, guild_id},
 };
@@ -301,38 +301,23 @@ fn five_hundred_roles_fit_a_phone() {
 mod axe {
     use super::*;
 
-    /// Examines a page on a phone and, with dark colours, on a desktop.
-    fn look(page: &Page, axe: &mut Axe, name: &str) {
-        for (screen, scheme) in [(Screen::Phone, "light"), (Screen::Desktop, "dark")] {
-            page.on(screen);
-            page.prefer(scheme);
-            fits(page, screen, name);
-            page.picture(&format!("{name}-{scheme}"));
-            axe.examine(page, name, &format!("{screen:?}, {scheme}"));
-        }
-    }
-
     #[test]
     fn settings_fit_all_screens() {
         let bot = Bot::new();
         let page = bot.open();
         let mut axe = Axe::on(&page);
-        page.reload();
-        look(&page, &mut axe, "settings");
         fill_all(&page);
         save(&page);
         bot.confirm(1, &json!([{"key": "welcome.greeting", "message": "I cannot write there."}]));
         page.reload();
-        look(&page, &mut axe, "settings-saved");
+        on_all_screens(&page, "settings", Some(&mut axe));
         axe.finish("axe-settings.md");
     }
 
     #[test]
-    fn mistakes_and_history_fit_all_screens() {
+    fn mistakes_fit_all_screens() {
         let bot = Bot::new();
         let page = bot.open();
-        fill_all(&page);
-        save(&page);
         let mut axe = Axe::on(&page);
         bot.set(&json!({"welcome.color": "#000000"}));
         fill(&page, "color", "#ffffff");
@@ -340,11 +325,21 @@ mod axe {
         check(&page, "styles", "card");
         save(&page);
         assert_eq!(page.status(), 422);
-        look(&page, &mut axe, "settings-mistakes");
+        on_all_screens(&page, "settings-mistakes", Some(&mut axe));
+        axe.finish("axe-settings-mistakes.md");
+    }
+
+    #[test]
+    fn history_and_permissions_fit_all_screens() {
+        let bot = Bot::new();
+        let page = bot.open();
+        fill_all(&page);
+        save(&page);
+        let mut axe = Axe::on(&page);
         page.go(&bot.path("/history"));
-        look(&page, &mut axe, "settings-history");
+        on_all_screens(&page, "settings-history", Some(&mut axe));
         page.go(&bot.path("/permissions"));
-        look(&page, &mut axe, "settings-permissions");
+        on_all_screens(&page, "settings-permissions", Some(&mut axe));
         axe.finish("axe-settings-history.md");
     }
 }
