@@ -80,12 +80,16 @@ pub(super) fn added(count: u64) -> Tally {
     Tally { added: count, ..Tally::NOTHING }
 }
 
+pub(super) async fn exported(stores: &Stores) -> Vec<Record> {
+    let mut collected = Collected::default();
+    stores.records.export(&mut collected).await.unwrap();
+    collected.0
+}
+
 /// Returns everything in the store by key, and asserts that the reading ports show the same. Stores with equal
 /// contents are indistinguishable.
 pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
-    let mut exported = Collected::default();
-    stores.records.export(&mut exported).await.unwrap();
-    let exported = by_key(exported.0);
+    let exported = by_key(exported(stores).await);
     let of = |kind: Kind| exported.values().filter(move |record| record.kind() == kind).cloned();
 
     let picked = stores.feedback.pick_positive(usize::MAX, SeededEntropy::new(1).seed()).await.unwrap();

@@ -1,7 +1,7 @@
 //! The contents of an export.
 
 use super::{
-    common::{add, assert_same, by_key, contents, put, replaceable, replacing, two_of_each},
+    common::{add, assert_same, by_key, contents, exported, put, replaceable, replacing, two_of_each},
     user::is_of,
 };
 use crate::conformance::{
@@ -19,12 +19,6 @@ use companion_domain::{
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
 use std::{collections::HashSet, sync::Arc, time::Duration};
-
-async fn exported(stores: &Stores) -> Vec<Record> {
-    let mut collected = Collected::default();
-    stores.records.export(&mut collected).await.unwrap();
-    collected.0
-}
 
 /// Returns records of every kind, with text and ids that are easily corrupted.
 fn awkward() -> Vec<Record> {
