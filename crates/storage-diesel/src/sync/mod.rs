@@ -443,7 +443,7 @@ mod tests {
         async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             // SQLite runs more rounds; this covers the few statements that differ.
             let (one, reference) = (Scratch::new("race_one"), Scratch::new("race_reference"));
-            rounds(&open(&one).await, &open(&reference).await, 12).await;
+            rounds(&open(&one).await, &open(&reference).await, 8).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]

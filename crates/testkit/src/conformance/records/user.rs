@@ -79,8 +79,8 @@ pub(super) async fn about_returns_what_forget_removes(fresh: &Fresh<Stores>) {
 
 pub(super) async fn about_and_forget_include_very_many_records(fresh: &Fresh<Stores>) {
     // Fewer entries of feedback, because removing one from the pick is expensive.
-    let of = |user: UserId, first: u64| {
-        (first..first + LOTS).flat_map(move |number| {
+    let of = |user: UserId, first: u64, count: u64| {
+        (first..first + count).flat_map(move |number| {
             let said =
                 (number < first + 120).then(|| Record::Feedback(feedback(&format!("f-{number}"), 5, user)));
             [
@@ -92,7 +92,7 @@ pub(super) async fn about_and_forget_include_very_many_records(fresh: &Fresh<Sto
             .chain(said)
         })
     };
-    let world: Vec<_> = of(user_id(1), 1).chain(of(user_id(2), 10_000)).collect();
+    let world: Vec<_> = of(user_id(1), 1, LOTS).chain(of(user_id(2), 10_000, 20)).collect();
     add(&fresh.one, world.clone()).await;
     is_told_and_forgotten(fresh, user_id(1), &world).await;
 }
