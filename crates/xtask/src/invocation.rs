@@ -68,11 +68,12 @@ impl Invocation {
         self.command().is_ok_and(|command| quiet(command).is_ok_and(|status| status.success()))
     }
 
+    /// Runs it and returns what it wrote. Fails with all output if it fails.
     pub(crate) fn output(&self) -> Result<String> {
         let output = self.command()?.output().with_context(|| format!("cannot start `{self}`"))?;
         if !output.status.success() {
-            let complaint = String::from_utf8_lossy(&output.stderr);
-            bail!("`{self}` ended with {}: {}", output.status, complaint.trim());
+            let text = [output.stdout, output.stderr].concat();
+            bail!("`{self}` ended with {}: {}", output.status, String::from_utf8_lossy(&text).trim());
         }
         String::from_utf8(output.stdout).with_context(|| format!("`{self}` wrote something that is not text"))
     }

@@ -266,7 +266,7 @@ impl Requirement {
 
 /// The required tools that this machine lacks.
 #[derive(Debug, Default)]
-pub(crate) struct MissingTools(Vec<&'static Requirement>);
+pub(crate) struct MissingTools(pub(crate) Vec<&'static Requirement>);
 
 impl MissingTools {
     /// Looks for the tools, and installs missing ones as the policy says.

@@ -40,7 +40,7 @@ pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Re
         let mut plan = if in_ci { checks() } else { Vec::new() };
         plan.push(tests(missing, is_given(), arguments)?);
         plan.push(Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")));
-        plan.extend(kits::steps());
+        plan.extend(kits::step(missing));
         Ok(plan)
     })
 }
