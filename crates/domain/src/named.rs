@@ -66,3 +66,29 @@ macro_rules! plain_text {
 }
 
 pub(crate) use plain_text;
+
+/// Declares a type of text that a function accepts, with its parser, whose errors name the field and what it must be.
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:expr, $accepts:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        $crate::named::plain_text!($name);
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::invalid::Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let is_accepted: fn(&str) -> bool = $accepts;
+                if is_accepted(text) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err($crate::invalid::Invalid::new($field, $expected))
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use checked_text;

@@ -34,7 +34,8 @@ pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -
 
 fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Freshness) -> String {
     // Debug formatting escapes control characters, which could drive the terminal.
-    let name = explanation.seen.as_ref().map(|seen| format!(" {:?}", seen.guild.name)).unwrap_or_default();
+    let name =
+        explanation.seen.as_ref().map(|seen| format!(" {:?}", seen.guild.name.as_str())).unwrap_or_default();
     let mut text = format!("User {user} in guild {guild}{name}\n\n");
     match &explanation.verdict.listed {
         Ok(role) => {

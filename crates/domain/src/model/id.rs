@@ -1,7 +1,7 @@
 //! Identifiers: one type per resource, so that a guild id cannot be passed for a user id.
 
 use super::Invalid;
-use crate::named::plain_text;
+use crate::named::checked_text;
 use std::{fmt, num::NonZeroU64, str::FromStr};
 
 const SNOWFLAKE: &str = "a platform id: a decimal number from 1 to 18446744073709551615, as text";
@@ -16,7 +16,7 @@ fn parse_snowflake(text: &str) -> Option<NonZeroU64> {
 macro_rules! snowflake {
     ($(#[$doc:meta])* $name:ident, $field:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(NonZeroU64);
 
         impl $name {
@@ -43,12 +43,6 @@ macro_rules! snowflake {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "({})"), self.0)
             }
         }
     };
@@ -83,50 +77,32 @@ impl GuildId {
     }
 }
 
-macro_rules! slug {
-    ($(#[$doc:meta])* $name:ident, $field:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Box<str>);
-
-        plain_text!($name);
-
-        impl FromStr for $name {
-            type Err = Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Invalid> {
-                let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-                if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
-                    Ok(Self(text.into()))
-                } else {
-                    Err(Invalid::new($field, SLUG))
-                }
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "({})"), self.0)
-            }
-        }
-    };
+fn is_slug(text: &str) -> bool {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (1..=64).contains(&text.len()) && text.bytes().all(is_allowed)
 }
 
-slug!(
+checked_text!(
     /// The id of an entry of feedback, chosen by the bot.
     FeedbackId,
-    "feedback id"
+    "feedback id",
+    SLUG,
+    is_slug
 );
-slug!(
+checked_text!(
     /// The id of a process of the bot that reports its own status, chosen by the bot.
     ClusterId,
-    "cluster id"
+    "cluster id",
+    SLUG,
+    is_slug
 );
 
-slug!(
+checked_text!(
     /// The id of a notice, chosen by its publisher.
     NoticeId,
-    "notice id"
+    "notice id",
+    SLUG,
+    is_slug
 );
 
 /// A gateway connection of the bot, numbered from 0.
@@ -182,14 +158,6 @@ mod tests {
         }
         assert_eq!(UserId::new(0).unwrap_err().field, "user id");
         assert_eq!(RoleId::new(0).unwrap_err().to_string(), format!("role id must be {SNOWFLAKE}"));
-    }
-
-    #[test]
-    fn names_the_type_in_debug_output_only() {
-        let (user, cluster) = (UserId::new(7).unwrap(), "east-1".parse::<ClusterId>().unwrap());
-        assert_eq!(format!("{user} {user:?}"), "7 UserId(7)");
-        assert_eq!(format!("{cluster} {cluster:?}"), "east-1 ClusterId(east-1)");
-        assert_eq!(cluster.as_str(), "east-1");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The user agent of a client.
 
 use crate::{model::Invalid, named::plain_text};
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc};
 
 /// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UserAgent(Arc<str>);
 
 impl UserAgent {
@@ -35,12 +35,6 @@ impl FromStr for UserAgent {
     }
 }
 
-impl fmt::Debug for UserAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,8 +46,6 @@ mod tests {
         assert_eq!(sent("a\0b\x1b[0mc").as_deref(), Some("ab[0mc"));
         assert_eq!(sent(&"é".repeat(300)), Some("é".repeat(256)));
         assert_eq!((sent(""), sent(" \r\n")), (None, None));
-        let agent = UserAgent::sent("curl/8.5").unwrap();
-        assert_eq!((agent.as_str(), format!("{agent:?}")), ("curl/8.5", "\"curl/8.5\"".to_owned()));
         assert_eq!("é".repeat(256).parse::<UserAgent>().unwrap(), UserAgent::sent(&"é".repeat(300)).unwrap());
         for refused in ["", "a\nb", &"é".repeat(257)] {
             assert_eq!(refused.parse::<UserAgent>().unwrap_err().field, "user_agent", "{refused:?}");

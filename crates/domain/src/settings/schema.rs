@@ -6,36 +6,28 @@ use super::{
 };
 use crate::{
     model::{Description, FieldError, Invalid, Title},
-    named::plain_text,
+    named::{checked_text, plain_text},
     policy::Permission,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, str::FromStr};
 
-/// The key of a section, or of a field in its section.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PartKey(Box<str>);
+checked_text!(
+    /// The key of a section, or of a field in its section.
+    PartKey,
+    "key",
+    "a lowercase letter and up to 31 lowercase letters, digits or _",
+    |text| {
+        let mut bytes = text.bytes();
+        let starts = bytes.next().is_some_and(|first| first.is_ascii_lowercase());
+        let goes_on = bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        starts && goes_on && text.len() <= 32
+    }
+);
 
 impl PartKey {
     /// What it looks like, as a regular expression.
     pub const PATTERN: &'static str = "[a-z][a-z0-9_]{0,31}";
-}
-
-plain_text!(PartKey);
-
-impl FromStr for PartKey {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let mut bytes = text.bytes();
-        let starts = bytes.next().is_some_and(|first| first.is_ascii_lowercase());
-        let goes_on = bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        if starts && goes_on && text.len() <= 32 {
-            Ok(Self(text.into()))
-        } else {
-            Err(Invalid::new("key", "a lowercase letter and up to 31 lowercase letters, digits or _"))
-        }
-    }
 }
 
 /// The key of a value: `section.field`.
