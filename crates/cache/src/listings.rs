@@ -52,7 +52,7 @@ impl Reader {
     }
 }
 
-type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, Arc<StoreError>>>;
+type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, StoreError>>;
 
 impl CachedListings {
     async fn load(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
@@ -66,11 +66,11 @@ impl CachedListings {
             {
                 return Ok(listing);
             }
-            Ok(reader.read(user).await?)
+            reader.read(user).await
         };
         // The position in the key keeps a request that begins after a change from joining a load that began before it.
         let loaded = self.loads.join(&*self.reader.trust.scheduler, (user, position), load).await;
-        loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
+        loaded.unwrap_or_else(|| Err(load_aborted()))
     }
 }
 

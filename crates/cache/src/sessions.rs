@@ -23,7 +23,7 @@ pub(crate) struct CachedSessions {
     pub(crate) loads: Loads,
 }
 
-type Loads = SingleFlight<(TokenHash, u64), Result<Option<Session>, Arc<StoreError>>>;
+type Loads = SingleFlight<(TokenHash, u64), Result<Option<Session>, StoreError>>;
 
 impl CachedSessions {
     /// Moves the idle cutoff back by the lag, so that no unwritten use could have kept an expired session alive.
@@ -42,7 +42,7 @@ impl CachedSessions {
             Ok(found)
         };
         let loaded = self.loads.join(&*self.trust.scheduler, (id, position), load).await;
-        loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
+        loaded.unwrap_or_else(|| Err(load_aborted()))
     }
 
     pub(crate) fn invalidate_ended(&self, sessions: &[Session]) {
@@ -53,8 +53,8 @@ impl CachedSessions {
     }
 }
 
-pub(crate) fn load_aborted() -> Arc<StoreError> {
-    Arc::new(StoreError::unavailable("the load was aborted"))
+pub(crate) fn load_aborted() -> StoreError {
+    StoreError::unavailable("the load was aborted")
 }
 
 #[async_trait]

@@ -1,19 +1,19 @@
 //! Errors of stores.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 /// An adapter's own error, kept for the log.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// An error of a store.
-#[derive(Debug, thiserror::Error)]
+/// An error of a store. A clone shares the cause, so that concurrent callers of one operation all get its error.
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("storage: {kind}")]
 pub struct StoreError {
     /// The kind of failure.
     pub kind: StoreErrorKind,
     /// The adapter's own error.
     #[source]
-    pub cause: Cause,
+    pub cause: Arc<dyn Error + Send + Sync>,
 }
 
 /// The kinds of failure that callers handle differently.
@@ -42,7 +42,7 @@ impl fmt::Display for StoreErrorKind {
 impl StoreError {
     /// Creates an error of this kind.
     pub fn new(kind: StoreErrorKind, cause: impl Into<Cause>) -> Self {
-        Self { kind, cause: cause.into() }
+        Self { kind, cause: cause.into().into() }
     }
 
     /// Creates a [`Conflict`](StoreErrorKind::Conflict).

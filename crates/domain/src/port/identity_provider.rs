@@ -6,7 +6,7 @@ use crate::{
     session::UserAgent,
 };
 use async_trait::async_trait;
-use std::{fmt, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 /// Calls the platform, on behalf of a user or of the service itself. Every call has a deadline of its own.
 ///
@@ -111,21 +111,21 @@ pub enum Reputation {
     Doubtful,
 }
 
-/// An error of a call to the platform.
-#[derive(Debug, thiserror::Error)]
+/// An error of a call to the platform. A clone shares the cause.
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("identity provider: {kind}")]
 pub struct IdentityError {
     /// The kind of failure.
     pub kind: IdentityErrorKind,
     /// The adapter's own error. Never contains a token or a code.
     #[source]
-    pub cause: Cause,
+    pub cause: Arc<dyn Error + Send + Sync>,
 }
 
 impl IdentityError {
     /// Creates an error of this kind.
     pub fn new(kind: IdentityErrorKind, cause: impl Into<Cause>) -> Self {
-        Self { kind, cause: cause.into() }
+        Self { kind, cause: cause.into().into() }
     }
 }
 
@@ -152,15 +152,7 @@ impl IdentityErrorKind {
     /// Returns how long to wait before the next call, if the platform demands it.
     #[must_use]
     pub const fn retry_after(self) -> Option<Duration> {
-        match self {
-            Self::Limited(wait) => Some(wait),
-            Self::BadGrant
-            | Self::ScopeMissing
-            | Self::TokenRefused
-            | Self::Unreachable
-            | Self::TimedOut
-            | Self::Failed => None,
-        }
+        if let Self::Limited(wait) = self { Some(wait) } else { None }
     }
 
     /// Returns whether the platform has certainly not acted on the request.

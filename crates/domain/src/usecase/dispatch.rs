@@ -79,15 +79,12 @@ impl Progress {
 #[derive(Default)]
 struct Pass {
     number: u64,
-    failure: Option<Arc<StoreError>>,
+    failure: Option<StoreError>,
 }
 
 impl Pass {
     fn outcome(&self) -> Result<(), StoreError> {
-        match &self.failure {
-            None => Ok(()),
-            Some(error) => Err(StoreError::new(error.kind, Arc::clone(error))),
-        }
+        self.failure.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -196,7 +193,7 @@ impl ChangeDispatcher {
 
     async fn pass(&self, last: &mut Pass) -> Result<(), StoreError> {
         let number = self.begun.fetch_add(1, SeqCst) + 1;
-        let failure = self.deliver_all().await.err().map(Arc::new);
+        let failure = self.deliver_all().await.err();
         *last = Pass { number, failure };
         self.ended.store(number, SeqCst);
         // Dropping a sender wakes its receiver.

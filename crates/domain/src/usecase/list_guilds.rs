@@ -3,7 +3,7 @@
 use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
 use crate::{
     model::{GuildList, Profile, Span, UserId},
-    port::{Cause, Clock, GrantStore, IdentityError, Listing, ListingScope, Listings, SignIns, StoreError},
+    port::{Cause, Clock, GrantStore, Listing, ListingScope, Listings, SignIns, StoreError},
     rules::{ListedGuild, list_guilds},
     session::Session,
 };
@@ -182,10 +182,11 @@ impl ListGuilds {
             match self.refresh.refresh(user, grant).await {
                 Refreshed::Stored => return Ok(()),
                 Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
-                Refreshed::StoreFailed(error) => {
-                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
+                Refreshed::StoreFailed(error) => return Err(error.into()),
+                Refreshed::Failed(error) => {
+                    let retry_after = error.kind.retry_after().unwrap_or(RETRY_AFTER);
+                    return Err(ListGuildsError::NoList { retry_after, cause: error.into() });
                 }
-                Refreshed::Failed(error) => return Err(no_list(&error)),
                 Refreshed::Pending => return Err(ListGuildsError::not_yet()),
                 Refreshed::Replaced => {}
             }
@@ -213,9 +214,4 @@ impl ListGuildsError {
     pub(super) fn not_yet() -> Self {
         Self::NoList { retry_after: RETRY_AFTER, cause: "the platform has not answered yet".into() }
     }
-}
-
-fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
-    let retry_after = error.kind.retry_after().unwrap_or(RETRY_AFTER);
-    ListGuildsError::NoList { retry_after, cause: Arc::clone(error).into() }
 }

@@ -62,7 +62,7 @@ struct Backoff {
     /// In monotonic time. `None` means until the grant changes.
     until: Option<Duration>,
     refusals: Refusals,
-    error: Arc<IdentityError>,
+    error: IdentityError,
 }
 
 /// Rejections of a grant's tokens by the platform.
@@ -172,7 +172,7 @@ impl RefreshList {
             Ok(Claimed::Granted) => {}
             Ok(Claimed::Held(_)) => return self.wait_for_peer(user, version).await,
             Ok(Claimed::Gone) => return Refreshed::Replaced,
-            Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+            Err(error) => return Refreshed::StoreFailed(error),
         }
         let mut refusals = self.refusals(user, version);
         let error = match self.fetch(user, &mut grant, &mut refusals).await {
@@ -185,7 +185,7 @@ impl RefreshList {
             }
             RefreshError::Identity(error) => self.back_off(user, grant.version, refusals, error).await,
             RefreshError::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
-            RefreshError::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
+            RefreshError::Store(error) => Refreshed::StoreFailed(error),
         }
     }
 
@@ -269,7 +269,7 @@ impl RefreshList {
                 match self.grants.find(user).await {
                     Ok(Some(grant)) if grant.version == version => self.scheduler.pause(POLL_INTERVAL).await,
                     Ok(_) => return Refreshed::Replaced,
-                    Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+                    Err(error) => return Refreshed::StoreFailed(error),
                 }
             }
         };
@@ -287,19 +287,19 @@ impl RefreshList {
     ) -> Refreshed {
         let _ = self.grants.release_claim(user, version).await;
         let wait = error.kind.retry_after().map_or(BACKOFF.get(), |wait| wait.min(CLAIM_LEASE.get()));
-        let (until, error) = (self.clock.monotonic() + wait, Arc::new(error));
+        let until = self.clock.monotonic() + wait;
         let mut backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let until = (refusals.times < MAX_REFUSALS).then_some(until);
-        backoffs.insert(user, Backoff { version, until, refusals, error: Arc::clone(&error) });
+        backoffs.insert(user, Backoff { version, until, refusals, error: error.clone() });
         Refreshed::Failed(error)
     }
 
     /// Returns the platform's error for the last attempt with this grant, while the back-off lasts.
-    fn recent_failure(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
+    fn recent_failure(&self, user: UserId, version: GrantVersion) -> Option<IdentityError> {
         let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let backoff = backoffs.get(&user)?;
         (backoff.version == version && backoff.is_active(self.clock.monotonic()))
-            .then(|| Arc::clone(&backoff.error))
+            .then(|| backoff.error.clone())
     }
 
     /// Returns the known rejections of this grant's tokens on this node.
@@ -314,7 +314,7 @@ impl RefreshList {
         match self.sign_ins.end(user, version).await {
             Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unaudited)),
             Ok(None) => Refreshed::Replaced,
-            Err(error) => Refreshed::StoreFailed(Arc::new(error)),
+            Err(error) => Refreshed::StoreFailed(error),
         }
     }
 }
@@ -331,9 +331,9 @@ pub(super) enum Refreshed {
     /// Another node is still working on it, or the attempt was aborted.
     Pending,
     /// The platform failed.
-    Failed(Arc<IdentityError>),
+    Failed(IdentityError),
     /// The store failed.
-    StoreFailed(Arc<StoreError>),
+    StoreFailed(StoreError),
 }
 
 /// Ended sessions. Of the concurrent callers the first to call `take` gets them, so that they are audited once. If
