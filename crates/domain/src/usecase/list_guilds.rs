@@ -150,7 +150,7 @@ impl ListGuilds {
     /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
     #[must_use]
     pub fn drain_unaudited_ends(&self) -> Vec<Session> {
-        self.refresh.drain_unaudited()
+        self.refresh.take_unaudited(None)
     }
 
     /// Reads the listing. Ends the user's sessions if the grant is missing or empty.
@@ -181,7 +181,9 @@ impl ListGuilds {
             }
             match self.refresh.refresh(user, grant).await {
                 Refreshed::Stored => return Ok(()),
-                Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
+                Refreshed::SignedOut => {
+                    return Err(ListGuildsError::SignedOut(self.refresh.take_unaudited(Some(user))));
+                }
                 Refreshed::StoreFailed(error) => return Err(error.into()),
                 Refreshed::Failed(error) => {
                     let retry_after = error.kind.retry_after().unwrap_or(RETRY_AFTER);

@@ -51,9 +51,9 @@ pub struct RefreshList {
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// Users that this node backs off from. Other nodes may still succeed.
     backoffs: Mutex<Recent<UserId, Backoff, TRACKED_BACKOFFS>>,
-    counter: RefreshCounter,
-    /// Sessions that ended while no request was waiting, not yet in the audit log.
-    unaudited: Arc<Mutex<Vec<Session>>>,
+    counts: Mutex<RefreshCounts>,
+    /// Sessions that ended with their grant, not yet in the audit log.
+    unaudited: Mutex<Vec<Session>>,
 }
 
 /// A failed attempt, after which another with the same grant is pointless for a while.
@@ -130,20 +130,22 @@ impl RefreshList {
             scheduler,
             in_flight: SingleFlight::default(),
             backoffs: Mutex::default(),
-            counter: RefreshCounter::default(),
-            unaudited: Arc::default(),
+            counts: Mutex::default(),
+            unaudited: Mutex::default(),
         }
     }
 
     /// Returns how attempts ended.
     #[must_use]
     pub fn counts(&self) -> RefreshCounts {
-        self.counter.read()
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the sessions that ended with their grant while no request was waiting, since the last call.
-    pub(super) fn drain_unaudited(&self) -> Vec<Session> {
-        take(&self.unaudited)
+    /// Returns the sessions of a user, or of all users, that ended with their grant. The first call gets them, so that
+    /// each is audited once.
+    pub(super) fn take_unaudited(&self, user: Option<UserId>) -> Vec<Session> {
+        let mut unaudited = self.unaudited.lock().unwrap_or_else(PoisonError::into_inner);
+        unaudited.extract_if(.., |session| user.is_none_or(|user| session.user == user)).collect()
     }
 
     /// Returns the outcome of `work`, or `None` after the second that a request waits.
@@ -159,7 +161,7 @@ impl RefreshList {
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move {
             let refreshed = refresher.attempt(user, grant).await;
-            refresher.counter.note(&refreshed);
+            refresher.count(&refreshed);
             refreshed
         };
         let refreshed = self.in_flight.join(&*self.scheduler, key, attempt).await;
@@ -312,10 +314,28 @@ impl RefreshList {
     /// Ends the sessions of a grant that the platform rejected. If a newer sign-in has replaced the grant, they stay.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
         match self.sign_ins.end(user, version).await {
-            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unaudited)),
+            Ok(Some(sessions)) => {
+                self.unaudited.lock().unwrap_or_else(PoisonError::into_inner).extend(sessions);
+                Refreshed::SignedOut
+            }
             Ok(None) => Refreshed::Replaced,
             Err(error) => Refreshed::StoreFailed(error),
         }
+    }
+
+    fn count(&self, refreshed: &Refreshed) {
+        let counts = &mut *self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *match refreshed {
+            Refreshed::Stored => &mut counts.stored,
+            Refreshed::Replaced => &mut counts.replaced,
+            Refreshed::SignedOut => &mut counts.signed_out,
+            Refreshed::Pending => &mut counts.pending,
+            Refreshed::Failed(error) if matches!(error.kind, IdentityErrorKind::Limited(_)) => {
+                &mut counts.limited
+            }
+            Refreshed::Failed(_) => &mut counts.failed,
+            Refreshed::StoreFailed(_) => &mut counts.store_failed,
+        } += 1;
     }
 }
 
@@ -326,46 +346,14 @@ pub(super) enum Refreshed {
     Stored,
     /// The grant was replaced meanwhile; read it again.
     Replaced,
-    /// The platform ended the grant, and these sessions with it.
-    SignedOut(Ended),
+    /// The platform ended the grant, and the user's sessions with it.
+    SignedOut,
     /// Another node is still working on it, or the attempt was aborted.
     Pending,
     /// The platform failed.
     Failed(IdentityError),
     /// The store failed.
     StoreFailed(StoreError),
-}
-
-/// Ended sessions. Of the concurrent callers the first to call `take` gets them, so that they are audited once. If
-/// none is waiting any more, they are kept in `unaudited`.
-#[derive(Debug, Clone)]
-pub(super) struct Ended(Arc<Unaudited>);
-
-#[derive(Debug)]
-struct Unaudited {
-    sessions: Mutex<Vec<Session>>,
-    unaudited: Arc<Mutex<Vec<Session>>>,
-}
-
-impl Ended {
-    pub(super) fn of(sessions: Vec<Session>, unaudited: &Arc<Mutex<Vec<Session>>>) -> Self {
-        Self(Arc::new(Unaudited { sessions: Mutex::new(sessions), unaudited: Arc::clone(unaudited) }))
-    }
-
-    pub(super) fn take(&self) -> Vec<Session> {
-        take(&self.0.sessions)
-    }
-}
-
-impl Drop for Unaudited {
-    fn drop(&mut self) {
-        let mut remaining = take(&self.sessions);
-        self.unaudited.lock().unwrap_or_else(PoisonError::into_inner).append(&mut remaining);
-    }
-}
-
-pub(super) fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
-    mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Number of attempts by outcome since the process started. An attempt counts once, however many requests wait for it.
@@ -385,31 +373,6 @@ pub struct RefreshCounts {
     pub failed: u64,
     /// The store failed.
     pub store_failed: u64,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct RefreshCounter(Mutex<RefreshCounts>);
-
-impl RefreshCounter {
-    pub(super) fn note(&self, refreshed: &Refreshed) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = &mut *counts;
-        *match refreshed {
-            Refreshed::Stored => &mut counts.stored,
-            Refreshed::Replaced => &mut counts.replaced,
-            Refreshed::SignedOut(_) => &mut counts.signed_out,
-            Refreshed::Pending => &mut counts.pending,
-            Refreshed::Failed(error) if matches!(error.kind, IdentityErrorKind::Limited(_)) => {
-                &mut counts.limited
-            }
-            Refreshed::Failed(_) => &mut counts.failed,
-            Refreshed::StoreFailed(_) => &mut counts.store_failed,
-        } += 1;
-    }
-
-    pub(super) fn read(&self) -> RefreshCounts {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Keeps at least the newest `SIZE` entries. Two generations: when the younger is full, the older one is dropped as a
