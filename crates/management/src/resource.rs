@@ -78,7 +78,8 @@ async fn show<R: FedRecord>(
     _: EmptyBody,
 ) -> Result<HttpResponse, ApiError> {
     let key = R::into_key(key::<R>(&request)?);
-    let found = within_storage(&context.storage_limiter, &request, context.use_cases.feed.find(&key)).await?;
+    let found =
+        within_storage(&context.storage_limiter, &request, context.use_cases.feed.records.find(&key)).await?;
     let found = found.and_then(R::from_record).ok_or_else(R::missing)?;
     answer("What is stored.", Body::<R>::of(&found))
 }

@@ -75,3 +75,5 @@ pub use self::{
     vault::{Opened, Sealed, Vault, VaultError},
 };
 pub use crate::model::GuildWithRoles;
+
+pub(crate) use records::CheckedSource;

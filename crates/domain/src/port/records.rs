@@ -74,6 +74,24 @@ pub trait RecordSource: Send {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError>;
 }
 
+/// A source that fails at the first record that a check rejects.
+pub(crate) struct CheckedSource<'a, F> {
+    pub(crate) source: &'a mut dyn RecordSource,
+    pub(crate) check: F,
+}
+
+#[async_trait]
+impl<F> RecordSource for CheckedSource<'_, F>
+where
+    F: FnMut(&Numbered) -> Result<(), SourceError> + Send,
+{
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        let records = self.source.next().await?;
+        records.iter().flatten().try_for_each(&mut self.check)?;
+        Ok(records)
+    }
+}
+
 /// Why a source ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -277,13 +295,8 @@ impl Mutation {
                     Some(true) => {}
                     Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
                 },
-                Self::Put(_)
-                | Self::Remove(_)
-                | Self::ReplaceTeam(_)
-                | Self::Report(_)
-                | Self::RemoveSilent(_)
-                | Self::SignOff(_)
-                | Self::Period(_) => {}
+                // Other records need no guild.
+                _ => {}
             }
         }
         Ok(needed)

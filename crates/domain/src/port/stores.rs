@@ -1,10 +1,11 @@
 //! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the store.
 
 use super::{
-    ApplyError, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
-    GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation, Numbered, Record,
-    RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SettingsStore, SignIns, SourceError,
-    SpentCodes, StatusHistory, StoreError, StoreErrorKind, SyncError, TeamRoster, Vault,
+    ApplyError, BlockList, BotTelemetry, ChangeFeed, CheckedSource, Clock, Entropy, FeedbackStore,
+    GrantStore, GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation,
+    Numbered, Record, RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SettingsStore,
+    SignIns, SourceError, SpentCodes, StatusHistory, StoreError, StoreErrorKind, SyncError, TeamRoster,
+    Vault,
 };
 use crate::{
     change::{Applied, Key, Kind},
@@ -189,7 +190,11 @@ impl Records for RecordsKeptElsewhere {
         if let Some(kind) = replace.kinds.intersection(&self.elsewhere).next() {
             return Err(SourceError::KeptElsewhere(*kind).into());
         }
-        self.stored.sync(replace, &mut StoredOnlySource { source, elsewhere: &self.elsewhere }).await
+        let check = |numbered: &Numbered| match numbered.record.kind() {
+            kind if self.elsewhere.contains(&kind) => Err(SourceError::KeptElsewhere(kind)),
+            _ => Ok(()),
+        };
+        self.stored.sync(replace, &mut CheckedSource { source, check }).await
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
@@ -202,24 +207,6 @@ impl Records for RecordsKeptElsewhere {
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         self.stored.forget(user).await
-    }
-}
-
-/// A source that fails at the first record of an external kind.
-struct StoredOnlySource<'a> {
-    source: &'a mut dyn RecordSource,
-    elsewhere: &'a BTreeSet<Kind>,
-}
-
-#[async_trait]
-impl RecordSource for StoredOnlySource<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        let records = self.source.next().await?;
-        let kinds = records.iter().flatten().map(|numbered| numbered.record.kind());
-        match kinds.into_iter().find(|kind| self.elsewhere.contains(kind)) {
-            Some(kind) => Err(SourceError::KeptElsewhere(kind)),
-            None => Ok(records),
-        }
     }
 }
 

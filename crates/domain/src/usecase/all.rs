@@ -30,7 +30,7 @@ pub struct UseCases {
     pub report_status: Arc<ReportStatus>,
     /// Watches the bot.
     pub watch_bot: Arc<WatchBot>,
-    /// Applies what the bot reports, and looks it up.
+    /// Applies what the bot reports.
     pub feed: Arc<Feed>,
     /// Reads and changes settings.
     pub settings: Arc<GuildSettings>,
