@@ -36,7 +36,7 @@ pub use self::{
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},
-    user_data::{ForgetUser, Forgotten, ShowUser, StoredGrant, StoredUser},
+    user_data::{ForgetUser, Forgotten, ShowUser, StoredUser},
     watch_bot::{Alert, Observed, Periods, WatchBot},
     watch_changes::{Watch, WatchChanges, WatchEvent},
     why::{ExplainGuild, Explanation, LastList, find_outline},

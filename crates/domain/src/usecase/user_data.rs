@@ -3,8 +3,8 @@
 use super::{RevokeUnusedGrants, token_box};
 use crate::{
     change::Tally,
-    model::{Feedback, GuildList, Member, Profile, StaffPermissions, Subscription, UserId},
-    port::{GrantStore, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
+    model::{Feedback, Member, StaffPermissions, Subscription, UserId},
+    port::{GrantStore, GrantSummary, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
     session::Session,
     settings::HistoryEntry,
 };
@@ -21,8 +21,8 @@ pub struct ShowUser {
 pub struct StoredUser {
     /// Sessions, oldest first.
     pub sessions: Vec<Session>,
-    /// The platform's grant.
-    pub grant: Option<StoredGrant>,
+    /// The platform's grant, without its tokens, which are never shown.
+    pub grant: Option<GrantSummary>,
     /// Roles, by guild.
     pub members: Vec<Member>,
     /// The subscription.
@@ -33,17 +33,6 @@ pub struct StoredUser {
     pub feedback: Vec<Feedback>,
     /// Changes of settings, by guild and revision. Forgetting keeps them, without the user.
     pub settings: Vec<HistoryEntry>,
-}
-
-/// A grant without its tokens, which are never shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredGrant {
-    /// Whether sealed tokens are stored.
-    pub tokens: bool,
-    /// The platform's last list.
-    pub list: Option<GuildList>,
-    /// The name and picture at the sign-in.
-    pub profile: Option<Profile>,
 }
 
 impl ShowUser {
@@ -57,14 +46,7 @@ impl ShowUser {
         for record in records {
             match record {
                 Record::Session(session) => stored.sessions.push(session),
-                Record::Grant(_, grant) => {
-                    let tokens = grant.content.tokens.is_some();
-                    stored.grant = Some(StoredGrant {
-                        tokens,
-                        list: grant.content.list,
-                        profile: grant.content.profile,
-                    });
-                }
+                Record::Grant(_, grant) => stored.grant = Some(grant.into()),
                 Record::Member(member) => stored.members.push(member),
                 Record::SettingsEdit(entry) => stored.settings.push(entry),
                 Record::Subscription(subscription) => stored.subscription = Some(subscription),

@@ -3,6 +3,7 @@
 use super::{Snowflake, settings::StoredChange};
 use companion_domain::{
     model::{self, Feedback, Member, Membership, NamedGuild, Subscription, UserId},
+    port::GrantSummary,
     session::Session,
     usecase::{self, SignedIn},
 };
@@ -177,12 +178,12 @@ pub(crate) struct StoredGrant {
     without_bot: Vec<StoredNamedGuild>,
 }
 
-impl From<&usecase::StoredGrant> for StoredGrant {
-    fn from(grant: &usecase::StoredGrant) -> Self {
+impl From<&GrantSummary> for StoredGrant {
+    fn from(grant: &GrantSummary) -> Self {
         let memberships = grant.list.iter().flat_map(|list| list.memberships.iter());
         let without_bot = grant.list.iter().flat_map(|list| &list.without_bot);
         Self {
-            tokens: grant.tokens,
+            tokens: grant.renewable,
             name: grant.profile.as_ref().map(|profile| profile.name.to_string()),
             avatar: grant.profile.as_ref().map(|profile| profile.avatar.to_string()),
             fetched: grant.list.as_ref().map(|list| list.fetched_at.seconds()),
