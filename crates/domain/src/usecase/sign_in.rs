@@ -168,7 +168,19 @@ impl SignIn {
             return Err(SignInError::Blocked(user.id));
         }
         let list = self.first_list(user.id, &tokens.access, asked).await?;
-        self.open_session(user, tokens, list, user_agent).await
+        let now = self.clock.now();
+        let token = self.tokens.issue(&self.entropy.draw());
+        let session =
+            Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now, user_agent };
+        let grant = GrantContent {
+            tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
+            list,
+            profile: Some(Profile::from(&user)),
+        };
+        let ended = self.limits.cutoffs(now);
+        let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
+        let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
+        Ok(SignedIn { token, session, user, displaced: EvictedSessions { over, capped } })
     }
 
     /// Returns the first list of the session. It can follow later if tokens are stored.
@@ -195,27 +207,5 @@ impl SignIn {
         let requested_at = self.clock.now();
         let fetched = self.identity.guilds(user, access).await.map_err(SignInError::Identity)?;
         Ok(stored(fetched, requested_at).await)
-    }
-
-    async fn open_session(
-        &self,
-        user: User,
-        tokens: &PlatformTokens,
-        list: Option<GuildList>,
-        user_agent: Option<UserAgent>,
-    ) -> Result<SignedIn, SignInError> {
-        let now = self.clock.now();
-        let token = self.tokens.issue(&self.entropy.draw());
-        let session =
-            Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now, user_agent };
-        let grant = GrantContent {
-            tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
-            list,
-            profile: Some(Profile::from(&user)),
-        };
-        let ended = self.limits.cutoffs(now);
-        let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
-        let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
-        Ok(SignedIn { token, session, user, displaced: EvictedSessions { over, capped } })
     }
 }

@@ -1,16 +1,13 @@
 //! Single flight: concurrent requests share one execution of the same work.
 
-use crate::{
-    port::{Scheduler, Work},
-    request::carried,
-};
+use crate::{port::Scheduler, request::carried};
 use futures_channel::oneshot;
 use futures_util::{
     FutureExt as _,
     future::{Either, Shared, select},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     hash::Hash,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -41,45 +38,26 @@ where
         key: K,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        let outcome = self.outcome(scheduler, key, work);
+        // A statement of its own, so that the lock is released before the outcome is awaited.
+        let outcome = match lock(&self.0).entry(key) {
+            Entry::Occupied(in_flight) => in_flight.get().clone(),
+            Entry::Vacant(vacant) => {
+                let (sender, outcome) = oneshot::channel();
+                let outcome = vacant.insert(outcome.shared()).clone();
+                let entry = EntryGuard { in_flight: Arc::clone(&self.0), key };
+                let work = carried(work);
+                scheduler.start(Box::pin(async move {
+                    let done = work.await;
+                    // The entry is removed first, so that a later caller starts the work again.
+                    drop(entry);
+                    // Fails only if no caller is waiting any more.
+                    let _ = sender.send(done);
+                }));
+                outcome
+            }
+        };
         outcome.await.ok()
     }
-
-    fn outcome(
-        &self,
-        scheduler: &dyn Scheduler,
-        key: K,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Outcome<T> {
-        let mut in_flight = lock(&self.0);
-        if let Some(outcome) = in_flight.get(&key) {
-            return outcome.clone();
-        }
-        let (sender, outcome) = oneshot::channel();
-        let outcome = outcome.shared();
-        in_flight.insert(key, outcome.clone());
-        let entry = EntryGuard { in_flight: Arc::clone(&self.0), key };
-        scheduler.start(run(carried(work), sender, entry));
-        outcome
-    }
-}
-
-fn run<K, T>(
-    work: impl Future<Output = T> + Send + 'static,
-    outcome: oneshot::Sender<T>,
-    entry: EntryGuard<K, T>,
-) -> Work
-where
-    K: Eq + Hash + Copy + Send + 'static,
-    T: Clone + Send + Sync + 'static,
-{
-    Box::pin(async move {
-        let done = work.await;
-        // The entry is removed first, so that a later caller starts the work again.
-        drop(entry);
-        // Fails only if no caller is waiting any more.
-        let _ = outcome.send(done);
-    })
 }
 
 /// Removes the entry of the work, however it ends.
