@@ -62,13 +62,8 @@ pub(super) fn live_reports(
     let (mut live, silent): (Vec<_>, Vec<_>) =
         clusters.into_iter().partition(|heard| heard.silent_for < silent_after.get());
     // Among reports received at the same moment, the dates are the best guess.
-    live.sort_by(|one, other| {
-        let date = |heard: &LastHeard| heard.report.received_at;
-        (Reverse(one.silent_for), date(one), &one.report.cluster).cmp(&(
-            Reverse(other.silent_for),
-            date(other),
-            &other.report.cluster,
-        ))
+    live.sort_by_cached_key(|heard| {
+        (Reverse(heard.silent_for), heard.report.received_at, heard.report.cluster.clone())
     });
     let reports = |heard: Vec<LastHeard>| heard.into_iter().map(|heard| heard.report).collect();
     (reports(live), reports(silent))

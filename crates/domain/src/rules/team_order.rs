@@ -9,12 +9,8 @@ pub fn order_team(team: &mut [TeamMember], categories: &[Name]) {
         categories.iter().position(|category| *category == member.category).unwrap_or(categories.len())
     };
     team.sort_by(|a, b| {
-        rank(a)
-            .cmp(&rank(b))
-            .then_with(|| a.category.cmp(&b.category))
-            .then_with(|| a.position.cmp(&b.position))
-            .then_with(|| a.user.name.cmp(&b.user.name))
-            .then_with(|| a.user.id.cmp(&b.user.id))
+        let one = (rank(a), &a.category, a.position, &a.user.name, a.user.id);
+        one.cmp(&(rank(b), &b.category, b.position, &b.user.name, b.user.id))
     });
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     PartKey, Value,
-    value::{LARGEST_INTEGER, write_number},
+    value::{is_integer, write_number},
 };
 use crate::{
     model::{ChannelId, ChannelKind, Colour, Description, FieldError, Invalid, RoleId, Title},
@@ -153,10 +153,8 @@ impl FieldType {
                 if min.zip(*max).is_some_and(|(min, max)| min > max) {
                     problems.push(FieldError::new("min", "must not be above max"));
                 }
-                let whole = |bound: &f64| bound.fract() == 0.0 && bound.abs() <= LARGEST_INTEGER;
-                let is_integer = matches!(self, Self::Integer(_));
                 for (name, bound) in [("min", min), ("max", max)] {
-                    if is_integer && bound.as_ref().is_some_and(|bound| !whole(bound)) {
+                    if matches!(self, Self::Integer(_)) && !bound.is_none_or(is_integer) {
                         problems.push(FieldError::new(name, INTEGER));
                     }
                 }
@@ -192,10 +190,7 @@ impl FieldType {
         match (self, value) {
             (Self::Boolean, Value::Boolean(_)) => Ok(()),
             (Self::Boolean, _) => Err("must be true or false".into()),
-            (Self::Integer(bounds), Value::Number(number)) => {
-                let is_whole = number.fract() == 0.0 && number.abs() <= LARGEST_INTEGER;
-                if is_whole { bounds.check(*number) } else { Err(INTEGER.into()) }
-            }
+            (Self::Integer(bounds), Value::Number(number)) if is_integer(*number) => bounds.check(*number),
             (Self::Integer(_), _) => Err(INTEGER.into()),
             (Self::Number(bounds), Value::Number(number)) => bounds.check(*number),
             (Self::Number(_), _) => Err("must be a number".into()),

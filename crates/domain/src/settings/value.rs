@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The largest whole number that every JSON parser reads exactly.
-pub(super) const LARGEST_INTEGER: f64 = 9_007_199_254_740_991.0;
+const LARGEST_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// A value of one field, as a schema may accept it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,9 +42,14 @@ impl Value {
     }
 }
 
-/// Writes a number, without a fraction if it is whole and exact.
+/// Returns whether the number is whole and exact.
+pub(super) fn is_integer(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() <= LARGEST_INTEGER
+}
+
+/// Writes a number, without a fraction if it is an integer.
 pub(super) fn write_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if number.fract() == 0.0 && number.abs() <= LARGEST_INTEGER {
+    if is_integer(*number) {
         serializer.serialize_i64(*number as i64)
     } else {
         serializer.serialize_f64(*number)
