@@ -30,7 +30,6 @@ record! {
             /// The user's name and picture. Absent in files of older versions.
             profile ["profile"]: Optional<Nested<ProfileRecord>> = 1.content.profile;
         }
-        example {"version": 1, "tokens": null, "list": null}
     }
     (user, Grant { version, content: GrantContent { tokens, list, profile } })
 }
@@ -42,7 +41,6 @@ record! {
             name ["name"]: Name = name;
             avatar ["avatar"]: WebUrl = avatar;
         }
-        example {"name": "Night Owl", "avatar": "https://cdn.example/embed/avatars/1.png"}
     }
     Profile { name, avatar }
 }
@@ -57,7 +55,6 @@ record! {
             /// Guilds that the user manages and that lack the bot. Absent in files of older versions.
             without_bot ["without_bot"]: NamedGuilds = without_bot;
         }
-        example {"fetched_at": 1_700_000_000_000_000_i64, "guilds": []}
     }
     GuildList { memberships, without_bot, fetched_at }
 }
@@ -70,7 +67,6 @@ record! {
             name ["name"]: Name = name;
             icon ["icon"]: Option<WebUrl> = icon;
         }
-        example {"id": "190000000000000001", "name": "Night Owls", "icon": null}
     }
     NamedGuild { guild, name, icon }
 }
@@ -83,7 +79,6 @@ record! {
             owner ["owner"]: bool = owner;
             permissions ["permissions"]: PlatformPermissions = permissions;
         }
-        example {"id": "190000000000000001", "owner": true, "permissions": "8"}
     }
     Membership { guild, owner, permissions }
 }

@@ -22,7 +22,6 @@ record! {
             /// What the channel is for.
             kind ["kind"]: ChannelKind = kind;
         }
-        example {"id": "190000000000000011", "name": "general", "kind": "text"}
     }
     OutlineChannel { id, name, kind }
 }
@@ -36,7 +35,6 @@ record! {
             /// The colour, or null if the role has none of its own.
             colour ["color"]: Option<Colour> = colour;
         }
-        example {"id": "190000000000000003", "name": "Moderator", "color": "#1ABC9C"}
     }
     OutlineRole { id, name, colour }
 }

@@ -81,7 +81,6 @@ record! {
             /// The round trip of that heartbeat, in milliseconds.
             latency ["latency"]: Number = latency;
         }
-        example {"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48}
     }
     Shard { heartbeat_sent, heartbeat_acknowledged, latency }
 }

@@ -22,10 +22,6 @@ record! {
             /// The user agent at the sign-in. Absent in files of older versions.
             user_agent ["user_agent"]: Optional<UserAgent> = user_agent;
         }
-        example {
-            "user": "190000000000000001", "created_at": 1_700_000_000_000_000_i64,
-            "last_seen_at": 1_700_000_000_000_000_i64
-        }
     }
     Session { id, user, created_at, last_seen_at, user_agent }
 }

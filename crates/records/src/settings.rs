@@ -25,7 +25,6 @@ record! {
         fields {
             schema ["schema"]: DomainJson<Schema> = 0;
         }
-        example {"schema": {"sections": []}}
     }
     (schema,)
 }
@@ -45,7 +44,6 @@ record! {
             applied ["applied"]: Option<u64> = 1.applied;
             problems ["problems"]: Vec<Nested<ProblemRecord>> = 1.problems;
         }
-        example {"revision": 0, "values": {}, "changed": null, "applied": null, "problems": []}
     }
     (guild, Stored { revision, values, changed, applied, problems })
 }
@@ -62,9 +60,6 @@ record! {
             edit ["edit"]: Nested<EditRecord> = edit;
             changes ["changes"]: DomainJson<Vec<ChangedField>> = changes;
         }
-        example {
-            "revision": 1, "edit": {"at": 1_700_000_000_000_000_i64, "by": null, "via": "bot"}, "changes": []
-        }
     }
     HistoryEntry { guild, revision, edit, changes }
 }
@@ -78,7 +73,6 @@ record! {
             by ["by"]: Option<UserId> = by;
             via ["via"]: Origin = via;
         }
-        example {"at": 1_700_000_000_000_000_i64, "by": null, "via": "bot"}
     }
     Edit { at, by, via }
 }

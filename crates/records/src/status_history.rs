@@ -52,7 +52,6 @@ record! {
             reason ["reason"]: Optional<Title> = reason;
             alert_due ["alert_due"]: Optional<Micros> = alert_due;
         }
-        example {"subject": "silent", "began_at": 1_700_000_000_000_000_i64}
     }
     Period { subject, began_at, ended_at, reason, alert_due }
 }

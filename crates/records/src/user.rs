@@ -16,10 +16,6 @@ record! {
             /// The URL of a picture.
             avatar ["avatar"]: WebUrl = avatar;
         }
-        example {
-            "username": "night_owl", "name": "Night Owl", "id": "190000000000000004",
-            "avatar": "https://cdn.example/embed/avatars/1.png"
-        }
     }
     User { id, username, name, avatar }
 }
