@@ -93,30 +93,28 @@ impl CacheSubscriber {
         if kinds.contains(&Kind::Blocked) {
             self.entries.drop_all_listings();
         } else if !concerned.is_empty() {
-            // On timeout or failure, the listings not yet reloaded are dropped.
-            let _ = timeout(&*self.scheduler, RELOAD_TIMEOUT, self.reload_used()).await;
+            let (mut used, unused): (Vec<_>, Vec<_>) =
+                self.entries.all_listings().into_iter().partition(|(_, entry)| entry.is_used());
+            self.entries.drop_listings(unused);
+            let _ = timeout(&*self.scheduler, RELOAD_TIMEOUT, self.reload(&mut used)).await;
+            // On timeout or failure, those not yet reloaded are dropped.
+            self.entries.drop_listings(used);
         }
         Ok(())
     }
 
-    /// Reloads the listings that were used, and drops the others.
-    async fn reload_used(&self) -> Result<(), StoreError> {
-        let mut pending = PendingReload { entries: &self.entries, listings: Vec::new() };
-        let (used, unused): (Vec<_>, Vec<_>) =
-            self.entries.all_listings().into_iter().partition(|(_, entry)| entry.is_used());
-        pending.listings = used;
-        self.entries.drop_listings(unused);
-        while !pending.listings.is_empty() {
+    /// Reloads these listings in batches, and removes those that were read.
+    async fn reload(&self, listings: &mut Vec<(UserId, Arc<ListingEntry>)>) -> Result<(), StoreError> {
+        while !listings.is_empty() {
             let position = self.entries.position();
-            let rest = pending.listings.len().saturating_sub(RELOAD_BATCH);
-            let users: Vec<_> = pending.listings.iter().skip(rest).map(|(user, _)| *user).collect();
-            let listings = self.inner.read_many(&users).await?;
-            for (user, listing) in users.into_iter().zip(listings) {
+            let rest = listings.len().saturating_sub(RELOAD_BATCH);
+            let users: Vec<_> = listings.iter().skip(rest).map(|(user, _)| *user).collect();
+            let read = self.inner.read_many(&users).await?;
+            for (user, listing) in users.into_iter().zip(read) {
                 self.entries.insert_listing(user, listing, position);
             }
-            let read = pending.listings.split_off(rest);
             // Those that were inserted have replaced these. Those invalidated while loading have not.
-            self.entries.drop_listings(read);
+            self.entries.drop_listings(listings.split_off(rest));
         }
         Ok(())
     }
@@ -125,18 +123,6 @@ impl CacheSubscriber {
 /// Returns the user whose subscription a key is about.
 const fn subscriber(key: &Key) -> Option<UserId> {
     if let Key::Subscriber(user) = key { Some(*user) } else { None }
-}
-
-/// Used listings not yet reloaded. They are dropped with this value, also if the reload is cancelled.
-struct PendingReload<'a> {
-    entries: &'a Entries,
-    listings: Vec<(UserId, Arc<ListingEntry>)>,
-}
-
-impl Drop for PendingReload<'_> {
-    fn drop(&mut self) {
-        self.entries.drop_listings(std::mem::take(&mut self.listings));
-    }
 }
 
 #[cfg(test)]
