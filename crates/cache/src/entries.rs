@@ -16,25 +16,42 @@ use companion_domain::{
     session::{Session, TokenHash},
 };
 use foldhash::fast::RandomState;
-use quick_cache::{Lifecycle, Weighter, sync::Cache};
+use quick_cache::{
+    Weighter,
+    sync::{Cache, EntryAction},
+};
 use std::{
     collections::{HashMap, HashSet},
+    hash::Hash,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 /// Cached sessions, listings and guilds.
 pub(crate) struct Entries {
-    sessions: Cache<TokenHash, SessionEntry, Weight, RandomState>,
+    sessions: Table<TokenHash, SessionEntry>,
     /// Ids without a session. A table of its own, so that no number of dead tokens evicts live sessions.
-    absent: Cache<TokenHash, (), Weight, RandomState>,
-    listings: Cache<UserId, Arc<ListingEntry>, Weight, RandomState, MarkStale>,
+    absent: Table<TokenHash, ()>,
+    listings: Table<UserId, Arc<ListingEntry>>,
     /// Locked by writers only.
     state: Mutex<EntriesState>,
     session_loads: AtomicU64,
     listing_loads: AtomicU64,
+}
+
+type Table<K, V> = Cache<K, V, Weight, RandomState>;
+
+/// Creates a table of up to this many bytes.
+fn table<K: Eq + Hash, V: Clone>(bytes: u64) -> Table<K, V>
+where
+    Weight: Weighter<K, V>,
+{
+    // Expected number of entries, from which the number of shards follows. An entry takes about 256 bytes.
+    let expected = usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
+    Cache::with(expected, bytes, Weight, RandomState::default(), Default::default())
 }
 
 #[derive(Default)]
@@ -66,14 +83,10 @@ impl Shares {
 
 impl Entries {
     pub(crate) fn new(shares: Shares) -> Self {
-        // Expected number of entries, from which the number of shards follows. An entry takes about 256 bytes.
-        let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
-        let Shares { sessions, absent, listings } = shares;
-        let hasher = RandomState::default;
         Self {
-            sessions: Cache::with(expected(sessions), sessions, Weight, hasher(), Default::default()),
-            absent: Cache::with(expected(absent), absent, Weight, hasher(), Default::default()),
-            listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
+            sessions: table(shares.sessions),
+            absent: table(shares.absent),
+            listings: table(shares.listings),
             state: Mutex::default(),
             session_loads: AtomicU64::new(0),
             listing_loads: AtomicU64::new(0),
@@ -109,10 +122,10 @@ impl Entries {
                     self.sessions.remove(&id);
                     self.absent.remove(&id);
                 }
-                Key::User(user) => self.drop_listing(user),
+                Key::User(user) => drop(self.listings.remove(&user)),
                 Key::Guild(guild) => state.guilds.drop_one(guild),
                 Key::Subscriber(user) => {
-                    self.drop_listing(user);
+                    self.listings.remove(&user);
                     for guild in state.guilds_by_subscriber.remove(&user).into_iter().flatten() {
                         state.guilds.drop_one(guild);
                     }
@@ -121,15 +134,8 @@ impl Entries {
         }
     }
 
-    fn drop_listing(&self, user: UserId) {
-        if let Some((_, entry)) = self.listings.remove(&user) {
-            entry.stale.set();
-        }
-    }
-
     /// Invalidates every session.
     pub(crate) fn invalidate_all_sessions(&self) {
-        // Held until the tables are empty; otherwise `touch_session` could insert a session again that it read before.
         let mut state = self.state();
         state.change_log.record(Invalidation::Every(Kind::Session));
         self.sessions.clear();
@@ -147,7 +153,6 @@ impl Entries {
     pub(crate) fn drop_listings(&self, entries: impl IntoIterator<Item = (UserId, Arc<ListingEntry>)>) {
         let _state = self.state();
         for (user, entry) in entries {
-            entry.stale.set();
             self.listings.remove_if(&user, |current| Arc::ptr_eq(current, &entry));
         }
     }
@@ -156,9 +161,7 @@ impl Entries {
     pub(crate) fn drop_all_listings(&self) {
         let mut state = self.state();
         state.guilds_by_subscriber.clear();
-        for (_, entry) in self.listings.drain() {
-            entry.stale.set();
-        }
+        self.listings.clear();
         state.guilds.drop_all();
     }
 
@@ -192,11 +195,10 @@ impl Entries {
 
     /// Moves the last use of a cached session forward. Does nothing if the session is not cached.
     pub(crate) fn touch_session(&self, id: &TokenHash, seen: Timestamp) {
-        let _state = self.state();
-        if let Some(session) = self.sessions.peek(id).map(|entry| entry.session(*id)) {
-            let used = Session { last_seen_at: session.last_seen_at.max(seen), ..session };
-            self.sessions.insert(*id, SessionEntry::of(&used));
-        }
+        drop(self.sessions.entry(id, Some(Duration::ZERO), |_, session| {
+            session.touch(seen);
+            EntryAction::Retain(())
+        }));
     }
 
     /// Returns the cached listing of a user if none of its parts has been invalidated.
@@ -256,9 +258,6 @@ impl Entries {
             Some(same) if **same == shared => Arc::clone(same),
             _ => Arc::new(shared),
         };
-        if let Some(earlier) = earlier {
-            earlier.stale.set();
-        }
         self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds, state.epoch)));
         Some(listing)
     }
@@ -299,20 +298,6 @@ impl Weighter<UserId, Arc<ListingEntry>> for Weight {
     }
 }
 
-/// Marks evicted listings stale: once out of the table they are no longer invalidated, but readers may still hold them.
-#[derive(Clone)]
-struct MarkStale;
-
-impl Lifecycle<UserId, Arc<ListingEntry>> for MarkStale {
-    type RequestState = ();
-
-    fn begin_request(&self) {}
-
-    fn on_evict(&self, (): &mut (), _: UserId, entry: Arc<ListingEntry>) {
-        entry.stale.set();
-    }
-}
-
 /// Size and hit counts of one kind of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStatistics {
@@ -336,53 +321,6 @@ pub(crate) mod tests {
         port::{GrantSummary, GrantVersion},
     };
     use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
-    use std::{
-        sync::mpsc,
-        thread,
-        time::{Duration, Instant},
-    };
-
-    /// How long the lock must stay taken to count as held. Otherwise it is free again within a microsecond.
-    const HELD: Duration = Duration::from_millis(50);
-
-    /// Runs `change` while another thread has the table of sessions locked. Returns whether `change` holds the state
-    /// lock until it has changed the table too. If it did not, `touch_session` could insert a session again that it
-    /// read before.
-    fn holds_the_lock(change: impl Fn(&Entries) + Sync) -> bool {
-        let (entries, session) = (entries(), a_session(1, 1, at(1)));
-        entries.insert_session(&session.id, Some(&session), entries.position());
-        let before = entries.position();
-        let ((blocks, blocked), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
-        let is_free = || entries.state.try_lock().is_ok_and(|state| state.change_log.position() > before);
-        thread::scope(|scope| {
-            let entries = &entries;
-            scope.spawn(move || {
-                entries.sessions.remove_if(&session.id, |_| {
-                    blocks.send(()).unwrap();
-                    released.recv().is_ok()
-                })
-            });
-            blocked.recv().unwrap();
-            scope.spawn(|| change(entries));
-            while entries.state.try_lock().is_ok() && !is_free() {
-                thread::yield_now();
-            }
-            let begun = Instant::now();
-            while !is_free() && begun.elapsed() < HELD {
-                thread::yield_now();
-            }
-            let held = !is_free();
-            release.send(()).unwrap();
-            held
-        })
-    }
-
-    #[test]
-    fn removes_sessions_under_the_state_lock() {
-        let id = a_session(1, 1, at(1)).id;
-        assert!(holds_the_lock(|entries| entries.invalidate([Key::Session(id)])));
-        assert!(holds_the_lock(Entries::invalidate_all_sessions));
-    }
 
     pub(crate) fn entries() -> Entries {
         Entries::new(Shares::of(1 << 20))
@@ -471,10 +409,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn keeps_within_its_memory_and_marks_evicted_listings_stale() {
+    fn keeps_within_its_memory() {
         const MEMORY: u64 = 64 << 10;
         let entries = Entries::new(Shares::of(MEMORY));
-        let (mut early, mut absent) = (Vec::new(), Vec::new());
+        let mut absent = Vec::new();
         for number in 1..=2000_u64 {
             let mut id = [0; 32];
             id[..8].copy_from_slice(&number.to_le_bytes());
@@ -484,9 +422,6 @@ pub(crate) mod tests {
             entries.insert_session(&id, None, entries.position());
             absent.push(id);
             entries.insert_listing(user_id(number), a_listing([number]), entries.position());
-            if number == 200 {
-                early = entries.all_listings();
-            }
         }
         let [sessions, listings, _] = entries.statistics();
         let shares = Shares::of(MEMORY);
@@ -494,8 +429,6 @@ pub(crate) mod tests {
         assert!(listings.bytes <= shares.listings && listings.entries < 1000, "{listings:?}");
         let absent = absent.iter().filter(|id| entries.is_absent(id)).count() as u64;
         assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= shares.absent, "{absent}");
-        let gone = early.iter().filter(|(user, _)| entries.listing(*user).is_none());
-        assert!(gone.clone().count() > 0 && gone.clone().all(|(_, entry)| !entry.is_current()));
     }
 
     #[test]

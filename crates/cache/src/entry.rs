@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// Marks a shared entry as invalidated. It is never reset.
+/// Marks a shared guild as invalidated. It is never reset.
 #[derive(Debug, Default)]
 pub(crate) struct Stale(AtomicBool);
 
@@ -47,6 +47,11 @@ impl SessionEntry {
     pub(crate) fn of(session: &Session) -> Self {
         let Session { user, created_at, last_seen_at, user_agent, .. } = session.clone();
         Self { user, created_at, last_seen_at, user_agent }
+    }
+
+    /// Moves the last use forward.
+    pub(crate) fn touch(&mut self, seen: Timestamp) {
+        self.last_seen_at = self.last_seen_at.max(seen);
     }
 
     pub(crate) fn session(self, id: TokenHash) -> Session {
@@ -96,7 +101,6 @@ impl GuildEntry {
 pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
     pub(crate) guilds: Box<[Arc<GuildEntry>]>,
-    pub(crate) stale: Stale,
     /// The epoch in which it was read.
     pub(crate) epoch: u64,
     /// Whether it was read since it was inserted.
@@ -111,7 +115,7 @@ impl ListingEntry {
             + size_of_val(&*guilds)
             + weight::listing(&listing)
             + guilds.iter().map(share_of).sum::<usize>();
-        Self { listing, guilds, stale: Stale::default(), epoch, used: AtomicBool::new(false), weight }
+        Self { listing, guilds, epoch, used: AtomicBool::new(false), weight }
     }
 
     /// Marks the listing as used.
@@ -126,15 +130,15 @@ impl ListingEntry {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Returns whether neither the listing nor any of its guilds has been invalidated.
+    /// Returns whether none of its guilds has been invalidated. A listing that was itself invalidated is no entry any more.
     pub(crate) fn is_current(&self) -> bool {
-        !self.stale.is_set() && !self.guilds.iter().any(|guild| guild.stale.is_set())
+        !self.guilds.iter().any(|guild| guild.stale.is_set())
     }
 
-    /// Returns the invalidated guild if it is the only invalidated part.
+    /// Returns the invalidated guild if it is the only one.
     pub(crate) fn changed_guild(&self) -> Option<GuildId> {
         let mut changed = self.guilds.iter().filter(|guild| guild.stale.is_set());
-        let only = changed.next().filter(|_| changed.next().is_none() && !self.stale.is_set());
+        let only = changed.next().filter(|_| changed.next().is_none());
         only.map(|guild| guild.id)
     }
 
