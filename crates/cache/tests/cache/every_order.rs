@@ -9,16 +9,16 @@ use companion_domain::{
 use companion_testkit::over::{ChangeFeedOver, ListingsOver, Over, RecordsOver, SessionStoreOver};
 use std::{
     cell::RefCell,
-    future::poll_fn,
     pin::Pin,
     rc::Rc,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Wake, Waker},
     time::Duration,
 };
+use tokio::task::yield_now;
 
 /// A task of one run.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -57,19 +57,6 @@ impl Scheduler for Started {
     }
 
     async fn finish(&self, _: Duration) {}
-}
-
-/// Suspends once, so that every other task may run first.
-pub(crate) async fn step() {
-    let mut paused = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut paused, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 struct Ready(AtomicBool);
@@ -148,37 +135,29 @@ fn run(tasks: &Tasks, last: Task, plan: &[usize], mut preemptions: usize) -> Vec
     }
 }
 
-/// Returns the number of runs and all orders of two tasks of two steps.
-#[cfg(test)]
-fn orders(preemptions: usize) -> (usize, String) {
-    let orders: Rc<RefCell<Vec<String>>> = Rc::default();
-    let runs = in_every_order(preemptions, |tasks| {
-        let order = Rc::new(RefCell::new(String::new()));
-        for name in ["a", "b"] {
-            let order = order.clone();
-            tasks.add(async move {
-                order.borrow_mut().push_str(name);
-                step().await;
-                order.borrow_mut().push_str(name);
-            });
-        }
-        let orders = orders.clone();
-        Box::pin(async move { orders.borrow_mut().push(order.take()) })
-    });
-    let mut orders = orders.take();
-    orders.sort();
-    (runs, orders.join(" "))
-}
-
 #[test]
-fn runs_each_order_of_two_tasks_once() {
-    assert_eq!(orders(usize::MAX), (6, "aabb abab abba baab baba bbaa".to_owned()));
-}
-
-#[test]
-fn leaves_out_orders_with_more_preemptions() {
-    assert_eq!(orders(0), (2, "aabb bbaa".to_owned()));
-    assert_eq!(orders(1), (4, "aabb abba baab bbaa".to_owned()));
+fn runs_each_order_with_few_preemptions_once() {
+    for (preemptions, expected) in
+        [(usize::MAX, "aabb abab abba baab baba bbaa"), (1, "aabb abba baab bbaa"), (0, "aabb bbaa")]
+    {
+        let orders: Rc<RefCell<Vec<String>>> = Rc::default();
+        let runs = in_every_order(preemptions, |tasks| {
+            let order = Rc::new(RefCell::new(String::new()));
+            for name in ["a", "b"] {
+                let order = order.clone();
+                tasks.add(async move {
+                    order.borrow_mut().push_str(name);
+                    yield_now().await;
+                    order.borrow_mut().push_str(name);
+                });
+            }
+            let orders = orders.clone();
+            Box::pin(async move { orders.borrow_mut().push(order.take()) })
+        });
+        let mut orders = orders.take();
+        orders.sort();
+        assert_eq!((runs, orders.join(" ").as_str()), (orders.len(), expected));
+    }
 }
 
 /// A port that suspends after every operation.
@@ -203,7 +182,7 @@ macro_rules! stepped {
             }
 
             async fn after(&self) {
-                step().await;
+                yield_now().await;
             }
 
             $($more)*

@@ -6,7 +6,7 @@
 //! shows what is stored.
 
 use crate::{
-    every_order::{Task, Tasks, in_every_order, step, stepped},
+    every_order::{Task, Tasks, in_every_order, stepped},
     node::{Node, grant},
 };
 use companion_domain::{
@@ -20,6 +20,7 @@ use companion_testkit::{
 };
 use futures_util::FutureExt as _;
 use std::{cell::Cell, num::NonZeroU32, rc::Rc, sync::Arc};
+use tokio::task::yield_now;
 
 const USERS: [u64; 2] = [1, 2];
 const SPONSOR: u64 = 9;
@@ -121,7 +122,7 @@ impl<'a> Scene<'a> {
         let (node, stores, written) = (self.node.clone(), self.elsewhere.clone(), self.written.clone());
         self.tasks.add(async move {
             write(&stores).await;
-            step().await;
+            yield_now().await;
             node.dispatcher.catch_up().await.unwrap();
             written.set(written.get().max(number));
         });

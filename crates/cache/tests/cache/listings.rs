@@ -2,7 +2,7 @@
 //! mixes old and new state.
 
 use crate::{
-    every_order::{in_every_order, step, stepped},
+    every_order::{in_every_order, stepped},
     node::{Node, PLENTY, grant},
 };
 use async_trait::async_trait;
@@ -26,6 +26,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
+use tokio::task::yield_now;
 
 const USERS: u64 = 120;
 
@@ -307,6 +308,6 @@ async fn sync_elsewhere(
     stores.records.sync(&Replace::default(), &mut Stream::of(records)).await.unwrap();
     let stored = stores.listings().read(user_id(USER), ListingScope::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
-    step().await;
+    yield_now().await;
     node.dispatcher.catch_up().await.unwrap();
 }
