@@ -1,7 +1,9 @@
 //! Events as JSON, one per line. The shape is that of `tracing_subscriber`'s JSON with flattened fields, which takes
 //! three times the instructions. Every change of the bot writes a line.
 
-use std::fmt::{self, Write as _};
+use serde::{Serialize, Serializer as _};
+use serde_json::Serializer;
+use std::fmt;
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
@@ -30,110 +32,70 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let metadata = event.metadata();
-        let mut line = Line(String::with_capacity(USUAL_LENGTH));
-        line.0.push_str("{\"timestamp\":\"");
-        SystemTime.format_time(&mut Writer::new(&mut line.0))?;
-        line.0.push_str("\",\"level\":\"");
-        line.0.push_str(metadata.level().as_str());
-        line.0.push('"');
+        let mut timestamp = String::with_capacity(TIMESTAMP_LENGTH);
+        SystemTime.format_time(&mut Writer::new(&mut timestamp))?;
+        let mut line = Line(Vec::with_capacity(USUAL_LENGTH));
+        line.0.extend_from_slice(b"{\"timestamp\":");
+        line.value(&timestamp);
+        line.entry("level", metadata.level().as_str());
         event.record(&mut line);
-        line.text("target", metadata.target());
-        line.0.push_str("}\n");
+        line.entry("target", metadata.target());
+        line.0.extend_from_slice(b"}\n");
         // At once: the writer is dynamic, and a line has some fifty parts.
-        writer.write_str(&line.0)
+        writer.write_str(str::from_utf8(&line.0).map_err(|_| fmt::Error)?)
     }
 }
 
+/// Length of a timestamp with microseconds, in bytes.
+const TIMESTAMP_LENGTH: usize = 27;
 /// Length of most lines, in bytes.
 const USUAL_LENGTH: usize = 512;
 
 /// A line of JSON. Writing to it cannot fail.
-struct Line(String);
+struct Line(Vec<u8>);
 
 impl Line {
     /// Writes the name of an entry. Names of fields are identifiers, which need no escape.
     fn name(&mut self, name: &str) {
-        self.0.push_str(",\"");
-        self.0.push_str(name);
-        self.0.push_str("\":");
-    }
-
-    /// Writes an entry whose value is text.
-    fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
-        self.0.push('"');
-        self.escape(value);
-        self.0.push('"');
-    }
-
-    /// Writes an entry whose value is JSON as it is printed.
-    fn plain(&mut self, field: &Field, value: impl fmt::Display) {
-        self.name(field.name());
-        let _ = write!(self.0, "{value}");
-    }
-
-    fn escape(&mut self, text: &str) {
-        let needs_escape = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-        let mut rest = text;
-        while let Some((before, after)) =
-            rest.bytes().position(needs_escape).and_then(|place| rest.split_at_checked(place))
-        {
-            self.0.push_str(before);
-            let mut letters = after.chars();
-            match letters.next() {
-                Some('"') => self.0.push_str("\\\""),
-                Some('\\') => self.0.push_str("\\\\"),
-                Some('\n') => self.0.push_str("\\n"),
-                Some(control) => drop(write!(self.0, "\\u{:04x}", u32::from(control))),
-                None => {}
-            }
-            rest = letters.as_str();
+        for part in [",\"", name, "\":"] {
+            self.0.extend_from_slice(part.as_bytes());
         }
-        self.0.push_str(rest);
+    }
+
+    fn value<V: Serialize + ?Sized>(&mut self, value: &V) {
+        let _ = value.serialize(&mut Serializer::new(&mut self.0));
+    }
+
+    fn entry<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) {
+        self.name(name);
+        self.value(value);
     }
 }
 
 impl Visit for Line {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.text(field.name(), value);
+        self.entry(field.name(), value);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.name(field.name());
-        self.0.push('"');
-        let _ = write!(Escaped(self), "{value:?}");
-        self.0.push('"');
+        let _ = Serializer::new(&mut self.0).collect_str(&format_args!("{value:?}"));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.plain(field, value);
+        self.entry(field.name(), &value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.plain(field, value);
+        self.entry(field.name(), &value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.plain(field, value);
+        self.entry(field.name(), &value);
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no other numbers.
-        if value.is_finite() {
-            self.plain(field, format_args!("{value:?}"));
-        } else {
-            self.plain(field, "null");
-        }
-    }
-}
-
-/// The inside of a text, escaped as it is written.
-struct Escaped<'a>(&'a mut Line);
-
-impl fmt::Write for Escaped<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.escape(text);
-        Ok(())
+        self.entry(field.name(), &value);
     }
 }
 
