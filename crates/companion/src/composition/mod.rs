@@ -8,8 +8,7 @@ mod keys;
 mod metrics;
 mod storage;
 
-use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, ProcessMetrics, RefreshMetrics};
-pub(crate) use self::{identity::user_agent, key_file::is_open_to_all, metrics::SessionMetrics};
+pub(crate) use self::{identity::user_agent, key_file::is_open_to_all, metrics::ServiceMetrics};
 pub use self::{
     keys::Keys,
     storage::{ServingLock, Storage},
@@ -33,7 +32,10 @@ use companion_domain::{
 };
 use companion_http::{BuildInfo, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
 use companion_management::{ManagementKeys, ManagementSettings};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 /// The adapters of all ports.
 #[derive(Clone)]
@@ -78,7 +80,7 @@ pub struct Composition {
     pub(crate) dashboard: Option<DashboardSettings>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
     /// Updated by the background task that counts sessions.
-    pub(crate) session_metrics: Arc<SessionMetrics>,
+    pub(crate) service_metrics: Arc<ServiceMetrics>,
     /// Management keys that are read from files.
     pub(crate) key_files: Vec<ScopedKey>,
 }
@@ -94,16 +96,18 @@ impl Composition {
         let domain = use_case_settings(configuration, &keys.ring);
         let cache =
             Arc::new(Cache::around(&mut ports, &dispatcher, cache_settings(configuration, domain.limits)));
-        metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
         let use_cases = UseCases::with_dispatcher(dispatcher, &ports, domain);
-        metrics.push(Arc::new(DispatcherMetrics(use_cases.dispatcher.clone())));
-        metrics.push(Arc::new(RefreshMetrics(use_cases.list_guilds.refresh.clone())));
-        let session_metrics = Arc::new(SessionMetrics::default());
-        metrics.push(session_metrics.clone());
         let projections = Projections::of(&use_cases, ports.scheduler.clone());
         let settings = public_settings(configuration);
-        metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
-        metrics.push(Arc::new(ProcessMetrics { started_at: ports.clock.now() }));
+        let service_metrics = Arc::new(ServiceMetrics {
+            cache: cache.clone(),
+            dispatcher: use_cases.dispatcher.clone(),
+            refresh: use_cases.list_guilds.refresh.clone(),
+            build: settings.build.clone(),
+            started_at: ports.clock.now(),
+            sessions: Mutex::default(),
+        });
+        metrics.push(service_metrics.clone());
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
         let key_files = configuration.management.keys.in_files();
@@ -116,7 +120,7 @@ impl Composition {
             management,
             dashboard,
             metrics,
-            session_metrics,
+            service_metrics,
             key_files,
         }
     }

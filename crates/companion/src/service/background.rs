@@ -6,7 +6,7 @@ use super::{
     key_files,
     own_tls::OwnTls,
 };
-use crate::composition::{Composition, SessionMetrics, write_interval};
+use crate::composition::{Composition, ServiceMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
     change::Kind,
@@ -63,7 +63,7 @@ impl Background {
         let list_guilds = use_cases.list_guilds.clone();
         let mut running = Self { stop: watch::Sender::new(false), tasks: JoinSet::new(), list_guilds };
         running.spawn(follow(use_cases.dispatcher.clone()));
-        running.spawn(count_sessions(ports.stores.sessions.clone(), composition.session_metrics.clone()));
+        running.spawn(count_sessions(ports.stores.sessions.clone(), composition.service_metrics.clone()));
         let interval = write_interval(use_cases.authenticate.limits);
         running.spawn(write_uses(composition.cache.clone(), interval));
         running.spawn(revoke_unused(use_cases.revoke_unused.clone()));
@@ -146,7 +146,7 @@ async fn write_uses(cache: Arc<Cache>, interval: Duration) {
     }
 }
 
-async fn count_sessions(sessions: Arc<dyn SessionStore>, metrics: Arc<SessionMetrics>) {
+async fn count_sessions(sessions: Arc<dyn SessionStore>, metrics: Arc<ServiceMetrics>) {
     let mut failures = FailureLog::new("count sessions");
     loop {
         let count = sessions.count().await;
