@@ -36,11 +36,10 @@ impl Storage {
     /// `create_beside_key` must be set: the file was probably lost and should be restored.
     pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, CompositionError> {
         let orphaned_key = match url {
-            StorageUrl::Sqlite(path) if !create_beside_key => {
-                Some(Keys::file_beside(path)).filter(|key| key.exists())
-            }
-            StorageUrl::Sqlite(_) | StorageUrl::Postgres(_) | StorageUrl::Memory => None,
+            StorageUrl::Sqlite(path) => Some(Keys::file_beside(path)),
+            StorageUrl::Postgres(_) | StorageUrl::Memory => None,
         };
+        let orphaned_key = orphaned_key.filter(|key| !create_beside_key && key.exists());
         Self::of(url, orphaned_key.is_none()).await.map_err(|error| match (&error, &orphaned_key) {
             (OpenError::Missing { .. }, Some(key)) => CompositionError::Failed(beside_a_key(&error, key)),
             _ => composition_error(&error),
@@ -100,40 +99,38 @@ impl Storage {
         }
     }
 
+    /// Returns the database, or `None` in memory.
+    const fn diesel(&self) -> Option<&Arc<DieselStorage>> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Diesel(storage) => Some(storage),
+        }
+    }
+
     /// Returns the metrics of the store, if it has any.
     #[must_use]
     pub fn metrics(&self) -> Option<Arc<dyn MetricsSource>> {
-        match self {
-            Self::Memory(_) => None,
-            Self::Diesel(storage) => Some(Arc::new(StorageMetrics(Arc::clone(storage)))),
-        }
+        Some(Arc::new(StorageMetrics(self.diesel()?.clone())))
     }
 
     /// Returns how many rows of each table could not be read so far. Tables without any are left out.
     #[must_use]
     pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
-        match self {
-            Self::Memory(_) => Vec::new(),
-            Self::Diesel(storage) => {
-                storage.unreadable_rows().into_iter().filter(|(_, count)| *count > 0).collect()
-            }
-        }
+        let rows = self.diesel().into_iter().flat_map(|storage| storage.unreadable_rows());
+        rows.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Returns the sealed tokens of the users who signed in last. Empty if they cannot be read; other checks report
     /// that.
     pub async fn newest_sealed(&self) -> Vec<(UserId, Sealed)> {
-        match self {
-            Self::Memory(_) => Vec::new(),
-            Self::Diesel(storage) => storage.newest_sealed().await.unwrap_or_default(),
-        }
+        let Some(storage) = self.diesel() else { return Vec::new() };
+        storage.newest_sealed().await.unwrap_or_default()
     }
 
     /// Flushes pending writes.
     pub async fn close(&self) {
-        match self {
-            Self::Memory(_) => {}
-            Self::Diesel(storage) => storage.close().await,
+        if let Some(storage) = self.diesel() {
+            storage.close().await;
         }
     }
 }
@@ -150,22 +147,10 @@ fn beside_a_key(error: &OpenError, key: &Path) -> String {
 fn composition_error(error: &OpenError) -> CompositionError {
     let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
     let message = format!("storage.url: {error}{cause}");
-    match error {
-        OpenError::Address | OpenError::TlsMissing { .. } => CompositionError::Refused(message),
-        OpenError::Missing { .. }
-        | OpenError::Unusable { .. }
-        | OpenError::Locked { .. }
-        | OpenError::ForeignLog { .. }
-        | OpenError::Damaged { .. }
-        | OpenError::Foreign { .. }
-        | OpenError::Newer { .. }
-        | OpenError::Altered { .. }
-        | OpenError::Unreachable { .. }
-        | OpenError::LoginRefused { .. }
-        | OpenError::NoDatabase { .. }
-        | OpenError::Forbidden { .. }
-        | OpenError::Migrating { .. }
-        | OpenError::Encoding { .. } => CompositionError::Failed(message),
+    if matches!(error, OpenError::Address | OpenError::TlsMissing { .. }) {
+        CompositionError::Refused(message)
+    } else {
+        CompositionError::Failed(message)
     }
 }
 
