@@ -165,7 +165,7 @@ mod tests {
     fn reports_an_invalid_key_file_and_leaves_it_unchanged() {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
-        for content in [&b""[..], b"\n", b"c2hvcnQ=\n", &[0xFF, 0xFE]] {
+        for content in [&b""[..], b"\n", b"two words\n", b"c2hvcnQ=\n", &[0xFF, 0xFE]] {
             fs::write(file.path(), content).unwrap();
             let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
             for part in [file.path().to_str().unwrap(), "restore it", "delete it", "nothing is lost"] {
