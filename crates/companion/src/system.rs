@@ -67,7 +67,8 @@ impl Entropy for SystemEntropy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::catch_unwind;
+    use companion_testkit::conformance::Fresh;
+    use std::{panic::catch_unwind, sync::Arc};
 
     #[test]
     fn the_system_clock_is_past_2024() {
@@ -94,12 +95,7 @@ mod tests {
         assert!(one.monotonic() > first);
     }
 
-    #[test]
-    fn random_bytes_do_not_repeat() {
-        let (mut one, mut other) = ([0; 32], [0; 32]);
-        SystemEntropy.fill(&mut one);
-        SystemEntropy.fill(&mut other);
-        assert_ne!(one, other);
-        assert_ne!(one, [0; 32]);
+    companion_testkit::entropy_conformance! {
+        Fresh::new(Arc::new(SystemEntropy))
     }
 }

@@ -94,89 +94,36 @@ impl fmt::Debug for SealingVault {
 mod tests {
     use super::*;
     use crate::system::SystemEntropy;
+    use companion_testkit::conformance::Fresh;
 
     const SECRET: &[u8] = b"a platform token";
 
-    fn key(byte: u8) -> SecretKey {
-        SecretKey::new([byte; 32])
+    fn with_keys(first: u8, older: &[u8]) -> SealingVault {
+        let key = |byte: &u8| SecretKey::new([*byte; 32]);
+        let older: Vec<_> = older.iter().map(key).collect();
+        SealingVault::new(&key(&first), &older, Arc::new(SystemEntropy))
     }
 
-    fn vault(first: u8, older: &[u8]) -> SealingVault {
-        let older: Vec<_> = older.iter().copied().map(key).collect();
-        SealingVault::new(&key(first), &older, Arc::new(SystemEntropy))
-    }
-
-    fn user(id: u64) -> UserId {
-        UserId::new(id).unwrap()
+    companion_testkit::vault_conformance! {
+        Fresh::new(Arc::new(with_keys(1, &[2])))
     }
 
     #[test]
-    fn opens_for_the_user_it_was_sealed_for() {
-        let vault = vault(1, &[]);
-        for secret in [SECRET, b""] {
-            let opened = vault.open(user(7), &vault.seal(user(7), secret)).unwrap();
-            assert_eq!((opened.secret.as_slice(), opened.reseal), (secret, false));
-        }
-    }
-
-    #[test]
-    fn does_not_open_for_another_user() {
-        let vault = vault(1, &[]);
-        let sealed = vault.seal(user(7), SECRET);
-        for other in [1, 8, 7 << 8, u64::MAX] {
-            assert_eq!(vault.open(user(other), &sealed), Err(VaultError));
-        }
-    }
-
-    #[test]
-    fn detects_every_altered_byte() {
-        let vault = vault(1, &[]);
-        let sealed = vault.seal(user(7), SECRET);
-        for index in 0..sealed.as_bytes().len() {
-            let mut bytes = sealed.as_bytes().to_vec();
-            bytes[index] ^= 1;
-            assert_eq!(vault.open(user(7), &Sealed::from_bytes(bytes)), Err(VaultError), "byte {index}");
-        }
-    }
-
-    #[test]
-    fn does_not_open_truncated_secrets() {
-        let vault = vault(1, &[]);
-        let sealed = vault.seal(user(7), SECRET);
-        for length in 0..sealed.as_bytes().len() {
-            let shortened = Sealed::from_bytes(sealed.as_bytes()[..length].to_vec());
-            assert_eq!(vault.open(user(7), &shortened), Err(VaultError), "{length} bytes");
-        }
-    }
-
-    #[test]
-    fn opens_with_an_older_key_and_requests_resealing() {
-        let sealed = vault(1, &[]).seal(user(7), SECRET);
-        let rotated = vault(2, &[1]);
-        let opened = rotated.open(user(7), &sealed).unwrap();
+    fn opens_with_every_key_of_the_ring_and_requests_resealing() {
+        let user = UserId::new(7).unwrap();
+        let sealed = with_keys(1, &[]).seal(user, SECRET);
+        let rotated = with_keys(2, &[3, 1]);
+        let opened = rotated.open(user, &sealed).unwrap();
         assert_eq!((opened.secret.as_slice(), opened.reseal), (SECRET, true));
-        let again = rotated.seal(user(7), SECRET);
-        assert!(!rotated.open(user(7), &again).unwrap().reseal);
-        assert_eq!(vault(1, &[]).open(user(7), &again), Err(VaultError));
+        let again = rotated.seal(user, SECRET);
+        assert!(!rotated.open(user, &again).unwrap().reseal);
+        for (sealed, first, older) in [(&again, 1, &[][..]), (&sealed, 2, &[3])] {
+            assert_eq!(with_keys(first, older).open(user, sealed), Err(VaultError));
+        }
     }
 
     #[test]
-    fn a_removed_key_opens_nothing() {
-        let sealed = vault(1, &[]).seal(user(7), SECRET);
-        assert_eq!(vault(2, &[3]).open(user(7), &sealed), Err(VaultError));
-    }
-
-    #[test]
-    fn sealing_twice_gives_different_bytes() {
-        let vault = vault(1, &[]);
-        assert_ne!(vault.seal(user(7), SECRET), vault.seal(user(7), SECRET));
-    }
-
-    #[test]
-    fn reveals_neither_secret_nor_keys() {
-        let vault = vault(1, &[2]);
-        let sealed = vault.seal(user(7), SECRET);
-        assert!(!sealed.as_bytes().windows(SECRET.len()).any(|window| window == SECRET));
-        assert_eq!(format!("{vault:?}"), "SealingVault(2 keys)");
+    fn debug_shows_no_keys() {
+        assert_eq!(format!("{:?}", with_keys(1, &[2])), "SealingVault(2 keys)");
     }
 }
