@@ -1,7 +1,7 @@
 //! The command line, for people and for our own processes.
 
-use crate::{bare::Bare, feed::Changes, inserts::Inserts, load::Load, platform::Platform, sections::Section};
-use clap::{Args, Parser, Subcommand};
+use crate::{job::Job, sections};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
 #[derive(Parser)]
@@ -20,27 +20,18 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Run the training load of profile-guided optimization
     Train,
-    /// Run a bare server
+    /// Be one of our own processes
     #[command(hide = true)]
-    Bare(Bare),
-    /// Generate load for a server
-    #[command(hide = true)]
-    Load(Load),
-    /// Run a bot that reports changes
-    #[command(hide = true)]
-    Feed(Changes),
-    /// Run a platform that answers at once
-    #[command(hide = true)]
-    Platform(Platform),
-    /// Run bare inserts
-    #[command(hide = true)]
-    Inserts(Inserts),
+    Run {
+        #[arg(value_parser = Job::parse)]
+        job: Job,
+    },
 }
 
 #[derive(Args)]
 pub(crate) struct Measure {
-    #[arg(value_enum)]
-    pub(crate) sections: Vec<Section>,
+    #[arg(value_parser = PossibleValuesParser::new(sections::names()))]
+    pub(crate) sections: Vec<String>,
     /// Run fewer and shorter rounds, with smaller worlds
     #[arg(long)]
     pub(crate) quick: bool,

@@ -1,12 +1,11 @@
 //! The smallest programs that make the same rows durable: a loop of prepared inserts on one connection.
 
-use crate::machine;
-use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use crate::{job::Job, machine};
 use diesel::{
     Connection, ExpressionMethods as _, PgConnection, RunQueryDsl as _, SqliteConnection,
     connection::SimpleConnection as _,
 };
+use serde::{Deserialize, Serialize};
 use std::{process::Stdio, time::Instant};
 
 diesel::table! {
@@ -61,54 +60,55 @@ const SCHEMA: &str = "
 ";
 
 /// The rows to insert.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Rows {
-    /// A session and a grant per commit
+    /// A session and a grant per commit.
     SignIns,
-    /// Guilds, and nine times as many members, in one commit
+    /// Guilds, and nine times as many members, in one commit.
     World,
 }
 
-#[derive(Args)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Inserts {
     url: String,
     rows: Rows,
-    count: i64,
+    count: u64,
 }
 
 /// Runs the loop in a separate process on the server core. Returns how many seconds it took.
 pub(crate) fn measure(url: &str, rows: Rows, count: u64) -> anyhow::Result<f64> {
-    let mut command = machine::on_server_core(&std::env::current_exe()?);
-    let name = rows.to_possible_value().context("rows without a name")?;
-    command.args(["inserts", url, name.get_name(), &count.to_string()]).stderr(Stdio::inherit());
-    let output = command.output()?;
+    let inserts = Job::Inserts(Inserts { url: url.to_owned(), rows, count });
+    let output = inserts.under(machine::server_core())?.stderr(Stdio::inherit()).output()?;
     anyhow::ensure!(output.status.success(), "the bare inserts failed");
     Ok(String::from_utf8(output.stdout)?.trim().parse()?)
 }
 
-/// The process itself: prints the seconds.
-pub(crate) fn run(inserts: &Inserts) -> anyhow::Result<()> {
-    let seconds = if let Some(file) = inserts.url.strip_prefix("sqlite:") {
-        let mut connection = SqliteConnection::establish(file)?;
-        connection.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")?;
-        timed!(connection, inserts)
-    } else {
-        let mut connection = PgConnection::establish(&inserts.url)?;
-        timed!(connection, inserts)
-    };
-    println!("{seconds}");
-    Ok(())
+impl Inserts {
+    /// The process itself: prints the seconds.
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let count = i64::try_from(self.count)?;
+        let seconds = if let Some(file) = self.url.strip_prefix("sqlite:") {
+            let mut connection = SqliteConnection::establish(file)?;
+            connection.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")?;
+            timed!(connection, self.rows, count)
+        } else {
+            let mut connection = PgConnection::establish(&self.url)?;
+            timed!(connection, self.rows, count)
+        };
+        println!("{seconds}");
+        Ok(())
+    }
 }
 
 /// Times the loop, for either kind of connection.
 macro_rules! timed {
-    ($connection:ident, $inserts:ident) => {{
+    ($connection:ident, $rows:expr, $count:ident) => {{
         $connection.batch_execute(SCHEMA)?;
         let start = Instant::now();
-        match $inserts.rows {
+        match $rows {
             Rows::SignIns => {
                 let (tokens, list) = ("t".repeat(200), "g".repeat(200));
-                for number in 0..$inserts.count {
+                for number in 0..$count {
                     $connection.transaction::<_, diesel::result::Error, _>(|connection| {
                         diesel::insert_into(bare_sessions::table)
                             .values((
@@ -129,7 +129,7 @@ macro_rules! timed {
                 }
             }
             Rows::World => $connection.transaction::<_, diesel::result::Error, _>(|connection| {
-                for number in 0..$inserts.count / 10 {
+                for number in 0..$count / 10 {
                     diesel::insert_into(bare_guilds::table)
                         .values((
                             bare_guilds::id.eq(number),

@@ -8,19 +8,19 @@ use std::{
     process::Command,
 };
 
-/// Returns a command on the server core.
-pub(crate) fn on_server_core(program: &Path) -> Command {
-    on_core("0", program)
+/// Returns a command that runs its arguments on the server core.
+pub(crate) fn server_core() -> Command {
+    on_core("0")
 }
 
-/// Returns a command on the load core.
-pub(crate) fn on_load_core(program: &Path) -> Command {
-    on_core("1", program)
+/// Returns a command that runs its arguments on the load core.
+pub(crate) fn load_core() -> Command {
+    on_core("1")
 }
 
-fn on_core(core: &str, program: &Path) -> Command {
+fn on_core(core: &str) -> Command {
     let mut command = Command::new("taskset");
-    command.args(["-c", core]).arg(program);
+    command.args(["-c", core]);
     command
 }
 

@@ -10,6 +10,7 @@ mod bare;
 mod callgrind;
 mod feed;
 mod inserts;
+mod job;
 mod load;
 mod machine;
 mod page;
@@ -33,10 +34,6 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Measure(measure) => sections::run(&measure),
         Command::Train => train::run(),
-        Command::Bare(bare) => bare::serve(&bare),
-        Command::Load(load) => load::run(&load),
-        Command::Feed(changes) => feed::run(&changes),
-        Command::Platform(platform) => platform::serve(&platform),
-        Command::Inserts(inserts) => inserts::run(&inserts),
+        Command::Run { job } => job.run(),
     }
 }

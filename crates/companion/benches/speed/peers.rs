@@ -74,15 +74,15 @@ impl Peer {
     fn start(&self, installation: &Installation) -> anyhow::Result<Server> {
         let folder = self.installed()?;
         let address = machine::free_address()?;
-        let mut command = machine::on_server_core(Path::new(self.program));
+        let mut command = machine::server_core();
         command
+            .arg(self.program)
             .args(self.arguments)
             .current_dir(&folder)
             .env("PORT", address.port().to_string())
             .env("DATABASE", installation.file(&format!("{}.db", self.folder)))
             .env("WORLD", &installation.world.lines);
         Server::start(command, address, (address, "/team"), &installation.file(self.folder))
-            .map(|(server, _)| server)
     }
 
     /// Returns its folder, with all dependencies installed.

@@ -1,6 +1,7 @@
 //! A platform that answers at once: each code belongs to another user.
 
 use crate::{
+    job::Job,
     machine,
     server::Server,
     world::{GUILDS, USERS},
@@ -11,34 +12,35 @@ use actix_web::{
     web::{self, Json},
 };
 use anyhow::Context as _;
-use clap::Args;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{net::SocketAddr, path::Path};
 
-#[derive(Args)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Platform {
     address: SocketAddr,
 }
 
-/// Serves the three calls of a sign-in, until it is killed.
-pub(crate) fn serve(platform: &Platform) -> anyhow::Result<()> {
-    let app = || {
-        App::new()
-            .route("/oauth2/token", web::post().to(token))
-            .route("/users/@me", web::get().to(user))
-            .route("/users/@me/guilds", web::get().to(guilds))
-            .route("/", web::get().to(|| async { "ready" }))
-    };
-    let server = async { HttpServer::new(app).workers(1).bind(platform.address)?.run().await };
-    actix_web::rt::System::new().block_on(server).context("the platform failed")
+impl Platform {
+    /// Serves the three calls of a sign-in, until it is killed.
+    pub(crate) fn serve(&self) -> anyhow::Result<()> {
+        let app = || {
+            App::new()
+                .route("/oauth2/token", web::post().to(token))
+                .route("/users/@me", web::get().to(user))
+                .route("/users/@me/guilds", web::get().to(guilds))
+                .route("/", web::get().to(|| async { "ready" }))
+        };
+        let server = async { HttpServer::new(app).workers(1).bind(self.address)?.run().await };
+        actix_web::rt::System::new().block_on(server).context("the platform failed")
+    }
 }
 
 /// Starts it on the load core.
 pub(crate) fn start(folder: &Path) -> anyhow::Result<Server> {
     let address = machine::free_address()?;
-    let mut command = machine::on_load_core(&std::env::current_exe()?);
-    command.arg("platform").arg(address.to_string());
-    Server::start(command, address, (address, "/"), &folder.join("platform-log")).map(|(server, _)| server)
+    let command = Job::Platform(Platform { address }).under(machine::load_core())?;
+    Server::start(command, address, (address, "/"), &folder.join("platform-log"))
 }
 
 async fn token(form: web::Form<Vec<(String, String)>>) -> Json<Value> {

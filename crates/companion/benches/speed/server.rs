@@ -23,16 +23,18 @@ const IDLE: u64 = 20;
 pub(crate) struct Server {
     process: Child,
     pub(crate) address: SocketAddr,
+    /// How long the start took.
+    pub(crate) ready_after: Duration,
 }
 
 impl Server {
-    /// Starts a server and waits until it answers this probe with 200. Also returns how long that took.
+    /// Starts a server and waits until it answers this probe with 200.
     pub(crate) fn start(
         mut command: Command,
         address: SocketAddr,
         probe: (SocketAddr, &str),
         log: &Path,
-    ) -> anyhow::Result<(Self, Duration)> {
+    ) -> anyhow::Result<Self> {
         let log_file = std::fs::File::create(log)?;
         let start = Instant::now();
         let process = command
@@ -41,10 +43,11 @@ impl Server {
             .stderr(log_file)
             .spawn()
             .with_context(|| format!("{} cannot be started", command.get_program().display()))?;
-        let mut server = Self { process, address };
+        let mut server = Self { process, address, ready_after: Duration::ZERO };
         loop {
             if get(probe.0, probe.1, "").is_ok() {
-                return Ok((server, start.elapsed()));
+                server.ready_after = start.elapsed();
+                return Ok(server);
             }
             let ended = server.process.try_wait()?.is_some();
             if ended || start.elapsed() > START {
@@ -110,14 +113,14 @@ pub(crate) fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Vec
     Ok(body)
 }
 
-/// Sends requests on one connection, each after the previous one was answered with 200.
+/// Sends requests on one connection, each after the previous one was answered with 200. Returns their number.
 pub(crate) fn one_after_another(
     address: SocketAddr,
     requests: impl Iterator<Item = String>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    let mut answers = Answers::default();
+    let (mut answers, mut answered) = (Answers::default(), 0);
     for request in requests {
         stream.write_all(request.as_bytes())?;
         while !answers.take()? {
@@ -126,6 +129,7 @@ pub(crate) fn one_after_another(
             anyhow::ensure!(read > 0, "the server closed the connection");
             answers.buffer().extend(bytes.iter().take(read));
         }
+        answered += 1;
     }
-    Ok(())
+    Ok(answered)
 }

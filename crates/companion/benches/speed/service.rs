@@ -1,6 +1,7 @@
 //! The service as in production: the program itself, with its own database file and all features.
 
 use crate::{
+    load::Load,
     machine,
     server::{Server, exchange},
     world::{KEY, World, Written},
@@ -18,6 +19,8 @@ use std::{
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_companion");
+/// The path that needs a session.
+pub(crate) const GUILDS: &str = "/guilds";
 /// The management key.
 pub(crate) const MANAGEMENT_KEY: &str = "only-this-benchmark-has-this-key";
 
@@ -74,17 +77,13 @@ impl Installation {
     }
 
     /// Serves it on the server core.
-    pub(crate) fn serve(&self) -> anyhow::Result<(Server, Duration)> {
-        self.serve_by(machine::on_server_core(Path::new(PROGRAM)))
+    pub(crate) fn serve(&self) -> anyhow::Result<Server> {
+        self.serve_under(machine::server_core())
     }
 
-    /// Serves it as the last argument of a command that observes it.
-    pub(crate) fn serve_under(&self, mut watcher: Command) -> anyhow::Result<Server> {
-        watcher.arg(PROGRAM);
-        self.serve_by(watcher).map(|(server, _)| server)
-    }
-
-    fn serve_by(&self, command: Command) -> anyhow::Result<(Server, Duration)> {
+    /// Serves it under a command that runs or observes it.
+    pub(crate) fn serve_under(&self, mut command: Command) -> anyhow::Result<Server> {
+        command.arg(PROGRAM);
         let mut serve = self.program(command);
         serve.arg("serve");
         Server::start(serve, self.public, (self.management, "/health/ready"), &self.file("log"))
@@ -143,11 +142,27 @@ impl Installation {
         anyhow::bail!("feedback was not loaded within five minutes")
     }
 
-    /// Returns the token of the first user.
-    pub(crate) fn first_token(&self) -> anyhow::Result<String> {
-        let tokens = std::fs::File::open(&self.world.tokens)?;
-        let first = BufReader::new(tokens).lines().next();
-        Ok(first.context("there is no session")??)
+    /// Returns a load of this path on a service, with the sessions of all users if the path needs one.
+    pub(crate) fn load(&self, service: &Server, path: &str) -> Load {
+        let tokens = (path == GUILDS).then(|| self.world.tokens.clone());
+        Load { tokens, ..Load::new(service.address, path) }
+    }
+
+    /// Returns the header with the session of the first user if the path needs one.
+    pub(crate) fn header(&self, path: &str) -> anyhow::Result<String> {
+        if path != GUILDS {
+            return Ok(String::new());
+        }
+        let first = BufReader::new(std::fs::File::open(&self.world.tokens)?).lines().next();
+        Ok(format!("Token: {}\r\n", first.context("there is no session")??))
+    }
+
+    /// Writes codes for sign-ins from this number on, and returns a load that signs in with each of them once.
+    pub(crate) fn sign_ins(&self, service: &Server, first: u64, count: u64) -> anyhow::Result<Load> {
+        let codes = self.file("codes");
+        let lines = (first..first + count).map(|number| format!("code-{number}\n"));
+        std::fs::write(&codes, lines.collect::<String>())?;
+        Ok(Load { tokens: Some(codes), once: true, sign_in: true, ..Load::new(service.address, "/auth") })
     }
 
     /// Returns the path of a file for this run.

@@ -5,7 +5,7 @@ use crate::{
     load::Load,
     platform,
     sections::endpoints::{ENDPOINTS, Loads},
-    service::Installation,
+    service::{GUILDS, Installation},
     world::World,
 };
 
@@ -22,24 +22,19 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let installation = Installation::new(&World::USUAL)?;
     let platform = platform::start(installation.folder())?;
     let installation = installation.with_platform(platform.address);
-    let (service, _) = installation.serve()?;
+    let service = installation.serve()?;
     installation.wait_for_feedback()?;
-    for (path, signed_in) in ENDPOINTS {
+    for path in ENDPOINTS {
         installation.report()?;
-        let loads = Loads::of(&installation, &service, path, signed_in)?;
-        for load in [loads.bare, loads.service] {
-            Load { seconds: SECONDS, ..load }.measure()?;
+        let loads = Loads::of(&installation, &service, path)?;
+        for load in [&loads.bare, &loads.service] {
+            Load { seconds: SECONDS, ..load.clone() }.measure()?;
         }
     }
     for batch in BATCHES {
         let feed = Feed::start(&installation, World::USUAL.guilds, RATE, batch)?;
-        let tokens = Some(installation.world.tokens.clone());
-        Load { tokens, seconds: SECONDS, ..Load::new(service.address, "/guilds") }.measure()?;
+        Load { seconds: SECONDS, ..installation.load(&service, GUILDS) }.measure()?;
         feed.stop()?;
     }
-    let codes = installation.file("codes");
-    std::fs::write(&codes, (0..SIGN_INS).map(|number| format!("code-{number}\n")).collect::<String>())?;
-    let sign_in =
-        Load { tokens: Some(codes), once: true, sign_in: true, ..Load::new(service.address, "/auth") };
-    sign_in.measure().map(drop)
+    installation.sign_ins(&service, 0, SIGN_INS)?.measure().map(drop)
 }

@@ -4,32 +4,25 @@ mod closed;
 mod paced;
 
 use self::closed::Requests;
-use crate::machine;
+use crate::{job::Job, machine};
 use anyhow::Context as _;
-use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf, process::Stdio};
 
 /// What to send, and how.
-#[derive(Args, Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Load {
     pub(crate) address: SocketAddr,
     pub(crate) path: String,
-    /// Session tokens, one per line, used in turn
-    #[arg(long)]
+    /// The file with session tokens, one per line, used in turn.
     pub(crate) tokens: Option<PathBuf>,
-    #[arg(long, default_value_t = 32)]
     pub(crate) connections: usize,
-    #[arg(long, default_value_t = 1.0)]
     pub(crate) seconds: f64,
-    /// Requests per second, whether or not earlier ones were answered
-    #[arg(long)]
+    /// Requests per second, whether or not earlier ones were answered.
     pub(crate) rate: Option<f64>,
-    /// Stop after every token was used once
-    #[arg(long)]
+    /// Whether to stop after every token was used once.
     pub(crate) once: bool,
-    /// Sign in with each token as a code
-    #[arg(long)]
+    /// Whether to sign in with each token as a code.
     pub(crate) sign_in: bool,
 }
 
@@ -67,32 +60,20 @@ impl Load {
 
     /// Runs it in a separate process on the load core.
     pub(crate) fn measure(&self) -> anyhow::Result<Outcome> {
-        let mut command = machine::on_load_core(&std::env::current_exe()?);
-        command.arg("load").arg(self.address.to_string()).arg(&self.path);
-        command.arg("--connections").arg(self.connections.to_string());
-        command.arg("--seconds").arg(self.seconds.to_string());
-        if let Some(tokens) = &self.tokens {
-            command.arg("--tokens").arg(tokens);
-        }
-        if let Some(rate) = self.rate {
-            command.arg("--rate").arg(rate.to_string());
-        }
-        for (flag, is_set) in [("--once", self.once), ("--sign-in", self.sign_in)] {
-            command.args(is_set.then_some(flag));
-        }
+        let mut command = Job::Load(self.clone()).under(machine::load_core())?;
         let output = command.stderr(Stdio::inherit()).output().context("the load cannot be started")?;
         anyhow::ensure!(output.status.success(), "the load on {} failed", self.path);
         Ok(serde_json::from_slice(&output.stdout)?)
     }
-}
 
-/// The process itself: prints its result.
-pub(crate) fn run(load: &Load) -> anyhow::Result<()> {
-    let requests = Requests::of(load)?;
-    let outcome = match load.rate {
-        Some(rate) => paced::run(load, &requests, rate)?,
-        None => closed::run(load, requests)?,
-    };
-    println!("{}", serde_json::to_string(&outcome)?);
-    Ok(())
+    /// The process itself: prints its result.
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let requests = Requests::of(self)?;
+        let outcome = match self.rate {
+            Some(rate) => paced::run(self, &requests, rate)?,
+            None => closed::run(self, requests)?,
+        };
+        println!("{}", serde_json::to_string(&outcome)?);
+        Ok(())
+    }
 }

@@ -4,22 +4,21 @@ use super::{Plan, Report};
 use crate::{
     bare,
     load::Load,
+    machine,
     page::Chart,
     peers::Peers,
     server::{Server, get},
-    service::Installation,
+    service::{GUILDS, Installation},
     table::{Spread, Table, thousands},
     world::World,
 };
-use std::path::PathBuf;
 
-/// The measured paths, and whether each needs a session.
-pub(crate) const ENDPOINTS: [(&str, bool); 4] =
-    [("/", false), ("/team", false), ("/feedback", false), ("/guilds", true)];
+/// The measured paths.
+pub(crate) const ENDPOINTS: [&str; 4] = ["/", "/team", "/feedback", GUILDS];
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let installation = Installation::new(&World::USUAL)?;
-    let (service, _) = installation.serve()?;
+    let service = installation.serve()?;
     let peers = Peers::start(&installation)?;
     let mut head = vec!["endpoint", "bytes", "bare, requests/s", "Companion / bare"];
     let names: Vec<_> =
@@ -27,12 +26,12 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     head.extend(names.iter().flat_map(|(to_bare, to_peer)| [to_bare.as_str(), to_peer.as_str()]));
     let mut table = Table::with_head(&head);
     let mut chart = Chart::new("Requests a second, as a share of a bare server with the same bytes", 1.0);
-    for (path, signed_in) in ENDPOINTS {
+    for path in ENDPOINTS {
         installation.report()?;
-        let loads = Loads::of(&installation, &service, path, signed_in)?;
+        let loads = Loads::of(&installation, &service, path)?;
         let others =
             peers.iter().map(|(_, server)| Load { address: server.address, ..loads.service.clone() });
-        let all: Vec<_> = [loads.bare, loads.service.clone()].into_iter().chain(others).collect();
+        let all: Vec<_> = [&loads.bare, &loads.service].into_iter().cloned().chain(others).collect();
         let measured = throughput(plan, &all)?;
         let [bare, service, peers_measured @ ..] = measured.as_slice() else {
             anyhow::bail!("nothing measured")
@@ -56,33 +55,30 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
         table.row(row);
     }
     let text = format!("{table}\n{}", peers.remarks());
-    Ok(Report { title: "Every endpoint", text, chart: Some(chart) })
+    Ok(Report { text, chart: Some(chart) })
 }
 
 /// Loads on the service and on a bare server with the same bytes.
 pub(crate) struct Loads {
     pub(crate) service: Load,
     pub(crate) bare: Load,
-    pub(super) bytes: usize,
+    bytes: usize,
     /// Kept alive with the loads.
-    pub(super) bare_server: Server,
+    _bare_server: Server,
 }
 
 impl Loads {
-    pub(crate) fn of(
-        installation: &Installation,
-        service: &Server,
-        path: &str,
-        signed_in: bool,
-    ) -> anyhow::Result<Self> {
-        let tokens: Option<PathBuf> = signed_in.then(|| installation.world.tokens.clone());
-        let header =
-            if signed_in { format!("Token: {}\r\n", installation.first_token()?) } else { String::new() };
-        let body = get(service.address, path, &header)?;
-        let bare_server = bare::start(&body, installation.folder())?;
-        let service = Load { tokens, ..Load::new(service.address, path) };
+    pub(crate) fn of(installation: &Installation, service: &Server, path: &str) -> anyhow::Result<Self> {
+        let body = get(service.address, path, &installation.header(path)?)?;
+        let bare_server = bare::start(machine::server_core(), &body, installation.folder())?;
+        let service = installation.load(service, path);
         let bare = Load { address: bare_server.address, path: "/".to_owned(), ..service.clone() };
-        Ok(Self { service, bare, bytes: body.len(), bare_server })
+        Ok(Self { service, bare, bytes: body.len(), _bare_server: bare_server })
+    }
+
+    /// Returns the throughput of the service as a share of the bare server's.
+    pub(super) fn share(&self, plan: &Plan) -> anyhow::Result<Spread> {
+        ratio(plan, &self.service, &self.bare)
     }
 
     /// Uses every session once, as some time after a restart.
@@ -94,9 +90,16 @@ impl Loads {
 /// Length of a turn in seconds. Other activity on the machine lasts longer, so it affects all servers.
 const TURN: f64 = 0.25;
 
+/// Returns the ratio of the throughputs of two loads.
+pub(super) fn ratio(plan: &Plan, load: &Load, to: &Load) -> anyhow::Result<Spread> {
+    let measured = throughput(plan, &[to.clone(), load.clone()])?;
+    let [to, load] = measured.as_slice() else { anyhow::bail!("nothing measured") };
+    Ok(Spread::of_ratios(load, to))
+}
+
 /// Returns the requests per second of each load, turn by turn. The first second of each is not counted, because caches
 /// fill and JIT compilers warm up.
-pub(super) fn throughput(plan: &Plan, loads: &[Load]) -> anyhow::Result<Vec<Vec<f64>>> {
+fn throughput(plan: &Plan, loads: &[Load]) -> anyhow::Result<Vec<Vec<f64>>> {
     for load in loads {
         load.measure()?;
     }

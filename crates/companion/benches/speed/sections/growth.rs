@@ -1,12 +1,11 @@
 //! Cost as a function of the amount of stored data.
 
-use super::{Plan, Report, endpoints::Loads, endpoints::throughput};
+use super::{Plan, Report, endpoints::Loads};
 use crate::{
     callgrind::{self, Counts},
     load::Load,
     page::Chart,
-    service::Installation,
-    table::Spread,
+    service::{GUILDS, Installation},
     table::{Table, thousands},
     world::World,
 };
@@ -20,27 +19,26 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let sessions = [1, 1000, million].map(|users| (users, World { users, guilds: 100_000, ..World::USUAL }));
     for (what, path, worlds) in [
         ("feedback", "/feedback", feedback.as_slice()),
-        ("guilds of a user", "/guilds", guilds.as_slice()),
-        ("live sessions", "/guilds", sessions.as_slice()),
+        ("guilds of a user", GUILDS, guilds.as_slice()),
+        ("live sessions", GUILDS, sessions.as_slice()),
     ] {
         for (count, world) in worlds {
             let installation = Installation::new(world)?;
-            let (service, _) = installation.serve()?;
+            let service = installation.serve()?;
             installation.wait_for_feedback()?;
-            let loads = Loads::of(&installation, &service, path, path == "/guilds")?;
-            if path == "/guilds" {
+            let loads = Loads::of(&installation, &service, path)?;
+            if path == GUILDS {
                 loads.warm_up()?;
             }
-            let measured = throughput(plan, &[loads.bare, loads.service.clone()])?;
-            let [of_bare, of_service] = measured.as_slice() else { anyhow::bail!("nothing measured") };
-            let ratio = Spread::of_ratios(of_service, of_bare);
-            chart.bar(what, &count.to_string(), ratio.median);
-            drop((loads.bare_server, service));
-            let instructions = thousands(instructions(&installation, &loads.service)?);
-            table.row([what.to_owned(), count.to_string(), ratio.to_string(), instructions]);
+            let share = loads.share(plan)?;
+            chart.bar(what, &count.to_string(), share.median);
+            let load = loads.service.clone();
+            drop((loads, service));
+            let instructions = thousands(instructions(&installation, &load)?);
+            table.row([what.to_owned(), count.to_string(), share.to_string(), instructions]);
         }
     }
-    Ok(Report { title: "As the world grows", text: table.to_string(), chart: Some(chart) })
+    Ok(Report { text: table.to_string(), chart: Some(chart) })
 }
 
 /// Number of users while instructions are counted. A million users would take half an hour under valgrind.

@@ -1,6 +1,6 @@
 //! Instructions and allocations per request, counted by valgrind: independent of the load of the machine.
 
-use super::{Report, endpoints::ENDPOINTS};
+use super::{Plan, Report, endpoints::ENDPOINTS};
 use crate::{
     bare,
     callgrind::Counts,
@@ -21,7 +21,7 @@ const PUT: &str = "PUT /bot/guilds/{id}";
 /// The ratio to the baseline that is a failure.
 const TOLERANCE: f64 = 1.1;
 
-pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
+pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     anyhow::ensure!(
         machine::has("valgrind"),
         "valgrind is missing: install it with the package manager of this system"
@@ -36,17 +36,16 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
         installation.wait_for_feedback()?;
         Ok(server)
     };
-    for (path, signed_in) in ENDPOINTS {
-        let header =
-            if signed_in { format!("Token: {}\r\n", installation.first_token()?) } else { String::new() };
+    for path in ENDPOINTS {
+        let header = installation.header(path)?;
         let body = {
-            let (service, _) = installation.serve()?;
+            let service = installation.serve()?;
             installation.report()?;
             get(service.address, path, &header)?
         };
         let result = installation.file("callgrind");
         let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
-        let start_bare = |watcher| bare::start_under(watcher, &body, installation.folder());
+        let start_bare = |watcher| bare::start(watcher, &body, installation.folder());
         let bare = per_request(&result, start_bare, |server| server.address, |_| get("/"))?;
         let service = per_request(&result, start, |server| server.address, |_| get(path))?;
         table.row([
@@ -70,10 +69,10 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
         format!("{:.0}", change.allocations),
     ]);
     counted.insert(PUT, change.instructions.round());
-    if let Some(file) = baseline {
+    if let Some(file) = &plan.baseline {
         compare(file, &counted)?;
     }
-    Ok(Report { title: "Instructions per request", text: table.to_string(), chart: None })
+    Ok(table.into())
 }
 
 /// Returns valgrind's counts per request to a server.

@@ -5,10 +5,9 @@ use super::{
     endpoints::{ENDPOINTS, Loads},
 };
 use crate::{
-    load::Load,
+    load::{Load, Outcome},
     service::Installation,
-    table::Spread,
-    table::{Table, thousands},
+    table::{Spread, Table, thousands},
     world::World,
 };
 
@@ -17,34 +16,30 @@ const ROUND: f64 = 0.1;
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let installation = Installation::new(&World::USUAL)?;
-    let (service, _) = installation.serve()?;
+    let service = installation.serve()?;
     let head =
         ["endpoint", "requests/s", "bare, median and p99", "Companion, median and p99", "ratio of p99"];
     let mut table = Table::new(head);
-    for (path, signed_in) in ENDPOINTS {
+    for path in ENDPOINTS {
         installation.report()?;
-        let loads = Loads::of(&installation, &service, path, signed_in)?;
+        let loads = Loads::of(&installation, &service, path)?;
         loads.service.measure()?;
         let rate = loads.service.measure()?.per_second() / 2.0;
-        let (mut medians, mut p99s) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        let mut outcomes = [Vec::new(), Vec::new()];
         for _ in 0..plan.turns {
-            for (which, load) in [&loads.bare, &loads.service].into_iter().enumerate() {
-                let paced = Load { rate: Some(rate), seconds: ROUND, ..load.clone() };
-                let outcome = paced.measure()?;
-                if let (Some(median), Some(p99)) = (medians.get_mut(which), p99s.get_mut(which)) {
-                    median.push(outcome.median);
-                    p99.push(outcome.p99);
-                }
+            for (load, outcomes) in [&loads.bare, &loads.service].into_iter().zip(&mut outcomes) {
+                outcomes.push(Load { rate: Some(rate), seconds: ROUND, ..load.clone() }.measure()?);
             }
         }
-        let [bare, service] = &p99s;
-        let ratio = Spread::of_ratios(service, bare);
-        let [bare, service] = [0, 1].map(|which| {
-            let of = |all: &[Vec<f64>; 2]| Spread::of(all.get(which).cloned().unwrap_or_default()).median;
-            format!("{:.0} and {:.0} µs", of(&medians), of(&p99s))
-        });
-        table.row([format!("`{path}`"), thousands(rate), bare, service, ratio.to_string()]);
-        drop(loads.bare_server);
+        let p99 = |outcomes: &Vec<Outcome>| outcomes.iter().map(|outcome| outcome.p99).collect::<Vec<_>>();
+        let latencies = |outcomes: &Vec<Outcome>| {
+            let medians = outcomes.iter().map(|outcome| outcome.median).collect();
+            let [median, p99] = [medians, p99(outcomes)].map(|all| Spread::of(all).median);
+            format!("{median:.0} and {p99:.0} µs")
+        };
+        let [bare, service] = &outcomes;
+        let ratio = Spread::of_ratios(&p99(service), &p99(bare)).to_string();
+        table.row([format!("`{path}`"), thousands(rate), latencies(bare), latencies(service), ratio]);
     }
-    Ok(Report { title: "At half load", text: table.to_string(), chart: None })
+    Ok(table.into())
 }

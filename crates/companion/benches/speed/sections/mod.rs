@@ -11,36 +11,36 @@ mod outage;
 mod start;
 mod writes;
 
-use crate::{arguments::Measure, machine, page};
-use clap::ValueEnum;
+use crate::{
+    arguments::Measure,
+    machine,
+    page::{self, Chart},
+    table::Table,
+};
+use std::path::PathBuf;
 
-/// A table, by its name on the command line.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Section {
-    /// Requests per second on every endpoint, beside the bare server and the peers
-    Endpoints,
-    /// Latency at half load
-    Latency,
-    /// Cost as a function of feedback, guilds and sessions
-    Growth,
-    /// Requests per second while the bot makes five hundred changes per second
-    Busy,
-    /// Instructions and allocations per request
-    Instructions,
-    /// Memory, idle and with many sessions
-    Memory,
-    /// Time until the service is ready
-    Start,
-    /// Requests per second while the database is unavailable
-    Outage,
-    /// Cost of logging every request
-    Log,
-    /// Sign-ins and a whole sync, beside bare inserts
-    Writes,
+type Section = fn(&Plan) -> anyhow::Result<Report>;
+
+/// The tables: the name of each on the command line, its title, and what measures it.
+const SECTIONS: [(&str, &str, Section); 10] = [
+    ("endpoints", "Every endpoint", endpoints::run),
+    ("latency", "At half load", latency::run),
+    ("growth", "As the world grows", growth::run),
+    ("busy", "While the bot is busy", busy::run),
+    ("instructions", "Instructions per request", instructions::run),
+    ("memory", "Memory", memory::run),
+    ("start", "Start", start::run),
+    ("outage", "Without a database", outage::run),
+    ("log", "The access log", log::run),
+    ("writes", "Sign-ins and syncs", writes::run),
+];
+
+/// Returns the names of all tables, for the command line.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().map(|(name, ..)| *name)
 }
 
 /// The extent of the measurements.
-#[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
     /// Number of turns of servers that are measured side by side.
@@ -48,49 +48,39 @@ pub(crate) struct Plan {
     /// Number and length of other measurements.
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
+    /// The earlier instructions per request.
+    pub(crate) baseline: Option<PathBuf>,
 }
 
 /// The result of a section.
 pub(crate) struct Report {
-    pub(crate) title: &'static str,
     /// Tables in Markdown.
     pub(crate) text: String,
-    pub(crate) chart: Option<page::Chart>,
+    pub(crate) chart: Option<Chart>,
 }
 
-impl Section {
-    fn run(self, plan: &Plan, measure: &Measure) -> anyhow::Result<Report> {
-        match self {
-            Self::Endpoints => endpoints::run(plan),
-            Self::Latency => latency::run(plan),
-            Self::Growth => growth::run(plan),
-            Self::Busy => busy::run(plan),
-            Self::Instructions => {
-                instructions::run(measure.baseline.as_deref().map(machine::in_repository).as_deref())
-            }
-            Self::Memory => memory::run(plan),
-            Self::Start => start::run(plan),
-            Self::Outage => outage::run(plan),
-            Self::Log => log::run(plan),
-            Self::Writes => writes::run(plan),
-        }
+impl From<Table> for Report {
+    fn from(table: Table) -> Self {
+        Self { text: table.to_string(), chart: None }
     }
 }
 
 /// Prints the tables.
 pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
+    let baseline = measure.baseline.as_deref().map(machine::in_repository);
     let plan = if measure.quick {
-        Plan { quick: true, turns: 9, rounds: 3, seconds: 1.0 }
+        Plan { quick: true, turns: 9, rounds: 3, seconds: 1.0, baseline }
     } else {
-        Plan { quick: false, turns: 41, rounds: 5, seconds: 2.0 }
+        Plan { quick: false, turns: 41, rounds: 5, seconds: 2.0, baseline }
     };
-    let all = Section::value_variants();
-    let sections = if measure.sections.is_empty() { all } else { &measure.sections };
-    for section in sections {
-        let report = section.run(&plan, measure)?;
-        println!("\n{}\n\n{}", report.title, report.text);
-        if let (Some(folder), Some(name)) = (&measure.page, section.to_possible_value()) {
-            page::put(&machine::in_repository(folder), name.get_name(), &report)?;
+    for (name, title, section) in SECTIONS {
+        if !measure.sections.is_empty() && !measure.sections.iter().any(|chosen| chosen == name) {
+            continue;
+        }
+        let report = section(&plan)?;
+        println!("\n{title}\n\n{}", report.text);
+        if let Some(folder) = &measure.page {
+            page::put(&machine::in_repository(folder), name, &report)?;
         }
     }
     Ok(())

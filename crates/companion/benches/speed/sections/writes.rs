@@ -9,7 +9,7 @@ use crate::{
     table::{Spread, Table, thousands},
     world::World,
 };
-use std::{fs, time::Instant};
+use std::time::Instant;
 use xtask::postgres::Cluster;
 
 const EMPTY: World = World { guilds: 10, feedback: 0, users: 0, guilds_each: 0 };
@@ -70,7 +70,7 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
             Spread::of_ratios(&rounds.sync, &rounds.inserts).to_string(),
         ]);
     }
-    Ok(Report { title: "Sign-ins and syncs", text: format!("{sign_ins}\n{syncs}"), chart: None })
+    Ok(Report { text: format!("{sign_ins}\n{syncs}"), chart: None })
 }
 
 impl Rounds {
@@ -80,18 +80,10 @@ impl Rounds {
         let installation = Installation::within(&url, &EMPTY)?;
         let platform = platform::start(installation.folder())?;
         let installation = installation.with_platform(platform.address);
-        let (service, _) = installation.serve()?;
+        let service = installation.serve()?;
         for (place, (clients, rates)) in CLIENTS.iter().zip(&mut self.sign_ins).enumerate() {
-            let codes = installation.file("codes");
-            let numbers = (place as u64 * logins..).take(logins as usize);
-            fs::write(&codes, numbers.map(|number| format!("code-{number}\n")).collect::<String>())?;
-            let load = Load {
-                tokens: Some(codes),
-                connections: *clients,
-                once: true,
-                sign_in: true,
-                ..Load::new(service.address, "/auth")
-            };
+            let load = installation.sign_ins(&service, place as u64 * logins, logins)?;
+            let load = Load { connections: *clients, ..load };
             let before = machine::ticks_at_work(service.id())?;
             rates.push(load.measure()?.per_second());
             let ticks = machine::ticks_at_work(service.id())? - before;
