@@ -6,23 +6,35 @@
 #![expect(clippy::print_stdout, reason = "tables are what this program is for")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on says where")]
 
-mod place;
 mod sample;
 mod waits;
 
-use self::place::Place;
+use companion_domain::model::Secret;
+use companion_storage_diesel::{DieselStorage, PostgresOptions, SqliteOptions};
+use diesel::{Connection, PgConnection, connection::SimpleConnection};
 
-fn main() {
-    let place = if std::env::args().any(|argument| argument == "postgres") {
-        let Some(schema) = Place::schema() else {
-            let variable = xtask::postgres::VARIABLE;
-            println!("{variable} is not set: run this within `cargo xtask postgres`");
-            return;
-        };
-        schema
+#[tokio::main]
+async fn main() {
+    if std::env::args().any(|argument| argument == "postgres") {
+        on_server().await;
     } else {
-        Place::Folder(tempfile::tempdir().unwrap())
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("companion.db");
+        waits::run(DieselStorage::open(SqliteOptions::new(file)).await.unwrap()).await;
+    }
+}
+
+/// Measures a server, in a schema of its own.
+async fn on_server() {
+    let Ok(server) = std::env::var(xtask::postgres::VARIABLE) else {
+        println!("{} is not set: run this within `cargo xtask postgres`", xtask::postgres::VARIABLE);
+        return;
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(waits::run(&place));
+    let run = |statement: &str| PgConnection::establish(&server).unwrap().batch_execute(statement).unwrap();
+    let schema = format!("bench_{}", std::process::id());
+    run(&format!("CREATE SCHEMA {schema}"));
+    let more = if server.contains('?') { '&' } else { '?' };
+    let url = Secret::new(format!("{server}{more}options=-csearch_path%3D{schema}"));
+    waits::run(DieselStorage::open_postgres(PostgresOptions::new(url)).await.unwrap()).await;
+    run(&format!("SET client_min_messages = warning; DROP SCHEMA {schema} CASCADE"));
 }

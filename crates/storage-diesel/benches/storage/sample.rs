@@ -2,46 +2,29 @@
 
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Timestamp, UserId},
-    port::{Entropy, Numbered, Record, RecordSource, SessionStore, SourceError, StoreError},
+    model::{Guild, RoleBindings, RoleKey, Timestamp},
+    port::{Entropy as _, Numbered, Record, RecordSource, SessionStore as _, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
-use companion_testkit::entropy::SeededEntropy;
+use companion_testkit::{
+    entropy::SeededEntropy,
+    world::{a_guild, a_session, name, roles, user_id},
+};
 use std::num::NonZeroU32;
 
-pub(crate) fn user(number: u64) -> UserId {
-    UserId::new(number + 1).unwrap()
-}
-
-fn roles(numbers: [u64; 2]) -> RoleSet {
-    RoleSet::new(numbers.map(|number| RoleId::new(number + 1_000_000_000_000).unwrap()).to_vec()).unwrap()
-}
-
 pub(crate) fn guild(number: u64, edition: u64) -> Guild {
+    let role = |other: u64| roles(&[number + 1_000_000_000_000, 1_000_000_000_000 + other]);
     Guild {
-        id: GuildId::new((number + 1) << 22).unwrap(),
-        name: format!("Guild number {number}, edition {edition}").parse().unwrap(),
-        icon: Some(format!("https://pictures.example/icons/{number}.png").parse().unwrap()),
-        members: MemberCount::new(number % 10_000).unwrap(),
-        owner: user(number),
-        setup: true,
-        linked: number.is_multiple_of(2),
-        bindings: RoleBindings::new([
-            (RoleKey::Mod, roles([number, 1])),
-            (RoleKey::Admin, roles([number, 2])),
-        ]),
+        name: name(&format!("Guild number {number}, edition {edition}")),
+        owner: user_id(number + 1),
+        bindings: RoleBindings::new([(RoleKey::Mod, role(1)), (RoleKey::Admin, role(2))]),
+        ..a_guild((number + 1) << 22)
     }
 }
 
 /// Generates records while they are read, so that memory figures show only the storage.
-pub(crate) struct Made<I>(std::iter::Enumerate<I>);
-
-impl<I: Iterator<Item = Record>> Made<I> {
-    pub(crate) fn new(records: I) -> Self {
-        Self(records.enumerate())
-    }
-}
+pub(crate) struct Made<I>(pub(crate) std::iter::Enumerate<I>);
 
 #[async_trait]
 impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
@@ -57,15 +40,8 @@ pub(crate) async fn sign_in(
     chance: &SeededEntropy,
     number: u64,
 ) -> Result<(), StoreError> {
-    let mut id = [0; 32];
-    chance.fill(&mut id);
-    let session = Session {
-        id: TokenHash::from_bytes(id),
-        user: user(number),
-        created_at: Timestamp::EPOCH,
-        last_seen_at: Timestamp::EPOCH,
-        user_agent: None,
-    };
+    let id = TokenHash::from_bytes(*chance.draw());
+    let session = Session { id, ..a_session(0, number + 1, Timestamp::EPOCH) };
     let nothing = Cutoffs {
         created: Timestamp::from_micros(-1),
         seen: Timestamp::from_micros(-1),

@@ -1,16 +1,16 @@
 //! Measures how long other requests wait while a large world is compared and merged.
 
-use crate::{
-    place::Place,
-    sample::{Made, guild, sign_in, user},
-};
+use crate::sample::{Made, guild, sign_in};
 use companion_domain::{
     change::Kind,
     model::Timestamp,
     port::{Health, Mutation, Record, Records, Replace},
 };
 use companion_storage_diesel::DieselStorage;
-use companion_testkit::{entropy::SeededEntropy, world::a_heartbeat};
+use companion_testkit::{
+    entropy::SeededEntropy,
+    world::{a_heartbeat, user_id},
+};
 use std::{
     fmt,
     sync::{
@@ -26,20 +26,25 @@ const DIFFERING: u64 = 20_000;
 /// Pause of each of the other clients between two requests.
 const REST: Duration = Duration::from_millis(3);
 
-pub(crate) async fn run(place: &Place) {
+/// Returns the edition of a guild with this number.
+type Edition = fn(u64) -> u64;
+
+pub(crate) async fn run(storage: DieselStorage) {
     println!("\nThe longest wait of others while {GUILDS} guilds are synced (and how many were refused)\n");
     println!("| sync | time | differing | a write of the feed | a sign-in | a heartbeat | a health check |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    let storage = place.open().await;
     let chance = Arc::new(SeededEntropy::new(1));
-    measure(&storage, &chance, "into an empty store", |_| 0).await;
-    measure(&storage, &chance, "the same again", |_| 0).await;
-    measure(&storage, &chance, "some renamed, far apart", far_apart).await;
-    measure(&storage, &chance, "some renamed, side by side", side_by_side).await;
-    measure(&storage, &chance, "some renamed, at random", |number| {
-        if is_drawn(number) { 3 } else { side_by_side(number) }
-    })
-    .await;
+    let at_random = |number| if is_drawn(number) { 3 } else { side_by_side(number) };
+    let syncs: [(&str, Edition); 5] = [
+        ("into an empty store", |_| 0),
+        ("the same again", |_| 0),
+        ("some renamed, far apart", far_apart),
+        ("some renamed, side by side", side_by_side),
+        ("some renamed, at random", at_random),
+    ];
+    for (what, edition) in syncs {
+        measure(&storage, &chance, what, edition).await;
+    }
     storage.close().await;
 }
 
@@ -62,10 +67,10 @@ const fn far_apart(number: u64) -> u64 {
     number.is_multiple_of(GUILDS / DIFFERING) as u64
 }
 
-async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &str, edition: fn(u64) -> u64) {
+async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &str, edition: Edition) {
     let done = Arc::new(AtomicBool::new(false));
     let feed = others(storage, &done, |storage, number| async move {
-        storage.put(Record::Blocked(user(number))).await.map(drop)
+        storage.put(Record::Blocked(user_id(number + 1))).await.map(drop)
     });
     let chance = Arc::clone(chance);
     let sign_ins = others(storage, &done, move |storage, number| {
@@ -80,7 +85,7 @@ async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &st
     let records = (0..GUILDS).map(|number| Record::Guild(guild(number, edition(number))));
     let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
     let begun = Instant::now();
-    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap().tally;
+    let tally = storage.sync(&replace, &mut Made(records.enumerate())).await.unwrap().tally;
     let taken = begun.elapsed();
     done.store(true, Relaxed);
     let differing = tally.added + tally.changed + tally.removed;
