@@ -9,7 +9,7 @@ mod table;
 
 use crate::invocation::{Invocation, root};
 use anyhow::{Context, Result, bail};
-use crates::Metadata;
+use crates::{Metadata, Package};
 use std::{collections::BTreeSet, fmt, fs, path::Path};
 use toml::{Table, Value};
 
@@ -43,11 +43,11 @@ fn violations() -> Result<Vec<Violation>> {
     // With all features, so that optional dependencies are included.
     let text = Invocation::new("cargo metadata --locked --all-features --format-version 1").output()?;
     let metadata: Metadata = serde_json::from_str(&text).context("`cargo metadata` has an unknown format")?;
-    let mut violations = crates::check(&metadata.graph());
+    let mut violations = crates::check(&metadata);
     violations.extend(check_layout(&top_level_entries()?));
-    for (name, manifest) in metadata.our_manifests() {
-        violations.extend(check_manifest(name, &read(manifest)?)?);
-        let folder = manifest.with_file_name("src");
+    for Package { name, manifest_path, .. } in metadata.ours() {
+        violations.extend(check_manifest(name, &read(manifest_path)?)?);
+        let folder = manifest_path.with_file_name("src");
         let mut files = Vec::new();
         collect(&folder, &folder, &mut files)?;
         violations.extend(imports::check(name, &files)?);

@@ -15,59 +15,41 @@ pub(super) const COMPANION: &str = "companion";
 pub(super) const TESTS: &str = "companion-tests";
 pub(super) const XTASK: &str = "xtask";
 
-pub(super) struct Row {
-    pub(super) name: &'static str,
-    /// Workspace crates that it may depend on.
-    pub(super) may_use: &'static [&'static str],
-    /// Whether it is part of the published program.
-    pub(super) production: bool,
+/// The crates that the published program consists of.
+const PARTS: &[&str] = &[
+    DOMAIN,
+    STORAGE_MEMORY,
+    STORAGE_DIESEL,
+    IDENTITY_OAUTH2,
+    CACHE,
+    RECORDS,
+    HTTP,
+    MANAGEMENT,
+    DASHBOARD,
+    DEV_IDENTITY,
+];
+
+/// Whether a crate is part of the published program.
+pub(super) fn is_production(name: &str) -> bool {
+    name == COMPANION || PARTS.contains(&name)
 }
 
-pub(super) const CRATES: &[Row] = &[
-    production(DOMAIN, &[]),
-    production(STORAGE_MEMORY, &[DOMAIN]),
-    production(STORAGE_DIESEL, &[DOMAIN]),
-    production(IDENTITY_OAUTH2, &[DOMAIN]),
-    production(CACHE, &[DOMAIN]),
-    production(RECORDS, &[DOMAIN]),
-    production(HTTP, &[DOMAIN]),
-    production(MANAGEMENT, &[DOMAIN, RECORDS, HTTP]),
-    production(DASHBOARD, &[DOMAIN, HTTP]),
-    production(DEV_IDENTITY, &[]),
-    production(
-        COMPANION,
-        &[
-            DOMAIN,
-            STORAGE_MEMORY,
-            STORAGE_DIESEL,
-            IDENTITY_OAUTH2,
-            CACHE,
-            RECORDS,
-            HTTP,
-            MANAGEMENT,
-            DASHBOARD,
-            DEV_IDENTITY,
-        ],
-    ),
-    support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP, MANAGEMENT]),
-    support(
-        TESTS,
-        &[
-            DOMAIN,
-            STORAGE_MEMORY,
-            STORAGE_DIESEL,
-            IDENTITY_OAUTH2,
-            CACHE,
-            RECORDS,
-            HTTP,
-            MANAGEMENT,
-            DASHBOARD,
-            DEV_IDENTITY,
-            COMPANION,
-            TESTKIT,
-        ],
-    ),
-    support(XTASK, &[]),
+/// All workspace crates, each with sets of the ones that it may depend on.
+pub(super) const CRATES: [(&str, &[&[&str]]); 14] = [
+    (DOMAIN, &[]),
+    (STORAGE_MEMORY, &[&[DOMAIN]]),
+    (STORAGE_DIESEL, &[&[DOMAIN]]),
+    (IDENTITY_OAUTH2, &[&[DOMAIN]]),
+    (CACHE, &[&[DOMAIN]]),
+    (RECORDS, &[&[DOMAIN]]),
+    (HTTP, &[&[DOMAIN]]),
+    (MANAGEMENT, &[&[DOMAIN, RECORDS, HTTP]]),
+    (DASHBOARD, &[&[DOMAIN, HTTP]]),
+    (DEV_IDENTITY, &[]),
+    (COMPANION, &[PARTS]),
+    (TESTKIT, &[&[DOMAIN, STORAGE_MEMORY, HTTP, MANAGEMENT]]),
+    (TESTS, &[PARTS, &[COMPANION, TESTKIT]]),
+    (XTASK, &[]),
 ];
 
 /// Crates that the tests of every crate may use: adapters are tested with the test kit, or against a real provider.
@@ -76,11 +58,31 @@ pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, MANAG
 /// Crates whose tests may use what xtask offers: a PostgreSQL server, a folder in memory, the names of browsers.
 pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TESTS];
 
-/// The adapters, which no API may reach.
-pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
+/// Crates that must not reach certain others, even indirectly.
+pub(super) struct Isolated {
+    pub(super) names: &'static [&'static str],
+    pub(super) from: &'static [&'static str],
+    pub(super) rule: &'static str,
+    pub(super) fix: &'static str,
+}
+
+pub(super) const ISOLATED: [Isolated; 2] = [
+    Isolated {
+        names: &[DOMAIN, RECORDS],
+        from: IO_CRATES,
+        rule: "the domain and the records reach no I/O crate, however indirectly",
+        fix: "define a port in the domain and do the I/O in an adapter, or switch off the feature that brings it",
+    },
+    Isolated {
+        names: &[HTTP, MANAGEMENT, DASHBOARD],
+        from: &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY],
+        rule: "no API ever sees an adapter, however indirectly",
+        fix: "ask for the port as `Arc<dyn _>`; only the composition root knows which adapter is behind it",
+    },
+];
 
 /// Crates that access files, sockets, databases or a runtime; all other I/O crates depend on one of them.
-pub(super) const IO_CRATES: &[&str] = &[
+const IO_CRATES: &[&str] = &[
     "async-io",
     "cap-std",
     "curl-sys",
@@ -111,11 +113,3 @@ pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
     (&["actix-web"], &[HTTP, MANAGEMENT, DASHBOARD, DEV_IDENTITY, COMPANION]),
     (&["reqwest"], &[IDENTITY_OAUTH2, COMPANION]),
 ];
-
-const fn production(name: &'static str, may_use: &'static [&'static str]) -> Row {
-    Row { name, may_use, production: true }
-}
-
-const fn support(name: &'static str, may_use: &'static [&'static str]) -> Row {
-    Row { name, may_use, production: false }
-}
