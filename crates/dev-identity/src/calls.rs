@@ -25,11 +25,11 @@ pub(crate) struct Calls {
 }
 
 #[derive(Debug, Default)]
-struct CallCounts {
+pub(crate) struct CallCounts {
     routes: BTreeMap<Route, u64>,
-    answers: BTreeMap<(Route, u16), u64>,
+    pub(crate) answers: BTreeMap<(Route, u16), u64>,
     users: HashMap<u64, UserActivity>,
-    connections: u64,
+    pub(crate) connections: u64,
     held: BTreeMap<Route, u64>,
 }
 
@@ -50,14 +50,6 @@ impl Calls {
         self.counted.notify_waiters();
     }
 
-    pub(crate) fn count_connection(&self) {
-        self.counts().connections += 1;
-    }
-
-    pub(crate) fn connections(&self) -> u64 {
-        self.counts().connections
-    }
-
     /// Counts a call on behalf of a user. It is in flight until the returned guard is dropped.
     pub(crate) fn begin(&self, user: u64, route: Route) -> InFlightCall<'_> {
         let mut counts = self.counts();
@@ -65,7 +57,7 @@ impl Calls {
         match route {
             Route::Guilds => activity.calls.guilds += 1,
             Route::Token => activity.calls.renewals += 1,
-            Route::Authorize | Route::Revoke | Route::User | Route::Picture => {}
+            Route::Revoke | Route::User => {}
         }
         activity.in_flight += 1;
         activity.calls.most_at_once = activity.calls.most_at_once.max(activity.in_flight);
@@ -74,14 +66,6 @@ impl Calls {
 
     pub(crate) fn of(&self, route: Route) -> u64 {
         self.counts().routes.get(&route).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn all(&self) -> BTreeMap<Route, u64> {
-        Route::ALL.map(|route| (route, self.of(route))).into()
-    }
-
-    pub(crate) fn answers(&self) -> BTreeMap<(Route, u16), u64> {
-        self.counts().answers.clone()
     }
 
     pub(crate) fn of_user(&self, user: u64) -> UserCalls {
@@ -95,13 +79,9 @@ impl Calls {
 
     /// Waits until the route has responded this often, with any status.
     pub(crate) async fn answered(&self, route: Route, times: u64) {
-        let answers = |counts: &CallCounts| {
-            counts
-                .answers
-                .iter()
-                .filter(|((answered, _), _)| *answered == route)
-                .map(|(_, count)| count)
-                .sum::<u64>()
+        let answers = |counts: &CallCounts| -> u64 {
+            let of_route = counts.answers.iter().filter(|((answered, _), _)| *answered == route);
+            of_route.map(|(_, count)| count).sum()
         };
         self.until(|| answers(&self.counts()) >= times).await;
     }
@@ -135,7 +115,7 @@ impl Calls {
         }
     }
 
-    fn counts(&self) -> MutexGuard<'_, CallCounts> {
+    pub(crate) fn counts(&self) -> MutexGuard<'_, CallCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
 //! Changes a running server from the same process.
 
 use crate::{
-    Account, AccountGuild, Client, CodeTerms, Fault, PlannedFault, RateLimit, Route, UserCalls,
-    platform::CodeOrigin, state::ServerState,
+    Account, AccountGuild, Client, CodeTerms, Fault, RateLimit, Route, UserCalls, fault::PlannedFault,
+    state::ServerState,
 };
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ impl Control {
     #[must_use]
     pub fn mint_code_with(&self, user: u64, terms: CodeTerms) -> String {
         let now = self.0.clock.now();
-        self.0.platform().issue_code(CodeOrigin::minted(user, terms), now)
+        self.0.platform().issue_code(user, terms, true, now)
     }
 
     /// Moves the server's clock forward.
@@ -52,7 +52,7 @@ impl Control {
 
     /// Revokes all tokens of a user, as when the user removes the application.
     pub fn end_authorisation(&self, user: u64) {
-        self.0.platform().grants.end_all(user, None);
+        self.0.platform().grants.end(user, |_| true);
     }
 
     /// Whether the user has tokens that can still be used or refreshed.
@@ -68,17 +68,12 @@ impl Control {
 
     /// Makes the route fail in this way until it is cleared, after earlier planned faults.
     pub fn fail(&self, route: Route, fault: Fault) {
-        self.plan(route, PlannedFault { fault, times: None, processed: false });
+        self.0.faults.plan(route, PlannedFault { fault, times: None });
     }
 
     /// Makes the route fail in this way `times` times, after earlier planned faults.
     pub fn fail_times(&self, route: Route, fault: Fault, times: u32) {
-        self.plan(route, PlannedFault { fault, times: Some(times), processed: false });
-    }
-
-    /// Plans a fault, after earlier planned ones.
-    pub fn plan(&self, route: Route, fault: PlannedFault) {
-        self.0.faults.plan(route, fault);
+        self.0.faults.plan(route, PlannedFault { fault, times: Some(times) });
     }
 
     /// Clears the faults of the route.
@@ -100,7 +95,7 @@ impl Control {
     /// Returns how often each route was called.
     #[must_use]
     pub fn all_calls(&self) -> BTreeMap<Route, u64> {
-        self.0.calls.all()
+        Route::ALL.map(|route| (route, self.calls(route))).into()
     }
 
     /// Returns the calls made on behalf of a user.
@@ -112,13 +107,13 @@ impl Control {
     /// Returns how often each route responded with each status. An aborted connection counts as 500.
     #[must_use]
     pub fn answers(&self) -> BTreeMap<(Route, u16), u64> {
-        self.0.calls.answers()
+        self.0.calls.counts().answers.clone()
     }
 
     /// Returns how many connections were opened so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        self.0.calls.connections()
+        self.0.calls.counts().connections
     }
 
     /// Waits until the route has been called this often.

@@ -3,13 +3,13 @@
 //! | method and path below `/control` | body, or response |
 //! |---|---|
 //! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; returns `code` |
-//! | `POST /faults/{route}` | `kind` and its fields, optional `times`, `processed` |
+//! | `POST /faults/{route}` | `kind` and its fields, optional `times` |
 //! | `DELETE /faults` | clears the faults of all routes |
 //!
 //! Bodies must be `application/json`, which a foreign web page cannot send without a CORS preflight. DNS rebinding
 //! avoids the preflight, so requests must also name a loopback host: see [`only_loopback`].
 
-use crate::{CodeTerms, Control, PlannedFault, Route};
+use crate::{CodeTerms, Control, Route, fault::PlannedFault};
 use actix_web::{
     Error, HttpRequest, HttpResponse,
     body::BoxBody,
@@ -69,7 +69,7 @@ async fn mint_code(control: ControlData, mint: web::Json<MintCode>) -> HttpRespo
 }
 
 async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
-    control.plan(route.into_inner(), fault.into_inner());
+    control.0.faults.plan(route.into_inner(), fault.into_inner());
     HttpResponse::NoContent().finish()
 }
 

@@ -44,23 +44,9 @@ mod state;
 pub use self::{
     calls::UserCalls,
     control::{Control, Held},
-    fault::{DripPart, ErrorBody, Fault, PlannedFault},
+    fault::{DripPart, ErrorBody, Fault},
     options::{Options, RateLimit},
     platform::{Account, AccountGuild, Client, CodeTerms},
     route::Route,
-    running::{Running, StartError},
+    running::{DevIdentity, Running, StartError},
 };
-
-/// Starts development identity providers.
-#[derive(Debug)]
-pub struct DevIdentity;
-
-impl DevIdentity {
-    /// Serves on this listener, on its own threads, until it is stopped or dropped.
-    ///
-    /// # Errors
-    /// If the listener is not on loopback, or cannot be served.
-    pub fn start(listener: std::net::TcpListener, options: Options) -> Result<Running, StartError> {
-        Running::start(listener, options)
-    }
-}

@@ -1,7 +1,10 @@
 //! The platform's rate limits: requests per route and token in a fixed window.
 
 use crate::{RateLimit, Route};
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::{
+    HttpResponse,
+    http::header::{HeaderMap, HeaderName},
+};
 use serde_json::json;
 use std::{collections::HashMap, time::Duration};
 
@@ -54,34 +57,32 @@ impl RateLimits {
 }
 
 impl Bucket {
-    pub(crate) fn write_headers(&self, route: Route, response: &mut HttpResponseBuilder) {
-        let headers = [
-            ("X-RateLimit-Limit", self.limit.to_string()),
-            ("X-RateLimit-Remaining", self.remaining.to_string()),
-            ("X-RateLimit-Reset-After", format!("{:.3}", self.reset_after.as_secs_f64())),
-            ("X-RateLimit-Bucket", format!("{route:?}").to_lowercase()),
-        ];
-        for header in headers {
-            response.insert_header(header);
+    pub(crate) fn write_headers(&self, route: Route, headers: &mut HeaderMap) {
+        for (name, value) in [
+            ("x-ratelimit-limit", self.limit.to_string()),
+            ("x-ratelimit-remaining", self.remaining.to_string()),
+            ("x-ratelimit-reset-after", format!("{:.3}", self.reset_after.as_secs_f64())),
+            ("x-ratelimit-bucket", format!("{route:?}").to_lowercase()),
+        ] {
+            if let Ok(value) = value.parse() {
+                headers.insert(HeaderName::from_static(name), value);
+            }
         }
     }
 }
 
 /// Returns the platform's rate limit response.
-pub(crate) fn too_many(retry_after: Duration, global: bool) -> HttpResponseBuilder {
+pub(crate) fn too_many(retry_after: Duration, global: bool) -> HttpResponse {
+    let seconds = retry_after.as_secs_f64();
     let mut response = HttpResponse::TooManyRequests();
-    response.insert_header(("Retry-After", retry_after.as_secs_f64().ceil().to_string()));
+    response.insert_header(("Retry-After", seconds.ceil().to_string()));
     response.insert_header(("X-RateLimit-Scope", if global { "global" } else { "user" }));
     if global {
         response.insert_header(("X-RateLimit-Global", "true"));
     }
-    response
-}
-
-pub(crate) fn too_many_body(retry_after: Duration, global: bool) -> serde_json::Value {
-    json!({
+    response.json(json!({
         "message": "You are being rate limited.",
-        "retry_after": retry_after.as_secs_f64(),
+        "retry_after": seconds,
         "global": global,
-    })
+    }))
 }

@@ -35,17 +35,27 @@ struct Serving {
     ended: oneshot::Receiver<()>,
 }
 
-impl Running {
-    pub(crate) fn start(listener: TcpListener, options: Options) -> Result<Self, StartError> {
+/// Starts development identity providers.
+#[derive(Debug)]
+pub struct DevIdentity;
+
+impl DevIdentity {
+    /// Serves on this listener, on its own threads, until it is stopped or dropped.
+    ///
+    /// # Errors
+    /// If the listener is not on loopback, or cannot be served.
+    pub fn start(listener: TcpListener, options: Options) -> Result<Running, StartError> {
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() {
             return Err(StartError::NotLoopback(address));
         }
         let control = Control(Arc::new(ServerState::new(options)));
         let serving = serve(listener, &control)?;
-        Ok(Self { address, control, serving: Some(serving) })
+        Ok(Running { address, control, serving: Some(serving) })
     }
+}
 
+impl Running {
     /// Returns the listen address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -152,7 +162,7 @@ fn server(listener: TcpListener, control: Control) -> io::Result<actix_web::dev:
         .disable_signals()
         .shutdown_timeout(0)
         .on_connect(move |connection, data| {
-            shared.calls.count_connection();
+            shared.calls.counts().connections += 1;
             if let Some(raw_connection) = RawConnection::of(connection) {
                 data.insert(raw_connection);
             }

@@ -36,7 +36,7 @@ pub(crate) async fn respond_with(fault: &Fault, request: &HttpRequest) -> HttpRe
         }
         Fault::Limited { retry_after, global } => {
             let wait = Duration::try_from_secs_f64(*retry_after).unwrap_or_default();
-            rate_limit::too_many(wait, *global).json(rate_limit::too_many_body(wait, *global))
+            rate_limit::too_many(wait, *global)
         }
         Fault::NotJson => HttpResponse::Ok().content_type(JSON).body("{\"access_token\": not json"),
         Fault::WrongShape => {

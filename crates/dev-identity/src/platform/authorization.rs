@@ -1,167 +1,80 @@
 //! Codes, and the authorizations they were exchanged for.
 
+use super::Parameters;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::{
-    collections::{HashMap, VecDeque},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 /// Maximum token pairs per user. The oldest are evicted, so that a long test stays small.
 const PAIRS_PER_USER: usize = 100;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct AuthorizationId(u64);
-
+/// What a user has granted to a client.
 #[derive(Debug, Clone)]
-pub(super) struct Authorization {
-    pub(super) user: u64,
+pub(crate) struct Grant {
+    pub(crate) user: u64,
+    pub(super) client: String,
     pub(super) scope: String,
-    client: String,
-    access: String,
-    refresh: String,
-    expires_at: Duration,
+    /// The code that was exchanged for it.
+    pub(super) code: String,
 }
 
-/// The response to an exchange or a refresh.
-#[derive(Serialize)]
-pub(crate) struct TokenAnswer {
-    token_type: &'static str,
-    access_token: String,
-    expires_in: u64,
-    refresh_token: String,
-    scope: String,
+/// A grant and its current tokens.
+#[derive(Debug)]
+pub(crate) struct Authorization {
+    pub(crate) grant: Grant,
+    pub(super) access: String,
+    pub(super) refresh: String,
+    pub(super) expires_at: Duration,
 }
 
-impl Authorization {
-    pub(super) fn new(user: u64, client: &str, scope: &str, now: Duration, lifetime: Duration) -> Self {
-        Self {
-            user,
-            scope: scope.to_owned(),
-            client: client.to_owned(),
-            access: super::random_text(),
-            refresh: super::random_text(),
-            expires_at: now.saturating_add(lifetime),
-        }
-    }
-
-    pub(super) fn answer(&self, lifetime: Duration) -> TokenAnswer {
-        TokenAnswer {
-            token_type: "Bearer",
-            access_token: self.access.clone(),
-            expires_in: lifetime.as_secs(),
-            refresh_token: self.refresh.clone(),
-            scope: self.scope.clone(),
-        }
-    }
-}
-
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Authorizations {
-    next: u64,
-    authorizations: HashMap<AuthorizationId, Authorization>,
-    /// Both access and refresh tokens.
-    by_token: HashMap<String, AuthorizationId>,
-    by_user: HashMap<u64, VecDeque<AuthorizationId>>,
+    by_user: HashMap<u64, Vec<Authorization>>,
+    /// The user of each access and refresh token.
+    users: HashMap<String, u64>,
 }
 
 impl Authorizations {
-    pub(super) fn open(&mut self, authorization: Authorization) -> AuthorizationId {
-        let id = AuthorizationId(self.next);
-        self.next += 1;
-        let of_user = self.by_user.entry(authorization.user).or_default();
-        of_user.push_back(id);
-        let oldest = if of_user.len() > PAIRS_PER_USER { of_user.front().copied() } else { None };
-        self.insert(id, authorization);
-        if let Some(oldest) = oldest {
-            self.end(oldest);
+    pub(super) fn open(&mut self, new: Authorization) {
+        let user = new.grant.user;
+        for token in [&new.access, &new.refresh] {
+            self.users.insert(token.clone(), user);
         }
-        id
-    }
-
-    pub(super) fn renew(
-        &mut self,
-        refresh: &str,
-        client: &str,
-        now: Duration,
-        lifetime: Duration,
-    ) -> Option<&Authorization> {
-        let id = *self.by_token.get(refresh)?;
-        let old = self.authorizations.get(&id)?;
-        if old.refresh != refresh || old.client != client {
-            return None;
+        let of_user = self.by_user.entry(user).or_default();
+        of_user.push(new);
+        if of_user.len() > PAIRS_PER_USER {
+            let oldest = of_user.first().map(|oldest| oldest.access.clone());
+            self.end(user, |other| oldest.as_ref() == Some(&other.access));
         }
-        let renewed = Authorization::new(old.user, client, &old.scope, now, lifetime);
-        let (access, refresh) = (old.access.clone(), old.refresh.clone());
-        self.by_token.remove(&access);
-        self.by_token.remove(&refresh);
-        self.insert(id, renewed);
-        self.authorizations.get(&id)
     }
 
-    /// Returns the authorization of a valid access token.
-    pub(super) fn bearer(&self, access: &str, now: Duration) -> Option<&Authorization> {
-        let authorization = self.authorizations.get(self.by_token.get(access)?)?;
-        (authorization.access == access && now < authorization.expires_at).then_some(authorization)
-    }
-
-    /// Returns the user of an access or refresh token, if this client received it.
-    pub(super) fn owner(&self, token: &str, client: &str) -> Option<u64> {
-        let authorization = self.authorizations.get(self.by_token.get(token)?)?;
-        (authorization.client == client).then_some(authorization.user)
-    }
-
-    /// Returns the user of an access or refresh token, expired or not.
-    pub(crate) fn user_of(&self, token: &str) -> Option<u64> {
-        Some(self.authorizations.get(self.by_token.get(token)?)?.user)
+    /// Returns the authorization of an access or refresh token, expired or not.
+    pub(crate) fn find(&self, token: &str) -> Option<&Authorization> {
+        let of_user = self.by_user.get(self.users.get(token)?)?;
+        of_user.iter().find(|known| known.access == token || known.refresh == token)
     }
 
     pub(crate) fn any_of(&self, user: u64) -> bool {
-        self.by_user.get(&user).is_some_and(|authorizations| !authorizations.is_empty())
+        self.by_user.get(&user).is_some_and(|of_user| !of_user.is_empty())
     }
 
-    pub(super) fn end(&mut self, id: AuthorizationId) {
-        if let Some(authorization) = self.authorizations.remove(&id) {
-            self.by_token.remove(&authorization.access);
-            self.by_token.remove(&authorization.refresh);
-            if let Some(of_user) = self.by_user.get_mut(&authorization.user) {
-                of_user.retain(|other| *other != id);
-            }
-        }
-    }
-
-    /// Ends the authorizations of a user, for one client or for all.
-    pub(crate) fn end_all(&mut self, user: u64, client: Option<&str>) {
-        let of_user = self.by_user.get(&user).cloned().unwrap_or_default();
-        for id in of_user {
-            let concerned =
-                |authorization: &Authorization| client.is_none_or(|client| authorization.client == client);
-            if self.authorizations.get(&id).is_some_and(concerned) {
-                self.end(id);
-            }
+    /// Ends the authorizations of a user to which this applies.
+    pub(crate) fn end(&mut self, user: u64, applies: impl Fn(&Authorization) -> bool) {
+        for ended in self.by_user.entry(user).or_default().extract_if(.., |known| applies(known)) {
+            self.users.remove(&ended.access);
+            self.users.remove(&ended.refresh);
         }
     }
 
     pub(crate) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
-        for authorization in self.authorizations.values_mut() {
-            if user.is_none_or(|user| authorization.user == user) {
-                authorization.expires_at = now;
+        for known in self.by_user.values_mut().flatten() {
+            if user.is_none_or(|user| known.grant.user == user) {
+                known.expires_at = now;
             }
         }
     }
-
-    fn insert(&mut self, id: AuthorizationId, authorization: Authorization) {
-        self.by_token.insert(authorization.access.clone(), id);
-        self.by_token.insert(authorization.refresh.clone(), id);
-        self.authorizations.insert(id, authorization);
-    }
 }
-
-/// How long an expired code is remembered, so that its reuse is detected.
-const REUSE_DETECTION: Duration = Duration::from_secs(600);
-/// The scopes of a code unless others are given.
-pub(crate) const ALL_SCOPES: &str = "identify guilds";
 
 /// Conditions for exchanging a code issued for a test. Omitted ones are not checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -177,96 +90,30 @@ pub struct CodeTerms {
     pub scope: Option<String>,
 }
 
-/// The verifier that an exchange needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Pkce {
-    /// One that hashes to this challenge.
-    S256(String),
-    /// None: the sign-in began without a challenge.
-    Absent,
-    /// Any or none.
-    Unchecked,
-}
-
-impl Pkce {
-    pub(super) fn accepts(&self, verifier: Option<&str>) -> bool {
-        match self {
-            Self::S256(challenge) => verifier
-                .is_some_and(|verifier| URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == *challenge),
-            Self::Absent => verifier.is_none(),
-            Self::Unchecked => true,
-        }
-    }
-}
-
-/// The user of a code, and its terms.
-#[derive(Debug, Clone)]
-pub(crate) struct CodeOrigin {
-    pub(crate) user: u64,
-    pub(crate) client: Option<String>,
-    pub(crate) redirect_uri: Option<String>,
-    pub(crate) pkce: Pkce,
-    pub(crate) scope: String,
-}
-
-impl CodeOrigin {
-    pub(crate) fn minted(user: u64, terms: CodeTerms) -> Self {
-        Self {
-            user,
-            client: terms.client_id,
-            redirect_uri: terms.redirect_uri,
-            pkce: terms.code_challenge.map_or(Pkce::Unchecked, Pkce::S256),
-            scope: terms.scope.unwrap_or_else(|| ALL_SCOPES.to_owned()),
-        }
-    }
-
-    pub(super) fn accepts_redirect(&self, redirect_uri: Option<&str>) -> bool {
-        self.redirect_uri.is_none() || self.redirect_uri.as_deref() == redirect_uri
-    }
-}
-
-#[derive(Debug, Clone)]
+/// An issued code.
+#[derive(Debug)]
 pub(super) struct Code {
-    pub(super) origin: CodeOrigin,
+    pub(super) user: u64,
+    pub(super) terms: CodeTerms,
+    /// Whether it was issued for a test, and not by the sign-in page.
+    pub(super) is_minted: bool,
     pub(super) expires_at: Duration,
+    pub(super) is_spent: bool,
 }
 
-/// The state of an issued code.
-pub(super) enum Known {
-    Fresh(Code),
-    /// Already exchanged, for this authorization.
-    Used(Option<AuthorizationId>),
-}
-
-#[derive(Default)]
-pub(super) struct Codes {
-    known: HashMap<String, Known>,
-    /// Expiry of each code. All have the same lifetime, so the queue is sorted.
-    forgotten_at: VecDeque<(Duration, String)>,
-}
-
-impl Codes {
-    pub(super) fn issue(&mut self, code: Code, now: Duration) -> String {
-        while self.forgotten_at.front().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, old)) = self.forgotten_at.pop_front() {
-                self.known.remove(&old);
-            }
-        }
-        let text = super::random_text();
-        let at = code.expires_at.saturating_add(REUSE_DETECTION);
-        self.forgotten_at.push_back((at, text.clone()));
-        self.known.insert(text.clone(), Known::Fresh(code));
-        text
-    }
-
-    /// Spends a code, and returns its state before. `None` if it is unknown.
-    pub(super) fn take(&mut self, text: &str) -> Option<Known> {
-        self.known.get_mut(text).map(|known| std::mem::replace(known, Known::Used(None)))
-    }
-
-    pub(super) fn used_for(&mut self, text: &str, grant: AuthorizationId) {
-        if let Some(known) = self.known.get_mut(text) {
-            *known = Known::Used(Some(grant));
-        }
+impl Code {
+    /// Whether a request of this client meets the terms.
+    pub(super) fn accepts(&self, client: &str, parameters: &Parameters) -> bool {
+        let CodeTerms { redirect_uri, code_challenge, client_id, .. } = &self.terms;
+        let is_met = |expected: &Option<String>, found: Option<&str>| {
+            expected.is_none() || expected.as_deref() == found
+        };
+        let verifier = parameters.get("code_verifier");
+        let is_verified = match code_challenge {
+            Some(challenge) => verifier
+                .is_some_and(|verifier| URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == *challenge),
+            None => self.is_minted || verifier.is_none(),
+        };
+        is_verified && is_met(client_id, Some(client)) && is_met(redirect_uri, parameters.get("redirect_uri"))
     }
 }

@@ -3,27 +3,32 @@
 mod account;
 mod authorization;
 
-use self::authorization::{Authorization, Authorizations, Code, Codes, Known};
+pub(crate) use self::account::{Credentials, Parameters};
+use self::authorization::{Authorization, Authorizations, Code, Grant};
 pub use self::{
     account::{Account, AccountGuild},
     authorization::CodeTerms,
 };
-pub(crate) use self::{
-    account::{Credentials, Parameters},
-    authorization::{CodeOrigin, Pkce, TokenAnswer},
-};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, VecDeque},
     fmt,
     hash::{BuildHasher, RandomState},
     time::Duration,
 };
 
+/// Number of codes that are remembered, so that reuse is detected.
+const MAX_CODES: usize = 100_000;
+/// The scopes of a code unless others are given.
+const ALL_SCOPES: &str = "identify guilds";
+
 pub(crate) struct Platform {
     clients: BTreeMap<String, Client>,
     accounts: BTreeMap<u64, Account>,
-    codes: Codes,
+    codes: HashMap<String, Code>,
+    /// The codes, oldest first.
+    issued: VecDeque<String>,
     pub(crate) grants: Authorizations,
     code_lifetime: Duration,
     access_lifetime: Duration,
@@ -35,7 +40,8 @@ impl Platform {
         Self {
             clients: BTreeMap::new(),
             accounts: BTreeMap::new(),
-            codes: Codes::default(),
+            codes: HashMap::new(),
+            issued: VecDeque::new(),
             grants: Authorizations::default(),
             code_lifetime,
             access_lifetime,
@@ -69,9 +75,23 @@ impl Platform {
         by_id.or_else(|| self.accounts().find(|account| account.username == hint))
     }
 
-    pub(crate) fn issue_code(&mut self, origin: CodeOrigin, now: Duration) -> String {
+    /// Issues a code for a user. If it is minted for a test, it needs no challenge to accept a verifier.
+    pub(crate) fn issue_code(
+        &mut self,
+        user: u64,
+        terms: CodeTerms,
+        is_minted: bool,
+        now: Duration,
+    ) -> String {
+        let text = random_text();
         let expires_at = now.saturating_add(self.code_lifetime);
-        self.codes.issue(Code { origin, expires_at }, now)
+        self.codes.insert(text.clone(), Code { user, terms, is_minted, expires_at, is_spent: false });
+        self.issued.push_back(text.clone());
+        if self.issued.len() > MAX_CODES {
+            let oldest = self.issued.pop_front();
+            oldest.and_then(|oldest| self.codes.remove(&oldest));
+        }
+        text
     }
 
     /// Returns the client if its secret is right.
@@ -87,33 +107,21 @@ impl Platform {
         client: &str,
         parameters: &Parameters,
         now: Duration,
-    ) -> Result<TokenAnswer, OauthError> {
+    ) -> Result<Value, OauthError> {
         let text = parameters.required("code")?;
-        let code = match self.codes.take(text) {
-            Some(Known::Fresh(code)) => code,
+        let code = self.codes.get_mut(text).ok_or(OauthError::InvalidGrant)?;
+        if std::mem::replace(&mut code.is_spent, true) {
             // A reused code may be stolen, so its tokens are revoked (RFC 6749, 4.1.2).
-            Some(Known::Used(grant)) => {
-                if let Some(grant) = grant {
-                    self.grants.end(grant);
-                }
-                return Err(OauthError::InvalidGrant);
-            }
-            None => return Err(OauthError::InvalidGrant),
-        };
-        let origin = &code.origin;
-        let good = now < code.expires_at
-            && origin.client.as_deref().is_none_or(|expected| expected == client)
-            && origin.accepts_redirect(parameters.get("redirect_uri"))
-            && origin.pkce.accepts(parameters.get("code_verifier"))
-            && self.accounts.contains_key(&origin.user);
-        if !good {
+            self.grants.end(code.user, |known| known.grant.code == text);
             return Err(OauthError::InvalidGrant);
         }
-        let grant = Authorization::new(origin.user, client, &origin.scope, now, self.access_lifetime);
-        let answer = grant.answer(self.access_lifetime);
-        let id = self.grants.open(grant);
-        self.codes.used_for(text, id);
-        Ok(answer)
+        let is_known = self.accounts.contains_key(&code.user);
+        if !is_known || now >= code.expires_at || !code.accepts(client, parameters) {
+            return Err(OauthError::InvalidGrant);
+        }
+        let (user, client, code) = (code.user, client.to_owned(), &code.terms);
+        let scope = code.scope.clone().unwrap_or_else(|| ALL_SCOPES.to_owned());
+        Ok(self.open(Grant { user, client, scope, code: text.to_owned() }, now))
     }
 
     /// Exchanges a refresh token for new tokens. The old ones become invalid.
@@ -122,27 +130,46 @@ impl Platform {
         client: &str,
         parameters: &Parameters,
         now: Duration,
-    ) -> Result<TokenAnswer, OauthError> {
+    ) -> Result<Value, OauthError> {
         let refresh = parameters.required("refresh_token")?;
-        let lifetime = self.access_lifetime;
-        let renewed = self.grants.renew(refresh, client, now, lifetime);
-        renewed.map(|grant| grant.answer(lifetime)).ok_or(OauthError::InvalidGrant)
+        let known = self.grants.find(refresh);
+        let known = known.filter(|known| known.refresh == refresh && known.grant.client == client);
+        let grant = known.ok_or(OauthError::InvalidGrant)?.grant.clone();
+        self.grants.end(grant.user, |known| known.refresh == refresh);
+        Ok(self.open(grant, now))
+    }
+
+    /// Issues tokens, and returns the response with them.
+    fn open(&mut self, grant: Grant, now: Duration) -> Value {
+        let (access, refresh) = (random_text(), random_text());
+        let answer = json!({
+            "token_type": "Bearer",
+            "access_token": access,
+            "expires_in": self.access_lifetime.as_secs(),
+            "refresh_token": refresh,
+            "scope": grant.scope,
+        });
+        let expires_at = now.saturating_add(self.access_lifetime);
+        self.grants.open(Authorization { grant, access, refresh, expires_at });
+        answer
     }
 
     /// Ends all authorizations of the token's user for the client. An unknown token is no error.
     pub(crate) fn revoke(&mut self, client: &str, parameters: &Parameters) -> Result<(), OauthError> {
-        let token = parameters.required("token")?;
-        if let Some(user) = self.grants.owner(token, client) {
-            self.grants.end_all(user, Some(client));
+        let known = self.grants.find(parameters.required("token")?);
+        let user = known.filter(|known| known.grant.client == client).map(|known| known.grant.user);
+        if let Some(user) = user {
+            self.grants.end(user, |known| known.grant.client == client);
         }
         Ok(())
     }
 
     /// Returns the account of a valid access token that has this scope.
     pub(crate) fn bearer(&self, access: &str, scope: &str, now: Duration) -> Option<&Account> {
-        let grant = self.grants.bearer(access, now)?;
-        let allowed = grant.scope.split(' ').any(|granted| granted == scope);
-        self.accounts.get(&grant.user).filter(|_| allowed)
+        let known = self.grants.find(access)?;
+        let is_valid = known.access == access && now < known.expires_at;
+        let allowed = is_valid && known.grant.scope.split(' ').any(|granted| granted == scope);
+        self.accounts.get(&known.grant.user).filter(|_| allowed)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Processing common to all requests.
+//! Processing common to all requests of the API.
 
 use crate::{Route, fault, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header};
@@ -12,7 +12,7 @@ pub(super) async fn answer(
     serve: impl FnOnce() -> HttpResponse,
 ) -> HttpResponse {
     shared.calls.count(route);
-    if route.is_api() && !shared.latency.is_zero() {
+    if !shared.latency.is_zero() {
         tokio::time::sleep(shared.latency).await;
     }
     shared.calls.released(route).await;
@@ -28,17 +28,12 @@ async fn answer_or_fail(
     shared: &ServerState,
     serve: impl FnOnce() -> HttpResponse,
 ) -> HttpResponse {
-    if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
+    if header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
         return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
     }
     match shared.faults.next(route) {
         None => serve(),
-        Some(planned) => {
-            if planned.processed {
-                serve();
-            }
-            fault::respond_with(&planned.fault, request).await
-        }
+        Some(fault) => fault::respond_with(&fault, request).await,
     }
 }
 

@@ -1,19 +1,11 @@
 //! `GET /oauth2/authorize`, where a person picks a sample user, and `GET /callback`, which shows the code.
 
-use super::{answer::answer, page};
-use crate::{
-    Route,
-    platform::{CodeOrigin, Parameters, Pkce},
-    state::ServerState,
-};
+use super::page;
+use crate::{CodeTerms, platform::Parameters, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use url::Url;
 
-pub(super) async fn serve(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
-    answer(Route::Authorize, &request, &shared, || authorize(&request, &shared)).await
-}
-
-fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
+pub(super) async fn authorize(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     let Ok(query) = Parameters::read(request.query_string().as_bytes()) else {
         return page::error_page("A parameter is repeated.");
     };
@@ -31,9 +23,9 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
     if query.get("response_type") != Some("code") {
         return send_back(redirect_uri, &query, &[("error", "unsupported_response_type")]);
     }
-    let pkce = match (query.get("code_challenge"), query.get("code_challenge_method")) {
-        (Some(challenge), Some("S256")) => Pkce::S256(challenge.to_owned()),
-        (None, None) => Pkce::Absent,
+    let code_challenge = match (query.get("code_challenge"), query.get("code_challenge_method")) {
+        (Some(challenge), Some("S256")) => Some(challenge.to_owned()),
+        (None, None) => None,
         _ => return send_back(redirect_uri, &query, &[("error", "invalid_request")]),
     };
     let Some(scope) = query.get("scope") else {
@@ -46,14 +38,13 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
     let Some(user) = hint.and_then(|hint| platform.find_account(hint)).map(|account| account.id) else {
         return page::choice(&query, platform.accounts(), &shared.descriptions);
     };
-    let origin = CodeOrigin {
-        user,
-        client: Some(client),
+    let terms = CodeTerms {
         redirect_uri: Some(redirect_uri.to_owned()),
-        pkce,
-        scope: scope.to_owned(),
+        code_challenge,
+        client_id: Some(client),
+        scope: Some(scope.to_owned()),
     };
-    let code = platform.issue_code(origin, shared.clock.now());
+    let code = platform.issue_code(user, terms, false, shared.clock.now());
     send_back(redirect_uri, &query, &[("code", &code)])
 }
 

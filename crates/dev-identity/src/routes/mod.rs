@@ -23,11 +23,11 @@ pub(crate) const CDN: &str = "/cdn";
 /// Registers all routes.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
     // The platform serves this page both outside and inside the API.
-    config.service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)));
+    config.service(web::resource("/oauth2/authorize").route(web::get().to(authorize::authorize)));
     config.service(web::resource("/callback").route(web::get().to(authorize::call_back)));
     config.service(
         web::scope(API)
-            .service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)))
+            .service(web::resource("/oauth2/authorize").route(web::get().to(authorize::authorize)))
             .service(resource("/oauth2/token", Method::POST).route(web::post().to(token::token)))
             .service(resource("/oauth2/token/revoke", Method::POST).route(web::post().to(token::revoke)))
             .service(resource("/users/@me", Method::GET).route(web::get().to(user::user)))

@@ -1,12 +1,10 @@
 //! Pages and pictures for people.
 
-use super::answer::answer;
 use crate::{
-    Route, picture,
+    picture,
     platform::{Account, Parameters},
-    state::ServerState,
 };
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
+use actix_web::{HttpResponse, HttpResponseBuilder, http::header, web};
 use std::{collections::HashMap, fmt::Write as _};
 use url::form_urlencoded;
 
@@ -106,40 +104,24 @@ fn escaped(text: &str) -> String {
 /// The platform has six default avatars.
 const DEFAULT_AVATARS: u64 = 6;
 
-pub(super) async fn own_picture(
-    request: HttpRequest,
-    shared: web::Data<ServerState>,
-    path: web::Path<(u64, String)>,
-) -> HttpResponse {
+pub(super) async fn own_picture(path: web::Path<(u64, String)>) -> HttpResponse {
     let (owner, file) = path.into_inner();
-    answer(Route::Picture, &request, &shared, || {
-        match file.rsplit_once('.') {
-            Some((hash, "png")) => picture("image/png", picture::png(&format!("{owner}/{hash}"))),
-            // Only animated pictures are available as GIF.
-            Some((hash, "gif")) if hash.starts_with("a_") => {
-                picture("image/gif", picture::gif(&format!("{owner}/{hash}")))
-            }
-            _ => HttpResponse::NotFound().finish(),
+    match file.rsplit_once('.') {
+        Some((hash, "png")) => picture("image/png", picture::png(&format!("{owner}/{hash}"))),
+        // Only animated pictures are available as GIF.
+        Some((hash, "gif")) if hash.starts_with("a_") => {
+            picture("image/gif", picture::gif(&format!("{owner}/{hash}")))
         }
-    })
-    .await
+        _ => HttpResponse::NotFound().finish(),
+    }
 }
 
-pub(super) async fn default_avatar(
-    request: HttpRequest,
-    shared: web::Data<ServerState>,
-    file: web::Path<String>,
-) -> HttpResponse {
-    answer(Route::Picture, &request, &shared, || {
-        let number = file.strip_suffix(".png").and_then(|number| number.parse::<u64>().ok());
-        match number {
-            Some(number) if number < DEFAULT_AVATARS => {
-                picture("image/png", picture::png(&format!("default {number}")))
-            }
-            _ => HttpResponse::NotFound().finish(),
-        }
-    })
-    .await
+pub(super) async fn default_avatar(file: web::Path<String>) -> HttpResponse {
+    let number = file.strip_suffix(".png").and_then(|number| number.parse::<u64>().ok());
+    match number.filter(|number| *number < DEFAULT_AVATARS) {
+        Some(number) => picture("image/png", picture::png(&format!("default {number}"))),
+        None => HttpResponse::NotFound().finish(),
+    }
 }
 
 fn picture(kind: &'static str, bytes: Vec<u8>) -> HttpResponse {

@@ -14,7 +14,7 @@ pub(super) async fn token(
     shared: web::Data<ServerState>,
     body: web::Bytes,
 ) -> HttpResponse {
-    let user = renewing(&body).and_then(|refresh| shared.platform().grants.user_of(&refresh));
+    let user = renewing(&body).and_then(|refresh| Some(shared.platform().grants.find(&refresh)?.grant.user));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Token));
     answer(Route::Token, &request, &shared, || {
         let now = shared.clock.now();

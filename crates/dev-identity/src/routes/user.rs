@@ -21,7 +21,7 @@ pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -
 }
 
 pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
-    let user = bearer(&request).and_then(|access| shared.platform().grants.user_of(access));
+    let user = bearer(&request).and_then(|access| Some(shared.platform().grants.find(access)?.grant.user));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
         let Some((limit, after)) = page(&request) else {
@@ -59,19 +59,13 @@ fn on_behalf_of_user(
     let Some((access, account)) = account else {
         return HttpResponse::Unauthorized().json(json!({"message": "401: Unauthorized", "code": 0}));
     };
-    let bucket = shared.limits().take(route, access, now);
-    match bucket {
-        Some(bucket) if bucket.exceeded => {
-            let mut response = rate_limit::too_many(bucket.reset_after, false);
-            bucket.write_headers(route, &mut response);
-            response.json(rate_limit::too_many_body(bucket.reset_after, false))
-        }
-        within => {
-            let mut response = HttpResponse::Ok();
-            if let Some(bucket) = within {
-                bucket.write_headers(route, &mut response);
-            }
-            response.json(show(account))
-        }
-    }
+    let Some(bucket) = shared.limits().take(route, access, now) else {
+        return HttpResponse::Ok().json(show(account));
+    };
+    let mut response = match bucket.exceeded {
+        true => rate_limit::too_many(bucket.reset_after, false),
+        false => HttpResponse::Ok().json(show(account)),
+    };
+    bucket.write_headers(route, response.headers_mut());
+    response
 }

@@ -94,8 +94,14 @@ async fn authenticates_clients_by_header_or_form() {
     assert_eq!(wrong.error(), (401, "invalid_client".to_owned()));
     assert!(wrong.header("www-authenticate").is_some());
     assert_eq!(browser.post_form(path, &fields, &[]).await.error(), (401, "invalid_client".to_owned()));
+    for header in ["Basic", "Basic !", "Bearer MTox", "Basic MQ==", "Basic JTpi=="] {
+        let malformed = browser.post_form(path, &fields, &[("Authorization", header)]).await;
+        assert_eq!(malformed.error(), (401, "invalid_client".to_owned()), "{header}");
+    }
     let form = [fields.as_slice(), &[("client_id", CLIENT), ("client_secret", "wrong")]].concat();
     assert_eq!(browser.post_form(path, &form, &[]).await.error(), (401, "invalid_client".to_owned()));
+    let both = browser.post_form(path, &form, &[("Authorization", &basic(SECRET))]).await;
+    assert_eq!(both.error(), (400, "invalid_request".to_owned()));
     // None of these spent the code.
     assert_eq!(browser.post_form(path, &fields, &[("Authorization", &basic(SECRET))]).await.status, 200);
 }
@@ -103,10 +109,11 @@ async fn authenticates_clients_by_header_or_form() {
 #[tokio::test]
 async fn malformed_token_requests_get_the_oauth_error() {
     let (_running, browser) = start();
-    let cases: [(&[(&str, &str)], &str); 4] = [
+    let cases: [(&[(&str, &str)], &str); 5] = [
         (&[], "invalid_request"),
         (&[("grant_type", "password")], "unsupported_grant_type"),
         (&[("grant_type", "authorization_code")], "invalid_request"),
+        (&[("grant_type", "authorization_code"), ("code", "")], "invalid_request"),
         (&[("grant_type", "refresh_token"), ("grant_type", "refresh_token")], "invalid_request"),
     ];
     for (fields, error) in cases {

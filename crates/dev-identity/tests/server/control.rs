@@ -1,9 +1,7 @@
 //! The control interface as another process uses it, every fault, and the counters.
 
 use crate::{Browser, OWNER, exchange, me, refresh, start, start_with};
-use companion_dev_identity::{
-    AccountGuild, DripPart, ErrorBody, Fault, Options, PlannedFault, Route, UserCalls,
-};
+use companion_dev_identity::{AccountGuild, DripPart, ErrorBody, Fault, Options, Route, UserCalls};
 use serde_json::json;
 use std::time::Duration;
 
@@ -144,22 +142,6 @@ async fn each_connection_fault_sends_no_valid_response() {
         assert!(answered.is_err(), "{fault:?}: {answered:?}");
     }
     assert_eq!(control.calls(Route::Guilds), 3);
-}
-
-#[tokio::test]
-async fn a_fault_can_follow_a_processed_request() {
-    let (running, browser) = start();
-    let control = running.control();
-    let code = control.mint_code(OWNER);
-    let fault = Fault::Status { status: 500, body: ErrorBody::Json };
-    control.plan(Route::Token, PlannedFault { fault: fault.clone(), times: Some(1), processed: true });
-    assert_eq!(exchange(&browser, &code).await.status, 500);
-    assert_eq!(exchange(&browser, &code).await.error(), (400, "invalid_grant".to_owned()));
-
-    let code = control.mint_code(OWNER);
-    control.fail_times(Route::Token, fault, 1);
-    assert_eq!(exchange(&browser, &code).await.status, 500);
-    assert_eq!(exchange(&browser, &code).await.status, 200);
 }
 
 async fn guilds(browser: &Browser, access: &str) -> crate::Answer {
