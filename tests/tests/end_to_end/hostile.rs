@@ -3,7 +3,6 @@
 //!
 //! The default run is small. `HOSTILE` sets the percentage of the full numbers.
 
-use crate::memory;
 use actix_web::{
     Error,
     body::{BoxBody, to_bytes},
@@ -60,13 +59,24 @@ const VALUES: [&str; 24] = [
     "https://discord.com/api/v10",
 ];
 
+/// Asserts that each of these configurations is accepted, or refused with a message.
+fn explained_or_accepted(what: &str, full: u64, mut next: impl FnMut() -> Layers) {
+    let (inputs, mut refused) = (count(300, full), 0);
+    for _ in 0..inputs {
+        if let Err(errors) = load_for_serving(&next()) {
+            refused += 1;
+            assert!(!errors.to_string().trim().is_empty());
+        }
+    }
+    println!("hostile: {inputs} {what}, {refused} refused: no panic");
+    assert!(refused > 0 && refused < inputs);
+}
+
 #[test]
 fn hostile_variables_are_parsed_or_refused_with_a_message() {
     let names: Vec<_> = KEYS.iter().map(|key| key.variable()).collect();
     let (mut name, mut value) = (Hostile::new(&names, 1), Hostile::new(&VALUES, 2));
-    let inputs = count(300, 1_000_000);
-    let mut refused = 0_u64;
-    for _ in 0..inputs {
+    explained_or_accepted("environments", 1_000_000, || {
         let mut layers = Layers::none();
         for _ in 0..=value.below(3) {
             // Most names are valid, so that their values are parsed.
@@ -77,13 +87,8 @@ fn hostile_variables_are_parsed_or_refused_with_a_message() {
                 layers = layers.with(&name, &value.text());
             }
         }
-        if let Err(errors) = load_for_serving(&layers) {
-            refused += 1;
-            assert!(!errors.to_string().trim().is_empty());
-        }
-    }
-    println!("hostile: {inputs} environments, {refused} refused: no panic");
-    assert!(refused > 0 && refused < inputs);
+        layers
+    });
 }
 
 #[test]
@@ -99,18 +104,10 @@ fn hostile_files_are_parsed_or_refused_with_a_message() {
     let short = "[http]\nlisten = \"127.0.0.1:0\"\nsign_out = true\n[sessions]\nlifetime = \"30d\"\n";
     let table = "[identity.redirect_uri]\n\"https://a.example\" = \"https://a.example/b\"\n[limits]\nbody = \"1 KiB\"\n";
     let mut hostile = Hostile::new(&[commented.as_str(), &set, short, short, table, table], 3);
-    let inputs = count(300, 500_000);
-    let mut refused = 0_u64;
-    for _ in 0..inputs {
+    explained_or_accepted("configuration files", 500_000, || {
         fs::write(&path, hostile.bytes()).unwrap();
-        let layers = Layers { file: ConfigurationFile::Named(path.clone()), ..Layers::none() };
-        if let Err(errors) = load_for_serving(&layers) {
-            refused += 1;
-            assert!(!errors.to_string().trim().is_empty());
-        }
-    }
-    println!("hostile: {inputs} configuration files, {refused} refused: no panic");
-    assert!(refused > 0 && refused < inputs);
+        Layers { file: ConfigurationFile::Named(path.clone()), ..Layers::none() }
+    });
 }
 
 const DEFAULT_COUNT: u64 = 3000;
@@ -328,6 +325,13 @@ where
     status
 }
 
+/// Returns the resident memory of this process, in KiB. `None` on systems other than Linux.
+fn resident_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
 #[actix_web::test]
 async fn hostile_requests_get_an_envelope_and_never_a_500() {
     let service = Service::with(|plan| {
@@ -380,7 +384,7 @@ async fn hostile_requests_get_an_envelope_and_never_a_500() {
     let (mut statuses, mut before) = (std::collections::BTreeMap::<u16, u64>::new(), None);
     for number in 0..requests {
         if number == requests / 10 {
-            before = memory("VmRSS:");
+            before = resident_memory();
         }
         let status = if number % 2 == 0 {
             let code = (number % 64 == 0).then(|| service.code_again(UserId::new(1).unwrap()));
@@ -400,7 +404,7 @@ async fn hostile_requests_get_an_envelope_and_never_a_500() {
     let (code, user) = (service.code_of(a_user(77), Vec::new()), "77");
     let session = service.call(companion_testkit::api::service::post_code(&code)).await.data();
     assert_eq!(session["user"]["id"], user);
-    let after = memory("VmRSS:");
+    let after = resident_memory();
     println!(
         "hostile: {requests} requests in process, statuses {statuses:?}, {before:?} KiB before and {after:?} after"
     );

@@ -7,7 +7,7 @@ use companion::{
     service::Listeners,
     system::SystemEntropy,
 };
-use companion_dev_identity::{Client as Application, DevIdentity, Options, Running};
+use companion_dev_identity::{Account, AccountGuild, Client as Application, DevIdentity, Options, Running};
 use companion_domain::{
     model::{PictureServer, Secret},
     port::Clock,
@@ -16,7 +16,6 @@ use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use serde_json::Value;
 use std::{
     net::{SocketAddr, TcpListener},
-    path::{Path, PathBuf},
     sync::Arc,
 };
 use tokio::{
@@ -31,7 +30,6 @@ const CLIENT_ID: &str = "123";
 pub(crate) struct Served {
     pub(crate) public: SocketAddr,
     pub(crate) management: SocketAddr,
-    pub(crate) adapters: Adapters,
     pub(crate) loaded: Loaded,
     pub(crate) keys: Keys,
     service: Service,
@@ -52,7 +50,7 @@ impl Served {
         let listeners = Listeners::bind(configuration).unwrap();
         let service = Service::start(configuration, composition, listeners).await.unwrap();
         let (public, management) = (service.public_address(), service.management_address());
-        Self { public, management, adapters, loaded, keys, service, storage }
+        Self { public, management, loaded, keys, service, storage }
     }
 
     pub(crate) async fn stop(self) {
@@ -61,30 +59,32 @@ impl Served {
     }
 }
 
-/// Returns the application as which the platform knows us.
-pub(crate) fn application(secret: &str) -> Application {
-    Application {
+/// Starts a platform on loopback that knows us by this secret.
+pub(crate) fn start_platform(secret: &str, options: Options) -> Running {
+    let application = Application {
         id: CLIENT_ID.to_owned(),
         secret: secret.to_owned(),
         redirect_uris: vec![REDIRECT.to_owned()],
-    }
-}
-
-/// Starts a platform on loopback.
-pub(crate) fn start_platform(options: Options) -> Running {
+    };
+    let options = Options { clients: vec![application], ..options };
     DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
 }
 
-/// Returns the adapter that the program would choose, with this clock.
-pub(crate) fn identity(platform: &Running, secret: &str, clock: Arc<dyn Clock>) -> Arc<OauthIdentity> {
-    identity_within(Deadlines::default(), platform, secret, clock)
+/// Returns a platform user who owns these guilds.
+pub(crate) fn account(id: u64, guilds: Vec<AccountGuild>) -> Account {
+    Account { id, username: format!("user_{id}"), global_name: None, avatar: None, guilds }
 }
 
-/// Like [`identity`], with these deadlines.
-pub(crate) fn identity_within(
-    deadlines: Deadlines,
+/// Returns a guild of its owner, named after its id.
+pub(crate) fn owned(id: u64) -> AccountGuild {
+    AccountGuild { id, name: id.to_string(), icon: None, owner: true, permissions: 0 }
+}
+
+/// Returns the adapter that the program would choose, with this clock and these deadlines.
+pub(crate) fn identity(
     platform: &Running,
     secret: &str,
+    deadlines: Deadlines,
     clock: Arc<dyn Clock>,
 ) -> Arc<OauthIdentity> {
     let settings = Settings {
@@ -99,18 +99,10 @@ pub(crate) fn identity_within(
     Arc::new(OauthIdentity::new(&settings, clock).unwrap())
 }
 
-pub(crate) fn database(folder: &Path) -> PathBuf {
-    folder.join("companion.db")
-}
-
-pub(crate) fn layers(api_url: &str, secret: &str, database: &Path) -> Layers {
-    stored_in(&format!("sqlite:{}", database.display()), api_url, secret)
-}
-
 /// Returns the layers of a service with this storage.
-pub(crate) fn stored_in(url: &str, api_url: &str, secret: &str) -> Layers {
+pub(crate) fn layers(storage: &str, api_url: &str, secret: &str) -> Layers {
     Layers::none()
-        .with("COMPANION_STORAGE__URL", url)
+        .with("COMPANION_STORAGE__URL", storage)
         .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
         .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
         .with("COMPANION_IDENTITY__CLIENT_ID", CLIENT_ID)
@@ -132,17 +124,12 @@ impl Answer {
         body["data"].clone()
     }
 
-    /// Returns the error word, or an empty string.
-    pub(crate) fn word(&self) -> String {
-        self.data()["error"].as_str().unwrap_or_default().to_owned()
-    }
-
     /// Returns the token of the created session.
     pub(crate) fn token(&self) -> String {
         self.data()["token"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
@@ -158,28 +145,12 @@ impl Client {
         Self { address, stream: open(address).await }
     }
 
-    /// Signs in with a code.
-    pub(crate) async fn sign_in(&mut self, code: &str) -> Answer {
-        self.send("POST", "/auth", &[("Idp-Code", code)]).await
-    }
-
+    /// Sends a request without a body.
     pub(crate) async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-        self.send_with(method, path, headers, "").await
-    }
-
-    pub(crate) async fn send_with(
-        &mut self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> Answer {
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n{headers}\r\n{body}",
-            self.address,
-            body.len()
-        );
+        let address = self.address;
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\n{headers}\r\n");
         self.stream.write_all(request.as_bytes()).await.unwrap();
         let answer = self.receive().await;
         if answer.header("Connection").is_some_and(|connection| connection.eq_ignore_ascii_case("close")) {

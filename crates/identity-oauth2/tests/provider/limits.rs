@@ -254,7 +254,7 @@ async fn refused_credentials_stop_calls_without_a_user() {
 }
 
 #[tokio::test]
-async fn reserves_a_third_of_bad_codes_for_good_standing() {
+async fn sends_at_most_300_bad_codes_a_minute_and_reserves_a_third() {
     let stage = Stage::new();
     let doubtful =
         |code: &str| CodeExchange { standing: Reputation::Doubtful, ..exchange_of(code.parse().unwrap()) };

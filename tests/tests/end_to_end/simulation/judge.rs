@@ -5,6 +5,7 @@ use super::{
     nodes::{Answer, GUILDS, Visit},
     report::Findings,
 };
+use crate::served::owned;
 use companion_dev_identity::AccountGuild;
 use companion_domain::model::Timestamp;
 use std::{collections::BTreeSet, fmt, time::Duration};
@@ -132,9 +133,7 @@ impl Person {
 
     /// Returns the guilds as the platform lists them.
     pub(super) fn memberships(&self) -> Vec<AccountGuild> {
-        let guilds = self.history.last().unwrap().1.iter();
-        let owned = |id| AccountGuild { id, name: id.to_string(), icon: None, owner: true, permissions: 0 };
-        guilds.copied().map(owned).collect()
+        self.history.last().unwrap().1.iter().copied().map(owned).collect()
     }
 }
 
@@ -202,7 +201,6 @@ impl Judge {
         findings: &mut Findings,
     ) -> Verdict {
         let fetched_at = self.now.before(age);
-        findings.shown(age);
         self.admitted(person, visit, findings);
         if age >= STALE_FOR {
             findings.wrong(format!("user {} was shown a list that was {age:?} old", person.id));
@@ -216,10 +214,7 @@ impl Judge {
         person.listed_at = person.listed_at.max(Some(fetched_at));
         match self.must_be_fresh(person) {
             true if age >= REFRESH_AFTER => Verdict::Late,
-            true => {
-                findings.shown_fresh(age);
-                Verdict::Fresh
-            }
+            true => Verdict::Fresh,
             false => Verdict::Settled,
         }
     }

@@ -1,7 +1,7 @@
 //! Two nodes over one store, the platform with its troubles, and the responses to visitors.
 
 use super::{ACCESS_LIFETIME, Agenda, Chance, Event, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR};
-use crate::served::{REDIRECT, application, identity, start_platform, stored_in};
+use crate::served::{REDIRECT, identity, layers, start_platform};
 use actix_web::ResponseError as _;
 use async_trait::async_trait;
 use companion::{
@@ -15,6 +15,7 @@ use companion_domain::{
     usecase::{AuthenticateError, GuildListing, ListGuildsError, SignInError, SignInRequest, SignedIn},
 };
 use companion_http::ApiError;
+use companion_identity_oauth2::Deadlines;
 use companion_testkit::{
     clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, world::a_guild,
 };
@@ -48,15 +49,14 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) async fn new() -> Self {
-        let platform = start_platform(Options {
-            clients: vec![application(SECRET)],
-            users: Vec::new(),
+        let options = Options {
             access_lifetime: ACCESS_LIFETIME,
             rate_limit: None,
             latency: LATENCY,
             clock_stands_still: true,
             ..Options::default()
-        });
+        };
+        let platform = start_platform(SECRET, options);
         let configuration = configuration(&platform);
         let storage = Storage::open(&configuration.storage.url).await.unwrap();
         let (clock, entropy) = (Arc::new(FixedClock::default()), Arc::new(SeededEntropy::default()));
@@ -66,7 +66,7 @@ impl Nodes {
             let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
             let time: Arc<dyn Clock> = clock.clone();
             // Each node has its own breakers, limits and connections.
-            adapters.identity = identity(&platform, SECRET, Arc::clone(&time));
+            adapters.identity = identity(&platform, SECRET, Deadlines::default(), Arc::clone(&time));
             (adapters.clock, adapters.entropy) = (time, entropy.clone());
             adapters.scheduler = scheduler.clone();
             Arc::new(Composition::new(&configuration, &adapters, &keys))
@@ -205,7 +205,7 @@ impl Scheduler for Hurried {
 
 fn configuration(platform: &Running) -> Configuration {
     let seconds = |length: Duration| format!("{}s", length.as_secs());
-    let layers = stored_in("memory:", &platform.api_url(), SECRET)
+    let layers = layers("memory:", &platform.api_url(), SECRET)
         .with("COMPANION_GUILDS__REFRESH_AFTER", &seconds(REFRESH_AFTER))
         .with("COMPANION_GUILDS__STALE_FOR", &seconds(STALE_FOR))
         .with("COMPANION_SESSIONS__IDLE", &seconds(IDLE))
@@ -216,7 +216,6 @@ fn configuration(platform: &Running) -> Configuration {
 const MINUTE: Duration = Duration::from_secs(60);
 /// `Retry-After` of the platform's limits, in seconds. A later request is limited again.
 const RETRY_AFTER: f64 = 60.0;
-const API: [Route; 4] = [Route::Token, Route::Revoke, Route::User, Route::Guilds];
 
 /// A kind of trouble of the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -266,13 +265,15 @@ impl Trouble {
         match self {
             Self::Refusing => nodes.platform.refuse_connections().await,
             Self::Failing => {
-                for route in API {
+                for route in Route::ALL {
                     control.fail(route, Fault::Status { status: 503, body: ErrorBody::Html });
                 }
             }
             Self::LimitingLists => control.fail(Route::Guilds, limited(false)),
             Self::LimitingTokens => control.fail(Route::Token, limited(false)),
-            Self::LimitingEverything => API.iter().for_each(|route| control.fail(*route, limited(true))),
+            Self::LimitingEverything => {
+                Route::ALL.iter().for_each(|route| control.fail(*route, limited(true)));
+            }
         }
     }
 

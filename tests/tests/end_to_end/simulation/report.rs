@@ -24,8 +24,6 @@ pub(super) struct Findings {
     late: u64,
     /// Late responses while the other node was fetching the list.
     elsewhere: u64,
-    pub(super) sign_ins: u64,
-    pub(super) sign_ins_refused: u64,
     pub(super) sign_outs: u64,
     pub(super) withdrawals: u64,
     pub(super) deaths: u64,
@@ -33,10 +31,6 @@ pub(super) struct Findings {
     pub(super) ended_rightly: u64,
     pub(super) ended_wrongly: u64,
     pub(super) most_at_once: usize,
-    /// Users without a session whose grant the platform still honours.
-    pub(super) left_behind: usize,
-    oldest_shown: Duration,
-    oldest_while_well: Duration,
     answers: BTreeMap<(Route, u16), u64>,
     /// The count at the events of the last ten minutes.
     refused_at: VecDeque<(Timestamp, u64)>,
@@ -46,16 +40,6 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Records a list of this age.
-    pub(super) fn shown(&mut self, age: Duration) {
-        self.oldest_shown = self.oldest_shown.max(age);
-    }
-
-    /// Records a list that was as fresh as required.
-    pub(super) fn shown_fresh(&mut self, age: Duration) {
-        self.oldest_while_well = self.oldest_while_well.max(age);
-    }
-
     /// Records a list that was older than required, or missing.
     pub(super) fn late(&mut self, fetched_elsewhere: bool) {
         *(if fetched_elsewhere { &mut self.elsewhere } else { &mut self.late }) += 1;

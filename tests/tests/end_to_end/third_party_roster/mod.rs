@@ -4,13 +4,8 @@ mod json_roster;
 
 pub(crate) use self::json_roster::JsonRoster;
 
-use companion_domain::{
-    change::Kind,
-    model::Roster,
-    port::{ApplyError, Mutation, StoreErrorKind, TeamRoster as _},
-};
-use companion_testkit::use_cases::{InMemory, UseCases, settings};
-use std::{fs, path::Path, sync::Arc};
+use companion_domain::port::{StoreErrorKind, TeamRoster as _};
+use std::{fs, path::Path};
 
 /// Writes a file with one user who has this role.
 #[expect(clippy::unwrap_used, reason = "the test needs its file")]
@@ -20,28 +15,6 @@ pub(crate) fn write_by_hand(file: &Path, role: &str) {
         "role": "{role}", "color": "#FFaa00", "category": "Core", "position": -1}}]"##
     );
     fs::write(file, text).unwrap();
-}
-
-#[tokio::test]
-async fn shows_the_team_of_the_file_and_refuses_to_feed_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("team.json");
-    let roster = Arc::new(JsonRoster::at(file.clone()));
-    let mut ports = InMemory::new().ports;
-    ports.stores = ports.stores.with_team(roster);
-    let use_cases = UseCases::new(&ports, settings());
-    assert_eq!(use_cases.show_team.show().await.unwrap().len(), 0, "there is no file yet");
-    for role in ["Founder", "Helper"] {
-        write_by_hand(&file, role);
-        let shown = use_cases.show_team.show().await.unwrap();
-        let known: Vec<_> =
-            shown.iter().map(|one| (one.user.id.get(), one.role.as_str(), one.position)).collect();
-        assert_eq!(known, [(42, role, -1)]);
-    }
-    let team = Mutation::ReplaceTeam(Roster::new(vec![]).unwrap());
-    let refused = use_cases.feed.records.write(team).await.unwrap_err();
-    assert!(matches!(refused, ApplyError::KeptElsewhere(Kind::Team)), "{refused}");
-    assert_eq!(use_cases.show_team.show().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -8,8 +8,11 @@ use base64::{
 };
 use companion_domain::{
     model::{PlatformGuilds, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Reputation, UserWithGuilds},
+    port::{
+        ClientMark, CodeExchange, Entropy as _, IdentityError, IdentityProvider, Reputation, UserWithGuilds,
+    },
 };
+use companion_testkit::entropy::SeededEntropy;
 use std::{
     collections::{BTreeMap, HashMap},
     error::Error,
@@ -20,7 +23,7 @@ use std::{
 #[derive(Default)]
 struct Content {
     planted: HashMap<String, &'static str>,
-    made: u64,
+    entropy: SeededEntropy,
     /// Responses with all headers, without the secret that a response is meant to contain.
     answers: String,
     /// The `Debug` and `Display` output of errors and values.
@@ -47,13 +50,7 @@ impl Garden {
     /// Returns unique bytes.
     pub(super) fn bytes<const LENGTH: usize>(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
-        self.with(|content| {
-            for chunk in bytes.chunks_mut(8) {
-                content.made += 1;
-                let mixed = mix(content.made).to_le_bytes();
-                chunk.copy_from_slice(&mixed[..chunk.len()]);
-            }
-        });
+        self.with(|content| content.entropy.fill(&mut bytes));
         bytes
     }
 
@@ -70,8 +67,10 @@ impl Garden {
             text = text.replace(&token, "");
             self.plant("session token", &token);
         }
-        self.with(|content| content.answers += &text);
-        self.with(|content| content.texts += 1);
+        self.with(|content| {
+            content.answers += &text;
+            content.texts += 1;
+        });
     }
 
     /// Records the output of a value or error.
@@ -116,14 +115,6 @@ impl Garden {
             searched
         })
     }
-}
-
-/// Mixes a number into a pseudorandom one, without collisions.
-fn mix(number: u64) -> u64 {
-    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// An identity provider that wraps the real one, registers tokens, and records the output of values and errors.

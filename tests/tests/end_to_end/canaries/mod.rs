@@ -7,14 +7,10 @@
 mod garden;
 
 use self::garden::{Garden, Recorder};
-use super::{account, alone, platform};
-use crate::{
-    amount,
-    served::{Answer, Client, Served, database, identity_within, layers},
-};
+use crate::served::{Answer, Client, Served, account, identity, layers, owned, start_platform};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use companion::{composition::Adapters, configuration::Layers};
-use companion_dev_identity::{Control, ErrorBody, Fault, Route, Running};
+use companion::composition::Adapters;
+use companion_dev_identity::{Control, ErrorBody, Fault, Options, Route, Running};
 use companion_domain::session::TokenRing;
 use companion_identity_oauth2::Deadlines;
 use serde_json::json;
@@ -39,13 +35,10 @@ const USERS: u64 = 50;
 
 #[test]
 fn no_secret_appears_in_logs_responses_debug_output_or_database() {
-    Runtime::new().unwrap().block_on(async {
-        let _turn = alone().await;
-        match env::var_os(LOG) {
-            Some(log) => plant_and_search(&PathBuf::from(log)).await,
-            None => run_again_with_a_log(),
-        }
-    });
+    match env::var_os(LOG) {
+        Some(log) => Runtime::new().unwrap().block_on(plant_and_search(&PathBuf::from(log))),
+        None => run_again_with_a_log(),
+    }
 }
 
 fn run_again_with_a_log() {
@@ -87,55 +80,37 @@ impl Scene {
         let secret_key = garden.bytes();
         let signing = STANDARD.encode(secret_key);
         garden.plant("signing key", &signing);
-        let platform = platform(&client_secret);
+        let platform = start_platform(&client_secret, Options::default());
         let control = platform.control();
         let users: Vec<_> = (1..=USERS).map(|number| number << 22).collect();
-        users.iter().for_each(|user| control.put_user(account(*user)));
+        users.iter().for_each(|user| control.put_user(account(*user, vec![owned(500)])));
         let folder = tempfile::tempdir().unwrap();
         Self { garden, platform, control, users, client_secret, management_key, secret_key, folder }
     }
 
-    fn layers(&self, database: &Path) -> Layers {
-        layers(&self.platform.api_url(), &self.client_secret, database)
+    /// Starts a service, with these deadlines for calls to the platform if not the default ones.
+    async fn serve(&self, deadlines: Option<Deadlines>) -> Served {
+        let storage = format!("sqlite:{}", self.folder.path().join("companion.db").display());
+        let layers = layers(&storage, &self.platform.api_url(), &self.client_secret)
             .with("COMPANION_LOG__LEVEL", "trace")
             .with("COMPANION_LOG__ACCESS", "true")
             .with("COMPANION_HTTP__SIGN_OUT", "true")
             .with("COMPANION_MANAGEMENT__KEY", &self.management_key)
             .with("COMPANION_SECRETS__KEY", &STANDARD.encode(self.secret_key))
             .with("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
-            .with("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
-    }
-
-    async fn serve(&self) -> Served {
-        self.serve_with(&database(self.folder.path()), |_| {}).await
-    }
-
-    /// Starts a service with its own database, so that its rate limit pauses do not affect others.
-    async fn serve_apart(&self, name: &str) -> Served {
-        self.serve_with(&self.folder.path().join(name), |_| {}).await
-    }
-
-    /// Starts a service with a short deadline for calls to the platform.
-    async fn serve_impatiently(&self) -> Served {
-        let deadlines = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
-        self.serve_with(&database(self.folder.path()), |adapters| {
-            let (platform, clock) = (&self.platform, adapters.clock.clone());
-            adapters.identity = identity_within(deadlines, platform, &self.client_secret, clock);
-        })
-        .await
-    }
-
-    async fn serve_with(&self, database: &Path, choose: impl FnOnce(&mut Adapters)) -> Served {
-        let garden = self.garden.clone();
+            .with("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000");
         let adjust = |adapters: &mut Adapters| {
-            choose(adapters);
-            adapters.identity = Arc::new(Recorder { real: Arc::clone(&adapters.identity), garden });
+            if let Some(deadlines) = deadlines {
+                let clock = adapters.clock.clone();
+                adapters.identity = identity(&self.platform, &self.client_secret, deadlines, clock);
+            }
+            let real = Arc::clone(&adapters.identity);
+            adapters.identity = Arc::new(Recorder { real, garden: self.garden.clone() });
         };
-        let layers = self.layers(database);
         let served = Served::start(&layers, adjust).await;
         let ring = &served.keys.ring;
         let tokens = TokenRing::new(&ring.first, &ring.others);
-        let token = tokens.issue(&companion_domain::port::Entropy::draw(&companion::system::SystemEntropy));
+        let token = tokens.issue(&self.garden.bytes());
         self.garden.plant("session token", token.expose());
         self.garden.said(&format!("{:?} {:#?} {layers:?} {tokens:?} {token:?}", served.keys, served.loaded));
         served
@@ -144,21 +119,18 @@ impl Scene {
     /// Returns every file in the folder of the database.
     fn files(&self, when: &str) -> Vec<(String, Vec<u8>)> {
         let files = fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
-        files.map(|path| (format!("{} {when}", name(&path)), fs::read(&path).unwrap())).collect()
+        let name = |path: &Path| format!("{} {when}", path.file_name().unwrap().display());
+        files.map(|path| (name(&path), fs::read(&path).unwrap())).collect()
     }
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 async fn plant_and_search(log: &Path) {
     let begun = Instant::now();
-    let goal = amount("CANARIES", 500);
+    let goal = env::var("CANARIES").map_or(500, |text| text.parse().unwrap());
     let scene = Scene::new();
     let Scene { garden, control, users, .. } = &scene;
 
-    let served = scene.serve().await;
+    let served = scene.serve(None).await;
     // Each sign-in plants a code, two verifiers, an access token, a refresh token and a session token.
     sign_ins(&served, garden, control, users, goal / 8).await;
     let renewing = &users[..users.len().min(goal / 40)];
@@ -192,34 +164,23 @@ async fn plant_and_search(log: &Path) {
 }
 
 /// Runs each fault with its own user, followed by a successful sign-in, so that neither breaker nor budget affects the
-/// next one. A fault that makes us wait has its own service and database.
+/// next one.
 async fn fail_in_every_way(scene: &Scene) {
     let Scene { garden, control, users, .. } = scene;
     let mut next_user = users.iter().copied().cycle();
     let mut next_user = || next_user.next().unwrap();
-    let mut stopping = JoinSet::new();
-    let served = scene.serve().await;
+    let served = scene.serve(None).await;
     for route in [Route::Token, Route::User, Route::Guilds] {
-        let (limiting, other): (Vec<_>, Vec<_>) = faults(garden).into_iter().partition(is_limiting);
-        for fault in other {
+        for fault in faults(garden) {
             failing(&served, garden, control, route, fault, next_user()).await;
             sign_ins(&served, garden, control, &[next_user()], 1).await;
         }
-        for (number, fault) in limiting.into_iter().enumerate() {
-            let served = scene.serve_apart(&format!("{route:?}_{number}.db")).await;
-            failing(&served, garden, control, route, fault, next_user()).await;
-            stopping.spawn(served.stop());
-        }
     }
-    stopping.spawn(served.stop());
-    let served = scene.serve_impatiently().await;
+    served.stop().await;
+    let impatient = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
+    let served = scene.serve(Some(impatient)).await;
     failing(&served, garden, control, Route::Token, Fault::Silent, next_user()).await;
-    stopping.spawn(served.stop());
-    stopping.join_all().await;
-}
-
-fn is_limiting(fault: &Fault) -> bool {
-    matches!(fault, Fault::Limited { .. } | Fault::BanPage { status: 429 })
+    served.stop().await;
 }
 
 const CONNECTIONS: usize = 16;
@@ -377,7 +338,8 @@ async fn failing(served: &Served, garden: &Garden, control: &Control, route: Rou
     assert!(control.calls(route) > before, "{fault:?} on {route:?} was not met");
 }
 
-/// Returns every fast fault, and responses that echo secrets, as a careless platform might.
+/// Returns every fast fault after which the platform can be called at once, and responses that echo secrets, as a
+/// careless platform might.
 fn faults(garden: &Garden) -> Vec<Fault> {
     let echo = || garden.canary("echoed secret");
     let status = |status, body| Fault::Status { status, body };
@@ -390,8 +352,7 @@ fn faults(garden: &Garden) -> Vec<Fault> {
         Fault::Bomb,
         Fault::Huge { bytes: 2 << 20, announced: false },
         Fault::BanPage { status: 403 },
-        Fault::BanPage { status: 429 },
-        Fault::Limited { retry_after: 5.0, global: false },
+        Fault::Limited { retry_after: 0.0, global: false },
         status(401, ErrorBody::Json),
         status(404, ErrorBody::Html),
         status(500, ErrorBody::Json),
