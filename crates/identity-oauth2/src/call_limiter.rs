@@ -1,7 +1,7 @@
 //! Decides whether a call may be sent, and learns from its response.
 
 use crate::{
-    Limits, Route, RouteStatistics, Statistics,
+    Route, RouteStatistics, Statistics,
     breaker::{BreakerPermit, CircuitBreaker, Observation},
     budget::Budget,
     client::{Answer, HttpClient, Request, counts_as_refused},
@@ -57,6 +57,7 @@ impl Call {
 }
 
 pub(crate) struct CallLimiter {
+    client: HttpClient,
     clock: Arc<dyn Clock>,
     slots: PerRoute<Semaphore>,
     /// Limits the number of calls that wait for a slot.
@@ -80,24 +81,23 @@ struct LimiterState {
 }
 
 impl CallLimiter {
-    pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
-        let Limits { max_concurrent_calls, breaker, .. } = settings.limits;
-        let Limits { refused_per_user, refused, refused_total, refused_early, .. } = settings.limits;
-        let Limits { bad_codes, reserved_codes, .. } = settings.limits;
+    pub(crate) fn new(settings: &Settings, client: HttpClient, clock: Arc<dyn Clock>) -> Self {
+        let limits = settings.limits;
         Self {
+            client,
             clock,
-            slots: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
-            waiters: PerRoute::new(|| Semaphore::new(max_concurrent_calls)),
+            slots: PerRoute::new(|| Semaphore::new(limits.max_concurrent_calls)),
+            waiters: PerRoute::new(|| Semaphore::new(limits.max_concurrent_calls)),
             slot_timeout: settings.deadlines.slot,
             state: Mutex::new(LimiterState {
                 limits: KnownLimits::default(),
-                breakers: PerRoute::new(|| CircuitBreaker::new(breaker)),
-                user_budgets: UserBudgets::new(refused_per_user),
-                refused: Budget::new(refused),
-                refused_total: Budget::new(refused_total),
-                refused_early: Budget::new(refused_early),
-                bad_codes: Budget::new(bad_codes),
-                reserved_codes,
+                breakers: PerRoute::new(|| CircuitBreaker::new(limits.breaker)),
+                user_budgets: UserBudgets::new(limits.refused_per_user),
+                refused: Budget::new(limits.refused),
+                refused_total: Budget::new(limits.refused_total),
+                refused_early: Budget::new(limits.refused_early),
+                bad_codes: Budget::new(limits.bad_codes),
+                reserved_codes: limits.reserved_codes,
                 counts: PerRoute::default(),
             }),
             shared: None,
@@ -110,9 +110,9 @@ impl CallLimiter {
     }
 
     /// Admits the call, or returns how long to wait. It waits only for a full bulkhead; every other rejection is
-    /// immediate.
-    pub(crate) async fn acquire(&self, call: Call) -> Result<Permit<'_>, IdentityError> {
-        let acquired = self.acquire_slot(call).await;
+    /// immediate. The call must be over by `until`.
+    pub(crate) async fn acquire(&self, call: Call, until: Instant) -> Result<Permit<'_>, IdentityError> {
+        let acquired = self.acquire_slot(call, until).await;
         acquired.map_err(|error| self.count_refused(call.route, error))
     }
 
@@ -133,7 +133,7 @@ impl CallLimiter {
         error
     }
 
-    async fn acquire_slot(&self, call: Call) -> Result<Permit<'_>, CallError> {
+    async fn acquire_slot(&self, call: Call, until: Instant) -> Result<Permit<'_>, CallError> {
         if let Some(shared) = &self.shared
             && let Some(wait) = shared.poll().await
         {
@@ -152,15 +152,15 @@ impl CallLimiter {
             }
         };
         let breaker_permit = self.state().admit(call, self.now())?;
-        let (slot, response) = (Some(slot), OnceLock::new());
         Ok(Permit {
             limiter: self,
             call,
+            until,
             is_early: call.is_early(),
             breaker_permit,
-            response,
+            response: OnceLock::new(),
             is_settled: false,
-            slot,
+            slot: Some(slot),
         })
     }
 
@@ -337,6 +337,7 @@ fn observation(
 pub(crate) struct Permit<'a> {
     limiter: &'a CallLimiter,
     call: Call,
+    until: Instant,
     /// Whether the call was sent before its user was known. It stays set once the user is known.
     is_early: bool,
     breaker_permit: BreakerPermit,
@@ -347,13 +348,8 @@ pub(crate) struct Permit<'a> {
 
 impl Permit<'_> {
     /// Sends the request. Returns responses that answer it: success, or a refusal. Everything else is an error.
-    pub(crate) async fn send(
-        &self,
-        client: &HttpClient,
-        request: Request,
-        until: Instant,
-    ) -> Result<Answer, IdentityError> {
-        let answer = client.send(request, until).await?;
+    pub(crate) async fn send(&self, request: Request) -> Result<Answer, IdentityError> {
+        let answer = self.limiter.client.send(request, self.until).await?;
         let status = answer.status();
         let _ = self.response.set(Response::of(&answer));
         let notice = LimitNotice::read(status, answer.headers(), answer.body());

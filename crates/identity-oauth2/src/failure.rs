@@ -5,7 +5,7 @@ use companion_domain::{
     model::{Timestamp, UserId},
     port::{ClientMark, IdentityError, IdentityErrorKind},
 };
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, hash::Hash, time::Duration};
 
 /// Why a call failed or was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -84,8 +84,22 @@ impl From<CallError> for IdentityError {
     }
 }
 
-/// Maximum number of users. Beyond it, users without current refusals are dropped, and then all.
-const MAX_USERS: usize = 10_000;
+/// Maximum number of users or tokens that something is known about.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Makes room for an entry of the key. If there are too many, drops those that do not count any more, or all if all do.
+pub(crate) fn make_room<K: Eq + Hash, V>(
+    entries: &mut HashMap<K, V>,
+    key: &K,
+    mut counts: impl FnMut(&mut V) -> bool,
+) {
+    if entries.len() >= MAX_ENTRIES && !entries.contains_key(key) {
+        entries.retain(|_, value| counts(value));
+        if entries.len() >= MAX_ENTRIES {
+            entries.clear();
+        }
+    }
+}
 
 /// A small budget per user. A user who has exhausted it waits; other users are not affected.
 #[derive(Debug)]
@@ -105,12 +119,7 @@ impl UserBudgets {
     }
 
     pub(crate) fn charge(&mut self, user: UserId, now: Timestamp) {
-        if self.users.len() >= MAX_USERS && !self.users.contains_key(&user) {
-            self.users.retain(|_, budget| budget.spent(now) > 0);
-            if self.users.len() >= MAX_USERS {
-                self.users.clear();
-            }
-        }
+        make_room(&mut self.users, &user, |budget| budget.spent(now) > 0);
         self.users.entry(user).or_insert_with(|| Budget::new(self.rules)).spend(now);
     }
 }
@@ -147,14 +156,14 @@ mod tests {
     #[test]
     fn bounds_memory_and_evicts_expired_users_first() {
         let mut charges = charges();
-        for number in 1..=MAX_USERS {
+        for number in 1..=MAX_ENTRIES {
             charges.charge(user(number), at(if number == 1 { 500 } else { 0 }));
         }
-        charges.charge(user(MAX_USERS + 1), at(600));
+        charges.charge(user(MAX_ENTRIES + 1), at(600));
         assert_eq!(charges.users.len(), 2);
-        for number in 1..=3 * MAX_USERS {
+        for number in 1..=3 * MAX_ENTRIES {
             charges.charge(user(number), at(600));
         }
-        assert!(charges.users.len() <= MAX_USERS);
+        assert!(charges.users.len() <= MAX_ENTRIES);
     }
 }

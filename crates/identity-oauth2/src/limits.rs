@@ -1,6 +1,6 @@
 //! The platform's rate limits: how they are read from a response, and when they end.
 
-use crate::Route;
+use crate::{Route, failure::make_room};
 use companion_domain::model::Timestamp;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -10,8 +10,6 @@ use std::{collections::HashMap, time::Duration};
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 /// Upper bound of a wait. After a day, one more call does no harm.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Maximum number of limits by token. Beyond it, expired ones are dropped, and then all.
-const MAX_TOKENS: usize = 10_000;
 
 /// A hash that stands for a token, so that no token is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,7 +120,7 @@ impl KnownLimits {
                 self.routes.insert(route, until);
             }
             (Scope::Token, Some(token)) => {
-                self.evict(now);
+                make_room(&mut self.tokens, &(route, token), |until| now < *until);
                 self.tokens.insert((route, token), until);
             }
         }
@@ -131,15 +129,6 @@ impl KnownLimits {
     /// Records a global pause, unless a longer one is known.
     pub(crate) fn pause(&mut self, wait: Duration, now: Timestamp) {
         self.global = self.global.max(Some(now.after(wait)));
-    }
-
-    fn evict(&mut self, now: Timestamp) {
-        if self.tokens.len() >= MAX_TOKENS {
-            self.tokens.retain(|_, until| now < *until);
-        }
-        if self.tokens.len() >= MAX_TOKENS {
-            self.tokens.clear();
-        }
     }
 }
 
@@ -223,23 +212,5 @@ mod tests {
         assert!(limits.left(Route::Revoke, None, at(4)).is_none());
         limits.remember(Route::User, one, notice(Scope::Global, 10), at(0));
         assert!(Route::ALL.iter().all(|route| limits.left(*route, other, at(4)).is_some()));
-    }
-
-    #[test]
-    fn bounds_memory_and_evicts_expired_limits_first() {
-        let mut limits = KnownLimits::default();
-        let token = |number: usize| Some(TokenFingerprint(number as u64));
-        limits.remember(Route::User, token(0), notice(Scope::Token, 100), at(0));
-        for number in 1..MAX_TOKENS {
-            limits.remember(Route::User, token(number), notice(Scope::Token, 10), at(0));
-        }
-        assert_eq!(limits.tokens.len(), MAX_TOKENS);
-        limits.remember(Route::User, token(MAX_TOKENS), notice(Scope::Token, 100), at(50));
-        assert_eq!(limits.tokens.len(), 2);
-        assert!(limits.left(Route::User, token(0), at(50)).is_some());
-        for number in 0..3 * MAX_TOKENS {
-            limits.remember(Route::User, token(number), notice(Scope::Token, 100), at(50));
-        }
-        assert!(limits.tokens.len() <= MAX_TOKENS);
     }
 }

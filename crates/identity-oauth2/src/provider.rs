@@ -7,7 +7,7 @@ use crate::{
     failure::{CallError, Principal},
     limits::TokenFingerprint,
     settings::ApiBase,
-    token_endpoint::{PermittedCall, TokenEndpoint},
+    token_endpoint::TokenEndpoint,
     wire::{self, Page, WireUser},
 };
 use async_trait::async_trait;
@@ -43,7 +43,6 @@ const MIN_PAGE_DELAY: Duration = Duration::from_millis(10);
 pub struct OauthIdentity {
     clock: Arc<dyn Clock>,
     api: String,
-    client: HttpClient,
     limiter: CallLimiter,
     tokens: TokenEndpoint,
     pictures: PictureServer,
@@ -81,9 +80,9 @@ impl OauthIdentity {
     /// Returns an error if the address is neither HTTPS nor loopback, or another setting is invalid.
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let base = ApiBase::check(&settings.api_url)?;
+        let client = HttpClient::new(settings, &base)?;
         Ok(Self {
-            client: HttpClient::new(settings, &base)?,
-            limiter: CallLimiter::new(settings, Arc::clone(&clock)),
+            limiter: CallLimiter::new(settings, client, Arc::clone(&clock)),
             tokens: TokenEndpoint::new(settings, &base)?,
             clock,
             api: base.url,
@@ -112,70 +111,45 @@ impl OauthIdentity {
         Instant::now() + self.deadlines.call
     }
 
-    fn permitted_call<'a>(&'a self, permit: &'a Permit<'a>, until: Instant) -> PermittedCall<'a> {
-        let client = &self.client;
-        PermittedCall { permit, client, until }
-    }
-
-    /// Returns a call with an access token, of which only a hash is kept.
-    fn with_token(&self, route: Route, principal: Principal, access: &Secret) -> Call {
-        let token = Some(TokenFingerprint(self.hasher.hash_one(access.expose())));
-        Call { route, principal, token, code: None }
-    }
-
-    /// Sends a request with an access token, and parses the response with `read`.
+    /// Sends a request with an access token, of which only a hash is kept. Returns the permit, which is to be settled,
+    /// and the response as parsed by `read`.
     async fn fetch<T>(
         &self,
-        call: (Route, Principal),
+        (route, principal): (Route, Principal),
         path: &str,
         access: &Secret,
         until: Instant,
         read: impl FnOnce(&[u8]) -> Result<T, CallError>,
-    ) -> Result<T, IdentityError> {
+    ) -> Result<(Permit<'_>, Result<T, IdentityError>), IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
-        let (route, principal) = call;
-        let permit = self.limiter.acquire(self.with_token(route, principal, access)).await?;
-        let answer = permit.send(&self.client, request, until).await;
+        let token = Some(TokenFingerprint(self.hasher.hash_one(access.expose())));
+        let permit = self.limiter.acquire(Call { route, principal, token, code: None }, until).await?;
+        let answer = permit.send(request).await;
         let result = answer.and_then(|answer| Ok(read(ok_body(&answer)?)?));
-        permit.settle(result)
+        Ok((permit, result))
     }
 
+    /// Fetches a page for a user, or for one whom a concurrent call is about to identify. Then a refusal waits for that
+    /// call, so that it is charged to the user.
     async fn page(
         &self,
-        user: UserId,
+        principal: Principal,
+        user: &SetOnce<UserId>,
         access: &Secret,
         after: Option<GuildId>,
         until: Instant,
     ) -> Result<Page, IdentityError> {
-        let call = (Route::Guilds, Principal::User(user));
-        let page = self.fetch(call, &page_path(after), access, until, Page::read).await?;
-        Ok(self.counted(page))
-    }
-
-    /// Fetches the first page for a user whom a concurrent call is about to identify. A refusal waits for that call, so
-    /// that it is charged to the user.
-    async fn early_page(
-        &self,
-        client: ClientMark,
-        user: &SetOnce<UserId>,
-        access: &Secret,
-        until: Instant,
-    ) -> Result<Page, IdentityError> {
-        let request = get(&format!("{}{}", self.api, page_path(None)), access)?;
-        let call = self.with_token(Route::Guilds, Principal::Arriving(client), access);
-        let mut permit = self.limiter.acquire(call).await?;
-        let answer = permit.send(&self.client, request, until).await;
-        let result = answer.and_then(|answer| Ok(Page::read(ok_body(&answer)?)?));
-        if result.is_err() {
+        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        let path = format!("/users/@me/guilds?limit={}{after}", wire::PAGE_SIZE);
+        let read = |body: &[u8]| Page::read(body, &self.pictures);
+        let (mut permit, result) = self.fetch((Route::Guilds, principal), &path, access, until, read).await?;
+        if result.is_err() && matches!(principal, Principal::Arriving(_)) {
             permit.release_slot();
             permit.set_user(*user.wait().await);
         }
-        Ok(self.counted(permit.settle(result)?))
-    }
-
-    fn counted(&self, page: Page) -> Page {
+        let page = permit.settle(result)?;
         self.unreadable_guilds.fetch_add(page.unreadable as u64, Ordering::Relaxed);
-        page
+        Ok(page)
     }
 
     /// Fetches the list of a user whom a concurrent call is about to identify.
@@ -187,30 +161,30 @@ impl OauthIdentity {
     ) -> Result<PlatformGuilds, IdentityError> {
         // Both ways share one deadline, because a sign-in has no time for two.
         let until = self.until();
-        let first = if self.limiter.may_ask_early() {
-            self.early_page(client, user, access, until).await?
-        } else {
-            self.page(*user.wait().await, access, None, until).await?
+        let principal = match self.limiter.may_ask_early() {
+            true => Principal::Arriving(client),
+            false => Principal::User(*user.wait().await),
         };
-        self.all_pages(first, user, access, until).await
+        self.all_pages(principal, user, access, until).await
     }
 
-    /// Fetches all pages after the first. The user is needed only if there are more.
+    /// Fetches all pages, the first one for this principal. The user is needed only if there are more.
     async fn all_pages(
         &self,
-        first: Page,
+        principal: Principal,
         user: &SetOnce<UserId>,
         access: &Secret,
         until: Instant,
     ) -> Result<PlatformGuilds, IdentityError> {
         let (mut all, mut names, mut unreadable) = (BTreeMap::new(), Vec::new(), 0);
-        let (mut page, mut last) = (first, None);
+        let mut page = self.page(principal, user, access, None, until).await?;
+        let mut last = None;
         loop {
             unreadable += page.unreadable;
             for membership in page.memberships {
                 all.entry(membership.guild).or_insert(membership);
             }
-            names.extend(page.names.into_iter().map(|name| name.into_named(&self.pictures)));
+            names.extend(page.names);
             if all.len() + unreadable > self.limits.guilds {
                 return Err(CallError::Invalid("too many guilds").into());
             }
@@ -221,20 +195,21 @@ impl OauthIdentity {
                 return Err(CallError::Invalid("pages that repeat").into());
             }
             last = Some(newest);
-            page = self.next_page(*user.wait().await, access, newest, until).await?;
+            page = self.next_page(user, access, newest, until).await?;
         }
     }
 
     /// Fetches a further page. Waits for a short limit between two pages, because the list is useless without the rest.
     async fn next_page(
         &self,
-        user: UserId,
+        user: &SetOnce<UserId>,
         access: &Secret,
         after: GuildId,
         until: Instant,
     ) -> Result<Page, IdentityError> {
+        let principal = Principal::User(*user.wait().await);
         loop {
-            let error = match self.page(user, access, Some(after), until).await {
+            let error = match self.page(principal, user, access, Some(after), until).await {
                 Ok(page) => return Ok(page),
                 Err(error) => error,
             };
@@ -253,11 +228,6 @@ impl OauthIdentity {
 /// Returns the call that exchanges a code of a client with this standing.
 const fn code_exchange_call(standing: Reputation) -> Call {
     Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
-}
-
-fn page_path(after: Option<GuildId>) -> String {
-    let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
-    format!("/users/@me/guilds?limit={}{after}", wire::PAGE_SIZE)
 }
 
 fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
@@ -284,11 +254,9 @@ impl IdentityProvider for OauthIdentity {
     }
 
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
-        let until = self.until();
-        let permit = self.limiter.acquire(code_exchange_call(exchange.standing)).await?;
-        let now = self.clock.now();
-        let call = self.permitted_call(&permit, until);
-        let result = self.tokens.exchange(exchange, now, &call).await;
+        let call = code_exchange_call(exchange.standing);
+        let permit = self.limiter.acquire(call, self.until()).await?;
+        let result = self.tokens.exchange(exchange, self.clock.now(), &permit).await;
         let result = permit.settle(result);
         self.note_code(&result);
         result
@@ -296,13 +264,14 @@ impl IdentityProvider for OauthIdentity {
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         let read = |body: &[u8]| wire::read::<WireUser>(body)?.into_user(&self.pictures);
-        self.fetch((Route::User, Principal::Client(client)), "/users/@me", access, self.until(), read).await
+        let call = (Route::User, Principal::Client(client));
+        let (permit, user) = self.fetch(call, "/users/@me", access, self.until(), read).await?;
+        permit.settle(user)
     }
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
-        let until = self.until();
-        let first = self.page(user, access, None, until).await?;
-        self.all_pages(first, &SetOnce::new_with(Some(user)), access, until).await
+        let known = SetOnce::new_with(Some(user));
+        self.all_pages(Principal::User(user), &known, access, self.until()).await
     }
 
     async fn user_with_guilds(
@@ -322,22 +291,19 @@ impl IdentityProvider for OauthIdentity {
     }
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
-        let until = self.until();
         let principal = Principal::User(user);
         let call = Call { route: Route::Token, principal, token: None, code: None };
-        let permit = self.limiter.acquire(call).await?;
-        let now = self.clock.now();
-        let result = self.tokens.refresh(refresh, now, &self.permitted_call(&permit, until)).await;
+        let permit = self.limiter.acquire(call, self.until()).await?;
+        let result = self.tokens.refresh(refresh, self.clock.now(), &permit).await;
         permit.settle(result)
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
-        let until = self.until();
         let request = self.tokens.revocation(token)?;
         let principal = Principal::Ourselves;
         let call = Call { route: Route::Revoke, principal, token: None, code: None };
-        let permit = self.limiter.acquire(call).await?;
-        let answer = permit.send(&self.client, request, until).await;
+        let permit = self.limiter.acquire(call, self.until()).await?;
+        let answer = permit.send(request).await;
         permit.settle(answer.and_then(|answer| revoked(&answer)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     call_limiter::Permit,
-    client::{Answer, HttpClient, Request},
+    client::{Answer, Request},
     failure::CallError,
     settings::{ApiBase, Settings, SettingsError},
 };
@@ -17,7 +17,6 @@ use oauth2::{
     basic::{BasicClient, BasicErrorResponse, BasicErrorResponseType, BasicTokenResponse, BasicTokenType},
 };
 use std::{borrow::Cow, pin::Pin, time::Duration};
-use tokio::time::Instant;
 use url::form_urlencoded;
 
 type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
@@ -25,19 +24,13 @@ type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, Endpoin
 /// Lifetime of an access token if the response does not state it.
 const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// The HTTP client for `oauth2`: it sends one request with a permit and a deadline.
-pub(crate) struct PermittedCall<'a> {
-    pub(crate) permit: &'a Permit<'a>,
-    pub(crate) client: &'a HttpClient,
-    pub(crate) until: Instant,
-}
-
-impl<'c> AsyncHttpClient<'c> for PermittedCall<'_> {
+/// The HTTP client for `oauth2`: it sends one request with a permit.
+impl<'c> AsyncHttpClient<'c> for Permit<'_> {
     type Error = IdentityError;
     type Future = Pin<Box<dyn Future<Output = Result<Answer, IdentityError>> + Send + 'c>>;
 
     fn call(&'c self, request: Request) -> Self::Future {
-        Box::pin(self.permit.send(self.client, request, self.until))
+        Box::pin(self.send(request))
     }
 }
 
@@ -71,7 +64,7 @@ impl TokenEndpoint {
         &self,
         exchange: &CodeExchange,
         now: Timestamp,
-        call: &PermittedCall<'_>,
+        permit: &Permit<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let CodeExchange { code, verifier, redirect, .. } = exchange;
         let redirect =
@@ -81,7 +74,7 @@ impl TokenEndpoint {
         if let Some(verifier) = verifier {
             request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().to_owned()));
         }
-        let answer = request.request_async(call).await.map_err(explain)?;
+        let answer = request.request_async(permit).await.map_err(explain)?;
         // A response without scopes means that all requested ones were granted (RFC 6749, 5.1).
         if answer
             .scopes()
@@ -97,10 +90,10 @@ impl TokenEndpoint {
         &self,
         refresh: &Secret,
         now: Timestamp,
-        call: &PermittedCall<'_>,
+        permit: &Permit<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let token = RefreshToken::new(refresh.expose().to_owned());
-        let answer = self.oauth.exchange_refresh_token(&token).request_async(call).await;
+        let answer = self.oauth.exchange_refresh_token(&token).request_async(permit).await;
         read(&answer.map_err(explain)?, now)
     }
 

@@ -62,7 +62,7 @@ pub(crate) struct Page {
     /// The readable rows.
     pub(crate) memberships: Vec<Membership>,
     /// The names of these rows, as far as they are readable.
-    pub(crate) names: Vec<WireName>,
+    pub(crate) names: Vec<NamedGuild>,
     /// Number of unreadable rows.
     pub(crate) unreadable: usize,
     /// The highest id of all rows, after which the next page begins. `None` if this is the last page.
@@ -70,7 +70,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn read(body: &[u8]) -> Result<Self, CallError> {
+    pub(crate) fn read(body: &[u8], pictures: &PictureServer) -> Result<Self, CallError> {
         let rows: Option<Vec<Value>> = read(body)?;
         let rows = rows.unwrap_or_default();
         let memberships: Vec<_> = rows.iter().filter_map(membership).collect();
@@ -82,32 +82,19 @@ impl Page {
             let newest = rows.iter().filter_map(id).max();
             Some(newest.ok_or(CallError::Invalid("a page of guilds without ids"))?)
         };
-        let names = rows.iter().filter(|row| membership(row).is_some()).filter_map(WireName::of).collect();
+        let readable = rows.iter().filter(|row| membership(row).is_some());
+        let names = readable.filter_map(|row| named(row, pictures)).collect();
         Ok(Self { memberships, names, unreadable, next_after })
     }
 }
 
-/// The name of a guild in the list, and the hash of its icon.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct WireName {
-    guild: GuildId,
-    name: Name,
-    icon: Option<String>,
-}
-
-impl WireName {
-    /// Reads the name of a row. Returns `None` if it is unreadable.
-    fn of(row: &Value) -> Option<Self> {
-        let name = row.get("name")?.as_str()?.parse().ok()?;
-        let icon = row.get("icon").and_then(Value::as_str).filter(|hash| is_hash(hash));
-        Some(Self { guild: id(row)?, name, icon: icon.map(str::to_owned) })
-    }
-
-    pub(crate) fn into_named(self, pictures: &PictureServer) -> NamedGuild {
-        let Self { guild, name, icon } = self;
-        let icon = icon.and_then(|hash| pictures.icon(guild, &hash).parse().ok());
-        NamedGuild { guild, name, icon }
-    }
+/// Reads the name and the icon of a guild in the list. Returns `None` if the name is unreadable.
+fn named(row: &Value, pictures: &PictureServer) -> Option<NamedGuild> {
+    let guild = id(row)?;
+    let name = row.get("name")?.as_str()?.parse().ok()?;
+    let hash = row.get("icon").and_then(Value::as_str).filter(|hash| is_hash(hash));
+    let icon = hash.and_then(|hash| pictures.icon(guild, hash).parse().ok());
+    Some(NamedGuild { guild, name, icon })
 }
 
 fn id(row: &Value) -> Option<GuildId> {
@@ -135,26 +122,32 @@ mod tests {
     use companion_testkit::hostile::{Hostile, count};
     use oauth2::basic::{BasicErrorResponse, BasicTokenResponse};
 
+    fn pictures() -> PictureServer {
+        PictureServer::new("https://cdn.example/".parse().unwrap())
+    }
+
     fn user(json: &str) -> Result<User, CallError> {
-        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
-        read::<WireUser>(json.as_bytes())?.into_user(&pictures)
+        read::<WireUser>(json.as_bytes())?.into_user(&pictures())
+    }
+
+    fn page(json: &str) -> Result<Page, CallError> {
+        Page::read(json.as_bytes(), &pictures())
     }
 
     fn guild(json: &str) -> Option<Membership> {
-        let page = Page::read(format!("[{json}]").as_bytes()).unwrap();
+        let page = page(&format!("[{json}]")).unwrap();
         assert_eq!(page.memberships.len() + page.unreadable, 1);
         page.memberships.first().copied()
     }
 
     #[test]
     fn guilds_are_named_without_trusting_the_hash() {
-        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
-        let page = Page::read(
-            br#"[{"id": "7", "name": "Zo\u00eb", "icon": "a_0f"}, {"id": "8", "name": "Plain", "icon": "../x"},
+        let page = page(
+            r#"[{"id": "7", "name": "Zo\u00eb", "icon": "a_0f"}, {"id": "8", "name": "Plain", "icon": "../x"},
                 {"id": "9", "name": ""}, {"id": "10"}, {"id": "x", "name": "Lost"}]"#,
         );
-        let named = page.unwrap().names.into_iter().map(|name| name.into_named(&pictures));
         let icon = |named: NamedGuild| named.icon.map(|icon| icon.to_string());
+        let named = page.unwrap().names.into_iter();
         let named: Vec<_> =
             named.map(|named| (named.guild.get(), named.name.to_string(), icon(named))).collect();
         let expected = [
@@ -256,19 +249,19 @@ mod tests {
     fn null_is_an_empty_list_and_other_types_are_rejected() {
         let empty = Page { memberships: Vec::new(), names: Vec::new(), unreadable: 0, next_after: None };
         for json in ["null", "[]"] {
-            assert_eq!(Page::read(json.as_bytes()).unwrap(), empty, "{json}");
+            assert_eq!(page(json).unwrap(), empty, "{json}");
         }
         for json in ["", "{}", "7", r#""no""#, "[", r#"{"message": "no"}"#] {
-            assert!(Page::read(json.as_bytes()).is_err(), "{json}");
+            assert!(page(json).is_err(), "{json}");
         }
     }
 
     #[test]
     fn a_full_page_is_followed_by_another_even_if_unreadable() {
-        let page = |odd: &str| {
+        let with = |odd: &str| {
             let mut rows: Vec<_> = (1..200).map(|id| format!(r#"{{"id": "{id}"}}"#)).collect();
             rows.push(odd.to_owned());
-            Page::read(format!("[{}]", rows.join(",")).as_bytes()).unwrap()
+            page(&format!("[{}]", rows.join(","))).unwrap()
         };
         for (odd, next_after) in [
             (r#"{"id": "200"}"#, 200),
@@ -276,10 +269,10 @@ mod tests {
             (r#"{"id": 200}"#, 199),
             ("null", 199),
         ] {
-            assert_eq!(page(odd).next_after.map(GuildId::get), Some(next_after), "{odd}");
+            assert_eq!(with(odd).next_after.map(GuildId::get), Some(next_after), "{odd}");
         }
         let nothing = format!("[{}]", vec!["null"; 200].join(","));
-        assert!(Page::read(nothing.as_bytes()).is_err(), "no id to continue after");
+        assert!(page(&nothing).is_err(), "no id to continue after");
     }
 
     #[test]
@@ -304,7 +297,7 @@ mod tests {
 
     #[test]
     fn hostile_users_are_valid_or_rejected() {
-        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
+        let pictures = pictures();
         let samples = [
             r#"{"id": "190000000000000005", "username": "night_owl", "global_name": "Zoë 🦊", "avatar": "a_0a1b"}"#,
             r#"{"id":"7","username":"s","global_name":null,"avatar":null,"flags":[1,{"deep":null}]}"#,
@@ -332,8 +325,9 @@ mod tests {
             r#"[{"id":"7","permissions":null}]"#,
             &full,
         ];
+        let pictures = pictures();
         each("lists", &samples, |body| {
-            let Ok(page) = Page::read(body) else { return false };
+            let Ok(page) = Page::read(body, &pictures) else { return false };
             assert!(page.next_after.is_none() || page.memberships.len() + page.unreadable >= PAGE_SIZE);
             true
         });
