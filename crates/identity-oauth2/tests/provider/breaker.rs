@@ -143,40 +143,28 @@ fn single_user_refusals() -> [(Fault, IdentityErrorKind); 4] {
 }
 
 #[tokio::test]
-async fn refused_lists_open_it_once_five_users_are_refused() {
+async fn refusals_of_one_user_or_client_do_not_open_it_and_of_three_do() {
     for (fault, expected) in single_user_refusals() {
-        // With the default rules.
-        let stage = Stage::new();
-        let access = stage.signed_in().await.access;
-        let list = async |user: u64| stage.provider.guilds(UserId::new(user).unwrap(), &access).await;
-        stage.control.fail(Route::Guilds, fault.clone());
-        for _ in 0..5 {
-            assert_eq!(kind(list(1).await), expected, "{fault:?}");
-        }
-        assert_eq!(stage.provider.statistics().of(Ours::Guilds).breaker, BreakerState::Closed, "{fault:?}");
-        for user in 2..=5 {
-            assert_eq!(kind(list(user).await), expected, "{fault:?}");
-        }
-        assert_eq!(wait_of(list(6).await), Duration::from_secs(2), "{fault:?}");
-        assert_eq!(stage.control.calls(Route::Guilds), 9, "{fault:?}");
-    }
-}
-
-#[tokio::test]
-async fn refused_sign_ins_of_one_client_do_not_open_it() {
-    for (fault, expected) in single_user_refusals() {
-        let stage = stage();
-        stage.control.fail(Route::User, fault.clone());
-        for _ in 0..10 {
+        for (route, ours) in [(Route::User, Ours::User), (Route::Guilds, Ours::Guilds)] {
+            let stage = stage();
             let access = stage.signed_in().await.access;
-            assert_eq!(kind(stage.provider.user(CLIENT, &access).await), expected, "{fault:?}");
+            let call = async |caller: u64| match route {
+                Route::User => stage.provider.user(ClientMark(caller), &access).await.map(drop),
+                _ => stage.provider.guilds(UserId::new(caller).unwrap(), &access).await.map(drop),
+            };
+            let state = || stage.provider.statistics().of(ours).breaker;
+            stage.control.fail(route, fault.clone());
+            for _ in 0..5 {
+                assert_eq!(kind(call(1).await), expected, "{fault:?} {route:?}");
+            }
+            assert_eq!(state(), BreakerState::Closed, "{fault:?} {route:?}");
+            for caller in [2, 3] {
+                assert_eq!(kind(call(caller).await), expected, "{fault:?} {route:?}");
+            }
+            assert_eq!(state(), BreakerState::Open, "{fault:?} {route:?}");
+            assert_eq!(wait_of(call(4).await), RULES.first_pause, "{fault:?} {route:?}");
+            assert_eq!(stage.control.calls(route), 7, "{fault:?} {route:?}");
         }
-        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed, "{fault:?}");
-        for client in [2, 3] {
-            let access = stage.signed_in().await.access;
-            assert_eq!(kind(stage.provider.user(ClientMark(client), &access).await), expected, "{fault:?}");
-        }
-        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open, "{fault:?}");
     }
 }
 

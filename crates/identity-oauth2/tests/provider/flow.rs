@@ -39,19 +39,6 @@ async fn a_code_yields_a_user_with_guilds_until_revoked() {
 }
 
 #[tokio::test]
-async fn a_refresh_rotates_the_token_and_voids_the_old_one() {
-    let stage = Stage::new();
-    let first = stage.signed_in().await;
-    let old = first.refresh.unwrap();
-    stage.control.forward(Duration::from_secs(7 * 24 * 3600));
-    assert_eq!(kind(stage.provider.guilds(user_id(), &first.access).await), IdentityErrorKind::TokenRefused);
-    let second = stage.provider.refresh(user_id(), &old).await.unwrap();
-    assert_ne!(second.refresh.as_ref(), Some(&old));
-    assert_eq!(stage.provider.guilds(user_id(), &second.access).await.unwrap().memberships.len(), 2);
-    assert_eq!(kind(stage.provider.refresh(user_id(), &old).await), IdentityErrorKind::BadGrant);
-}
-
-#[tokio::test]
 async fn reads_all_pages_and_one_more_after_a_full_one() {
     let stage = Stage::new();
     for (guilds, calls) in [(0, 1), (199, 1), (200, 2), (450, 3)] {

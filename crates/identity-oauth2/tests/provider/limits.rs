@@ -101,24 +101,8 @@ async fn readiness_reports_limits_before_a_code_is_sent() {
     assert_eq!(wait_of(ready()), seconds(2), "the breaker is open");
     assert_eq!(stage.control.calls(Route::Token), 6);
     let token = stage.provider.statistics().of(companion_identity_oauth2::Route::Token);
+    assert_eq!((token.sent, token.failed, token.succeeded), (6, 5, 0));
     assert_eq!(token.limited, 3, "who is turned away before is counted all the same");
-}
-
-#[tokio::test]
-async fn counts_limited_calls() {
-    let stage = Stage::new();
-    stage.control.fail(Route::User, Fault::Limited { retry_after: 30.0, global: false });
-    let access = secret("any");
-    for _ in 0..3 {
-        wait_of(stage.provider.user(CLIENT, &access).await);
-    }
-    let user = stage.provider.statistics().of(companion_identity_oauth2::Route::User);
-    assert_eq!((user.sent, user.limited, user.succeeded), (1, 3, 0));
-    assert_eq!(stage.provider.statistics().refused_responses, 1);
-    stage.control.fail(Route::Guilds, Fault::Status { status: 500, body: ErrorBody::Json });
-    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
-    let guilds = stage.provider.statistics().of(companion_identity_oauth2::Route::Guilds);
-    assert_eq!((guilds.sent, guilds.failed), (1, 1));
 }
 
 #[tokio::test]
