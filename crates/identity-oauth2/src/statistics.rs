@@ -41,15 +41,6 @@ pub struct Statistics {
     pub unreadable_guilds: u64,
 }
 
-impl Statistics {
-    /// Returns the counters of a route.
-    #[must_use]
-    pub fn of(&self, route: Route) -> RouteStatistics {
-        let found = self.routes.iter().find(|(known, _)| *known == route);
-        found.map(|(_, counts)| *counts).unwrap_or_default()
-    }
-}
-
 impl RouteStatistics {
     /// Counts the outcome of a call.
     pub(crate) const fn count(&mut self, outcome: Result<(), IdentityErrorKind>) {

@@ -38,7 +38,7 @@ async fn consecutive_failures_open_it_and_a_probe_closes_it() {
     fail_until_open(&stage).await;
     assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(10));
     assert_eq!(stage.control.calls(Route::User), 3);
-    assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
+    assert_eq!(stage.counted(Ours::User).breaker, BreakerState::Open);
     assert!(stage.provider.guilds(user_id(), &access).await.is_ok(), "other routes go on");
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 
@@ -50,7 +50,7 @@ async fn consecutive_failures_open_it_and_a_probe_closes_it() {
     stage.control.clear_all();
     stage.clock.advance(Duration::from_secs(20));
     assert!(stage.provider.user(CLIENT, &access).await.is_ok());
-    assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed);
+    assert_eq!(stage.counted(Ours::User).breaker, BreakerState::Closed);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn calls_wait_for_the_probe_and_a_cancelled_one_frees_it() {
             _ = &mut trying => unreachable!("the platform is silent"),
             () = stage.control.called(Route::User, 4) => {}
         }
-        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::HalfOpen);
+        assert_eq!(stage.counted(Ours::User).breaker, BreakerState::HalfOpen);
         assert_eq!(wait_of(stage.provider.user(CLIENT, &access).await), Duration::from_secs(1));
     }
     assert!(stage.provider.user(CLIENT, &access).await.is_ok());
@@ -128,7 +128,7 @@ async fn a_refusal_page_on_one_route_is_not_a_ban() {
         let access = stage.signed_in().await.access;
         assert_eq!(kind(stage.provider.user(CLIENT, &access).await), IdentityErrorKind::Failed);
     }
-    assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
+    assert_eq!(stage.counted(Ours::User).breaker, BreakerState::Open);
     assert!(stage.exchange(stage.code().expose()).await.is_ok(), "exchanges worked all the time");
 }
 
@@ -152,7 +152,7 @@ async fn refusals_of_one_user_or_client_do_not_open_it_and_of_three_do() {
                 Route::User => stage.provider.user(ClientMark(caller), &access).await.map(drop),
                 _ => stage.provider.guilds(UserId::new(caller).unwrap(), &access).await.map(drop),
             };
-            let state = || stage.provider.statistics().of(ours).breaker;
+            let state = || stage.counted(ours).breaker;
             stage.control.fail(route, fault.clone());
             for _ in 0..5 {
                 assert_eq!(kind(call(1).await), expected, "{fault:?} {route:?}");
@@ -194,7 +194,7 @@ async fn a_hung_route_fills_its_bulkhead_only() {
     stage.control.clear_all();
     hanging.shutdown().await;
     assert!(stage.provider.user(CLIENT, &access).await.is_ok());
-    assert_eq!(stage.provider.statistics().of(Ours::User).limited, 1);
+    assert_eq!(stage.counted(Ours::User).limited, 1);
 }
 
 #[tokio::test]

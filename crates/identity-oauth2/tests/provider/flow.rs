@@ -327,5 +327,5 @@ async fn a_list_cancelled_with_its_user_counts_as_refused() {
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
     assert_eq!(stage.control.calls(Route::Guilds), 1);
     assert_eq!(stage.provider.statistics().refused_responses, 2, "the platform may have counted both");
-    assert_eq!(stage.provider.statistics().of(Ours::Guilds).sent, 1);
+    assert_eq!(stage.counted(Ours::Guilds).sent, 1);
 }

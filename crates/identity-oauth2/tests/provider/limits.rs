@@ -100,7 +100,7 @@ async fn readiness_reports_limits_before_a_code_is_sent() {
     }
     assert_eq!(wait_of(ready()), seconds(2), "the breaker is open");
     assert_eq!(stage.control.calls(Route::Token), 6);
-    let token = stage.provider.statistics().of(companion_identity_oauth2::Route::Token);
+    let token = stage.counted(companion_identity_oauth2::Route::Token);
     assert_eq!((token.sent, token.failed, token.succeeded), (6, 5, 0));
     assert_eq!(token.limited, 3, "who is turned away before is counted all the same");
 }

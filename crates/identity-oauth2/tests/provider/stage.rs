@@ -8,7 +8,7 @@ use companion_domain::{
     model::{CodeVerifier, IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, UserId, WebUrl},
     port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _},
 };
-use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
+use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Route, RouteStatistics, Settings};
 use companion_testkit::{
     clock::FixedClock,
     conformance::{
@@ -67,6 +67,12 @@ impl Stage {
         let mut settings = self.settings.clone();
         settings.deadlines.call = call;
         OauthIdentity::new(&settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
+    }
+
+    /// Returns the provider's counters of a route.
+    pub(crate) fn counted(&self, route: Route) -> RouteStatistics {
+        let routes = self.provider.statistics().routes;
+        routes.into_iter().find(|(known, _)| *known == route).unwrap().1
     }
 
     pub(crate) fn code(&self) -> IdpCode {

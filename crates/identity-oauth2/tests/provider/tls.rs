@@ -15,7 +15,11 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsAcceptor,
-    rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
+    rustls::{
+        ServerConfig,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    },
 };
 
 /// Environment variables that pass the certificate and key to the second process.
@@ -24,8 +28,8 @@ const KEY: &str = "TEST_KEY_FILE";
 
 /// Terminates TLS, and forwards the traffic to the platform.
 async fn tls_before(platform: SocketAddr, certificate: &str, key: &str) -> SocketAddr {
-    let certificates = pem_blocks(certificate).map(Into::into).collect();
-    let key = PrivateKeyDer::Pkcs8(pem_blocks(key).next().unwrap().into());
+    let certificates = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -47,15 +51,6 @@ async fn tls_before(platform: SocketAddr, certificate: &str, key: &str) -> Socke
         }
     });
     address
-}
-
-fn pem_blocks(text: &str) -> impl Iterator<Item = Vec<u8>> {
-    use base64::{Engine as _, engine::general_purpose::STANDARD};
-    let blocks = text.split("-----BEGIN ").skip(1);
-    blocks.map(|block| {
-        let lines = block.lines().skip(1).take_while(|line| !line.starts_with("-----"));
-        STANDARD.decode(lines.collect::<String>()).unwrap()
-    })
 }
 
 fn self_signed() -> CertifiedKey<rcgen::KeyPair> {
