@@ -3,10 +3,7 @@
 use crate::{Options, calls::Calls, fault::Faults, platform::Platform, rate_limit::RateLimits};
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -26,15 +23,16 @@ impl ServerState {
         let mut platform = Platform::new(options.code_lifetime, options.access_lifetime);
         options.clients.into_iter().for_each(|client| platform.put_client(client));
         options.users.into_iter().for_each(|account| platform.put_account(account));
+        let started = (!options.clock_stands_still).then(Instant::now);
         Self {
-            clock: DevClock::new(options.clock_stands_still),
+            clock: DevClock { started, forward: Mutex::default() },
+            platform: Mutex::new(platform),
             calls: Calls::default(),
             faults: Faults::default(),
             latency: options.latency,
             descriptions: options.descriptions,
             command: options.command,
             limits: Mutex::new(RateLimits::new(options.rate_limit)),
-            platform: Mutex::new(platform),
         }
     }
 
@@ -52,23 +50,21 @@ impl ServerState {
 pub(crate) struct DevClock {
     /// `None` if the clock advances only manually.
     started: Option<Instant>,
-    forward_micros: AtomicU64,
+    forward: Mutex<Duration>,
 }
 
 impl DevClock {
-    pub(crate) fn new(stands_still: bool) -> Self {
-        let started = if stands_still { None } else { Some(Instant::now()) };
-        Self { started, forward_micros: AtomicU64::new(0) }
-    }
-
     pub(crate) fn now(&self) -> Duration {
-        let forward = Duration::from_micros(self.forward_micros.load(Ordering::SeqCst));
-        self.started.map_or(Duration::ZERO, |started| started.elapsed()).saturating_add(forward)
+        let running = self.started.map_or(Duration::ZERO, |started| started.elapsed());
+        running.saturating_add(*self.advanced())
     }
 
     pub(crate) fn forward(&self, by: Duration) {
-        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
-        let moved = |now: u64| Some(now.saturating_add(micros));
-        let _ = self.forward_micros.fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
+        let mut advanced = self.advanced();
+        *advanced = advanced.saturating_add(by);
+    }
+
+    fn advanced(&self) -> MutexGuard<'_, Duration> {
+        self.forward.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -140,33 +140,14 @@ async fn a_code_needs_the_verifier_and_redirect_of_its_sign_in() {
 }
 
 #[tokio::test]
-async fn escapes_names_on_the_page() {
-    let (running, browser) = start();
+async fn the_page_shows_names_and_descriptions_escaped() {
+    let descriptions = [(OWNER, "owns <two> guilds".to_owned())].into();
+    let (running, browser) = start_with(Options { descriptions, ..Options::default() });
     running.control().put_user(account(OWNER, "sample_owner", "<script>alert(1)</script>"));
     let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
-}
-
-#[tokio::test]
-async fn the_page_shows_the_description_of_each_user() {
-    let descriptions = [(OWNER, "owns <two> guilds".to_owned())].into();
-    let (_running, browser) = start_with(Options { descriptions, ..Options::default() });
-    let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
     assert!(html.contains("sample_owner · owns &lt;two&gt; guilds"), "{html}");
     assert!(html.contains("color-scheme:light dark"), "it follows the system's choice of colours");
-}
-
-#[tokio::test]
-async fn the_callback_shows_the_code_and_the_command() {
-    let command = Some("curl -H 'Idp-Code: {code}' http://127.0.0.1:1/auth".to_owned());
-    let (_running, browser) = start_with(Options { command, ..Options::default() });
-    let shown = browser.get("/callback?code=Abc-1_2.3&state=x", &[]).await;
-    let html = String::from_utf8(shown.body).unwrap();
-    assert_eq!(shown.status, 200, "{html}");
-    assert!(
-        html.contains("<code>curl -H &#39;Idp-Code: Abc-1_2.3&#39; http://127.0.0.1:1/auth</code>"),
-        "{html}"
-    );
 }
 
 #[tokio::test]
