@@ -131,6 +131,17 @@ pub(crate) fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
     Some(socket.into())
 }
 
+/// Connects this many clients from this many addresses, and lets each begin. Returns those that were not refused.
+fn crowd(
+    to: SocketAddr,
+    count: usize,
+    addresses: u32,
+    begin: impl Fn(TcpStream) -> Option<TcpStream>,
+) -> Vec<TcpStream> {
+    let numbers = 0..u32::try_from(count).unwrap();
+    numbers.filter_map(|number| begin(connect(to, 1 + number % addresses)?)).collect()
+}
+
 /// Whether the peer closes the connection before the deadline.
 fn ends_in_time(mut stream: TcpStream, deadline: Instant) -> bool {
     let mut bytes = vec![0; 1 << 16];
@@ -180,12 +191,12 @@ fn meet(address: &str, mut goes_on: impl FnMut(Instant) -> bool) -> Observed {
             _ => kept = None,
         }
     }
-    taken.sort_unstable();
-    Observed {
-        asked,
-        answered: taken.len(),
-        p99: taken.get(taken.len() * 99 / 100).copied().unwrap_or_default(),
-    }
+    Observed { asked, answered: taken.len(), p99: p99(taken) }
+}
+
+fn p99(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() * 99 / 100).copied().unwrap_or_default()
 }
 
 /// Waits until the service holds no more than this, with a deadline. Free memory is returned after ten seconds.
@@ -240,15 +251,14 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Connects clients of these kinds, from this many addresses.
+/// Connects clients of these kinds, from this many addresses. On a busy machine some are cut off before they have sent
+/// everything.
 fn begin(kinds: &[Kind], address: SocketAddr, addresses: u32) -> Vec<TcpStream> {
-    let counted = |(kind, full): (Kind, usize)| (0..full * USUAL_PERCENT / 100).map(move |_| kind);
-    let kinds = Kind::ALL.into_iter().filter(|(kind, _)| kinds.contains(kind)).flat_map(counted);
-    // On a busy machine some are cut off before they have sent everything.
-    kinds
-        .zip(0..)
-        .filter_map(|(kind, number)| kind.begin(connect(address, 1 + number % addresses)?))
-        .collect()
+    let counted = Kind::ALL.into_iter().filter(|(kind, _)| kinds.contains(kind));
+    let each = |(kind, full): (Kind, usize)| {
+        crowd(address, full * USUAL_PERCENT / 100, addresses, |stream| kind.begin(stream))
+    };
+    counted.flat_map(each).collect()
 }
 
 /// The default form: several kinds at once, with timeouts of a second. The body timeout, which no setting shortens, is
@@ -338,9 +348,7 @@ fn cuts_off_thousands_of_stalled_clients_without_leaks() {
             let over = AtomicBool::new(false);
             let (connected, cut_off, met, during) = thread::scope(|scope| {
                 let asking = scope.spawn(|| meet(&public, |_| !over.load(Relaxed)));
-                let clients: Vec<_> = (0..u32::try_from(count).unwrap())
-                    .filter_map(|number| kind.begin(connect(address, 1 + number % addresses)?))
-                    .collect();
+                let clients = crowd(address, count, addresses, |stream| kind.begin(stream));
                 // The operator is answered whatever happens on the other listener.
                 assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
                 // They read nothing meanwhile, so closed connections were cut off.
@@ -357,14 +365,8 @@ fn cuts_off_thousands_of_stalled_clients_without_leaks() {
                     thread::park_timeout(Duration::from_millis(20));
                 }
                 let connected = clients.len();
-                let cut_off = match kind.is_cut_off() {
-                    true => clients
-                        .into_iter()
-                        .map(|one| ends_in_time(one, begun + in_time))
-                        .filter(|ends| *ends)
-                        .count(),
-                    false => 0,
-                };
+                let ends = |one| kind.is_cut_off() && ends_in_time(one, begun + in_time);
+                let cut_off = clients.into_iter().map(ends).filter(|ends| *ends).count();
                 over.store(true, Relaxed);
                 (connected, cut_off, asking.join().unwrap(), during)
             });
@@ -409,13 +411,11 @@ fn is_answered(address: SocketAddr, path: &str, key: Option<&str>) -> bool {
 /// Opens connections that received one response and are idle since, as many as are accepted.
 fn idle(address: SocketAddr, path: &str, count: usize, addresses: u32) -> Vec<TcpStream> {
     let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
-    let connect = |number: u32| {
-        let mut stream = connect(address, 1 + number % addresses)?;
+    crowd(address, count, addresses, |mut stream| {
         stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
         stream.write_all(request.as_bytes()).ok()?;
         (stream.read(&mut [0; 4096]).ok()? > 0).then_some(stream)
-    };
-    (0..u32::try_from(count).unwrap()).filter_map(connect).collect()
+    })
 }
 
 #[test]
@@ -434,18 +434,17 @@ fn idle_clients_do_not_block_the_management_api() {
                 taken.push(begun.elapsed());
             }
         }
-        taken.sort_unstable();
-        let during = Holdings::of(&service);
+        let (answered, during) = (taken.len(), Holdings::of(&service));
         println!(
             "2000 idle connections of {addresses} address(es) to the management API, {} let in: another address got {} of {} \
              answers, p99 {:.1?}, {} MB more",
             held.len(),
-            taken.len(),
+            answered,
             asked.len(),
-            taken.get(taken.len() * 99 / 100).copied().unwrap_or_default(),
+            p99(taken),
             during.memory.saturating_sub(before.memory) >> 20
         );
-        assert_eq!(taken.len(), asked.len());
+        assert_eq!(answered, asked.len());
     }
     service.stop();
 }
@@ -466,11 +465,7 @@ fn stalled_clients_leave_room_on_a_small_machine() {
     for addresses in [1, 200] {
         let mut held: Vec<_> =
             doors.iter().flat_map(|(door, path)| idle(*door, path, 600, addresses)).collect();
-        held.extend(
-            doors
-                .iter()
-                .flat_map(|(door, _)| (0..400).filter_map(|number| connect(*door, 1 + number % addresses))),
-        );
+        held.extend(doors.iter().flat_map(|(door, _)| crowd(*door, 400, addresses, Some)));
         let asked = doors.repeat(52);
         let answered = asked.iter().filter(|(door, path)| is_answered(*door, path, None)).count();
         println!(
@@ -517,9 +512,7 @@ fn clients_that_do_not_read_truncate_no_other_response() {
         if percent().is_some() { (400, 200, RECEIVE_BUFFER) } else { (40, 40, READER_BUFFER) };
     for addresses in [1, 200] {
         let before = Holdings::of(&service);
-        let stalled: Vec<_> = (0..stalls)
-            .filter_map(|number| Kind::Unread.begin(connect(address, 1 + number % addresses)?))
-            .collect();
+        let stalled = crowd(address, stalls, addresses, |stream| Kind::Unread.begin(stream));
         // Slow readers of one address: 16 KiB per round.
         let mut readers: Vec<_> = (0..reads)
             .map(|_| {
