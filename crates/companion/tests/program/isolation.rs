@@ -147,9 +147,7 @@ impl<'a> Actor<'a> {
             let (number, node) = (self.below(self.people.len()), self.below(self.nodes.len()));
             match self.below(200) {
                 0 => self.end_session(number, node),
-                1 => self.change_block(number, node),
-                2 => self.change_guild(number, node),
-                3 | 4 => self.change_role(number, node),
+                which @ 1..5 => self.change(number, node, which),
                 5..25 => self.try_ended(number, node),
                 _ => self.look(number, node),
             }
@@ -231,35 +229,21 @@ impl<'a> Actor<'a> {
         }
     }
 
-    fn change_block(&mut self, number: usize, node: usize) {
+    /// Puts or removes the block, the guild or the role of a user.
+    fn change(&mut self, number: usize, node: usize, which: usize) {
         let person = &mut self.people[number];
-        let (method, blocked) = if person.blocked.holds { ("DELETE", false) } else { ("PUT", true) };
-        self.nodes[node].manage(method, &format!("/bot/blocked/{}", person.id), "");
-        person.blocked.set(blocked, node);
-        self.seen.changes += 1;
-    }
-
-    fn change_guild(&mut self, number: usize, node: usize) {
-        let person = &mut self.people[number];
-        let path = format!("/bot/guilds/{}", guild_of(person.id));
-        if person.guild_there.holds {
-            self.nodes[node].manage("DELETE", &path, "");
-        } else {
-            self.nodes[node].manage("PUT", &path, &guild(1).to_string());
-        }
-        person.guild_there.set(!person.guild_there.holds, node);
-        self.seen.changes += 1;
-    }
-
-    fn change_role(&mut self, number: usize, node: usize) {
-        let person = &mut self.people[number];
-        let path = format!("/bot/guilds/{}/members/{}", person.shared, person.id);
-        if person.has_role.holds {
-            self.nodes[node].manage("DELETE", &path, "");
-        } else {
-            self.nodes[node].manage("PUT", &path, &json!({"roles": [ROLE]}).to_string());
-        }
-        person.has_role.set(!person.has_role.holds, node);
+        let (id, own, shared) = (person.id, guild_of(person.id), person.shared);
+        let (path, body, fact) = match which {
+            1 => (format!("/bot/blocked/{id}"), String::new(), &mut person.blocked),
+            2 => (format!("/bot/guilds/{own}"), guild(1).to_string(), &mut person.guild_there),
+            _ => {
+                let body = json!({"roles": [ROLE]}).to_string();
+                (format!("/bot/guilds/{shared}/members/{id}"), body, &mut person.has_role)
+            }
+        };
+        let (method, body) = if fact.holds { ("DELETE", "") } else { ("PUT", &*body) };
+        self.nodes[node].manage(method, &path, body);
+        fact.set(!fact.holds, node);
         self.seen.changes += 1;
     }
 }
