@@ -21,7 +21,10 @@ use std::{
     collections::BTreeMap,
     net::TcpListener,
     ops::Deref,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -332,6 +335,37 @@ impl InProcess {
     pub(crate) fn stop(self) {
         self.runtime.block_on(self.service.stop()).unwrap();
     }
+}
+
+/// Whether the error is `storage_unavailable`, which blames neither the session nor the code.
+pub(crate) fn is_unavailable(answer: &Answer) -> bool {
+    answer.status == 503 && answer.body["data"]["error"] == "storage_unavailable"
+}
+
+/// Feeds seven guilds of its own until a response, which may be missing, ends it or there are enough. Returns the member
+/// counts of the acknowledged ones.
+pub(crate) fn feed(
+    node: &Node,
+    first: u64,
+    enough: u64,
+    written: &AtomicU64,
+    is_over: fn(Option<&Answer>) -> bool,
+) -> BTreeMap<u64, u64> {
+    let mut acknowledged = BTreeMap::new();
+    for members in 1..=enough {
+        let id = first + members % 7;
+        // Without a successful response the write may have been applied or not.
+        acknowledged.remove(&id);
+        let path = format!("/bot/guilds/{id}");
+        let answer = node.try_manage("PUT", &path, &guild(members).to_string());
+        if is_over(answer.as_ref()) {
+            break;
+        }
+        data(answer.unwrap());
+        acknowledged.insert(id, members);
+        written.fetch_add(1, Relaxed);
+    }
+    acknowledged
 }
 
 fn data(mut answer: Answer) -> Value {

@@ -4,16 +4,16 @@ use super::{Nodes, PROPAGATION, TIMEOUT, Times, until_each};
 use crate::{
     http::Answer,
     postgres::{Database, psql},
-    stage::{Api, InProcess, Node, Stage, exported_guilds, guild, guild_of, until},
+    stage::{Api, InProcess, Node, Stage, exported_guilds, feed, guild, guild_of, is_unavailable, until},
 };
 use companion_domain::model::Secret;
 use companion_storage_diesel::PostgresOptions;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     io::{Read as _, Write as _},
     net::{Shutdown as Direction, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, RwLock, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{Receiver, RecvTimeoutError, channel},
     },
@@ -42,25 +42,6 @@ fn visit(node: &Node, over: &Receiver<()>) -> usize {
         }
     }
     visits
-}
-
-/// Feeds guilds until one is refused, and returns the acknowledged ones with their member counts.
-fn write(node: &Node, first: u64, written: &AtomicU64) -> HashMap<u64, u64> {
-    let mut answered = HashMap::new();
-    for count in 0.. {
-        let (id, members) = (first + count % 7, first + count);
-        let answer =
-            node.try_manage("PUT", &format!("/bot/guilds/{id}"), &guild(members).to_string()).unwrap();
-        if answer.status != 200 {
-            assert_unavailable(&answer);
-            // Whether this one was applied is unknown.
-            answered.remove(&id);
-            return answered;
-        }
-        answered.insert(id, members);
-        written.fetch_add(1, Relaxed);
-    }
-    answered
 }
 
 fn assert_unavailable(answer: &Answer) {
@@ -101,7 +82,7 @@ struct Outage<'a> {
 
 impl Outage<'_> {
     /// Stops the server under writes, and returns the acknowledged ones.
-    fn begin(&mut self) -> HashMap<u64, u64> {
+    fn begin(&mut self) -> BTreeMap<u64, u64> {
         let Self { nodes, cluster, .. } = self;
         let written = &AtomicU64::new(0);
         let answered = thread::scope(|scope| {
@@ -109,7 +90,11 @@ impl Outage<'_> {
             let writing: Vec<_> = nodes
                 .iter()
                 .zip(firsts)
-                .map(|(node, first)| scope.spawn(move || write(node, first, written)))
+                .map(|(node, first)| {
+                    scope.spawn(move || {
+                        feed(node, first, u64::MAX, written, |answer| is_unavailable(answer.unwrap()))
+                    })
+                })
                 .collect();
             until("enough writes", TIMEOUT, || written.load(Relaxed) >= WRITES * nodes.len() as u64);
             cluster.stop(Shutdown::Immediate).unwrap();
@@ -268,29 +253,11 @@ fn a_failover_that_repeats_revisions_revives_no_session() {
     }
 }
 
-/// A TCP proxy that forwards in both directions. While it is interrupted, data is held back without closing
-/// connections, as in a network partition.
+/// A TCP proxy that forwards in both directions. While its gate is locked for writing, data is held back without
+/// closing connections, as in a network partition.
 struct Line {
     address: SocketAddr,
-    gate: Arc<Gate>,
-}
-
-#[derive(Default)]
-struct Gate {
-    interrupted: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn set(&self, interrupted: bool) {
-        *self.interrupted.lock().unwrap() = interrupted;
-        self.changed.notify_all();
-    }
-
-    /// Returns once the line is not interrupted.
-    fn pass(&self) {
-        drop(self.changed.wait_while(self.interrupted.lock().unwrap(), |interrupted| *interrupted).unwrap());
-    }
+    gate: Arc<RwLock<()>>,
 }
 
 impl Line {
@@ -304,7 +271,7 @@ impl Line {
         // Ends with the test process.
         thread::spawn(move || {
             for node in listener.incoming().flatten() {
-                gate.pass();
+                pass(&gate);
                 // The server may have stopped already, at the end of the test.
                 let Ok(server) = TcpStream::connect((place.0.as_str(), place.1)) else { continue };
                 let back = (server.try_clone().unwrap(), node.try_clone().unwrap());
@@ -325,29 +292,25 @@ impl Line {
     }
 
     /// Interrupts the line until the result is dropped.
-    fn interrupt(&self) -> Interruption {
-        self.gate.set(true);
-        Interruption(Arc::clone(&self.gate))
+    fn interrupt(&self) -> RwLockWriteGuard<'_, ()> {
+        self.gate.write().unwrap()
     }
 }
 
-struct Interruption(Arc<Gate>);
-
-impl Drop for Interruption {
-    fn drop(&mut self) {
-        self.0.set(false);
-    }
+/// Returns once the line is not interrupted. A test that failed while it was leaves it open.
+fn pass(gate: &RwLock<()>) {
+    drop(gate.read());
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, gate: &Gate) {
+fn carry(mut from: TcpStream, mut to: TcpStream, gate: &RwLock<()>) {
     let mut buffer = [0; 65_536];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
-        gate.pass();
+        pass(gate);
         if to.write_all(&buffer[..length]).is_err() {
             break;
         }
     }
-    gate.pass();
+    pass(gate);
     let _ = to.shutdown(Direction::Both);
 }
 
@@ -360,11 +323,6 @@ const SLACK: Duration = Duration::from_secs(1);
 
 fn members(answer: &Answer) -> Option<u64> {
     answer.body["data"][0]["members"].as_u64()
-}
-
-/// Whether the error is `storage_unavailable`, which blames neither the session nor the code.
-fn is_unavailable(answer: &Answer) -> bool {
-    answer.status == 503 && answer.body["data"]["error"] == "storage_unavailable"
 }
 
 /// Makes a change on each of these nodes in turn. Returns how long each other node took to show it.
