@@ -51,26 +51,20 @@ fn a_webhook_is_told_of_each_incident_once() {
     let management = service.management();
     let report = |shards: &[u32]| report(&management, shards);
     report(&[0, 1]);
-    let next = || told.recv_timeout(PATIENCE).unwrap();
-    let alert = next();
+    let alert = told.recv_timeout(PATIENCE).unwrap();
     assert_eq!(alert["content"], "Night Watch: The bot is silent.");
     assert_eq!((&alert["text"], &alert["allowed_mentions"]), (&alert["content"], &json!({"parse": []})));
-    let well = loop {
-        report(&[0, 1]);
+    // Reports until the webhook is told of a change.
+    let next_after = |shards: &[u32]| loop {
+        report(shards);
         if let Ok(alert) = told.recv_timeout(Duration::from_millis(100)) {
             break alert["text"].as_str().unwrap().to_owned();
         }
     };
+    let well = next_after(&[0, 1]);
     assert!(well.starts_with("Night Watch: well again after "), "{well}");
     assert!(well.ends_with("The bot is silent."), "{well}");
-    // Shards are missing.
-    let missing = loop {
-        report(&[1]);
-        if let Ok(alert) = told.recv_timeout(Duration::from_millis(100)) {
-            break alert["text"].clone();
-        }
-    };
-    assert_eq!(missing, "Night Watch: Shard 0 is missing.");
+    assert_eq!(next_after(&[1]), "Night Watch: Shard 0 is missing.");
     let log = service.stop().err;
     assert!(log.contains("cannot send an alert, trying again: the webhook answered 500"), "{log}");
     assert!(!log.contains(CANARY), "{log}");

@@ -4,7 +4,7 @@ use crate::stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines};
 use companion_testkit::entropy::SeededEntropy;
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::mpsc::{Sender, channel},
+    sync::mpsc::{Receiver, Sender, channel},
     thread,
 };
 
@@ -55,6 +55,14 @@ fn guilds_of(writer: u64) -> impl Iterator<Item = u64> {
     (0..GUILDS_OF_A_WRITER).map(move |number| 1 + writer * 1000 + number)
 }
 
+/// Kills the program after this many responses.
+fn kill_after(node: &Node, responses: u64, hear: &Receiver<()>) {
+    for _ in 0..responses {
+        hear.recv().unwrap();
+    }
+    node.running.signal("KILL");
+}
+
 #[test]
 fn acknowledged_writes_survive_a_kill() {
     let kills = kills();
@@ -76,10 +84,7 @@ fn acknowledged_writes_survive_a_kill() {
                     scope.spawn(move || write(node, writer, kill, ledger, &heard))
                 })
                 .collect();
-            for _ in 0..moment {
-                hear.recv().unwrap();
-            }
-            node.running.signal("KILL");
+            kill_after(node, moment, &hear);
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
         writes += moment;
@@ -251,10 +256,7 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
                     scope.spawn(move || sessions.use_up(node, stage, user, &dice, &heard))
                 })
                 .collect();
-            for _ in 0..moment {
-                hear.recv().unwrap();
-            }
-            node.running.signal("KILL");
+            kill_after(node, moment, &hear);
             all.extend(users.into_iter().map(|user| user.join().unwrap()));
             syncing.join().unwrap()
         });
@@ -300,10 +302,7 @@ fn acknowledged_settings_survive_a_kill_with_their_history() {
                 }
                 0
             });
-            for _ in 0..moment {
-                hear.recv().unwrap();
-            }
-            node.running.signal("KILL");
+            kill_after(node, moment, &hear);
             writer.join().unwrap()
         });
         node.running.finish();

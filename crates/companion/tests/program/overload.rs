@@ -75,21 +75,6 @@ impl SessionStoreOver for Slow {
     }
 }
 
-/// Requests that need storage: validly signed tokens of unknown sessions, each a different one.
-struct Unknown {
-    ring: TokenRing,
-    next: AtomicU64,
-}
-
-impl Unknown {
-    fn request(&self) -> String {
-        let mut random = [7; 32];
-        random[..8].copy_from_slice(&self.next.fetch_add(1, Relaxed).to_le_bytes());
-        let token = self.ring.issue(&random);
-        format!("GET /guilds HTTP/1.1\r\nHost: x\r\nToken: {}\r\n\r\n", token.expose())
-    }
-}
-
 /// The outcome of a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
@@ -225,24 +210,21 @@ impl Load {
 /// Returns the throughput of the store with just enough concurrent requests to keep it busy.
 async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
     let begun = Instant::now();
-    let mut callers = Vec::new();
+    let mut callers = JoinSet::new();
     for _ in 0..LOOK_UPS * 4 {
         let mut caller = Caller::new(address, Ipv4Addr::LOCALHOST).await;
         let request = Arc::clone(request);
-        callers.push(tokio::spawn(async move {
+        callers.spawn(async move {
             let mut served = 0_u32;
             while begun.elapsed() < measured {
                 assert!(caller.ask(&request(), 401).await.0 == Outcome::Served);
                 served += 1;
             }
             served
-        }));
+        });
     }
-    let mut served = 0.0;
-    for caller in callers {
-        served += f64::from(caller.await.unwrap());
-    }
-    served / begun.elapsed().as_secs_f64()
+    let served: u32 = callers.join_all().await.into_iter().sum();
+    f64::from(served) / begun.elapsed().as_secs_f64()
 }
 
 #[test]
@@ -253,8 +235,14 @@ fn storage_overload_is_refused_at_once_and_isolated() {
         adapters.stores.sessions = Arc::new(Over(Slow { inner, places: Semaphore::new(LOOK_UPS) }));
     });
     let address = service.public.clone();
-    let unknown = Unknown { ring: TokenRing::new(&KEY.parse().unwrap(), &[]), next: AtomicU64::new(0) };
-    let stored: Request = Arc::new(move || unknown.request());
+    let (ring, next) = (TokenRing::new(&KEY.parse().unwrap(), &[]), AtomicU64::new(0));
+    // Validly signed tokens of unknown sessions, each a different one.
+    let stored: Request = Arc::new(move || {
+        let mut random = [7; 32];
+        random[..8].copy_from_slice(&next.fetch_add(1, Relaxed).to_le_bytes());
+        let token = ring.issue(&random);
+        format!("GET /guilds HTTP/1.1\r\nHost: x\r\nToken: {}\r\n\r\n", token.expose())
+    });
     let in_memory: Request = Arc::new(|| "GET /team HTTP/1.1\r\nHost: x\r\n\r\n".to_owned());
     Runtime::new().unwrap().block_on(async {
         let memory = || Holdings::of_this_process().megabytes();
