@@ -199,32 +199,25 @@ impl LimiterState {
     /// Returns whether the call would be admitted now.
     fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
         let Call { route, token, code, .. } = call;
-        if let Some(wait) = self.limits.left(route, token, now) {
-            return Err(limited("the platform asked to wait", wait));
-        }
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.exhausted_for(now),
             // Early calls were decided before, and their caller already depends on them.
             Principal::Client(_) | Principal::Arriving(_) => None,
             Principal::User(user) => self.user_budgets.exhausted_for(user, now),
         };
-        if let Some(wait) = charged {
-            return Err(limited("too many refusals of this user or of our credentials", wait));
-        }
-        if let Some(wait) = self.refused_total.exhausted_for(now) {
-            return Err(limited("too many refusals in total", wait));
-        }
         let kept = code.map(|standing| match standing {
             Reputation::Good => 0,
             Reputation::Doubtful => self.reserved_codes,
         });
-        if let Some(wait) = kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now)) {
-            return Err(limited("too many bad codes", wait));
-        }
-        if let Some(wait) = self.breakers.of(route).blocked_for(now) {
-            return Err(limited("the platform keeps failing", wait));
-        }
-        Ok(())
+        let waits = [
+            ("the platform asked to wait", self.limits.left(route, token, now)),
+            ("too many refusals of this user or of our credentials", charged),
+            ("too many refusals in total", self.refused_total.exhausted_for(now)),
+            ("too many bad codes", kept.and_then(|kept| self.bad_codes.exhausted_but_for(kept, now))),
+            ("the platform keeps failing", self.breakers.of(route).blocked_for(now)),
+        ];
+        let first = waits.into_iter().find_map(|(reason, wait)| Some(limited(reason, wait?)));
+        first.map_or(Ok(()), Err)
     }
 
     fn admit(&mut self, call: Call, now: Timestamp) -> Result<BreakerPermit, CallError> {
