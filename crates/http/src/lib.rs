@@ -57,7 +57,7 @@ pub use self::{
     build_info::BuildInfo,
     client::{Client, TrustedProxies},
     concurrency::{ConcurrencyLimiter, ConcurrencyPermit},
-    edge::{Edge, ErrorPages},
+    edge::{Edge, ErrorPages, ShellSettings},
     error::ApiError,
     guard::{MAX_EXCESS_CONNECTIONS, ServerLimits},
     metrics::{MetricsSource, MetricsText},
@@ -66,7 +66,7 @@ pub use self::{
     public::{PublicApi, PublicDocument, PublicSettings, PublicUseCases},
     server::{RunningServer, Socket, serve, serve_public},
     session_use::{audited_end, end_session, forget_user, guilds_of, session_of, shown_settings_of},
-    shell::{Application, Shell, ShellSettings},
+    shell::{Application, Shell},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsError, TlsIdentity},
 };

@@ -66,19 +66,8 @@ impl<K: LineKind> Repeats<K> {
     fn counts(&self) -> MutexGuard<'_, HashMap<K, u64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// All deduplicated lines of an application.
-pub(crate) type Summaries = [Arc<dyn Summarise>; 3];
-
-/// Counters that must be summarised at shutdown.
-pub(crate) trait Summarise: fmt::Debug + Send + Sync {
     /// Logs the number of repetitions of each kind, and starts a new window.
-    fn summarise(&self);
-}
-
-impl<K: LineKind> Summarise for Repeats<K> {
-    fn summarise(&self) {
+    pub(crate) fn summarise(&self) {
         let counts = std::mem::take(&mut *self.counts());
         for (kind, repeated) in counts.into_iter().filter(|(_, repeated)| *repeated > 0) {
             kind.summarise(repeated);

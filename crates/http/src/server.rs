@@ -2,11 +2,10 @@
 
 use crate::{
     guard::{
-        ConnectionHandler, ConnectionLimiter, Drain, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits,
-        Stage, guarded, reject_new_connections, track_responses,
+        ConnectionHandler, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits, Stage, guarded,
+        reject_new_connections, track_responses,
     },
     public::PublicApi,
-    repeated::Summaries,
     shell::{Application, Shell},
     tls::{Plain, Tls, Transport},
 };
@@ -64,7 +63,6 @@ const ACCEPT_GRACE: Duration = Duration::from_millis(100);
 const FINAL_RESPONSES_GRACE: Duration = Duration::from_millis(200);
 
 /// A running server. Awaiting it waits until it stops; dropping it leaves it running.
-#[derive(Debug)]
 pub struct RunningServer {
     addr: SocketAddr,
     /// Stops, pauses and resumes the server.
@@ -76,11 +74,9 @@ pub struct RunningServer {
     listener: TcpListener,
     /// Whether another process holds the listener too.
     shared: bool,
-    limiter: ConnectionLimiter,
-    drain: Drain,
+    shell: Shell,
     /// Time for requests in flight when it stops.
     longest_drain: Duration,
-    summaries: Summaries,
 }
 
 impl RunningServer {
@@ -92,12 +88,12 @@ impl RunningServer {
 
     /// Makes every response close its connection from now on, so that clients and load balancers move to another node.
     pub fn close_connections(&self) {
-        self.drain.advance(Stage::Closing);
+        self.shell.drain().advance(Stage::Closing);
     }
 
     /// Cancels requests in flight and answers them with 503.
     pub fn cancel_requests(&self) {
-        advance(&self.drain, &self.limiter, Stage::Cancelling);
+        self.shell.advance(Stage::Cancelling);
     }
 
     /// Stops gracefully: accepts no new connections, then waits for requests in flight, at most for the configured
@@ -109,7 +105,8 @@ impl RunningServer {
 
     /// Stops gracefully by `deadline`. Requests still in flight then are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
-        let Self { handle, task, sweeping, listener, shared, limiter, drain, summaries, .. } = self;
+        let Self { handle, task, sweeping, listener, shared, shell, .. } = self;
+        let limiter = shell.connection_limiter();
         if shared {
             // The next process accepts what is still in the shared queue. Connections accepted here may still be on
             // their way to a worker, and a server stopped at once would not wait for them.
@@ -118,16 +115,16 @@ impl RunningServer {
             reject_new_connections(&listener);
         }
         drop(listener);
-        drain.advance(Stage::Closing);
+        shell.drain().advance(Stage::Closing);
         sleep(ACCEPT_GRACE).await;
-        advance(&drain, &limiter, Stage::ClosingIdle);
+        shell.advance(Stage::ClosingIdle);
         // This closes the listener.
         drop(handle.stop(true));
         if timeout_at(deadline, limiter.empty()).await.is_err() {
-            advance(&drain, &limiter, Stage::Cancelling);
+            shell.advance(Stage::Cancelling);
             let _ = timeout(FINAL_RESPONSES_GRACE, limiter.empty()).await;
         }
-        summaries.iter().for_each(|counted| counted.summarise());
+        shell.summarise();
         // The server itself checks only once a second whether all connections have closed.
         task.abort();
         sweeping.abort();
@@ -137,12 +134,6 @@ impl RunningServer {
             Err(panicked) => Err(io::Error::other(panicked)),
         }
     }
-}
-
-/// Advances the shutdown and wakes every connection, so that it sees the new stage.
-fn advance(drain: &Drain, limiter: &ConnectionLimiter, stage: Stage) {
-    drain.advance(stage);
-    limiter.wake();
 }
 
 impl Future for RunningServer {
@@ -194,8 +185,7 @@ where
         drain: shell.drain().clone(),
         limits,
     };
-    let (limiter, drain) = (handler.limiter.clone(), handler.drain.clone());
-    let sweeping = tokio::spawn(limiter.clone().sweep(limits));
+    let sweeping = tokio::spawn(handler.limiter.clone().sweep(limits));
     let accepting = listener.try_clone()?;
     let server = Server::build()
         .workers(workers)
@@ -220,10 +210,8 @@ where
         sweeping,
         listener,
         shared,
-        limiter,
-        drain,
+        shell: shell.clone(),
         longest_drain: limits.drain,
-        summaries: shell.summaries(),
     })
 }
 

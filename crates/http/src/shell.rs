@@ -2,12 +2,10 @@
 
 use crate::{
     audit::Refusals,
-    client::TrustedProxies,
-    edge::{Edge, EdgeSettings, ErrorPages, ReadyResponses},
-    guard::{ConnectionLimiter, ConnectionMetrics, Drain, Stage},
-    metrics::{MetricsSource, RequestMetrics},
-    origin::Origin,
-    repeated::{Repeats, Summaries},
+    edge::{Edge, EdgeState, ErrorPages, ReadyResponses, ShellSettings},
+    guard::{ConnectionLimiter, Drain, Stage},
+    metrics::{MetricsSource, MetricsText, RequestMetrics},
+    repeated::Repeats,
     routing::{Resource, Router},
 };
 use actix_web::{
@@ -16,7 +14,6 @@ use actix_web::{
     dev::{ServiceFactory, ServiceRequest, ServiceResponse},
     web::ServiceConfig,
 };
-use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
 
 /// An actix-web application: takes requests, returns complete responses.
@@ -42,59 +39,28 @@ impl<T> Application for T where
 {
 }
 
-/// Settings of the shell of an API.
-pub struct ShellSettings {
-    /// Name of the listener in metrics.
-    pub listener: &'static str,
-    /// The paths that metrics distinguish.
-    pub paths: Vec<&'static str>,
-    /// Origins that may read responses (CORS).
-    pub allowed_origins: Vec<Origin>,
-    /// Largest request body, in bytes, that is read and discarded to keep the connection alive.
-    pub body_limit: usize,
-    /// Whether each request is logged.
-    pub access_log: bool,
-    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
-    pub tls: bool,
-    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: TrustedProxies,
-    /// Times requests.
-    pub clock: Arc<dyn Clock>,
-    /// Generates request ids.
-    pub entropy: Arc<dyn Entropy>,
-}
-
 /// What all APIs share. Clones share its state.
 #[derive(Clone)]
 pub struct Shell {
     edge: Edge,
     refusals: Refusals,
-    proxies: TrustedProxies,
-    requests: Arc<RequestMetrics>,
-    connections: Arc<ConnectionMetrics>,
+    limiter: ConnectionLimiter,
 }
 
 impl Shell {
     /// Creates the shell of an API.
     #[must_use]
     pub fn new(settings: ShellSettings) -> Self {
-        let requests = Arc::new(RequestMetrics::new(settings.listener, settings.paths));
-        let edge_settings = EdgeSettings {
-            allowed_origins: settings.allowed_origins,
-            clock: settings.clock,
-            entropy: settings.entropy,
-            access_log: settings.access_log,
-            tls: settings.tls,
-            metrics: requests.clone(),
-            body_limit: settings.body_limit,
+        let limiter = ConnectionLimiter::new(settings.trusted_proxies.clone());
+        let state = EdgeState {
+            metrics: RequestMetrics::new(settings.listener, &settings.paths),
+            settings,
             failures: Repeats::new(),
             slow: Repeats::new(),
             drain: Drain::default(),
         };
-        let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
-        let limiter = ConnectionLimiter::new(settings.trusted_proxies.clone());
-        let connections = Arc::new(ConnectionMetrics { listener: settings.listener, limiter });
-        Self { edge, refusals: Repeats::new(), proxies: settings.trusted_proxies, requests, connections }
+        let edge = Edge { state: Arc::new(state), ready: None, error_pages: None };
+        Self { edge, refusals: Repeats::new(), limiter }
     }
 
     /// Adds a source of responses from memory, asked before a request is routed.
@@ -120,16 +86,14 @@ impl Shell {
     pub fn configure(&self, config: &mut ServiceConfig, resources: impl IntoIterator<Item = Resource>) {
         config
             .app_data(self.refusals.clone())
-            .app_data(self.proxies.clone())
+            .app_data(self.edge.state.settings.trusted_proxies.clone())
             .default_service(Router::new(resources));
     }
 
     /// Returns the metrics of requests and connections.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
-        let (requests, connections): (Arc<dyn MetricsSource>, Arc<dyn MetricsSource>) =
-            (self.requests.clone(), self.connections.clone());
-        Arc::new(vec![requests, connections])
+        Arc::new(self.clone())
     }
 
     /// Waits until the listener begins to shut down. Streams end then.
@@ -139,17 +103,33 @@ impl Shell {
 
     /// Returns the connection limiter.
     pub(crate) fn connection_limiter(&self) -> &ConnectionLimiter {
-        &self.connections.limiter
+        &self.limiter
     }
 
     /// Returns the shutdown state.
     pub(crate) fn drain(&self) -> &Drain {
-        &self.edge.settings.drain
+        &self.edge.state.drain
     }
 
-    /// Returns the deduplicated log lines that are not yet summarised.
-    pub(crate) fn summaries(&self) -> Summaries {
-        let EdgeSettings { failures, slow, .. } = &*self.edge.settings;
-        [self.refusals.clone(), failures.clone(), slow.clone()]
+    /// Advances the shutdown and wakes every connection, so that it sees the new stage.
+    pub(crate) fn advance(&self, stage: Stage) {
+        self.drain().advance(stage);
+        self.limiter.wake();
+    }
+
+    /// Logs what the deduplicated log lines have counted so far.
+    pub(crate) fn summarise(&self) {
+        let EdgeState { failures, slow, .. } = &*self.edge.state;
+        self.refusals.summarise();
+        failures.summarise();
+        slow.summarise();
+    }
+}
+
+impl MetricsSource for Shell {
+    fn write(&self, text: &mut MetricsText) {
+        let EdgeState { metrics, settings, .. } = &*self.edge.state;
+        metrics.write(text);
+        self.limiter.write_metrics(settings.listener, text);
     }
 }

@@ -1,29 +1,28 @@
 //! One request and its response.
 
-use super::{EdgeSettings, ErrorPages, ReadyResponse, ReadyResponses, cors::CorsHeaders, slow};
+use super::{Edge, EdgeState, ReadyResponses, cors::CorsHeaders, slow};
 use crate::{
     client::Client, envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestStart,
     routing::Routed,
 };
 use actix_web::{
-    HttpRequest, HttpResponse, ResponseError,
-    body::{BodySize, BoxBody, MessageBody},
+    Error, HttpRequest, HttpResponse,
+    body::{BodySize, BoxBody, MessageBody as _, SizedStream},
     dev::{ServiceRequest, ServiceResponse},
+    error::InternalError,
     http::{
-        Method, StatusCode,
+        Method,
         header::{self, HeaderValue},
     },
     web::Bytes,
 };
 use companion_domain::request::RequestContext;
+use futures_util::stream;
 use std::{
     any::Any,
     convert::Infallible,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -35,31 +34,23 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// What the edge needs of a request to finish its response.
-#[derive(Clone)]
 pub(super) struct Exchange {
     pub(super) start: RequestStart,
     cors: CorsHeaders,
     method: Method,
-    tls: bool,
-    error_pages: Option<Arc<dyn ErrorPages>>,
     /// Context for the handler; `None` if the response came from memory.
     context: Option<Arc<RequestContext>>,
 }
 
 impl Exchange {
     /// Records an incoming request.
-    pub(super) fn begin(
-        request: &ServiceRequest,
-        settings: &EdgeSettings,
-        error_pages: Option<&Arc<dyn ErrorPages>>,
-    ) -> Self {
+    pub(super) fn begin(request: &ServiceRequest, edge: &Edge) -> Self {
+        let settings = &edge.state.settings;
         let (headers, method) = (request.headers(), request.method().clone());
         Self {
             start: RequestStart::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
-            tls: settings.tls,
-            error_pages: error_pages.cloned(),
             context: None,
         }
     }
@@ -78,10 +69,10 @@ impl Exchange {
     }
 
     /// Renders an error as a page or an envelope.
-    fn failed(&self, error: &ApiError, request: Option<&HttpRequest>) -> HttpResponse<BoxBody> {
+    fn failed(&self, error: &ApiError, request: Option<&HttpRequest>, edge: &Edge) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let id = self.start.id.as_str();
-        let mut response = match &self.error_pages {
+        let mut response = match &edge.error_pages {
             Some(pages) => pages.page(error, &problem, id, request),
             None => HttpResponse::build(problem.status)
                 .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
@@ -103,22 +94,22 @@ impl Exchange {
 
     /// Returns a response from memory, if there is one. A panic counts as `None`: the handler meets it again and
     /// reports it.
-    pub(super) fn ready(&self, answers: &dyn ReadyResponses, request: &HttpRequest) -> Option<ReadyResponse> {
+    pub(super) fn ready(
+        &self,
+        answers: &dyn ReadyResponses,
+        request: &HttpRequest,
+    ) -> Option<(&'static str, HttpResponse)> {
         let reads = matches!(self.method, Method::GET | Method::HEAD);
         let ready = || answers.ready(request, &self.start);
         if reads { catch_unwind(AssertUnwindSafe(ready)).ok().flatten() } else { None }
     }
 
     /// Finishes a response of the application.
-    pub(super) fn routed(
-        &self,
-        answer: ServiceResponse<BoxBody>,
-        settings: &EdgeSettings,
-    ) -> ServiceResponse<BoxBody> {
+    pub(super) fn routed(&self, answer: ServiceResponse<BoxBody>, edge: &Edge) -> ServiceResponse<BoxBody> {
         let (request, response) = answer.into_parts();
-        let response = self.rendered(&request, response, settings);
+        let response = self.rendered(&request, response, edge);
         let path = request.app_data::<Routed>().map(|routed| routed.0);
-        self.complete(request, path, response, settings)
+        self.complete(request, path, response, edge)
     }
 
     /// Adds the common headers, and records metrics and log lines under this path.
@@ -127,38 +118,44 @@ impl Exchange {
         request: HttpRequest,
         path: Option<&'static str>,
         response: HttpResponse<BoxBody>,
-        settings: &EdgeSettings,
+        edge: &Edge,
     ) -> ServiceResponse<BoxBody> {
-        let response = self.finish(response);
+        let EdgeState { settings, metrics, slow, .. } = &*edge.state;
+        let response = self.finish(response, settings.tls);
         let taken = self.start.elapsed(&*settings.clock);
-        settings.metrics.answered(path, response.status(), taken);
-        slow::note(&settings.slow, path, &self.start.id, taken, self.context.as_deref());
+        metrics.answered(path, response.status(), taken);
+        slow::note(slow, path, &self.start.id, taken, self.context.as_deref());
         if settings.access_log {
-            self.log_access(settings.metrics.listener, &request, &response, taken);
+            self.log_access(settings.listener, &request, &response, taken);
         }
         ServiceResponse::new(request, response)
     }
 
     /// Converts a failure without a response into an internal error, and logs it.
-    pub(super) fn failed_with(self, cause: String, settings: &EdgeSettings) -> ExchangeError {
+    pub(super) fn failed_with(&self, cause: String, edge: &Edge) -> Error {
         let error = ApiError::Internal(cause.into());
-        error.log(self.start.id.as_str(), &settings.failures);
-        settings.metrics.answered(None, error.problem().status, self.start.elapsed(&*settings.clock));
-        ExchangeError { exchange: self, error }
+        error.log(self.start.id.as_str(), &edge.state.failures);
+        self.unanswered(error, edge)
     }
 
     /// Rejects a request in flight at the drain deadline with 503.
-    pub(super) fn overdue(self, settings: &EdgeSettings) -> ExchangeError {
-        let error = ApiError::Overloaded(Duration::from_secs(1));
-        settings.metrics.answered(None, error.problem().status, self.start.elapsed(&*settings.clock));
-        ExchangeError { exchange: self, error }
+    pub(super) fn overdue(&self, edge: &Edge) -> Error {
+        self.unanswered(ApiError::Overloaded(Duration::from_secs(1)), edge)
     }
 
     /// Converts a panic into an internal error.
-    pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> ExchangeError {
+    pub(super) fn panicked(&self, panic: &(dyn Any + Send), edge: &Edge) -> Error {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        self.failed_with(format!("panic: {}", message.unwrap_or("no message")), settings)
+        self.failed_with(format!("panic: {}", message.unwrap_or("no message")), edge)
+    }
+
+    /// Returns the complete response to a request that the application has consumed without one, as after a panic.
+    fn unanswered(&self, error: ApiError, edge: &Edge) -> Error {
+        let EdgeState { settings, metrics, .. } = &*edge.state;
+        let response = self.finish(self.failed(&error, None, edge), settings.tls);
+        metrics.answered(None, response.status(), self.start.elapsed(&*settings.clock));
+        InternalError::from_response(error, response).into()
     }
 
     /// Replaces a response that carries an error by the rendered error.
@@ -166,14 +163,14 @@ impl Exchange {
         &self,
         request: &HttpRequest,
         response: HttpResponse<BoxBody>,
-        settings: &EdgeSettings,
+        edge: &Edge,
     ) -> HttpResponse<BoxBody> {
         let Some(error) = response.error() else {
             return response;
         };
         let failed = |error: &ApiError| {
-            error.log(self.start.id.as_str(), &settings.failures);
-            self.failed(error, Some(request))
+            error.log(self.start.id.as_str(), &edge.state.failures);
+            self.failed(error, Some(request), edge)
         };
         match error.as_error::<ApiError>() {
             Some(error) => failed(error),
@@ -202,12 +199,12 @@ impl Exchange {
     }
 
     /// Adds the headers that every response has.
-    fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+    fn finish(&self, mut response: HttpResponse<BoxBody>, tls: bool) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
         // Nothing else sets these, and appending takes half the time of inserting.
         headers.append(X_REQUEST_ID, self.start.id.to_header());
         headers.append(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        if self.tls {
+        if tls {
             headers.append(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
         }
         self.cors.write(headers);
@@ -215,58 +212,17 @@ impl Exchange {
     }
 }
 
-/// Error for a request without a response of the application, as after a panic. actix-web renders it.
-pub(super) struct ExchangeError {
-    pub(super) exchange: Exchange,
-    pub(super) error: ApiError,
-}
-
-impl ResponseError for ExchangeError {
-    fn status_code(&self) -> StatusCode {
-        self.error.status_code()
-    }
-
-    fn error_response(&self) -> HttpResponse<BoxBody> {
-        self.exchange.finish(self.exchange.failed(&self.error, None))
-    }
-}
-
-impl fmt::Debug for ExchangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.error, f)
-    }
-}
-
-impl fmt::Display for ExchangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error, f)
-    }
-}
-
 /// Rounds up, so that a client that waits this long is not rejected again.
-fn whole_seconds(wait: std::time::Duration) -> u64 {
+fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// A body that announces a length and sends nothing, for HEAD.
-struct LengthOnly(u64);
-
-impl MessageBody for LengthOnly {
-    type Error = Infallible;
-
-    fn size(&self) -> BodySize {
-        BodySize::Sized(self.0)
-    }
-
-    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        Poll::Ready(None)
-    }
-}
-
 /// Removes the body but keeps its length.
-pub(super) fn without_body(response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+fn without_body(response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
     response.map_body(|_, body| match body.size() {
-        BodySize::Sized(length) => BoxBody::new(LengthOnly(length)),
+        BodySize::Sized(length) => {
+            BoxBody::new(SizedStream::new(length, stream::empty::<Result<Bytes, Infallible>>()))
+        }
         BodySize::None | BodySize::Stream => BoxBody::new(()),
     })
 }

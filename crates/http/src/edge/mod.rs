@@ -12,6 +12,7 @@ mod unread;
 pub(crate) use self::cors::Caller;
 use self::{exchange::Exchange, response_future::ResponseFuture, slow::SlowKind, unread::TrackedBody};
 use crate::{
+    client::TrustedProxies,
     error::{ApiError, FailureKind, Problem},
     guard::Drain,
     metrics::RequestMetrics,
@@ -64,35 +65,14 @@ where
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let Edge { settings, ready, error_pages } = &*self.edge;
-        let exchange = Exchange::begin(&request, settings, error_pages.as_ref());
-        let Some(body) = TrackedBody::of(&mut request) else {
-            return match ready.as_ref().and_then(|ready| exchange.ready(&**ready, request.request())) {
-                Some(ReadyResponse { path, response }) => {
-                    let (request, _) = request.into_parts();
-                    ResponseFuture::ready(
-                        exchange.complete(request, Some(path), response, settings),
-                        &self.edge,
-                    )
-                }
-                None => self.route(exchange, request, None),
-            };
-        };
-        self.route(exchange, request, Some(body))
-    }
-}
-
-impl<S> EdgeService<S>
-where
-    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error>,
-{
-    /// Passes a request to the application.
-    fn route(
-        &self,
-        exchange: Exchange,
-        request: ServiceRequest,
-        body: Option<TrackedBody>,
-    ) -> ResponseFuture<S::Future> {
+        let exchange = Exchange::begin(&request, &self.edge);
+        let body = TrackedBody::of(&mut request);
+        let ready = self.edge.ready.as_ref().filter(|_| body.is_none());
+        if let Some((path, response)) = ready.and_then(|ready| exchange.ready(&**ready, request.request())) {
+            let (request, _) = request.into_parts();
+            let answer = exchange.complete(request, Some(path), response, &self.edge);
+            return ResponseFuture::ready(answer, &self.edge);
+        }
         exchange.start.attach(request.request());
         ResponseFuture::begin(exchange, body, &self.edge, || self.inner.call(request))
     }
@@ -114,28 +94,36 @@ pub trait ErrorPages: Send + Sync {
 /// Provides responses that need only memory.
 pub(crate) trait ReadyResponses: Send + Sync {
     /// Returns the response to a GET or HEAD without a body if it is in memory. `None` leaves everything else, failures
-    /// included, to the handler of the path.
-    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<ReadyResponse>;
+    /// included, to the handler of the path. The path is what metrics count the response under.
+    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<(&'static str, HttpResponse)>;
 }
 
-/// A response, and the path that metrics count it under.
-pub(crate) struct ReadyResponse {
-    pub(crate) path: &'static str,
-    pub(crate) response: HttpResponse,
-}
-
-/// Settings of the edge of one listener.
-pub(crate) struct EdgeSettings {
-    pub(crate) allowed_origins: Vec<Origin>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    /// Whether each request is logged.
-    pub(crate) access_log: bool,
-    /// Whether the listener terminates TLS.
-    pub(crate) tls: bool,
-    pub(crate) metrics: Arc<RequestMetrics>,
+/// Settings of the shell of an API.
+pub struct ShellSettings {
+    /// Name of the listener in metrics.
+    pub listener: &'static str,
+    /// The paths that metrics distinguish.
+    pub paths: Vec<&'static str>,
+    /// Origins that may read responses (CORS).
+    pub allowed_origins: Vec<Origin>,
     /// Largest request body, in bytes, that is read and discarded to keep the connection alive.
-    pub(crate) body_limit: usize,
+    pub body_limit: usize,
+    /// Whether each request is logged.
+    pub access_log: bool,
+    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
+    pub tls: bool,
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
+    /// Times requests.
+    pub clock: Arc<dyn Clock>,
+    /// Generates request ids.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// What the requests of one listener share.
+pub(crate) struct EdgeState {
+    pub(crate) settings: ShellSettings,
+    pub(crate) metrics: RequestMetrics,
     /// Deduplicates log lines of server errors.
     pub(crate) failures: Arc<Repeats<FailureKind>>,
     /// Deduplicates log lines of slow requests.
@@ -147,7 +135,7 @@ pub(crate) struct EdgeSettings {
 /// The outermost layer of an application.
 #[derive(Clone)]
 pub struct Edge {
-    pub(crate) settings: Arc<EdgeSettings>,
+    pub(crate) state: Arc<EdgeState>,
     pub(crate) ready: Option<Arc<dyn ReadyResponses>>,
     pub(crate) error_pages: Option<Arc<dyn ErrorPages>>,
 }

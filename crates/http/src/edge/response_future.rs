@@ -1,11 +1,7 @@
 //! The future of a request in the edge. It is a named type because boxing one per request would cost more than the
 //! edge's own work.
 
-use super::{
-    Edge,
-    exchange::{Exchange, ExchangeError},
-    unread::TrackedBody,
-};
+use super::{Edge, exchange::Exchange, unread::TrackedBody};
 use crate::guard::Stage as Drained;
 use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
 use futures_util::future::LocalBoxFuture;
@@ -19,7 +15,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-type Answer = Result<ServiceResponse<BoxBody>, Box<ExchangeError>>;
+type Answer = Result<ServiceResponse<BoxBody>, Error>;
 
 pin_project! {
     /// A request being answered.
@@ -37,7 +33,7 @@ pin_project! {
     #[project = StageProjection]
     enum Stage<F> {
         // The application is handling the request.
-        Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<TrackedBody> },
+        Routed { #[pin] future: F, exchange: Exchange, body: Option<TrackedBody> },
         // The response is complete; the rest of the request body is being read.
         Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, ()> },
         // The response is ready.
@@ -60,8 +56,8 @@ impl<F> ResponseFuture<F> {
     ) -> Self {
         let exchange = exchange.with_context();
         let stage = match catch_panic(|| exchange.within(call)) {
-            Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
-            Err(panic) => Stage::after(Err(exchange.panicked(&*panic, &edge.settings).into()), body, edge),
+            Ok(future) => Stage::Routed { future, exchange, body },
+            Err(panic) => Stage::after(Err(exchange.panicked(&*panic, edge)), body, edge),
         };
         Self { stage, edge: Rc::clone(edge), overdue: None }
     }
@@ -71,9 +67,10 @@ impl<F> Stage<F> {
     fn after(answer: Answer, body: Option<TrackedBody>, edge: &Edge) -> Self {
         match body {
             None => Self::Answered { answer: Some(answer) },
-            Some(body) => {
-                Self::Reading { answer: Some(answer), rest: Box::pin(body.rest(edge.settings.body_limit)) }
-            }
+            Some(body) => Self::Reading {
+                answer: Some(answer),
+                rest: Box::pin(body.rest(edge.state.settings.body_limit)),
+            },
         }
     }
 }
@@ -89,32 +86,23 @@ where
         loop {
             let next = match this.stage.as_mut().project() {
                 StageProjection::Routed { future, exchange, body } => {
-                    let polled = catch_panic(|| match exchange {
-                        Some(exchange) => exchange.within(|| future.poll(context)),
-                        None => future.poll(context),
-                    });
-                    if let Ok(Poll::Pending) = polled
-                        && !is_overdue(this.overdue, this.edge, context)
-                    {
-                        return Poll::Pending;
-                    }
-                    // Always present: this is the only place that takes it, and it ends the stage.
-                    let Some(exchange) = exchange.take() else { return Poll::Pending };
-                    let settings = &this.edge.settings;
-                    let answer: Answer = match polled {
-                        Ok(Poll::Pending) => {
+                    match catch_panic(|| exchange.within(|| future.poll(context))) {
+                        Ok(Poll::Pending) if is_overdue(this.overdue, this.edge, context) => {
                             // Nor is the rest of the body awaited.
-                            let overdue = exchange.overdue(settings);
-                            this.stage.set(Stage::Answered { answer: Some(Err(overdue.into())) });
-                            continue;
+                            Stage::Answered { answer: Some(Err(exchange.overdue(this.edge))) }
                         }
-                        Ok(Poll::Ready(Ok(answer))) => Ok(exchange.routed(answer, settings)),
-                        Ok(Poll::Ready(Err(error))) => {
-                            Err(exchange.failed_with(error.to_string(), settings).into())
+                        Ok(Poll::Pending) => return Poll::Pending,
+                        Ok(Poll::Ready(answered)) => {
+                            let answer = match answered {
+                                Ok(answer) => Ok(exchange.routed(answer, this.edge)),
+                                Err(error) => Err(exchange.failed_with(error.to_string(), this.edge)),
+                            };
+                            Stage::after(answer, body.take(), this.edge)
                         }
-                        Err(panic) => Err(exchange.panicked(&*panic, settings).into()),
-                    };
-                    Stage::after(answer, body.take(), this.edge)
+                        Err(panic) => {
+                            Stage::after(Err(exchange.panicked(&*panic, this.edge)), body.take(), this.edge)
+                        }
+                    }
                 }
                 StageProjection::Reading { answer, rest } => {
                     ready!(rest.as_mut().poll(context));
@@ -122,7 +110,7 @@ where
                 }
                 StageProjection::Answered { answer } => {
                     let Some(answer) = answer.take() else { return Poll::Pending };
-                    return Poll::Ready(answer.map_err(|error| Error::from(*error)));
+                    return Poll::Ready(answer);
                 }
             };
             this.stage.set(next);
@@ -137,7 +125,7 @@ fn is_overdue(
     context: &mut Context<'_>,
 ) -> bool {
     let wait =
-        || Box::pin(edge.settings.drain.clone().reached(Drained::Cancelling)) as LocalBoxFuture<'static, ()>;
+        || Box::pin(edge.state.drain.clone().reached(Drained::Cancelling)) as LocalBoxFuture<'static, ()>;
     overdue.get_or_insert_with(wait).as_mut().poll(context).is_ready()
 }
 

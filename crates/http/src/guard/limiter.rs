@@ -5,7 +5,7 @@
 use super::ServerLimits;
 use crate::{
     client::{Client, TrustedProxies},
-    metrics::{MetricsSource, MetricsText},
+    metrics::MetricsText,
 };
 use std::{
     collections::HashMap,
@@ -258,6 +258,22 @@ impl ConnectionLimiter {
             empty.await;
         }
     }
+
+    /// Writes the metrics of the connections of this listener.
+    #[expect(clippy::cast_precision_loss, reason = "far fewer connections than f64 holds exactly")]
+    pub(crate) fn write_metrics(&self, listener: &str, text: &mut MetricsText) {
+        let listener = ("listener", listener);
+        text.gauge("companion_connections", "Open connections.", &[listener], self.open() as f64);
+        let Shared { refused, cut_off, evicted, .. } = &*self.0;
+        for (reason, count) in [("refused", refused), ("cut_off", cut_off), ("evicted", evicted)] {
+            text.counter(
+                "companion_connections_ended_total",
+                "Connections that were refused, cut off because the client was too slow, or evicted while idle.",
+                &[listener, ("reason", reason)],
+                count.load(Relaxed),
+            );
+        }
+    }
 }
 
 /// A connection admitted by the limiter, released on drop.
@@ -319,30 +335,6 @@ impl Drop for ConnectionPermit {
         table.remove(self.client, self.number);
         if table.all == 0 {
             self.shared.empty.notify_waiters();
-        }
-    }
-}
-
-/// Metrics of the connections of a listener.
-pub(crate) struct ConnectionMetrics {
-    pub(crate) listener: &'static str,
-    pub(crate) limiter: ConnectionLimiter,
-}
-
-impl MetricsSource for ConnectionMetrics {
-    #[expect(clippy::cast_precision_loss, reason = "far fewer connections than f64 holds exactly")]
-    fn write(&self, text: &mut MetricsText) {
-        let listener = ("listener", self.listener);
-        let open = self.limiter.open() as f64;
-        text.gauge("companion_connections", "Open connections.", &[listener], open);
-        let Shared { refused, cut_off, evicted, .. } = &*self.limiter.0;
-        for (reason, count) in [("refused", refused), ("cut_off", cut_off), ("evicted", evicted)] {
-            text.counter(
-                "companion_connections_ended_total",
-                "Connections that were refused, cut off because the client was too slow, or evicted while idle.",
-                &[listener, ("reason", reason)],
-                count.load(Relaxed),
-            );
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use self::{
     drain::{Drain, Stage, reject_new_connections},
     framing::Body,
     handler::{ConnectionHandler, guarded},
-    limiter::{ConnectionLimiter, ConnectionMetrics},
+    limiter::ConnectionLimiter,
     response::track_responses,
     stream::GuardedStream,
 };

@@ -47,7 +47,7 @@ const UNROUTED: &str = "none";
 /// Request metrics of one listener, by endpoint.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    pub(crate) listener: &'static str,
+    listener: &'static str,
     endpoints: Vec<Endpoint>,
     unrouted: Endpoint,
 }
@@ -68,8 +68,8 @@ impl Endpoint {
 
 impl RequestMetrics {
     /// Creates the metrics of a listener with these paths.
-    pub(crate) fn new(listener: &'static str, paths: impl IntoIterator<Item = &'static str>) -> Self {
-        let endpoints = paths.into_iter().map(Endpoint::new).collect();
+    pub(crate) fn new(listener: &'static str, paths: &[&'static str]) -> Self {
+        let endpoints = paths.iter().copied().map(Endpoint::new).collect();
         Self { listener, endpoints, unrouted: Endpoint::new(UNROUTED) }
     }
 
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn unexpected_codes_add_no_series() {
-        let metrics = RequestMetrics::new("public", ["/"]);
+        let metrics = RequestMetrics::new("public", &["/"]);
         for code in [200, 299, 418, 599] {
             metrics.answered(Some("/"), StatusCode::from_u16(code).unwrap(), Duration::ZERO);
         }

@@ -12,13 +12,13 @@ use self::settings::PublicContext;
 pub use self::settings::{PublicSettings, PublicUseCases};
 use crate::{
     concurrency::ConcurrencyLimiter,
-    edge::{ReadyResponse, ReadyResponses},
+    edge::{ReadyResponses, ShellSettings},
     metrics::MetricsSource,
     openapi::Enveloped,
     projection::{Projections, RenderedListings},
     request_id::RequestStart,
     routing::{Resource, reading},
-    shell::{Application, Shell, ShellSettings},
+    shell::{Application, Shell},
     sign_ins::SignInAttempts,
 };
 use actix_web::{
@@ -121,10 +121,10 @@ const ROUTES: [Route; 5] = [
 ];
 
 impl ReadyResponses for PublicContext {
-    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<ReadyResponse> {
+    fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<(&'static str, HttpResponse)> {
         let route = ROUTES.iter().find(|route| route.path == request.path())?;
         let response = (route.ready)(self, request, start)?;
-        Some(ReadyResponse { path: route.path, response })
+        Some((route.path, response))
     }
 }
 
