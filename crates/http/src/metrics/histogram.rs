@@ -6,22 +6,10 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the buckets in microseconds, each with its label.
-const BUCKETS: [(u64, &str); 14] = [
-    (250, "0.00025"),
-    (500, "0.0005"),
-    (1_000, "0.001"),
-    (2_500, "0.0025"),
-    (5_000, "0.005"),
-    (10_000, "0.01"),
-    (25_000, "0.025"),
-    (50_000, "0.05"),
-    (100_000, "0.1"),
-    (250_000, "0.25"),
-    (500_000, "0.5"),
-    (1_000_000, "1"),
-    (2_500_000, "2.5"),
-    (5_000_000, "5"),
+/// Upper bounds of the buckets in microseconds.
+const BUCKETS: [u64; 14] = [
+    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+    5_000_000,
 ];
 
 /// A histogram of durations.
@@ -36,7 +24,7 @@ pub(super) struct Histogram {
 impl Histogram {
     pub(super) fn observe(&self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let fitting = BUCKETS.iter().zip(&self.buckets).find(|((end, _), _)| micros <= *end);
+        let fitting = BUCKETS.iter().zip(&self.buckets).find(|(end, _)| micros <= **end);
         fitting.map_or(&self.longer, |(_, count)| count).fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
@@ -49,9 +37,10 @@ impl Histogram {
         text: &mut MetricsText,
     ) {
         let mut all = 0;
-        for ((_, end), count) in BUCKETS.iter().zip(&self.buckets) {
+        for (end, count) in BUCKETS.iter().zip(&self.buckets) {
             all += count.load(Ordering::Relaxed);
-            text.histogram((name, "_bucket"), help, &with_end(labels, end), &all.to_string());
+            let end = Duration::from_micros(*end).as_secs_f64().to_string();
+            text.histogram((name, "_bucket"), help, &with_end(labels, &end), &all.to_string());
         }
         all += self.longer.load(Ordering::Relaxed);
         let seconds = Duration::from_micros(self.micros.load(Ordering::Relaxed)).as_secs_f64();
@@ -88,13 +77,6 @@ mod tests {
             "t_count{a=\"b\"} 5",
         ] {
             assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
-        }
-    }
-
-    #[test]
-    fn bucket_labels_match_their_bounds() {
-        for (micros, name) in BUCKETS {
-            assert_eq!(Duration::from_micros(micros).as_secs_f64(), name.parse::<f64>().unwrap());
         }
     }
 }

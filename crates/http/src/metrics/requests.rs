@@ -15,32 +15,11 @@ const DURATION_HELP: &str =
     "Time from the arrival of a request head to its response, by listener and endpoint.";
 /// Every status code in use, the most frequent first. The set is closed, so that an unexpected code adds no series; it
 /// counts as [`OTHER`].
-const CODES: [(StatusCode, &str); 21] = [
-    (StatusCode::OK, "200"),
-    (StatusCode::NO_CONTENT, "204"),
-    (StatusCode::FOUND, "302"),
-    (StatusCode::SEE_OTHER, "303"),
-    (StatusCode::NOT_MODIFIED, "304"),
-    (StatusCode::BAD_REQUEST, "400"),
-    (StatusCode::UNAUTHORIZED, "401"),
-    (StatusCode::FORBIDDEN, "403"),
-    (StatusCode::NOT_FOUND, "404"),
-    (StatusCode::METHOD_NOT_ALLOWED, "405"),
-    (StatusCode::REQUEST_TIMEOUT, "408"),
-    (StatusCode::CONFLICT, "409"),
-    (StatusCode::PAYLOAD_TOO_LARGE, "413"),
-    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
-    (StatusCode::UNPROCESSABLE_ENTITY, "422"),
-    (StatusCode::TOO_MANY_REQUESTS, "429"),
-    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
-    (StatusCode::INTERNAL_SERVER_ERROR, "500"),
-    (StatusCode::BAD_GATEWAY, "502"),
-    (StatusCode::SERVICE_UNAVAILABLE, "503"),
-    (StatusCode::GATEWAY_TIMEOUT, "504"),
-];
+const CODES: [u16; 21] =
+    [200, 204, 302, 303, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 500, 502, 503, 504];
 const OTHER: &str = "other";
 /// Exported from the start, because a rate needs an earlier sample of the series.
-const ALWAYS_EXPORTED: [&str; 3] = ["200", "500", "503"];
+const ALWAYS_EXPORTED: [u16; 3] = [200, 500, 503];
 /// Endpoint label of requests that matched no route.
 const UNROUTED: &str = "none";
 
@@ -77,7 +56,7 @@ impl RequestMetrics {
     pub(crate) fn answered(&self, path: Option<&str>, status: StatusCode, took: Duration) {
         let known = path.and_then(|path| self.endpoints.iter().find(|endpoint| endpoint.path == path));
         let endpoint = known.unwrap_or(&self.unrouted);
-        let code = CODES.iter().zip(&endpoint.codes).find(|((known, _), _)| *known == status);
+        let code = CODES.iter().zip(&endpoint.codes).find(|(known, _)| **known == status.as_u16());
         code.map_or(&endpoint.other, |(_, count)| count).fetch_add(1, Ordering::Relaxed);
         endpoint.took.observe(took);
     }
@@ -87,13 +66,17 @@ impl MetricsSource for RequestMetrics {
     fn write(&self, text: &mut MetricsText) {
         for Endpoint { path, codes, other, took } in self.endpoints.iter().chain([&self.unrouted]) {
             let labels = [("listener", self.listener), ("endpoint", path)];
-            for (code, count) in CODES.map(|(_, name)| name).iter().zip(codes).chain([(&OTHER, other)]) {
+            let [listener, endpoint] = labels;
+            let mut write = |code: &str, count: &AtomicU64, always: bool| {
                 let count = count.load(Ordering::Relaxed);
-                if count > 0 || ALWAYS_EXPORTED.contains(code) {
-                    let [listener, endpoint] = labels;
+                if count > 0 || always {
                     text.counter(ANSWERED, ANSWERED_HELP, &[listener, endpoint, ("code", code)], count);
                 }
+            };
+            for (code, count) in CODES.iter().zip(codes) {
+                write(&code.to_string(), count, ALWAYS_EXPORTED.contains(code));
             }
+            write(OTHER, other, false);
             took.write(DURATION, DURATION_HELP, &labels, text);
         }
     }
@@ -134,13 +117,6 @@ impl MetricsSource for SignInMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn code_labels_match_their_numbers() {
-        for (code, name) in CODES {
-            assert_eq!(code.as_str(), name);
-        }
-    }
 
     #[test]
     fn unexpected_codes_add_no_series() {
