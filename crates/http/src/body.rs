@@ -28,27 +28,42 @@ pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> R
     timeout(BODY_TIMEOUT, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
 }
 
+/// Reads a body piece by piece. Returns [`ApiError::BodyTooLarge`] if it is, or is announced as, larger than `limit`.
+async fn read(
+    payload: &mut Payload,
+    announced: Option<u64>,
+    limit: usize,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), ApiError> {
+    if announced.is_some_and(|length| length > limit as u64) {
+        return Err(ApiError::BodyTooLarge);
+    }
+    in_time(async {
+        let mut length = 0;
+        while let Some(piece) = payload.next().await {
+            let piece = piece.map_err(|_| ApiError::BodyBroken)?;
+            length += piece.len();
+            if length > limit {
+                return Err(ApiError::BodyTooLarge);
+            }
+            take(&piece);
+        }
+        Ok(())
+    })
+    .await
+}
+
 /// Reads a whole body of JSON, whatever its `Content-Type`. The inner error says why it is not JSON.
 pub async fn read_json(
     headers: &HeaderMap,
     mut payload: Payload,
     limit: usize,
 ) -> Result<Result<Value, serde_json::Error>, ApiError> {
-    let announced = announced(headers).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    if announced.is_some_and(|length| length > limit) {
-        return Err(ApiError::BodyTooLarge);
-    }
-    in_time(async {
-        let mut body = Vec::with_capacity(announced.unwrap_or_default());
-        while let Some(chunk) = payload.next().await {
-            body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
-            if body.len() > limit {
-                return Err(ApiError::BodyTooLarge);
-            }
-        }
-        Ok(serde_json::from_slice(&body))
-    })
-    .await
+    let announced = announced(headers);
+    let expected = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
+    let mut body = Vec::with_capacity(expected.min(limit));
+    read(&mut payload, announced, limit, |piece| body.extend_from_slice(piece)).await?;
+    Ok(serde_json::from_slice(&body))
 }
 
 /// The body of a request that needs none.
@@ -68,24 +83,10 @@ impl UnusedBody {
     /// Reads and discards the body, so that the connection can be reused. Returns [`ApiError::BodyTooLarge`] if it is,
     /// or is announced as, larger than `limit`.
     pub async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
-        let limit = limit as u64;
-        if self.announced.is_some_and(|length| length > limit) {
-            return Err(ApiError::BodyTooLarge);
-        }
         if let Payload::None = self.payload {
             return Ok(());
         }
-        in_time(async {
-            let mut read = 0;
-            while let Some(chunk) = self.payload.next().await {
-                read += chunk.map_err(|_| ApiError::BodyBroken)?.len() as u64;
-                if read > limit {
-                    return Err(ApiError::BodyTooLarge);
-                }
-            }
-            Ok(())
-        })
-        .await
+        read(&mut self.payload, self.announced, limit, |_| {}).await
     }
 }
 

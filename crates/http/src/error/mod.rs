@@ -246,46 +246,14 @@ impl ApiError {
             ),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Problem { status, word, message, retry_after: self.retry_after() }
-    }
-
-    /// Returns how long to wait before retrying, if retrying helps.
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
+        let retry_after = match self {
             Self::RateLimited(wait) | Self::ProviderLimited(wait, _) | Self::Overloaded(wait) => {
                 Some((*wait).max(MIN_RETRY_AFTER))
             }
             Self::StorageUnavailable(_) | Self::NotReady(_) => Some(MIN_RETRY_AFTER),
-            Self::NotFound
-            | Self::MethodNotAllowed(_)
-            | Self::OriginRefused
-            | Self::HeaderInvalid { .. }
-            | Self::BodyBroken
-            | Self::BodyTimeout
-            | Self::BodyTooLarge
-            | Self::IdpCodeMissing
-            | Self::IdpCodeInvalid
-            | Self::IdpScopeMissing
-            | Self::TokenMissing
-            | Self::TokenInvalid
-            | Self::SignedOut
-            | Self::Blocked
-            | Self::Internal(_)
-            | Self::SignInNotConfigured
-            | Self::ProviderFailed(_)
-            | Self::ProviderTimeout(_)
-            | Self::KeyMissing
-            | Self::KeyInvalid
-            | Self::KeyScopeMissing { .. }
-            | Self::InputInvalid(_)
-            | Self::GuildUnknown
-            | Self::NotReported
-            | Self::KeptElsewhere(_)
-            | Self::SettingsChanged(_)
-            | Self::PreconditionRequired
-            | Self::PermissionMissing(_)
-            | Self::SignInStale => None,
-        }
+            _ => None,
+        };
+        Problem { status, word, message, retry_after }
     }
 
     /// Returns the errors of [`Self::InputInvalid`].
