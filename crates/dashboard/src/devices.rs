@@ -94,7 +94,7 @@ async fn end(
             let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
             let work = async move {
                 audited_end(
-                    audit,
+                    &audit,
                     sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()),
                 )
             };
@@ -119,7 +119,7 @@ async fn end_all(
         let user = visitor.session.user;
         let sessions = Arc::clone(&context.use_cases.sessions);
         let audit = Audit::of(&request, "revoke_user").user(user);
-        let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
+        let work = async move { audited_end(&audit, sessions.revoke_user(user).await) };
         change(&context.storage_limiter, &request, work).await?;
         context.without_session(SignedOut::AllDevices)
     })

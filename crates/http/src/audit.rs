@@ -157,7 +157,7 @@ impl Audit {
     }
 
     /// Writes the event with this outcome.
-    pub fn concluded(self, outcome: Result<&Tally, &ApiError>) {
+    pub fn concluded(&self, outcome: Result<&Tally, &ApiError>) {
         match outcome {
             Ok(tally) => self.write(SUCCESS, &[], Some(*tally), None),
             Err(error) => self.refused(error),
@@ -165,18 +165,17 @@ impl Audit {
     }
 
     /// Writes the success of an action on these sessions.
-    pub fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
-        let user = sessions.first().map(|session| session.user);
-        Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally, None);
+    pub fn sessions(&self, sessions: &[Session], tally: Option<Tally>) {
+        self.write(SUCCESS, sessions, tally, None);
     }
 
     /// Writes that this session has ended.
-    pub fn ended(self, session: &Session) {
+    pub fn ended(&self, session: &Session) {
         self.sessions(std::slice::from_ref(session), Some(Tally::REMOVED));
     }
 
     /// Writes a refusal, or counts it if it repeats an earlier one.
-    pub fn refused(self, error: &ApiError) {
+    pub fn refused(&self, error: &ApiError) {
         let outcome = error.problem().word;
         let kind = RefusalKind { action: self.action, outcome, by: self.by.clone(), client: self.client };
         if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {
@@ -193,6 +192,7 @@ impl Audit {
         tally: Option<Tally>,
         repeated: Option<u64>,
     ) {
+        let user = self.user.or(sessions.first().map(|session| session.user));
         let short: Vec<_> = sessions.iter().map(|session| session.id.short()).collect();
         tracing::info!(
             target: "companion::audit",
@@ -200,7 +200,7 @@ impl Audit {
             outcome,
             by = self.by.word(),
             key = self.by.key(),
-            user = self.user.map(display),
+            user = user.map(display),
             subject = self.subject.as_deref(),
             session = Some(short.join(",")).filter(|short| !short.is_empty()),
             added = tally.map(|tally| tally.added),

@@ -14,7 +14,7 @@ use companion_domain::{
     session::Session,
     settings::Rights,
     usecase::{
-        Authenticate, AuthenticateError, ForgetUser, GuildListing, GuildSettings, ListGuilds,
+        Authenticate, AuthenticateError, ForgetUser, Forgotten, GuildListing, GuildSettings, ListGuilds,
         ListGuildsError, ManageSessions, SettingsView,
     },
 };
@@ -30,7 +30,7 @@ pub async fn session_of(
     within_storage(storage_limiter, request, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Expired(session)) = &found {
-            audit_ended(request, EXPIRE, std::slice::from_ref(session));
+            Audit::of(request, EXPIRE).by(Actor::Service).ended(session);
         }
         found
     })
@@ -66,8 +66,8 @@ async fn audited<T>(
 /// Audits sessions that ended while listing failed.
 pub(crate) fn audit_failed_list(audit: impl Fn(&'static str) -> Audit, error: &ListGuildsError) {
     match error {
-        ListGuildsError::SignedOut(ended) => audit_all(audit(END_AUTHORISATION), ended),
-        ListGuildsError::WithoutGrant(ended) => audit_all(audit("end_without_grant"), ended),
+        ListGuildsError::SignedOut(ended) => audit_all(&audit(END_AUTHORISATION), ended),
+        ListGuildsError::WithoutGrant(ended) => audit_all(&audit("end_without_grant"), ended),
         _ => {}
     }
 }
@@ -84,16 +84,15 @@ pub async fn shown_settings_of(
     within_storage(list_limiter, request, found).await?.ok_or(ApiError::NotFound)
 }
 
-/// Audits sessions that ended with this request, if any.
-fn audit_ended(request: &HttpRequest, action: &'static str, ended: &[Session]) {
-    audit_all(Audit::of(request, action).by(Actor::Service), ended);
+/// Audits sessions that ended, if any.
+fn audit_all(audit: &Audit, ended: &[Session]) {
+    if !ended.is_empty() {
+        audit.sessions(ended, Some(removed(ended)));
+    }
 }
 
-fn audit_all(audit: Audit, ended: &[Session]) {
-    if !ended.is_empty() {
-        let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-        audit.sessions(ended, Some(tally));
-    }
+fn removed(sessions: &[Session]) -> Tally {
+    Tally { removed: sessions.len() as u64, ..Tally::NOTHING }
 }
 
 /// Ends the session of a token, and audits it.
@@ -107,28 +106,17 @@ pub async fn end_session(
     let work = async move {
         let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
         let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
-        match &ended {
-            Ok(session) => audit.ended(session),
-            Err(error) => audit.refused(error),
-        }
-        ended
+        ended.inspect(|session| audit.ended(session)).inspect_err(|error| audit.refused(error))
     };
     deadline::change(limiter, request, work).await
 }
 
 /// Audits ended sessions. Returns their number.
-pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Result<u64, ApiError> {
-    match ended.map_err(ApiError::from) {
-        Ok(sessions) => {
-            let removed = sessions.len() as u64;
-            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
-            Ok(removed)
-        }
-        Err(error) => {
-            audit.refused(&error);
-            Err(error)
-        }
-    }
+pub fn audited_end(audit: &Audit, ended: Result<Vec<Session>, StoreError>) -> Result<u64, ApiError> {
+    let ended = ended.map_err(ApiError::from).inspect_err(|error| audit.refused(error))?;
+    let tally = removed(&ended);
+    audit.sessions(&ended, Some(tally));
+    Ok(tally.removed)
 }
 
 /// Forgets a user: deletes all their data, and audits it.
@@ -140,16 +128,10 @@ pub async fn forget_user(
 ) -> Result<Tally, ApiError> {
     let (forget, audit) = (Arc::clone(forget), Audit::of(request, "forget_user").user(user));
     let work = async move {
-        match forget.forget(user).await.map_err(ApiError::from) {
-            Ok(forgotten) => {
-                audit.sessions(&forgotten.sessions, Some(forgotten.tally));
-                Ok(forgotten.tally)
-            }
-            Err(error) => {
-                audit.refused(&error);
-                Err(error)
-            }
-        }
+        let forgotten = forget.forget(user).await.map_err(ApiError::from);
+        let Forgotten { tally, sessions } = forgotten.inspect_err(|error| audit.refused(error))?;
+        audit.sessions(&sessions, Some(tally));
+        Ok::<_, ApiError>(tally)
     };
     deadline::change(limiter, request, work).await
 }

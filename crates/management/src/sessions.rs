@@ -99,7 +99,7 @@ pub(crate) async fn revoke(
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_session");
     let work = async move {
-        audited_end(audit, sessions.revoke(&id).await.map(|session| session.into_iter().collect()))
+        audited_end(&audit, sessions.revoke(&id).await.map(|session| session.into_iter().collect()))
     };
     ended(change(&context.storage_limiter, &request, work).await?)
 }
@@ -118,7 +118,7 @@ pub(crate) async fn revoke_user(
     let user: UserId = segment(&request, "user")?;
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_user").user(user);
-    let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
+    let work = async move { audited_end(&audit, sessions.revoke_user(user).await) };
     ended(change(&context.storage_limiter, &request, work).await?)
 }
 

@@ -97,8 +97,8 @@ impl SignInMetrics {
     }
 
     /// Counts a completed sign-in.
-    pub(crate) fn ended<T>(&self, outcome: &Result<T, ApiError>) {
-        let word = outcome.as_ref().map_or_else(|error| error.problem().word, |_| SUCCESS);
+    pub(crate) fn ended<T>(&self, outcome: Result<&T, &ApiError>) {
+        let word = outcome.map_or_else(|error| error.problem().word, |_| SUCCESS);
         if let Some((_, count)) = self.0.iter().find(|(known, _)| *known == word) {
             count.fetch_add(1, Ordering::Relaxed);
         }

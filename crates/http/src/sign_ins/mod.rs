@@ -83,19 +83,14 @@ impl SignInAttempts {
             Ok(sent) => self.admit(client, sent).await,
             Err(error) => Err(error),
         };
-        let (request, attempt, permit) = match admitted {
-            Ok(admitted) => admitted,
-            Err(error) => {
-                audit.refused(&error);
-                let refused = Err(error);
-                self.metrics.ended(&refused);
-                return refused;
-            }
-        };
+        let (request, attempt, permit) = admitted.inspect_err(|error| {
+            audit.refused(error);
+            self.metrics.ended::<()>(Err(error));
+        })?;
         let working = Arc::clone(self);
         let work = async move {
             let ended = audited_sign_in(&working.sign_in, &request, audit).await;
-            working.metrics.ended(&ended);
+            working.metrics.ended(ended.as_ref());
             attempt.ended(&ended);
             drop(permit);
             ended
