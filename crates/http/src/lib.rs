@@ -63,7 +63,7 @@ pub use self::{
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,
-    public::{PublicApi, PublicDocument, PublicSettings, PublicUseCases},
+    public::{PublicApi, PublicDocument, PublicSettings},
     server::{RunningServer, Socket, serve, serve_public},
     session_use::{audited_end, end_session, forget_user, guilds_of, session_of, shown_settings_of},
     shell::{Application, Shell},

@@ -121,13 +121,8 @@ impl Service {
             ..
         } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
-        let public = PublicApi::new(
-            (&use_cases).into(),
-            projections.clone(),
-            clock.clone(),
-            entropy.clone(),
-            settings,
-        );
+        let public =
+            PublicApi::new(&use_cases, projections.clone(), clock.clone(), entropy.clone(), settings);
         let dashboard = dashboard.map(|settings| {
             let (sign_ins, clock, entropy) = (public.sign_ins(), clock.clone(), entropy.clone());
             Dashboard::new((&use_cases).into(), projections, sign_ins, clock, entropy, settings)

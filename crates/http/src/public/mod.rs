@@ -9,7 +9,7 @@ mod status;
 mod team;
 
 use self::settings::PublicContext;
-pub use self::settings::{PublicSettings, PublicUseCases};
+pub use self::settings::PublicSettings;
 use crate::{
     concurrency::ConcurrencyLimiter,
     edge::{ReadyResponses, ShellSettings},
@@ -25,7 +25,10 @@ use actix_web::{
     App, HttpRequest, HttpResponse,
     web::{self, ServiceConfig},
 };
-use companion_domain::port::{Clock, Entropy};
+use companion_domain::{
+    port::{Clock, Entropy},
+    usecase::UseCases,
+};
 use std::sync::Arc;
 use utoipa::OpenApi;
 
@@ -40,7 +43,7 @@ impl PublicApi {
     /// Creates the public API over these use cases.
     #[must_use]
     pub fn new(
-        use_cases: PublicUseCases,
+        use_cases: &UseCases,
         projections: Arc<Projections>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
@@ -60,7 +63,7 @@ impl PublicApi {
         let sign_ins = SignInAttempts::new(use_cases.sign_in.clone(), settings.refused_codes_per_minute);
         let listings = RenderedListings::new(settings.rendered_listings);
         let context = PublicContext {
-            use_cases,
+            use_cases: use_cases.clone(),
             projections,
             settings,
             listings,

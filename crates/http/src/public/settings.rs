@@ -8,42 +8,8 @@ use crate::{
     projection::{Projections, RenderedListings},
     sign_ins::SignInAttempts,
 };
-use companion_domain::{
-    model::PictureServer,
-    port::Clock,
-    usecase::{Authenticate, GuildSettings, ListGuilds, ManageSessions, PickFeedback, SignIn, UseCases},
-};
+use companion_domain::{model::PictureServer, port::Clock, usecase::UseCases};
 use std::{num::NonZeroU32, sync::Arc};
-
-/// The use cases of the public API.
-#[derive(Clone)]
-pub struct PublicUseCases {
-    /// Signs users in.
-    pub sign_in: Arc<SignIn>,
-    /// Authenticates sessions.
-    pub authenticate: Arc<Authenticate>,
-    /// Lists guilds.
-    pub list_guilds: Arc<ListGuilds>,
-    /// Picks feedback.
-    pub pick_feedback: Arc<PickFeedback>,
-    /// Ends sessions.
-    pub sessions: Arc<ManageSessions>,
-    /// Reads and changes settings of guilds.
-    pub settings: Arc<GuildSettings>,
-}
-
-impl From<&UseCases> for PublicUseCases {
-    fn from(all: &UseCases) -> Self {
-        Self {
-            sign_in: all.sign_in.clone(),
-            authenticate: all.authenticate.clone(),
-            list_guilds: all.list_guilds.clone(),
-            pick_feedback: all.pick_feedback.clone(),
-            sessions: all.sessions.clone(),
-            settings: all.settings.clone(),
-        }
-    }
-}
 
 /// Settings of the public API.
 #[derive(Debug, Clone)]
@@ -76,7 +42,7 @@ pub struct PublicSettings {
 
 /// Context of the handlers.
 pub(crate) struct PublicContext {
-    pub(super) use_cases: PublicUseCases,
+    pub(super) use_cases: UseCases,
     pub(super) projections: Arc<Projections>,
     pub(super) settings: PublicSettings,
     pub(super) listings: RenderedListings,
