@@ -1,15 +1,15 @@
 //! Error responses, derived from the table of errors. Each is described once, as a component of the document;
 //! operations refer to it by name.
 
-use super::{JSON, closed_object, envelope, header};
+use super::{JSON, closed_object, header};
 use crate::{
-    envelope::FieldProblem,
-    error::{ApiError, Problem},
+    envelope::{self, FieldProblem},
+    error::ApiError,
     headers::name,
     routing::READING,
 };
 use companion_domain::model::FieldError;
-use serde_json::json;
+use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 use utoipa::{
     IntoResponses, ToSchema as _,
@@ -190,20 +190,15 @@ fn described(errors: &[ApiError]) -> Response {
     let code = code(errors);
     let words: Vec<_> = errors.iter().map(|error| error.problem().word).collect();
     let examples = errors.iter().map(|error| {
-        let Problem { word, message, .. } = error.problem();
-        let mut data = json!({"error": word, "request_id": SOME_ID});
-        if let (Some(errors), Some(data)) = (error.errors(), data.as_object_mut()) {
-            let fields: Vec<_> = errors.iter().map(FieldProblem::from).collect();
-            data.insert("fields".to_owned(), json!(fields));
-        }
-        let value = json!({"code": code, "message": message, "data": data});
-        (word, ExampleBuilder::new().value(Some(value)).build())
+        let problem = error.problem();
+        let body = envelope::failure(error, &problem, SOME_ID);
+        let value = serde_json::from_slice::<Value>(&body).ok();
+        (problem.word, ExampleBuilder::new().value(value).build())
     });
-    let schema = envelope(code, data(errors, &words));
+    let schema = super::envelope(code, data(errors, &words));
     let content = ContentBuilder::new().schema(Some(schema)).examples_from_iter(examples).build();
-    let response =
+    let mut response =
         ResponseBuilder::new().description(format!("`{}`", words.join("`, `"))).content(JSON, content);
-    let mut response = header::usual(response, "no-store");
     if errors.iter().any(|error| error.problem().retry_after.is_some()) {
         response = header::with(response, "Retry-After");
     }
@@ -213,7 +208,9 @@ fn described(errors: &[ApiError]) -> Response {
     if errors.iter().any(|error| matches!(error, ApiError::MethodNotAllowed(_))) {
         response = header::with(response, "Allow");
     }
-    response.build()
+    let mut response = response.build();
+    header::complete(&mut response);
+    response
 }
 
 fn data(errors: &[ApiError], words: &[&'static str]) -> RefOr<Schema> {

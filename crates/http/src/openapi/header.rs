@@ -41,11 +41,6 @@ pub(super) fn with(response: ResponseBuilder, name: &str) -> ResponseBuilder {
     response.header_ref(name, Ref::new(format!("#/components/headers/{name}")))
 }
 
-/// Adds the headers of every response: a request id and `Cache-Control`.
-pub(super) fn usual(response: ResponseBuilder, cache_control: &str) -> ResponseBuilder {
-    with(response, name::X_REQUEST_ID).header(CACHE_CONTROL, described(CACHING, caching(cache_control)))
-}
-
 const CACHING: &str = "Caching policy of the response.";
 
 pub(super) fn caching(value: &str) -> Object {
