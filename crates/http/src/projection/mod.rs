@@ -10,7 +10,10 @@ mod team;
 
 pub(crate) use self::{listings::RenderedListings, team::RenderedTeam};
 
-use self::{feedback::FeedbackProjection, status::RenderedStatus};
+use self::{
+    feedback::{FeedbackProjection, MAX_ENTRIES},
+    status::RenderedStatus,
+};
 use crate::{
     build_info::BuildInfo,
     metrics::{MetricsSource, MetricsText},
@@ -22,7 +25,7 @@ use companion_domain::{
     change::Kind,
     model::{Notice, TeamMember},
     port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
-    rules::{BotHealth, ShardState},
+    rules::ShardState,
     usecase::{ClusterCount, Clusters, Moment, Periods, ReportStatus, ShowTeam, UseCases},
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -54,7 +57,7 @@ impl Projections {
             status: ArcSwapOption::empty(),
             periods: ArcSwapOption::empty(),
             notices: ArcSwapOption::empty(),
-            feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
+            feedback: FeedbackProjection::new(MAX_ENTRIES, use_cases.pick_feedback.clone(), scheduler),
             elsewhere: use_cases.kept_elsewhere.clone(),
         });
         use_cases.dispatcher.add(projections.clone());
@@ -179,36 +182,30 @@ impl Subscriber for Projections {
 
 impl MetricsSource for Projections {
     fn write(&self, text: &mut MetricsText) {
-        let feedback = self.feedback.memory();
+        let (feedback_entries, feedback_bytes) = self.feedback.memory();
         if let Some(clusters) = self.clusters.load().as_deref() {
-            write_clusters(self.report_status.count(clusters), text);
-            write_shards(&self.report_status.health(clusters), text);
+            let ClusterCount { live, silent, last_heard } = self.report_status.count(clusters);
+            for (state, count) in [("live", live), ("silent", silent)] {
+                let help = "Clusters of the bot: live, or silent for too long to count.";
+                text.gauge("companion_bot_clusters", help, &[("state", state)], f64::from(count));
+            }
+            let age = last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
+            let help = "Seconds since the last report of the bot; +Inf if there is none.";
+            text.gauge("companion_bot_report_age_seconds", help, &[], age);
+            let health = self.report_status.health(clusters);
+            for state in ShardState::ALL {
+                let labels = [("state", state.as_str())];
+                let count = health.count(state) as f64;
+                text.gauge("companion_bot_shards", "Shards of the bot by state.", &labels, count);
+            }
         }
         let team = self.team.load().as_ref().map_or(0, |team| team.body.len());
         for (name, help, value) in [
-            ("companion_feedback_entries", "Positive feedback kept in memory.", feedback.entries),
-            ("companion_feedback_bytes", "Memory of positive feedback, in bytes.", feedback.bytes),
+            ("companion_feedback_entries", "Positive feedback kept in memory.", feedback_entries),
+            ("companion_feedback_bytes", "Memory of positive feedback, in bytes.", feedback_bytes),
             ("companion_team_bytes", "Memory of the rendered team, in bytes.", team),
         ] {
             text.gauge(name, help, &[], value as f64);
         }
     }
-}
-
-fn write_shards(health: &BotHealth, text: &mut MetricsText) {
-    for state in ShardState::ALL {
-        let help = "Shards of the bot by state.";
-        let labels = [("state", state.as_str())];
-        text.gauge("companion_bot_shards", help, &labels, health.count(state) as f64);
-    }
-}
-
-fn write_clusters(ClusterCount { live, silent, last_heard }: ClusterCount, text: &mut MetricsText) {
-    let help = "Clusters of the bot: live, or silent for too long to count.";
-    for (state, count) in [("live", live), ("silent", silent)] {
-        text.gauge("companion_bot_clusters", help, &[("state", state)], f64::from(count));
-    }
-    let age = last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
-    let help = "Seconds since the last report of the bot; +Inf if there is none.";
-    text.gauge("companion_bot_report_age_seconds", help, &[], age);
 }

@@ -20,7 +20,7 @@ pub(crate) struct RenderedTeam {
 impl RenderedTeam {
     /// Renders a team.
     pub(super) fn new(team: Vec<TeamMember>) -> Result<Self, StoreError> {
-        let members = wire::ShownTeam(team.iter().map(wire::TeamMember::from).collect());
+        let members: wire::ShownTeam<'_> = wire::Bounded(team.iter().map(wire::TeamMember::from).collect());
         let body =
             envelope::success("The team that maintains the bot.", members).map_err(StoreError::corrupt)?;
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&body)));

@@ -9,7 +9,7 @@ use crate::{
     openapi::failure::Everywhere,
     projection::feedback,
     request_id::RequestStart,
-    wire::{FeedbackEntry, PickedFeedback},
+    wire::{Bounded, FeedbackEntry, PickedFeedback},
 };
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -68,7 +68,8 @@ async fn from_store(context: &PublicContext, request: &HttpRequest) -> Result<Ht
     };
     match picked {
         Ok(picked) => {
-            let entries = PickedFeedback(picked.iter().map(|entry| FeedbackEntry::from(&**entry)).collect());
+            let entries = picked.iter().map(|entry| FeedbackEntry::from(&**entry)).collect();
+            let entries: PickedFeedback<'_> = Bounded(entries);
             envelope::answer(feedback::MESSAGE, entries, "no-store")
         }
         Err(error) => feedback.stand_in(&*context.clock).map(answered).ok_or(error),

@@ -5,7 +5,7 @@ use companion_domain::model::{self, Feedback, GuildId, RoleId, UserId};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
+    openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema, schema::Type},
 };
 
 /// An id of the platform.
@@ -48,6 +48,23 @@ impl PartialSchema for Snowflake {
 
 impl ToSchema for Snowflake {}
 
+/// A list whose schema has a maximum number of items.
+#[derive(Serialize)]
+pub(crate) struct Bounded<T, const MAX: usize>(pub(crate) Vec<T>);
+
+impl<T: ToSchema, const MAX: usize> PartialSchema for Bounded<T, MAX> {
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(Ref::from_schema_name(T::name())).max_items(Some(MAX)).into()
+    }
+}
+
+impl<T: ToSchema, const MAX: usize> ToSchema for Bounded<T, MAX> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into(), T::schema()));
+        T::schemas(schemas);
+    }
+}
+
 /// A feedback entry about the bot.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,10 +81,8 @@ pub(crate) struct FeedbackEntry<'a> {
     submitter: User<'a>,
 }
 
-bounded_list! {
-    /// A few entries.
-    PickedFeedback of FeedbackEntry, 5
-}
+/// A few entries.
+pub(crate) type PickedFeedback<'a> = Bounded<FeedbackEntry<'a>, 5>;
 
 impl<'a> From<&'a Feedback> for FeedbackEntry<'a> {
     fn from(entry: &'a Feedback) -> Self {
@@ -161,10 +176,8 @@ pub(crate) struct TeamMember<'a> {
     position: i32,
 }
 
-bounded_list! {
-    /// The whole team.
-    ShownTeam of TeamMember, model::Roster::MAX
-}
+/// The whole team.
+pub(crate) type ShownTeam<'a> = Bounded<TeamMember<'a>, { model::Roster::MAX }>;
 
 impl<'a> From<&'a model::TeamMember> for TeamMember<'a> {
     fn from(member: &'a model::TeamMember) -> Self {
