@@ -4,7 +4,6 @@
 use crate::{client::Client, error::ApiError};
 use std::{
     collections::{HashMap, hash_map::Entry},
-    fmt,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,10 +23,10 @@ const OVERLOAD_END: usize = MAX_OVERLOADED / 4;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Limits the requests that wait for one resource.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ConcurrencyLimiter(Mutex<Queue>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Queue {
     waiting: usize,
     /// Waiting requests by client. Those without an address count as one client.
@@ -60,12 +59,6 @@ impl ConcurrencyLimiter {
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for ConcurrencyLimiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConcurrencyLimiter").field("waiting", &self.queue().waiting).finish()
     }
 }
 

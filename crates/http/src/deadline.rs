@@ -48,15 +48,10 @@ where
 
 /// Awaits a sign-in. On a timeout or disconnect it still runs to completion, because the attempt uses up the code.
 /// `spent` is the time already taken from its deadline.
-pub(crate) async fn sign_in<T, E>(
+pub(crate) async fn sign_in<T: 'static>(
     spent: Duration,
-    work: impl Future<Output = Result<T, E>> + 'static,
-) -> Result<T, ApiError>
-where
-    T: 'static,
-    E: 'static,
-    ApiError: From<E>,
-{
+    work: impl Future<Output = Result<T, ApiError>> + 'static,
+) -> Result<T, ApiError> {
     run_to_completion(SIGN_IN_DEADLINE.saturating_sub(spent), work, ApiError::ProviderTimeout).await
 }
 

@@ -150,21 +150,6 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_is_optional_but_must_be_well_formed() {
-        let word = |values: &[&[u8]]| {
-            code_verifier(&with(values, &IDP_CODE_VERIFIER))
-                .map(|found| found.is_some())
-                .map_err(|error| error.problem().word)
-        };
-        assert_eq!(word(&[]), Ok(false));
-        assert_eq!(word(&[&[b'v'; 43]]), Ok(true));
-        for bad in [&[b'v'; 42][..], &[b'v'; 129], b"", b"\xff", &[b'='; 43]] {
-            assert_eq!(word(&[bad]), Err("header_invalid"));
-        }
-        assert_eq!(word(&[&[b'v'; 43], &[b'v'; 43]]), Err("header_invalid"));
-    }
-
-    #[test]
     fn parses_sent_epoch_as_plain_decimal_seconds() {
         let read = |value: &[u8]| sent_epoch(&with(&[value], &SENT_EPOCH));
         assert_eq!(read(b"1700000000"), Some(1_700_000_000.0));

@@ -106,7 +106,6 @@ impl RunningServer {
     /// Stops gracefully by `deadline`. Requests still in flight then are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
         let Self { handle, task, sweeping, listener, shared, shell, .. } = self;
-        let limiter = shell.connection_limiter();
         if shared {
             // The next process accepts what is still in the shared queue. Connections accepted here may still be on
             // their way to a worker, and a server stopped at once would not wait for them.
@@ -120,9 +119,9 @@ impl RunningServer {
         shell.advance(Stage::ClosingIdle);
         // This closes the listener.
         drop(handle.stop(true));
-        if timeout_at(deadline, limiter.empty()).await.is_err() {
+        if timeout_at(deadline, shell.limiter.empty()).await.is_err() {
             shell.advance(Stage::Cancelling);
-            let _ = timeout(FINAL_RESPONSES_GRACE, limiter.empty()).await;
+            let _ = timeout(FINAL_RESPONSES_GRACE, shell.limiter.empty()).await;
         }
         shell.summarise();
         // The server itself checks only once a second whether all connections have closed.
@@ -180,11 +179,7 @@ where
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
-    let handler = ConnectionHandler {
-        limiter: shell.connection_limiter().clone(),
-        drain: shell.drain().clone(),
-        limits,
-    };
+    let handler = ConnectionHandler { limiter: shell.limiter.clone(), drain: shell.drain().clone(), limits };
     let sweeping = tokio::spawn(handler.limiter.clone().sweep(limits));
     let accepting = listener.try_clone()?;
     let server = Server::build()

@@ -44,7 +44,7 @@ impl<T> Application for T where
 pub struct Shell {
     edge: Edge,
     refusals: Refusals,
-    limiter: ConnectionLimiter,
+    pub(crate) limiter: ConnectionLimiter,
 }
 
 impl Shell {
@@ -99,11 +99,6 @@ impl Shell {
     /// Waits until the listener begins to shut down. Streams end then.
     pub fn closing(&self) -> impl Future<Output = ()> + use<> {
         self.drain().clone().reached(Stage::Closing)
-    }
-
-    /// Returns the connection limiter.
-    pub(crate) fn connection_limiter(&self) -> &ConnectionLimiter {
-        &self.limiter
     }
 
     /// Returns the shutdown state.

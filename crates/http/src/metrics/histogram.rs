@@ -36,17 +36,20 @@ impl Histogram {
         labels: &[(&'static str, &str)],
         text: &mut MetricsText,
     ) {
+        let mut write = |suffix: &str, labels: &[(&'static str, &str)], value: String| {
+            text.sample("histogram", name, help, suffix, labels, &value);
+        };
         let mut all = 0;
         for (end, count) in BUCKETS.iter().zip(&self.buckets) {
             all += count.load(Ordering::Relaxed);
             let end = Duration::from_micros(*end).as_secs_f64().to_string();
-            text.histogram((name, "_bucket"), help, &with_end(labels, &end), &all.to_string());
+            write("_bucket", &with_end(labels, &end), all.to_string());
         }
         all += self.longer.load(Ordering::Relaxed);
         let seconds = Duration::from_micros(self.micros.load(Ordering::Relaxed)).as_secs_f64();
-        text.histogram((name, "_bucket"), help, &with_end(labels, "+Inf"), &all.to_string());
-        text.histogram((name, "_sum"), help, labels, &super::number(seconds));
-        text.histogram((name, "_count"), help, labels, &all.to_string());
+        write("_bucket", &with_end(labels, "+Inf"), all.to_string());
+        write("_sum", labels, super::number(seconds));
+        write("_count", labels, all.to_string());
     }
 }
 

@@ -61,17 +61,6 @@ impl MetricsText {
         self.sample("gauge", name, help, "", labels, &number(value));
     }
 
-    /// Adds one line of a histogram, with this suffix of the name.
-    fn histogram(
-        &mut self,
-        (name, suffix): (&'static str, &'static str),
-        help: &'static str,
-        labels: &[(&'static str, &str)],
-        value: &str,
-    ) {
-        self.sample("histogram", name, help, suffix, labels, value);
-    }
-
     /// Renders all samples in the Prometheus text format.
     #[must_use]
     pub fn render(&self) -> String {
