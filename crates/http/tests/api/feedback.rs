@@ -230,16 +230,6 @@ async fn gap(service: &Service, ids: &[&str]) {
 }
 
 #[actix_web::test]
-async fn the_store_picks_until_a_reload_is_complete() {
-    let (service, held) = loading(&["a"]).await;
-    loaded(&service, &held, 1).await;
-    gap(&service, &["b", "c"]).await;
-    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
-    loaded(&service, &held, 1).await;
-    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
-}
-
-#[actix_web::test]
 async fn a_restarted_load_discards_earlier_pages() {
     let (service, held) = loading(&["a", "b"]).await;
     tokio::task::yield_now().await;

@@ -10,7 +10,6 @@ use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
 use companion_http::TrustedProxies;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
-use futures_util::future::join;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -60,39 +59,6 @@ async fn warns_once_about_an_untrusted_proxy() {
         service.call(post(peer, "198.51.100.3")).await;
     }
     assert_eq!(warnings(lines.take()), 0, "warned only once");
-}
-
-#[actix_web::test]
-async fn logs_slow_requests_with_id_and_duration() {
-    let service = Service::new().await;
-    let (lines, _guard) = listening();
-    for (seconds, logged) in [(1, false), (2, true)] {
-        let code = service.code_of(a_user(1), vec![]);
-        let calls = service.memory.identity.calls(IdentityCall::Exchange);
-        let held = service.memory.identity.hold(IdentityCall::Exchange);
-        let passing = async {
-            service.memory.identity.called(IdentityCall::Exchange, calls + 1).await;
-            service.memory.clock.advance(Duration::from_secs(seconds));
-            drop(held);
-        };
-        let request = post_code(&code).insert_header(("X-Request-Id", "the-one"));
-        let (answer, ()) = join(service.call(request), passing).await;
-        assert_eq!(answer.status, 200);
-        let log = lines.take();
-        let line = log.lines().find(|line| line.contains("a request was slow"));
-        assert_eq!(line.is_some(), logged, "{log}");
-        for part in [
-            "WARN",
-            "request_id=\"the-one\"",
-            "endpoint=\"/auth\"",
-            " microseconds=2000000",
-            " storage_microseconds=0",
-            " provider_microseconds=0",
-            " rendering_microseconds=",
-        ] {
-            assert!(line.is_none_or(|line| line.contains(part)), "{log}");
-        }
-    }
 }
 
 #[actix_web::test]

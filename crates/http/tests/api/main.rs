@@ -16,4 +16,4 @@ mod settings;
 mod sockets;
 mod tls;
 
-use companion_testkit::api::{captured_log, client, request, service};
+use companion_testkit::api::{captured_log, client, service};

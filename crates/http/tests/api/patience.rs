@@ -5,15 +5,11 @@ use crate::{
     service::{BODY_LIMIT, KEY, Service, post_code},
     sockets::PATIENCE,
 };
-use companion_domain::{
-    model::{Name, Roster},
-    port::SessionStore as _,
-};
+use companion_domain::port::SessionStore as _;
 use companion_http::{RunningServer, ServerLimits};
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_user, user_id};
 use futures_util::{FutureExt as _, future::join_all};
-use socket2::SockRef;
 use std::{pin::pin, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -73,17 +69,6 @@ async fn keeps_idle_connections_alive() {
         is_over(connected(&listening).await).await;
     }
     assert_served(&mut kept).await;
-}
-
-#[actix_web::test]
-async fn cuts_off_clients_that_do_not_read() {
-    let service = Service::new().await;
-    let listening = listen_with(&service, impatient());
-    let mut stream = connected(&listening).await;
-    let request = REQUEST.replace('\n', "\r\n").repeat(100);
-    // Until both buffers are full, and then until the server gives up.
-    let flood = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
-    timeout(PATIENCE, flood).await.unwrap();
 }
 
 #[cfg(target_os = "linux")]
@@ -148,39 +133,6 @@ async fn evicts_an_idle_connection_for_a_new_one() {
     for client in &mut idle {
         assert_served(client).await;
     }
-}
-
-#[actix_web::test]
-async fn serves_large_responses_beside_stalled_clients() {
-    let service = Service::new().await;
-    // The largest possible response: each of these characters takes six bytes in JSON.
-    let (name, path) = ("\u{1}".repeat(Name::LENGTH.end() - 4), "x".repeat(2000));
-    let member = |number: usize| {
-        serde_json::json!({
-            "username": name, "name": name, "avatar": format!("https://cdn.example/{path}"), "role": name,
-            "discord_id": (number + 1).to_string(), "color": "#00AA00", "category": name, "position": number
-        })
-    };
-    let team: Vec<_> = (0..Roster::MAX).map(member).collect();
-    let put = service.manage(crate::request::put("/bot/team", &serde_json::json!(team))).await;
-    assert_eq!(put.status, 200, "{:?}", put.json());
-    let listening = listen(&service);
-    let request = REQUEST.replace('\n', "\r\n");
-    let mut stalled = Vec::new();
-    for _ in 0..300 {
-        let mut stream = connected_from([127, 0, 0, 2], &listening).await;
-        SockRef::from(&stream).set_recv_buffer_size(4096).unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream.peek(&mut [0]).await.unwrap();
-        stalled.push(stream);
-    }
-    for _ in 0..10 {
-        let mut client = Client::to(&listening).await;
-        client.send(REQUEST).await;
-        let (status, _, json) = client.answer().await;
-        assert_eq!((status, json["data"].as_array().map(Vec::len)), (200, Some(Roster::MAX)));
-    }
-    drop(stalled);
 }
 
 #[actix_web::test]

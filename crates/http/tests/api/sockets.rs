@@ -2,15 +2,14 @@
 //! such input without the application; docs/api.md lists these responses.
 
 use crate::{
-    client::{Client, eventually, length, limits, listen, listen_management, listen_with},
+    client::{Client, length, limits, listen, listen_management, listen_with},
     service::{BODY_LIMIT, Fault, Service},
 };
 use companion_http::{RunningServer, ServerLimits};
-use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use futures_util::future::join_all;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -87,44 +86,6 @@ async fn a_panic_keeps_the_connection() {
     service.store.set(None);
     client.send("GET /feedback HTTP/1.1\nHost: a\n\n").await;
     assert_eq!(client.answer().await.0, 200);
-}
-
-#[actix_web::test]
-async fn stop_finishes_requests_and_closes_idle_connections() {
-    let service = Service::new().await;
-    let listening = listen(&service);
-    let addr = listening.addr();
-    let mut idle = Client::to(&listening).await;
-    idle.send("GET /team HTTP/1.1\nHost: a\n\n").await;
-    assert_eq!(idle.answer().await.0, 200);
-    let mut busy = Client::to(&listening).await;
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
-    busy.send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {}\n\n", service.code_of(a_user(1), vec![])))
-        .await;
-    service.memory.identity.called(IdentityCall::Exchange, 1).await;
-    let begun = Instant::now();
-    let stopped = actix_web::rt::spawn(listening.stop());
-    eventually(async || TcpStream::connect(addr).await.is_err()).await;
-    drop(held);
-    assert_eq!(busy.answer().await.0, 200);
-    stopped.await.unwrap().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-}
-
-#[actix_web::test]
-async fn stop_meets_its_deadline() {
-    let service = Service::new().await;
-    let drain = Duration::from_millis(300);
-    let listening = listen_with(&service, ServerLimits { drain, ..limits() });
-    let mut busy = Client::to(&listening).await;
-    let _held = service.memory.identity.hold(IdentityCall::Exchange);
-    busy.send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {}\n\n", service.code_of(a_user(1), vec![])))
-        .await;
-    service.memory.identity.called(IdentityCall::Exchange, 1).await;
-    let begun = Instant::now();
-    listening.stop().await.unwrap();
-    // Shorter than the usual limit.
-    assert!((drain..Duration::from_secs(4)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }
 
 /// Systems other than Linux may shorten the accept queue.

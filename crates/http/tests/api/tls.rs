@@ -74,21 +74,6 @@ async fn serves_http_1_1_over_tls() {
 }
 
 #[actix_web::test]
-async fn a_new_certificate_applies_to_new_connections() {
-    let (service, old, new) = (Service::new().await, made(), made());
-    let tls = Tls::new(identity(&old));
-    let listening = listening(&service, &tls, limits());
-    let mut before = connect(&listening, &old).await.unwrap();
-    ask(&mut before, GET).await;
-    tls.exchange(identity(&new));
-    let mut after = connect(&listening, &new).await.unwrap();
-    for client in [&mut before, &mut after] {
-        assert!(ask(client, GET).await.starts_with("http/1.1 200 ok"));
-    }
-    assert!(connect(&listening, &old).await.is_err(), "the old certificate is no longer used");
-}
-
-#[actix_web::test]
 async fn times_out_unfinished_handshakes() {
     let (service, made) = (Service::new().await, made());
     let impatient = ServerLimits { request_head: Duration::from_millis(200), ..limits() };
