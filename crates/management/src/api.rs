@@ -3,8 +3,7 @@
 use crate::{
     access::{Access, Bearer, ManagementKeys, Scope},
     change_stream::MAX_STREAMS,
-    context::{ManagementContext, ManagementUseCases, Readiness},
-    document::document,
+    context::{ManagementContext, Readiness},
     routes::{is_open, routes},
 };
 use actix_web::{
@@ -14,7 +13,10 @@ use actix_web::{
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
-use companion_domain::port::{Clock, Entropy};
+use companion_domain::{
+    port::{Clock, Entropy},
+    usecase::UseCases,
+};
 use companion_http::{
     ApiError, Application, MetricsSource, RunningServer, ServerLimits, Shell, ShellSettings, Socket,
     TrustedProxies,
@@ -49,7 +51,7 @@ impl ManagementApi {
     /// Creates the management API over these use cases, with this readiness check.
     #[must_use]
     pub fn new(
-        use_cases: ManagementUseCases,
+        use_cases: &UseCases,
         readiness: Arc<dyn Readiness>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
@@ -69,18 +71,14 @@ impl ManagementApi {
             clock: Arc::clone(&clock),
             entropy,
         });
-        let metrics = vec![shell.metrics()];
-        let storage_limiter = Arc::default();
-        let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let context = ManagementContext {
-            use_cases,
+            use_cases: use_cases.clone(),
             readiness,
             clock,
             body_limit,
-            metrics,
-            storage_limiter,
-            streams,
-            document,
+            metrics: vec![shell.metrics()],
+            storage_limiter: Arc::default(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         };
         Self { context, access: Access::new(keys, trusted_proxies), shell }
     }

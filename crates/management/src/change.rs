@@ -1,10 +1,9 @@
-//! Writes of the management API: audited, and answered with what changed.
+//! Responses of the management API, and what changed as one.
 
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::HttpResponse;
 use companion_domain::change::Tally;
-use companion_http::{ApiError, ConcurrencyLimiter, audit::Audit, deadline, envelope};
+use companion_http::{ApiError, envelope};
 use serde::Serialize;
-use std::future::Future;
 use utoipa::ToSchema;
 
 /// Responses of this API are never cached.
@@ -13,43 +12,6 @@ const CACHE_CONTROL: &str = "no-store";
 /// Returns a success response.
 pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse, ApiError> {
     envelope::answer(message, data, CACHE_CONTROL)
-}
-
-/// Runs and audits a change, and responds with its tally.
-pub(crate) async fn change<E: 'static>(
-    limiter: &ConcurrencyLimiter,
-    request: &HttpRequest,
-    audit: Audit,
-    work: impl Future<Output = Result<Tally, E>> + 'static,
-) -> Result<HttpResponse, ApiError>
-where
-    ApiError: From<E>,
-{
-    changed(audited(limiter, request, audit, work).await?)
-}
-
-/// Runs and audits a change.
-pub(crate) async fn audited<E: 'static>(
-    limiter: &ConcurrencyLimiter,
-    request: &HttpRequest,
-    audit: Audit,
-    work: impl Future<Output = Result<Tally, E>> + 'static,
-) -> Result<Tally, ApiError>
-where
-    ApiError: From<E>,
-{
-    let audited = async move {
-        let done = work.await.map_err(ApiError::from);
-        audit.concluded(done.as_ref());
-        done
-    };
-    deadline::change::<Tally, ApiError>(limiter, request, audited).await
-}
-
-/// Responds with the tally of a change.
-pub(crate) fn changed(tally: Tally) -> Result<HttpResponse, ApiError> {
-    let message = if tally == Tally::NOTHING { "Nothing has changed." } else { "The change is visible." };
-    answer(message, Changes::from(tally))
 }
 
 /// Number of records that a change touched.
@@ -70,5 +32,13 @@ pub(crate) struct Changes {
 impl From<Tally> for Changes {
     fn from(Tally { added, changed, removed }: Tally) -> Self {
         Self { added, changed, removed }
+    }
+}
+
+impl Changes {
+    /// Responds with the tally of a change.
+    pub(crate) fn answer(tally: Tally) -> Result<HttpResponse, ApiError> {
+        let message = if tally == Tally::NOTHING { "Nothing has changed." } else { "The change is visible." };
+        answer(message, Self::from(tally))
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::{
     access::{Bearer, Scope},
-    context::ManagementContext,
     query::Query,
-    request::{EmptyBody, invalid_value},
+    request::{Call, invalid_value, number},
 };
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -53,10 +52,8 @@ const LAST_EVENT_ID: &str = "last-event-id";
     )
 )]
 pub(crate) async fn watch(
-    context: web::Data<ManagementContext>,
     shell: web::Data<Shell>,
-    request: HttpRequest,
-    _: EmptyBody,
+    Call { context, request, .. }: Call,
 ) -> Result<HttpResponse, ApiError> {
     let query = Query::read(request.query_string(), &["kinds", "since"])?;
     let kinds = kinds_for(&Bearer::of(&request)?, query.text("kinds"))?;
@@ -86,11 +83,7 @@ pub(crate) async fn watch(
 /// Returns the position to continue from. `Last-Event-ID`, which browsers send on reconnect, takes precedence over the
 /// query.
 fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, ApiError> {
-    let revision = |name: &str, text: &str| {
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = if digits { text.parse().ok() } else { None };
-        number.map(Revision).ok_or_else(|| invalid_value(name, "must be the id of an event"))
-    };
+    let revision = |name: &str, text: &str| number(name, text, "must be the id of an event").map(Revision);
     match request.headers().get(LAST_EVENT_ID) {
         Some(id) => revision("Last-Event-ID", id.to_str().unwrap_or_default()).map(Some),
         None => query.text("since").map(|since| revision("since", since)).transpose(),

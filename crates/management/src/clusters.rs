@@ -1,13 +1,12 @@
 //! `/bot/clusters/{cluster}`: a cluster of the bot reports its state, and signs off when it stops.
 
 use crate::{
-    change::{Changes, change, changed},
-    context::ManagementContext,
-    request::{EmptyBody, JsonBody, MinBodyLimit, key},
+    change::Changes,
+    request::{Call, Document, MinBodyLimit},
 };
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use companion_domain::port::Mutation;
-use companion_http::{ApiError, audit::Audit, deadline, openapi::failure, routing};
+use companion_http::{ApiError, openapi::failure, routing};
 use companion_records::{ClusterReport, Record as _};
 use std::sync::Arc;
 
@@ -35,17 +34,11 @@ pub(crate) fn resource(path: &'static str) -> routing::Resource {
     request_body(content = ClusterReport, example = ClusterReport::example),
     responses((status = 200, description = "The report is stored.", body = Changes), failure::Feeding)
 )]
-pub(crate) async fn put(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: JsonBody,
-) -> Result<HttpResponse, ApiError> {
-    let heartbeat = body.record::<ClusterReport>(&request)?.received(context.clock.now());
-    let batch = vec![Mutation::Report(heartbeat)];
-    let feed = Arc::clone(&context.use_cases.feed);
-    changed(
-        deadline::change(&context.storage_limiter, &request, async move { feed.apply(batch).await }).await?,
-    )
+pub(crate) async fn put(call: Call<Document>) -> Result<HttpResponse, ApiError> {
+    let heartbeat = call.record::<ClusterReport>()?.received(call.context.clock.now());
+    let feed = Arc::clone(&call.context.use_cases.feed);
+    let applied = call.write(async move { feed.apply(vec![Mutation::Report(heartbeat)]).await });
+    Changes::answer(applied.await?)
 }
 
 /// Sign a cluster of the bot off
@@ -64,14 +57,7 @@ pub(crate) async fn put(
         failure::Feeding,
     )
 )]
-pub(crate) async fn sign_off(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let (cluster,) = key::<ClusterReport>(&request)?;
-    let audit = Audit::of(&request, "sign_off_cluster").subject(&cluster);
-    let feed = Arc::clone(&context.use_cases.feed);
-    let batch = vec![Mutation::SignOff(cluster)];
-    change(&context.storage_limiter, &request, audit, async move { feed.apply(batch).await }).await
+pub(crate) async fn sign_off(call: Call) -> Result<HttpResponse, ApiError> {
+    let (cluster,) = call.key::<ClusterReport>()?;
+    call.feed(call.audit("sign_off_cluster").subject(&cluster), Mutation::SignOff(cluster)).await
 }

@@ -1,7 +1,7 @@
 //! Why a user sees a guild or does not: `companion why` as JSON.
 
 use companion_domain::{
-    model::{Membership, RoleKey},
+    model::RoleKey,
     policy::{Fact, Permission, Source},
     port::GuildWithRoles,
     rules::NotListed,
@@ -52,9 +52,21 @@ impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
             listed: role.is_some(),
             role,
             obstacles,
-            list: explanation.list.map(LastList::from),
-            platform: explanation.membership.map(PlatformWord::from),
-            bot: explanation.seen.as_ref().map(BotWord::from),
+            list: explanation.list.map(|list| LastList {
+                guilds: list.guilds,
+                age: list.age.as_secs(),
+                renewable: list.renewable,
+            }),
+            platform: explanation.membership.map(|membership| PlatformWord {
+                owner: membership.owner,
+                administrator: membership.permissions.administrator(),
+                manage_server: membership.permissions.manage_server(),
+            }),
+            bot: explanation.seen.as_ref().map(|seen| BotWord {
+                setup: seen.guild.setup,
+                linked: seen.guild.linked,
+                roles: seen.roles.as_slice().iter().copied().map(Snowflake::from).collect(),
+            }),
             staff: explanation.user.staff.iter().map(|grant| grant.as_str()).collect(),
             plus: explanation.plus.as_deref().into(),
             permissions: Reasons(explanation),
@@ -101,12 +113,6 @@ struct LastList {
     renewable: bool,
 }
 
-impl From<usecase::LastList> for LastList {
-    fn from(list: usecase::LastList) -> Self {
-        Self { guilds: list.guilds, age: list.age.as_secs(), renewable: list.renewable }
-    }
-}
-
 /// What the platform says about a user in a guild, as far as it counts.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -119,13 +125,6 @@ struct PlatformWord {
     manage_server: bool,
 }
 
-impl From<Membership> for PlatformWord {
-    fn from(membership: Membership) -> Self {
-        let Membership { owner, permissions, .. } = membership;
-        Self { owner, administrator: permissions.administrator(), manage_server: permissions.manage_server() }
-    }
-}
-
 /// What the bot reported about a guild, and about a user in it.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -136,13 +135,6 @@ struct BotWord {
     linked: bool,
     /// The user's platform roles.
     roles: Vec<Snowflake>,
-}
-
-impl From<&GuildWithRoles> for BotWord {
-    fn from(seen: &GuildWithRoles) -> Self {
-        let roles = seen.roles.as_slice().iter().copied().map(Snowflake::from).collect();
-        Self { setup: seen.guild.setup, linked: seen.guild.linked, roles }
-    }
 }
 
 /// All permissions by name, each with its reason.

@@ -1,7 +1,7 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`.
 
-use crate::{change::answer, context::ManagementContext, request::EmptyBody};
-use actix_web::{HttpResponse, http::header, web};
+use crate::{change::answer, request::Call};
+use actix_web::{HttpResponse, http::header};
 use companion_http::{ApiError, MetricsSource as _, MetricsText, openapi::failure, wire::Nothing};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -14,7 +14,7 @@ const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
     get, path = "/health/live", operation_id = "isAlive", tag = "health",
     responses((status = 200, description = "The process responds.", body = Nothing), failure::Reading)
 )]
-pub(crate) async fn live(_: EmptyBody) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn live(_: Call) -> Result<HttpResponse, ApiError> {
     answer("Alive.", Nothing {})
 }
 
@@ -26,11 +26,8 @@ pub(crate) async fn live(_: EmptyBody) -> Result<HttpResponse, ApiError> {
     get, path = "/health/ready", operation_id = "isReady", tag = "health",
     responses((status = 200, description = "The service is ready for traffic.", body = Nothing), failure::Readiness)
 )]
-pub(crate) async fn ready(
-    context: web::Data<ManagementContext>,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    match timeout(READINESS_TIMEOUT, context.readiness.check()).await {
+pub(crate) async fn ready(call: Call) -> Result<HttpResponse, ApiError> {
+    match timeout(READINESS_TIMEOUT, call.context.readiness.check()).await {
         Ok(Ok(())) => answer("Ready for traffic.", Nothing {}),
         Ok(Err(why)) => Err(ApiError::NotReady(why)),
         Err(_) => Err(ApiError::NotReady("the readiness check timed out".to_owned())),
@@ -53,9 +50,9 @@ const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
         failure::Metrics,
     )
 )]
-pub(crate) async fn show(context: web::Data<ManagementContext>, _: EmptyBody) -> HttpResponse {
+pub(crate) async fn show(call: Call) -> HttpResponse {
     let mut text = MetricsText::default();
-    context.metrics.write(&mut text);
+    call.context.metrics.write(&mut text);
     HttpResponse::Ok()
         .content_type(MEDIA_TYPE)
         .insert_header((header::CACHE_CONTROL, "no-store"))

@@ -1,8 +1,7 @@
 //! The records that the bot writes one by one.
 
-use crate::resource::{FedRecord, describe, resource};
-use companion_domain::model::{Feedback, FeedbackId, GuildId, NoticeId, UserId};
-use companion_http::{ApiError, audit::Audit, openapi::failure, routing::Resource};
+use crate::resource::{FedRecord, Operation, describe, resource};
+use companion_http::{ApiError, openapi::failure, routing::Resource};
 use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, NoticeRecord, OutlineRecord, StaffRecord,
     SubscriptionRecord,
@@ -41,14 +40,9 @@ impl FedRecord for GuildRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/guilds/{guild}";
-    const GET: (&'static str, &'static str) = ("getGuild", "Read a guild");
-    const PUT: (&'static str, &'static str) = ("putGuild", "Report a guild that has the bot");
-    const REMOVE: (&'static str, &'static str) = ("removeGuild", "Remove a guild that the bot has left");
-    const ACTIONS: [&'static str; 2] = ["put_guild", "remove_guild"];
-
-    fn audited(audit: Audit, (guild,): &(GuildId,)) -> Audit {
-        audit.subject(guild)
-    }
+    const GET: Operation = ("get_guild", "Read a guild");
+    const PUT: Operation = ("put_guild", "Report a guild that has the bot");
+    const REMOVE: Operation = ("remove_guild", "Remove a guild that the bot has left");
 }
 
 impl FedRecord for MemberRecord {
@@ -56,15 +50,9 @@ impl FedRecord for MemberRecord {
     type ChangeFailures = failure::FeedingMember;
 
     const PATH: &'static str = "/bot/guilds/{guild}/members/{user}";
-    const GET: (&'static str, &'static str) = ("getMember", "Read the roles of a member");
-    const PUT: (&'static str, &'static str) = ("putMember", "Report the roles of a member");
-    const REMOVE: (&'static str, &'static str) =
-        ("removeMember", "Remove a member who has left or has no roles");
-    const ACTIONS: [&'static str; 2] = ["put_member", "remove_member"];
-
-    fn audited(audit: Audit, (guild, user): &(GuildId, UserId)) -> Audit {
-        audit.user(*user).subject(guild)
-    }
+    const GET: Operation = ("get_member", "Read the roles of a member");
+    const PUT: Operation = ("put_member", "Report the roles of a member");
+    const REMOVE: Operation = ("remove_member", "Remove a member who has left or has no roles");
 
     fn missing() -> ApiError {
         ApiError::GuildUnknown
@@ -76,18 +64,10 @@ impl FedRecord for OutlineRecord {
     type ChangeFailures = failure::FeedingMember;
 
     const PATH: &'static str = "/bot/guilds/{guild}/outline";
-    const GET: (&'static str, &'static str) =
-        ("getOutline", "Read the names of a guild's channels and roles");
-    const PUT: (&'static str, &'static str) =
-        ("putOutline", "Report the names of a guild's channels and roles");
-    const REMOVE: (&'static str, &'static str) =
-        ("removeOutline", "Remove the names of a guild's channels and roles");
-    const ACTIONS: [&'static str; 2] = ["put_outline", "remove_outline"];
+    const GET: Operation = ("get_outline", "Read the names of a guild's channels and roles");
+    const PUT: Operation = ("put_outline", "Report the names of a guild's channels and roles");
+    const REMOVE: Operation = ("remove_outline", "Remove the names of a guild's channels and roles");
     const MIN_BODY_LIMIT: usize = Self::MAX_BYTES;
-
-    fn audited(audit: Audit, (guild,): &(GuildId,)) -> Audit {
-        audit.subject(guild)
-    }
 }
 
 impl FedRecord for SubscriptionRecord {
@@ -95,14 +75,9 @@ impl FedRecord for SubscriptionRecord {
     type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/plus/{user}";
-    const GET: (&'static str, &'static str) = ("getPlus", "Read a user's subscription");
-    const PUT: (&'static str, &'static str) = ("putPlus", "Report a user's subscription");
-    const REMOVE: (&'static str, &'static str) = ("removePlus", "Remove a user's subscription");
-    const ACTIONS: [&'static str; 2] = ["put_plus", "remove_plus"];
-
-    fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
-        audit.user(*user)
-    }
+    const GET: Operation = ("get_plus", "Read a user's subscription");
+    const PUT: Operation = ("put_plus", "Report a user's subscription");
+    const REMOVE: Operation = ("remove_plus", "Remove a user's subscription");
 }
 
 impl FedRecord for StaffRecord {
@@ -110,14 +85,9 @@ impl FedRecord for StaffRecord {
     type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/staff/{user}";
-    const GET: (&'static str, &'static str) = ("getStaff", "Read a user's staff grants");
-    const PUT: (&'static str, &'static str) = ("putStaff", "Set a user's staff grants");
-    const REMOVE: (&'static str, &'static str) = ("removeStaff", "Remove a user's staff grants");
-    const ACTIONS: [&'static str; 2] = ["put_staff", "remove_staff"];
-
-    fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
-        audit.user(*user)
-    }
+    const GET: Operation = ("get_staff", "Read a user's staff grants");
+    const PUT: Operation = ("put_staff", "Set a user's staff grants");
+    const REMOVE: Operation = ("remove_staff", "Remove a user's staff grants");
 }
 
 impl FedRecord for FeedbackRecord {
@@ -125,18 +95,9 @@ impl FedRecord for FeedbackRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/feedback/{id}";
-    const GET: (&'static str, &'static str) = ("getFeedback", "Read a feedback entry");
-    const PUT: (&'static str, &'static str) = ("putFeedback", "Report a feedback entry");
-    const REMOVE: (&'static str, &'static str) = ("removeFeedback", "Remove a feedback entry");
-    const ACTIONS: [&'static str; 2] = ["put_feedback", "remove_feedback"];
-
-    fn audited(audit: Audit, (id,): &(FeedbackId,)) -> Audit {
-        audit.subject(id)
-    }
-
-    fn audited_put(audit: Audit, feedback: &Feedback) -> Audit {
-        audit.user(feedback.submitter.id)
-    }
+    const GET: Operation = ("get_feedback", "Read a feedback entry");
+    const PUT: Operation = ("put_feedback", "Report a feedback entry");
+    const REMOVE: Operation = ("remove_feedback", "Remove a feedback entry");
 }
 
 impl FedRecord for BlockedRecord {
@@ -144,15 +105,10 @@ impl FedRecord for BlockedRecord {
     type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/blocked/{user}";
-    const GET: (&'static str, &'static str) = ("isBlocked", "Check whether a user is blocked");
-    const PUT: (&'static str, &'static str) = ("block", "Block a user");
+    const GET: Operation = ("is_blocked", "Check whether a user is blocked");
+    const PUT: Operation = ("block", "Block a user");
     const PUT_MORE: &'static str = "A blocked user gets 403 at sign-in and for guilds.";
-    const REMOVE: (&'static str, &'static str) = ("unblock", "Unblock a user");
-    const ACTIONS: [&'static str; 2] = ["block", "unblock"];
-
-    fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
-        audit.user(*user)
-    }
+    const REMOVE: Operation = ("unblock", "Unblock a user");
 }
 
 impl FedRecord for NoticeRecord {
@@ -160,14 +116,9 @@ impl FedRecord for NoticeRecord {
     type ChangeFailures = failure::Input;
 
     const PATH: &'static str = "/bot/notices/{id}";
-    const GET: (&'static str, &'static str) = ("getNotice", "Read a notice");
-    const PUT: (&'static str, &'static str) = ("putNotice", "Publish a notice on the status page");
+    const GET: Operation = ("get_notice", "Read a notice");
+    const PUT: Operation = ("put_notice", "Publish a notice on the status page");
     const PUT_MORE: &'static str = "It is shown while it counts, and in the history afterwards. At most 50 can be open, that is, without an end.";
-    const REMOVE: (&'static str, &'static str) = ("removeNotice", "Remove a notice, from the history too");
-    const ACTIONS: [&'static str; 2] = ["put_notice", "remove_notice"];
+    const REMOVE: Operation = ("remove_notice", "Remove a notice, from the history too");
     const MIN_BODY_LIMIT: usize = Self::MAX_BYTES;
-
-    fn audited(audit: Audit, (id,): &(NoticeId,)) -> Audit {
-        audit.subject(id)
-    }
 }

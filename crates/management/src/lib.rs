@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `key_attempts`, `access` | rate limit of wrong keys; keys and scopes |
 //! | `context` | context of the handlers |
-//! | `request`, `query`, `replace` | parsing requests |
-//! | `change` | what every change does: audit, deadline, response |
+//! | `change` | responses, and the tally of a change |
+//! | `request`, `query`, `replace` | parsing requests; what every read and change does: audit, deadline, response |
 //! | `resource`, `keyed_records` | handlers for records under a key; the kinds of such records |
 //! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health` | one file for each other handler |
 //! | `document` | the OpenAPI document of both APIs |
@@ -32,7 +32,6 @@ mod explanation;
 mod health;
 mod key_attempts;
 mod keyed_records;
-mod live_session;
 mod query;
 mod reference;
 mod replace;
@@ -41,7 +40,6 @@ mod resource;
 mod routes;
 mod sessions;
 mod settings;
-mod stream;
 mod sync;
 mod team;
 mod users;
@@ -50,6 +48,6 @@ mod why;
 pub use self::{
     access::{ManagementKeys, Scope, ScopedKey},
     api::{ManagementApi, ManagementSettings, serve_management},
-    context::{ManagementUseCases, Readiness},
+    context::Readiness,
     document::openapi,
 };

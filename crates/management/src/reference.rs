@@ -3,11 +3,11 @@
 //! The page is self-contained: its content security policy allows only the embedded style and script, by their hashes,
 //! and a request for the document.
 
-use crate::{context::ManagementContext, request::EmptyBody};
+use crate::{document, request::Call};
 use actix_web::{
     HttpResponse,
     http::header::{self, ContentType},
-    web::{self, Bytes},
+    web::Bytes,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_http::{
@@ -55,11 +55,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         failure::Reading,
     )
 )]
-pub(crate) async fn document(
-    context: web::Data<ManagementContext>,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let document = (context.document)().map_err(|error| ApiError::Internal(error.into()))?;
+pub(crate) async fn document(_: Call) -> Result<HttpResponse, ApiError> {
+    let document = document::document().map_err(|error| ApiError::Internal(error.into()))?;
     let mut response = HttpResponse::Ok();
     response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, CACHE_CONTROL));
     Ok(response.body(document))
@@ -79,7 +76,7 @@ pub(crate) async fn document(
         failure::Reading,
     )
 )]
-pub(crate) async fn page(_: EmptyBody) -> HttpResponse {
+pub(crate) async fn page(_: Call) -> HttpResponse {
     HttpResponse::Ok()
         .content_type(MEDIA_TYPE)
         .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))

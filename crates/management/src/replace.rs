@@ -1,6 +1,9 @@
 //! Parses what a sync replaces from its query.
 
-use crate::{query::Query, request::invalid_value};
+use crate::{
+    query::Query,
+    request::{invalid_value, number},
+};
 use companion_domain::{
     change::Kind,
     port::{Replace, ShardSlice},
@@ -57,7 +60,8 @@ pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
 
 /// Parses `shard` and `shards`.
 pub(crate) fn shard_slice(query: &Query) -> Result<Option<ShardSlice>, ApiError> {
-    let number = |name| query.text(name).map(|value| number(name, value)).transpose();
+    let expected = "must be a whole number from 0 to 4294967295";
+    let number = |name| query.text(name).map(|value| number(name, value, expected)).transpose();
     slice(number("shard")?, number("shards")?)
 }
 
@@ -78,12 +82,6 @@ fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
         kinds.extend(named);
     }
     Ok(kinds)
-}
-
-fn number(name: &str, value: &str) -> Result<u32, ApiError> {
-    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
-    let number = if digits { value.parse().ok() } else { None };
-    number.ok_or_else(|| invalid_value(name, "must be a whole number from 0 to 4294967295"))
 }
 
 fn slice(shard: Option<u32>, shards: Option<u32>) -> Result<Option<ShardSlice>, ApiError> {

@@ -1,42 +1,61 @@
-//! Parsing of management requests.
+//! A request of the management API: its parts, parsed, and what handlers do with the store.
 
-use crate::context::ManagementContext;
-use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
-use companion_domain::model::{FieldError, Invalid};
+use crate::{change::Changes, context::ManagementContext};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, dev::Payload, web};
+use companion_domain::{
+    change::Tally,
+    model::{FieldError, Invalid},
+    port::Mutation,
+};
 use companion_http::{
     ApiError,
+    audit::Audit,
     body::{UnusedBody, read_json},
-    routing,
+    deadline, routing,
 };
 use companion_records::{FieldErrors, Record, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
-use std::str::FromStr;
+use std::{future::Future, str::FromStr, sync::Arc};
 
 /// A JSON body, whatever its `Content-Type`, or the error of parsing it.
-pub(crate) struct JsonBody(Result<Value, serde_json::Error>);
+pub(crate) type Document = Result<Value, serde_json::Error>;
 
-impl FromRequest for JsonBody {
+/// A request, its body, and the context of its handler. Without a [`Document`], the body is read up to the limit and
+/// discarded.
+pub(crate) struct Call<B = ()> {
+    pub(crate) context: web::Data<ManagementContext>,
+    pub(crate) request: HttpRequest,
+    pub(crate) body: B,
+}
+
+impl FromRequest for Call<Document> {
     type Error = ApiError;
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (limit, request, payload) = (body_limit(request), request.clone(), payload.take());
-        async move { read_json(request.headers(), payload, limit).await.map(Self) }.boxed_local()
+        let (call, payload) = (Call::of(request), payload.take());
+        async move {
+            let Call { context, request, body: limit } = call?;
+            let body = read_json(request.headers(), payload, limit).await?;
+            Ok(Self { context, request, body })
+        }
+        .boxed_local()
     }
 }
 
-/// An unused body: read up to the limit and discarded.
-pub(crate) struct EmptyBody;
-
-impl FromRequest for EmptyBody {
+impl FromRequest for Call {
     type Error = ApiError;
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let limit = body_limit(request);
-        let unused = UnusedBody::of(request, payload);
-        async move { unused.ignore(limit).await.map(|()| Self) }.boxed_local()
+        let (call, unused) = (Call::of(request), UnusedBody::of(request, payload));
+        async move {
+            let Call { context, request, body: limit } = call?;
+            unused.ignore(limit).await?;
+            Ok(Self { context, request, body: () })
+        }
+        .boxed_local()
     }
 }
 
@@ -45,41 +64,95 @@ impl FromRequest for EmptyBody {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MinBodyLimit(pub(crate) usize);
 
-fn body_limit(request: &HttpRequest) -> usize {
-    let usual = request.app_data::<web::Data<ManagementContext>>().map_or(0, |context| context.body_limit);
-    request.app_data::<MinBodyLimit>().map_or(usual, |minimum| usual.max(minimum.0))
-}
-
-impl JsonBody {
-    /// Parses the record in this body, with the key from the path.
-    pub(crate) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
-        read_body::<R>(&|name| routing::parameter(request, name), &self.0).map_err(ApiError::InputInvalid)
-    }
-
-    /// Returns the document, or why there is none.
-    pub(crate) const fn document(&self) -> &Result<Value, serde_json::Error> {
-        &self.0
+impl Call<usize> {
+    /// Returns the request with the limit of its body.
+    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        let context = request.app_data::<web::Data<ManagementContext>>().cloned();
+        let context = context.ok_or_else(|| ApiError::Internal("a handler has no context".into()))?;
+        let minimum = request.app_data::<MinBodyLimit>().map_or(0, |minimum| minimum.0);
+        let body = context.body_limit.max(minimum);
+        Ok(Self { context, request: request.clone(), body })
     }
 }
 
-/// Parses the key of a record from the path.
-pub(crate) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
-    let mut errors = FieldErrors::default();
-    let key = R::key(&|name| routing::parameter(request, name), &mut errors);
-    errors.unless_any(key).map_err(ApiError::InputInvalid)
+impl Call<Document> {
+    /// Parses the record in the body, with the key from the path.
+    pub(crate) fn record<R: Record>(&self) -> Result<R::Value, ApiError> {
+        let part = |name: &str| routing::parameter(&self.request, name);
+        read_body::<R>(&part, &self.body).map_err(ApiError::InputInvalid)
+    }
 }
 
-/// Parses a path segment.
-pub(crate) fn segment<T: FromStr<Err = Invalid>>(
-    request: &HttpRequest,
-    name: &'static str,
-) -> Result<T, ApiError> {
-    value(name, routing::parameter(request, name))
+impl<B> Call<B> {
+    /// Parses the key of a record from the path.
+    pub(crate) fn key<R: Record>(&self) -> Result<R::Key, ApiError> {
+        let mut errors = FieldErrors::default();
+        let key = R::key(&|name| routing::parameter(&self.request, name), &mut errors);
+        errors.unless_any(key).map_err(ApiError::InputInvalid)
+    }
+
+    /// Parses a path segment.
+    pub(crate) fn segment<T: FromStr<Err = Invalid>>(&self, name: &'static str) -> Result<T, ApiError> {
+        value(name, routing::parameter(&self.request, name))
+    }
+
+    /// Starts an audit event of the client of this request.
+    pub(crate) fn audit(&self, action: &'static str) -> Audit {
+        Audit::of(&self.request, action)
+    }
+
+    /// Awaits a read of the store.
+    pub(crate) async fn read<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+    where
+        ApiError: From<E>,
+    {
+        deadline::within_storage(&self.context.storage_limiter, &self.request, work).await
+    }
+
+    /// Awaits a change of the store, which is not cancelled with the request.
+    pub(crate) async fn write<T: 'static, E: 'static>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + 'static,
+    ) -> Result<T, ApiError>
+    where
+        ApiError: From<E>,
+    {
+        deadline::change(&self.context.storage_limiter, &self.request, work).await
+    }
+
+    /// Runs and audits a change, and responds with its tally.
+    pub(crate) async fn change<E: 'static>(
+        &self,
+        audit: Audit,
+        work: impl Future<Output = Result<Tally, E>> + 'static,
+    ) -> Result<HttpResponse, ApiError>
+    where
+        ApiError: From<E>,
+    {
+        let audited = async move {
+            let done = work.await.map_err(ApiError::from);
+            audit.concluded(done.as_ref());
+            done
+        };
+        Changes::answer(self.write::<Tally, ApiError>(audited).await?)
+    }
+
+    /// Applies and audits what the bot sent.
+    pub(crate) async fn feed(&self, audit: Audit, mutation: Mutation) -> Result<HttpResponse, ApiError> {
+        let feed = Arc::clone(&self.context.use_cases.feed);
+        self.change(audit, async move { feed.apply(vec![mutation]).await }).await
+    }
 }
 
 /// Parses a value from the path or query.
 pub(crate) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result<T, ApiError> {
     text.parse().map_err(|invalid: Invalid| invalid_value(name, &format!("must be {}", invalid.expected)))
+}
+
+/// Parses a number of nothing but digits from the path, a header or the query.
+pub(crate) fn number<T: FromStr>(name: &str, text: &str, expected: &str) -> Result<T, ApiError> {
+    let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| invalid_value(name, expected))
 }
 
 /// Returns the error for an invalid value in the path or query.

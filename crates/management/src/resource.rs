@@ -1,26 +1,30 @@
 //! Handlers for records that are written, read and removed under their key.
 
 use crate::{
-    change::{Changes, answer, change},
-    context::ManagementContext,
-    request::{EmptyBody, JsonBody, MinBodyLimit, key},
+    change::{Changes, answer},
+    request::{Call, Document, MinBodyLimit},
 };
-use actix_web::{HttpRequest, HttpResponse, web};
-use companion_domain::port::Mutation;
-use companion_http::{ApiError, audit::Audit, deadline::within_storage, routing};
+use actix_web::{HttpResponse, web};
+use companion_domain::{
+    change::Key,
+    port::{Mutation, Record},
+};
+use companion_http::{ApiError, audit::Audit, routing};
 use companion_records::{Body, KeyPart, KeyedRecord};
-use std::sync::Arc;
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
         Components, ContentBuilder, HttpMethod, OpenApi, Ref, RefOr, Required, ResponseBuilder, Responses,
         ResponsesBuilder, Schema,
-        path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn},
+        path::{self, OperationBuilder, ParameterBuilder, ParameterIn},
         request_body::RequestBodyBuilder,
     },
 };
 
 const JSON: &str = "application/json";
+
+/// The name of an operation, in audit events and, in camel case, as its id; and its summary.
+pub(crate) type Operation = (&'static str, &'static str);
 
 /// A record that the bot writes.
 pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
@@ -32,29 +36,18 @@ pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
     /// Path of a record, with its key as parameters.
     const PATH: &'static str;
 
-    /// Operation id and summary of GET.
-    const GET: (&'static str, &'static str);
-    /// Operation id and summary of PUT.
-    const PUT: (&'static str, &'static str);
+    /// GET, which is not audited.
+    const GET: Operation;
+    /// PUT.
+    const PUT: Operation;
     /// Description of PUT.
     const PUT_MORE: &'static str =
         "The body may repeat an id of the path, as a line of a sync does; both must then be equal.";
-    /// Operation id and summary of DELETE.
-    const REMOVE: (&'static str, &'static str);
-
-    /// Audit actions of PUT and DELETE.
-    const ACTIONS: [&'static str; 2];
+    /// DELETE.
+    const REMOVE: Operation;
 
     /// Size of the largest record, if it can exceed the configured limit of a body.
     const MIN_BODY_LIMIT: usize = 0;
-
-    /// Adds the key to an audit event.
-    fn audited(audit: Audit, key: &Self::Key) -> Audit;
-
-    /// Adds what only the record itself contains to an audit event.
-    fn audited_put(audit: Audit, _: &Self::Value) -> Audit {
-        audit
-    }
 
     /// Returns the error for a key without a record.
     fn missing() -> ApiError {
@@ -72,43 +65,45 @@ pub(crate) fn resource<R: FedRecord>(path: &'static str) -> routing::Resource {
         .route(web::delete().to(remove::<R>))
 }
 
-async fn show<R: FedRecord>(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let key = R::into_key(key::<R>(&request)?);
-    let found =
-        within_storage(&context.storage_limiter, &request, context.use_cases.feed.records.find(&key)).await?;
+async fn show<R: FedRecord>(call: Call) -> Result<HttpResponse, ApiError> {
+    let key = R::into_key(call.key::<R>()?);
+    let found = call.read(call.context.use_cases.feed.records.find(&key)).await?;
     let found = found.and_then(R::from_record).ok_or_else(R::missing)?;
     answer("What is stored.", Body::<R>::of(&found))
 }
 
-async fn put<R: FedRecord>(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: JsonBody,
-) -> Result<HttpResponse, ApiError> {
-    let value = body.record::<R>(&request)?;
-    let [action, _] = R::ACTIONS;
-    let audit = R::audited(Audit::of(&request, action), &key::<R>(&request)?);
-    let audit = R::audited_put(audit, &value);
-    let batch = vec![Mutation::Put(R::into_record(value))];
-    let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.storage_limiter, &request, audit, async move { feed.apply(batch).await }).await
+async fn put<R: FedRecord>(call: Call<Document>) -> Result<HttpResponse, ApiError> {
+    let record = R::into_record(call.record::<R>()?);
+    let audit = audited(call.audit(R::PUT.0), &record.key());
+    let audit = match &record {
+        Record::Feedback(feedback) => audit.user(feedback.submitter.id),
+        _ => audit,
+    };
+    call.feed(audit, Mutation::Put(record)).await
 }
 
-async fn remove<R: FedRecord>(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let key = key::<R>(&request)?;
-    let [_, action] = R::ACTIONS;
-    let audit = R::audited(Audit::of(&request, action), &key);
-    let batch = vec![Mutation::Remove(R::into_key(key))];
-    let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.storage_limiter, &request, audit, async move { feed.apply(batch).await }).await
+async fn remove<R: FedRecord>(call: Call) -> Result<HttpResponse, ApiError> {
+    let key = R::into_key(call.key::<R>()?);
+    call.feed(audited(call.audit(R::REMOVE.0), &key), Mutation::Remove(key)).await
+}
+
+/// Adds the key of a record to an audit event.
+fn audited(audit: Audit, key: &Key) -> Audit {
+    match key {
+        Key::Member(guild, user) => audit.user(*user).subject(guild),
+        Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) => audit.user(*user),
+        Key::Guild(guild) | Key::Outline(guild) => audit.subject(guild),
+        Key::Feedback(id) => audit.subject(id),
+        Key::Notice(id) => audit.subject(id),
+        // Not written one by one.
+        Key::Team(..)
+        | Key::Schema(())
+        | Key::Settings(_)
+        | Key::SettingsEdit(..)
+        | Key::Period(..)
+        | Key::Session(_)
+        | Key::Grant(_) => audit,
+    }
 }
 
 /// Adds the operations on these records, and their schema, to the OpenAPI document.
@@ -120,7 +115,7 @@ pub(crate) fn describe<R: FedRecord>(document: &mut OpenApi) {
     components.schemas.insert(R::NAME.to_owned(), R::schema());
 }
 
-fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
+fn operations<R: FedRecord>() -> [(HttpMethod, path::Operation); 3] {
     let put_back =
         R::HAS_FIELDS.then_some("In the fields of a PUT, so that the response can be written back.");
     let get = under_key::<R>(R::GET)
@@ -141,7 +136,12 @@ fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
     [(HttpMethod::Get, get.build()), (HttpMethod::Put, put.build()), (HttpMethod::Delete, remove.build())]
 }
 
-fn under_key<R: FedRecord>((id, summary): (&str, &str)) -> OperationBuilder {
+fn under_key<R: FedRecord>((name, summary): Operation) -> OperationBuilder {
+    let mut id = String::new();
+    for (place, word) in name.split('_').enumerate() {
+        let (initial, rest) = word.split_at(place.min(1));
+        id = id + &initial.to_ascii_uppercase() + rest;
+    }
     let operation = OperationBuilder::new().tag("feed").operation_id(Some(id)).summary(Some(summary));
     let with_part = |operation: OperationBuilder, part: KeyPart| {
         let parameter = ParameterBuilder::new()

@@ -2,25 +2,64 @@
 
 use crate::{
     change::{Changes, answer},
-    context::ManagementContext,
-    live_session::LiveSession,
     query::Query,
-    request::{EmptyBody, segment},
+    request::Call,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
-use companion_domain::{change::Tally, model::UserId, session::TokenHash};
+use actix_web::{HttpResponse, web};
+use companion_domain::{
+    change::Tally,
+    model::{Timestamp, UserId},
+    session::{Session, TokenHash},
+};
 use companion_http::{
-    ApiError,
-    audit::Audit,
-    audited_end,
-    deadline::{change, within_storage},
-    end_session, headers,
+    ApiError, audited_end, end_session, headers,
     openapi::failure,
     routing,
-    wire::SessionToken,
+    wire::{self, SessionToken},
 };
 use companion_records::Snowflake;
+use serde::Serialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// A live session.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LiveSession {
+    /// The session's id: the SHA-256 of its token.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    id: String,
+    user: wire::Snowflake,
+    /// When it was created, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    created: i64,
+    /// When it was last used, as last written to the store, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    seen: i64,
+    /// When it expires if it is not used again, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    ends: i64,
+    /// The `User-Agent` of its sign-in, at most 256 characters; null if unknown.
+    #[schema(
+        required,
+        max_length = 256,
+        examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    )]
+    user_agent: Option<String>,
+}
+
+impl LiveSession {
+    pub(crate) fn new(session: &Session, ends: Timestamp) -> Self {
+        Self {
+            id: session.id.to_string(),
+            user: session.user.into(),
+            created: session.created_at.seconds(),
+            seen: session.last_seen_at.seconds(),
+            ends: ends.seconds(),
+            user_agent: session.user_agent.as_ref().map(ToString::to_string),
+        }
+    }
+}
 
 pub(crate) fn sign_out_resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
@@ -43,15 +82,11 @@ pub(crate) fn user_sessions_resource(path: &'static str) -> routing::Resource {
         failure::Input,
     )
 )]
-pub(crate) async fn list(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let query = Query::read(request.query_string(), &["user"])?;
+pub(crate) async fn list(call: Call) -> Result<HttpResponse, ApiError> {
+    let query = Query::read(call.request.query_string(), &["user"])?;
     let user = query.required("user")?;
-    let sessions = &context.use_cases.sessions;
-    let found = within_storage(&context.storage_limiter, &request, sessions.of_user(user)).await?;
+    let sessions = &call.context.use_cases.sessions;
+    let found = call.read(sessions.of_user(user)).await?;
     let data: Vec<_> =
         found.iter().map(|session| LiveSession::new(session, sessions.ends_at(session))).collect();
     answer("The live sessions of the user, the oldest first.", data)
@@ -66,11 +101,8 @@ pub(crate) async fn list(
     params(("Token" = SessionToken<'_>, Header, description = "The session token, sent exactly once.")),
     responses((status = 200, description = "The session has ended.", body = Changes), failure::SigningOut)
 )]
-pub(crate) async fn sign_out(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn sign_out(call: Call) -> Result<HttpResponse, ApiError> {
+    let Call { context, request, .. } = call;
     let token = headers::token(request.headers())?.to_owned();
     end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token).await?;
     ended(1)
@@ -90,18 +122,14 @@ pub(crate) async fn sign_out(
         failure::Input,
     )
 )]
-pub(crate) async fn revoke(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let id: TokenHash = segment(&request, "id")?;
-    let sessions = Arc::clone(&context.use_cases.sessions);
-    let audit = Audit::of(&request, "revoke_session");
+pub(crate) async fn revoke(call: Call) -> Result<HttpResponse, ApiError> {
+    let id: TokenHash = call.segment("id")?;
+    let sessions = Arc::clone(&call.context.use_cases.sessions);
+    let audit = call.audit("revoke_session");
     let work = async move {
         audited_end(&audit, sessions.revoke(&id).await.map(|session| session.into_iter().collect()))
     };
-    ended(change(&context.storage_limiter, &request, work).await?)
+    ended(call.write(work).await?)
 }
 
 /// End all sessions of a user
@@ -110,16 +138,12 @@ pub(crate) async fn revoke(
     params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "No session is left.", body = Changes), failure::Input)
 )]
-pub(crate) async fn revoke_user(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let user: UserId = segment(&request, "user")?;
-    let sessions = Arc::clone(&context.use_cases.sessions);
-    let audit = Audit::of(&request, "revoke_user").user(user);
+pub(crate) async fn revoke_user(call: Call) -> Result<HttpResponse, ApiError> {
+    let user: UserId = call.segment("user")?;
+    let sessions = Arc::clone(&call.context.use_cases.sessions);
+    let audit = call.audit("revoke_user").user(user);
     let work = async move { audited_end(&audit, sessions.revoke_user(user).await) };
-    ended(change(&context.storage_limiter, &request, work).await?)
+    ended(call.write(work).await?)
 }
 
 fn ended(removed: u64) -> Result<HttpResponse, ApiError> {

@@ -1,14 +1,13 @@
 //! `/bot/settings` and `/bot/guilds/{guild}/settings`: what people can set, what they set, and what the bot makes of it.
 
 use crate::{
-    change::{Changes, answer, change},
-    context::ManagementContext,
+    change::{Changes, answer},
     query::Query,
     replace::shard_slice,
-    request::{EmptyBody, JsonBody, MinBodyLimit, segment},
+    request::{Call, Document, MinBodyLimit},
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     http::{
         Method,
         header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -23,8 +22,6 @@ use companion_domain::{
 };
 use companion_http::{
     ApiError,
-    audit::Audit,
-    deadline::{self, within_storage},
     openapi::failure,
     routing,
     settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_change},
@@ -67,13 +64,8 @@ pub(crate) fn applied_resource(path: &'static str) -> routing::Resource {
     get, path = "/bot/settings", operation_id = "getSettingsSchema", tag = "feed",
     responses((status = 200, description = "The schema.", body = SentSchema), failure::Published)
 )]
-pub(crate) async fn show_schema(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let schema =
-        within_storage(&context.storage_limiter, &request, context.use_cases.settings.store.schema()).await?;
+pub(crate) async fn show_schema(call: Call) -> Result<HttpResponse, ApiError> {
+    let schema = call.read(call.context.use_cases.settings.store.schema()).await?;
     answer("The schema of settings.", &*schema.ok_or(ApiError::NotReported)?)
 }
 
@@ -86,14 +78,10 @@ pub(crate) async fn show_schema(
     request_body(content = SentSchema, example = SentSchema::example),
     responses((status = 200, description = "The schema is published.", body = Changes), failure::Input)
 )]
-pub(crate) async fn publish(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: JsonBody,
-) -> Result<HttpResponse, ApiError> {
-    let schema = read_schema(body.document()).map_err(ApiError::InputInvalid)?;
-    let (settings, audit) = (settings(&context), Audit::of(&request, "put_settings_schema"));
-    change(&context.storage_limiter, &request, audit, async move { settings.publish(&schema).await }).await
+pub(crate) async fn publish(call: Call<Document>) -> Result<HttpResponse, ApiError> {
+    let schema = read_schema(&call.body).map_err(ApiError::InputInvalid)?;
+    let settings = Arc::clone(&call.context.use_cases.settings);
+    call.change(call.audit("put_settings_schema"), async move { settings.publish(&schema).await }).await
 }
 
 /// Read the settings of a guild
@@ -102,14 +90,9 @@ pub(crate) async fn publish(
     params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The settings.", body = GuildSettings<'_>), failure::Member)
 )]
-pub(crate) async fn show(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let guild: GuildId = segment(&request, "guild")?;
-    let found =
-        within_storage(&context.storage_limiter, &request, context.use_cases.settings.find(guild)).await?;
+pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = call.segment("guild")?;
+    let found = call.read(call.context.use_cases.settings.find(guild)).await?;
     shown(&found.ok_or(ApiError::GuildUnknown)?)
 }
 
@@ -136,15 +119,12 @@ fn shown(view: &SettingsView) -> Result<HttpResponse, ApiError> {
         failure::ChangingSettings,
     )
 )]
-pub(crate) async fn patch(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: JsonBody,
-) -> Result<HttpResponse, ApiError> {
-    let guild: GuildId = segment(&request, "guild")?;
-    let expected = expected_revision(request.headers())?;
-    let (values, by) = read_change(body.document(), true)?;
-    let (settings, audit) = (settings(&context), audit_change(&request, guild, &values));
+pub(crate) async fn patch(call: Call<Document>) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = call.segment("guild")?;
+    let expected = expected_revision(call.request.headers())?;
+    let (values, by) = read_change(&call.body, true)?;
+    let settings = Arc::clone(&call.context.use_cases.settings);
+    let audit = audit_change(&call.request, guild, &values);
     let audit = match by {
         Some(user) => audit.user(user),
         None => audit,
@@ -155,7 +135,7 @@ pub(crate) async fn patch(
         audit.concluded(changed.as_ref().map(|(_, tally)| tally));
         changed.map(|(view, _)| view)
     };
-    shown(&deadline::change::<SettingsView, ApiError>(&context.storage_limiter, &request, work).await?)
+    shown(&call.write::<SettingsView, ApiError>(work).await?)
 }
 
 /// Remove the settings of a guild
@@ -166,14 +146,11 @@ pub(crate) async fn patch(
     params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The settings are removed.", body = Changes), failure::Input)
 )]
-pub(crate) async fn remove(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let guild: GuildId = segment(&request, "guild")?;
-    let (settings, audit) = (settings(&context), Audit::of(&request, "remove_settings").subject(guild));
-    change(&context.storage_limiter, &request, audit, async move { settings.remove(guild).await }).await
+pub(crate) async fn remove(call: Call) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = call.segment("guild")?;
+    let settings = Arc::clone(&call.context.use_cases.settings);
+    let audit = call.audit("remove_settings").subject(guild);
+    call.change(audit, async move { settings.remove(guild).await }).await
 }
 
 /// Confirm that the bot acts by a revision
@@ -185,16 +162,12 @@ pub(crate) async fn remove(
     request_body(content = SettingsConfirmation, example = SettingsConfirmation::example),
     responses((status = 200, description = "The confirmation is stored.", body = Changes), failure::Member)
 )]
-pub(crate) async fn confirm(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: JsonBody,
-) -> Result<HttpResponse, ApiError> {
-    let guild: GuildId = segment(&request, "guild")?;
+pub(crate) async fn confirm(call: Call<Document>) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = call.segment("guild")?;
     let (revision, problems) =
-        read_document::<SettingsConfirmation>(body.document()).map_err(ApiError::InputInvalid)?;
-    let (settings, audit) = (settings(&context), Audit::of(&request, "confirm_settings").subject(guild));
-    change(&context.storage_limiter, &request, audit, async move {
+        read_document::<SettingsConfirmation>(&call.body).map_err(ApiError::InputInvalid)?;
+    let settings = Arc::clone(&call.context.use_cases.settings);
+    call.change(call.audit("confirm_settings").subject(guild), async move {
         let confirmed =
             settings.confirm(guild, revision, &problems.unwrap_or_default()).await.map_err(ApiError::from);
         confirmed.and_then(|tally| tally.ok_or(ApiError::GuildUnknown))
@@ -210,14 +183,9 @@ pub(crate) async fn confirm(
     params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The changes.", body = Vec<SettingsChange<'_>>), failure::Input)
 )]
-pub(crate) async fn history(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let guild: GuildId = segment(&request, "guild")?;
-    let found = context.use_cases.settings.store.history(guild);
-    let history = within_storage(&context.storage_limiter, &request, found).await?;
+pub(crate) async fn history(call: Call) -> Result<HttpResponse, ApiError> {
+    let guild: GuildId = call.segment("guild")?;
+    let history = call.read(call.context.use_cases.settings.store.history(guild)).await?;
     answer("The last changes.", history.iter().map(SettingsChange::from).collect::<Vec<_>>())
 }
 
@@ -239,21 +207,16 @@ const PAGE: NonZeroU32 = NonZeroU32::new(500).unwrap();
         failure::Input,
     )
 )]
-pub(crate) async fn all(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let slice = shard_slice(&Query::read(request.query_string(), &["shard", "shards"])?)?;
+pub(crate) async fn all(call: Call) -> Result<HttpResponse, ApiError> {
+    let slice = shard_slice(&Query::read(call.request.query_string(), &["shard", "shards"])?)?;
     let mut response = HttpResponse::Ok();
     response.insert_header((CONTENT_TYPE, "application/x-ndjson")).insert_header((CACHE_CONTROL, "no-store"));
-    if request.method() == Method::HEAD {
+    if call.request.method() == Method::HEAD {
         return Ok(response.finish());
     }
-    let settings = settings(&context);
+    let settings = Arc::clone(&call.context.use_cases.settings);
     // The first page is read before the status is sent.
-    let first =
-        within_storage(&context.storage_limiter, &request, settings.store.page(slice, None, PAGE)).await?;
+    let first = call.read(settings.store.page(slice, None, PAGE)).await?;
     let lines = stream::unfold(Some((settings, first)), move |state| next_lines(state, slice));
     Ok(response.streaming(lines))
 }
@@ -285,8 +248,4 @@ async fn next_lines(
         // The connection is cut, so that a client cannot take a part for the whole.
         Err(error) => Some((Err(error), None)),
     }
-}
-
-fn settings(context: &ManagementContext) -> Arc<Settings> {
-    Arc::clone(&context.use_cases.settings)
 }

@@ -1,24 +1,52 @@
 //! `POST /bot/sync`: a world of any size, applied as one change.
 
 use crate::{
-    change::{Changes, changed},
+    change::Changes,
     context::ManagementContext,
     replace::{Replacement, replacement},
-    stream::{Message, record_channel},
 };
 use actix_web::{HttpRequest, HttpResponse, rt, web};
+use async_trait::async_trait;
 use companion_domain::{
     model::Roster,
-    port::{InvalidLineError, SourceError, SyncError},
+    port::{InvalidLineError, Numbered, RecordSource, SourceError, SyncError},
 };
 use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
 use companion_records::{Accepted, Lines, SyncLine};
 use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::mpsc::Sender, time::timeout};
+use tokio::{
+    sync::mpsc::{self, Sender},
+    time::timeout,
+};
 
 /// Idle timeout of the stream. Time in which the store applies backpressure does not count.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Batches in flight: enough to keep both sides busy, few enough to bound memory.
+const CAPACITY: usize = 4;
+
+/// A batch of records, `None` at the end of a complete stream, or the error that ends it.
+type Message = Result<Option<Vec<Numbered>>, InvalidLineError>;
+
+/// The receiver, read by the store. A stream that ends without `None` is an error: a partial world must not be stored.
+struct RecordReceiver(mpsc::Receiver<Message>);
+
+/// Creates a channel of records. A store that stopped reading reports its own error.
+fn record_channel() -> (mpsc::Sender<Message>, RecordReceiver) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    (sender, RecordReceiver(receiver))
+}
+
+#[async_trait]
+impl RecordSource for RecordReceiver {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        match self.0.recv().await {
+            Some(message) => Ok(message?),
+            None => Err(SourceError::broken("the stream ended early")),
+        }
+    }
+}
 
 pub(crate) fn resource(path: &'static str) -> routing::Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
@@ -60,7 +88,7 @@ pub(crate) async fn sync(
     let delivered = deliver(body, lines, sender).await;
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
-    changed(applied?)
+    Changes::answer(applied?)
 }
 
 /// Forwards lines as they arrive, so that only a few chunks of the stream are in memory. Returns early if the store has

@@ -2,14 +2,11 @@
 
 use crate::{
     change::{Changes, answer},
-    context::ManagementContext,
-    request::{EmptyBody, segment},
+    request::Call,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use companion_domain::{change::Tally, model::UserId};
-use companion_http::{
-    ApiError, deadline::within_storage, forget_user, openapi::failure, routing, wire::StoredUser,
-};
+use companion_http::{ApiError, forget_user, openapi::failure, routing, wire::StoredUser};
 use companion_records::Snowflake;
 
 pub(crate) fn resource(path: &'static str) -> routing::Resource {
@@ -31,14 +28,9 @@ pub(crate) fn resource(path: &'static str) -> routing::Resource {
         failure::LookUp,
     )
 )]
-pub(crate) async fn show(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let user: UserId = segment(&request, "user")?;
-    let stored =
-        within_storage(&context.storage_limiter, &request, context.use_cases.show_user.show(user)).await?;
+pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
+    let user: UserId = call.segment("user")?;
+    let stored = call.read(call.context.use_cases.show_user.show(user)).await?;
     let stored = stored.ok_or(ApiError::NotReported)?;
     answer("Everything that is stored about the user.", StoredUser::new(user, &stored))
 }
@@ -52,12 +44,9 @@ pub(crate) async fn show(
     params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "The data is removed.", body = Changes), failure::Input)
 )]
-pub(crate) async fn forget(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let user: UserId = segment(&request, "user")?;
+pub(crate) async fn forget(call: Call) -> Result<HttpResponse, ApiError> {
+    let user: UserId = call.segment("user")?;
+    let Call { context, request, .. } = call;
     let tally = forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
     let message = if tally == Tally::NOTHING {
         "No data of the user was stored."

@@ -1,13 +1,8 @@
 //! `/bot/guilds/{guild}/why/{user}`: explains why a user sees a guild or does not.
 
-use crate::{
-    change::answer,
-    context::ManagementContext,
-    explanation::GuildExplanation,
-    request::{EmptyBody, key},
-};
-use actix_web::{HttpRequest, HttpResponse, web};
-use companion_http::{ApiError, deadline::within_storage, openapi::failure};
+use crate::{change::answer, explanation::GuildExplanation, request::Call};
+use actix_web::HttpResponse;
+use companion_http::{ApiError, openapi::failure};
 use companion_records::{MemberRecord, Snowflake};
 
 /// Explain why a user sees a guild or does not
@@ -21,15 +16,9 @@ use companion_records::{MemberRecord, Snowflake};
     ),
     responses((status = 200, description = "The explanation.", body = GuildExplanation<'_>), failure::Input)
 )]
-pub(crate) async fn explain(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    _: EmptyBody,
-) -> Result<HttpResponse, ApiError> {
-    let (guild, user) = key::<MemberRecord>(&request)?;
-    let explanation =
-        within_storage(&context.storage_limiter, &request, context.use_cases.explain.explain(user, guild))
-            .await?;
+pub(crate) async fn explain(call: Call) -> Result<HttpResponse, ApiError> {
+    let (guild, user) = call.key::<MemberRecord>()?;
+    let explanation = call.read(call.context.use_cases.explain.explain(user, guild)).await?;
     let message = match explanation.verdict.listed {
         Ok(_) => "The user is shown the guild.",
         Err(_) => "The user is not shown the guild.",

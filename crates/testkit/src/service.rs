@@ -84,7 +84,7 @@ impl TestService {
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
         let public = PublicApi::new(&use_cases, projections, clock.clone(), entropy.clone(), public);
-        let management = ManagementApi::new((&use_cases).into(), readiness, clock, entropy, management)
+        let management = ManagementApi::new(&use_cases, readiness, clock, entropy, management)
             .with_metrics(public.metrics());
         Self { memory, use_cases, public, management }
     }

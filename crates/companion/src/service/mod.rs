@@ -130,10 +130,9 @@ impl Service {
         metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
         // The dashboard subscribes to changes too, so it is created before this catches up.
         use_cases.dispatcher.catch_up().await?;
-        let management =
-            ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
-                .with_metrics(public.metrics())
-                .with_metrics(Arc::new(metrics));
+        let management = ManagementApi::new(&use_cases, readiness.clone(), clock, entropy, management)
+            .with_metrics(public.metrics())
+            .with_metrics(Arc::new(metrics));
         let [limits, management_limits, dashboard_limits] = server_limits(configuration, listeners.limits);
         let [public_shared, management_shared, dashboard_shared] = listeners.shared;
         let socket = Socket { listener: listeners.public, tls: tls.clone(), shared: public_shared };
