@@ -2,11 +2,14 @@
 
 use crate::{
     asset,
-    context::{DashboardContext, DashboardSettings, DashboardUseCases},
+    context::{DashboardContext, DashboardSettings, Exchange},
     devices,
     failure::FailurePages,
-    guild_list, home, hub, live, my_data, page, settings, sign_in, status, team, theme,
-    visitor::keep_header,
+    form::{form, page_with_form},
+    guild_list, home, hub, live, my_data,
+    page::without_trailing_slash,
+    settings, sign_in, status, team, theme,
+    visitor::{keep_header, page},
 };
 use actix_web::{
     App,
@@ -15,12 +18,16 @@ use actix_web::{
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
-use companion_domain::port::{Clock, Entropy};
+use companion_domain::{
+    port::{Clock, Entropy},
+    usecase::UseCases,
+};
 use companion_http::{
     Application, MetricsSource, Projections, RunningServer, ServerLimits, Shell, ShellSettings,
     SignInAttempts, Socket,
     routing::{Resource, reading},
     serve,
+    settings::MAX_CHANGE_BYTES,
 };
 use std::{io, sync::Arc};
 
@@ -35,7 +42,7 @@ impl Dashboard {
     /// Creates the dashboard over these use cases. It shares sign-in limits with the public API.
     #[must_use]
     pub fn new(
-        use_cases: DashboardUseCases,
+        use_cases: &UseCases,
         projections: Arc<Projections>,
         sign_ins: Arc<SignInAttempts>,
         clock: Arc<dyn Clock>,
@@ -54,8 +61,9 @@ impl Dashboard {
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         });
+        let (use_cases, settings) = (use_cases.clone(), Arc::new(settings));
         let context = DashboardContext::new(use_cases, projections, sign_ins, clock, entropy, settings);
-        let errors = FailurePages { site: context.site.clone(), protection: context.protection.clone() };
+        let errors = FailurePages(Arc::clone(&context.site));
         Self { context: web::Data::new(context), shell: shell.with_error_pages(Arc::new(errors)) }
     }
 
@@ -76,14 +84,15 @@ impl Dashboard {
         let protected = move |request: ServiceRequest, next: Next<BoxBody>| {
             let context = context.clone();
             async move {
-                let mut answer = match page::without_trailing_slash(&request) {
+                let mut answer = match without_trailing_slash(&request) {
                     Some(redirect) => request.into_response(redirect?),
                     None => next.call(request).await?,
                 };
                 if answer.response().error().is_some() {
-                    keep_header(&context, answer.request(), answer.status()).await;
+                    let (context, request) = (context.clone(), answer.request().clone());
+                    keep_header(&Exchange { context, request }, answer.status()).await;
                 }
-                context.protection.add(answer.headers_mut());
+                context.site.protection.add(answer.headers_mut());
                 Ok(answer)
             }
         };
@@ -111,21 +120,21 @@ pub(crate) const ROUTES: [Route; 24] = [
     ("/status", |path| reading(path, status::show)),
     ("/status.json", |path| reading(path, status::json)),
     ("/badge.svg", |path| reading(path, status::badge)),
-    ("/guilds", |path| reading(path, guild_list::list)),
-    ("/guilds/{guild}", settings::resource),
-    ("/guilds/{guild}/permissions", |path| reading(path, hub::permissions)),
-    ("/guilds/{guild}/history", settings::history_resource),
-    ("/devices", |path| reading(path, devices::list)),
-    ("/devices/end", devices::end_resource),
-    ("/devices/end-all", devices::end_all_resource),
-    ("/my-data", |path| reading(path, my_data::show)),
-    ("/my-data/download", |path| reading(path, my_data::download)),
-    ("/my-data/forget", my_data::forget_resource),
+    ("/guilds", |path| page(path, guild_list::list)),
+    ("/guilds/{guild}", |path| page_with_form(path, settings::show, settings::save, MAX_CHANGE_BYTES)),
+    ("/guilds/{guild}/permissions", |path| page(path, hub::permissions)),
+    ("/guilds/{guild}/history", |path| page_with_form(path, settings::show_history, settings::undo, 0)),
+    ("/devices", |path| page(path, devices::list)),
+    ("/devices/end", |path| form(path, devices::end)),
+    ("/devices/end-all", |path| form(path, devices::end_all)),
+    ("/my-data", |path| page(path, my_data::show)),
+    ("/my-data/download", |path| page(path, my_data::download)),
+    ("/my-data/forget", |path| page_with_form(path, my_data::ask, my_data::forget, 0)),
     ("/forgotten", |path| reading(path, my_data::forgotten)),
     ("/sign-in", |path| reading(path, sign_in::begin)),
     ("/callback", |path| reading(path, sign_in::finish)),
     ("/blocked", |path| reading(path, sign_in::blocked)),
-    ("/sign-out", sign_in::sign_out_resource),
+    ("/sign-out", |path| form(path, sign_in::sign_out)),
     ("/theme", theme::resource),
     ("/robots.txt", |path| reading(path, asset::robots)),
     ("/live", |path| reading(path, live::serve)),

@@ -2,12 +2,13 @@
 
 use crate::{
     appearance::{Accent, Appearance},
-    context::DashboardContext,
+    context::Exchange,
+    page::Answer,
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     http::header::{self, HeaderValue},
-    web::{self, Bytes},
+    web::Bytes,
 };
 use companion_http::ApiError;
 use miniz_oxide::deflate::compress_to_vec_zlib;
@@ -76,11 +77,8 @@ impl Asset {
 }
 
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
-pub(crate) async fn serve(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let Assets { style, icon, script } = &*context.site.assets;
+pub(crate) async fn serve(Exchange { context, request }: Exchange) -> Answer {
+    let Assets { style, icon, script } = &context.site.assets;
     let found = [style, icon, script].into_iter().find(|asset| asset.path == request.path());
     let found = found.ok_or(ApiError::NotFound)?;
     let mut response = HttpResponse::Ok();

@@ -5,7 +5,6 @@ use companion_domain::{
     change::Kind,
     port::{ChangeBatch, StoreError, Subscriber},
 };
-use std::sync::Arc;
 use tokio::sync::watch;
 
 /// What live pages depend on.
@@ -20,8 +19,6 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    const ALL: [Self; 3] = [Self::Bot, Self::Guilds, Self::Settings];
-
     /// Returns whether it depends on this kind.
     const fn depends_on(self, kind: Kind) -> bool {
         let is_of_guilds = kind.is_listed() || matches!(kind, Kind::Session);
@@ -29,9 +26,7 @@ impl Subject {
             Self::Bot => matches!(kind, Kind::Cluster | Kind::Period | Kind::Notice),
             Self::Guilds => is_of_guilds,
             Self::Settings => {
-                let is_of_settings =
-                    matches!(kind, Kind::Settings | Kind::Applied | Kind::Schema | Kind::Outline);
-                is_of_guilds || is_of_settings
+                is_of_guilds || matches!(kind, Kind::Settings | Kind::Applied | Kind::Schema | Kind::Outline)
             }
         }
     }
@@ -47,21 +42,14 @@ pub(crate) struct ChangeSignal {
 }
 
 impl ChangeSignal {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self::default())
-    }
-
     /// Subscribes to changes of a subject from now on.
     pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<u64> {
-        self.sender(subject).subscribe()
-    }
-
-    const fn sender(&self, subject: Subject) -> &watch::Sender<u64> {
-        match subject {
+        let sender = match subject {
             Subject::Bot => &self.bot,
             Subject::Guilds => &self.guilds,
             Subject::Settings => &self.settings,
-        }
+        };
+        sender.subscribe()
     }
 }
 
@@ -72,16 +60,19 @@ impl Subscriber for ChangeSignal {
     }
 
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
-        for subject in Subject::ALL {
-            let concerned = match batch {
-                ChangeBatch::Everything => true,
-                ChangeBatch::Changes(changes) => {
-                    changes.iter().any(|change| subject.depends_on(change.subject.kind()))
-                }
-            };
-            if concerned {
-                self.sender(subject).send_modify(|change| *change += 1);
-            }
+        for (subject, sender) in
+            [(Subject::Bot, &self.bot), (Subject::Guilds, &self.guilds), (Subject::Settings, &self.settings)]
+        {
+            sender.send_if_modified(|change| {
+                let concerned = match batch {
+                    ChangeBatch::Everything => true,
+                    ChangeBatch::Changes(changes) => {
+                        changes.iter().any(|change| subject.depends_on(change.subject.kind()))
+                    }
+                };
+                *change += u64::from(concerned);
+                concerned
+            });
         }
         Ok(())
     }

@@ -1,33 +1,33 @@
-//! Settings of the dashboard, and the context of its handlers.
+//! Settings of the dashboard; requests and the context of their handlers.
 
 use crate::{
     appearance::Appearance,
-    asset::Assets,
     change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
-    page::{Frame, Here, Navigation, Protection, Theme, see_other},
+    page::{Answer, Frame, Here, Navigation, Theme, see_other},
     permission_text::{PermissionTexts, Wordings},
-    site::{Pictures, Site, have_same_origin},
+    site::Site,
     stream_limiter::StreamLimiter,
     view::Views,
 };
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
 use companion_domain::{
-    model::{Name, Span, WebUrl},
+    model::{GuildId, Name, Span, WebUrl},
     port::{Clock, Entropy, GuildTotals, StoreError},
-    usecase::{
-        Authenticate, ChangeDispatcher, ExplainGuild, ForgetUser, GuildSettings, ListGuilds, ManageSessions,
-        PickFeedback, ReportStatus, ShowUser, UseCases,
-    },
+    usecase::UseCases,
 };
-use companion_http::{ApiError, ConcurrencyLimiter, Origin, Projections, SignInAttempts, TrustedProxies};
-use std::{sync::Arc, time::Duration};
+use companion_http::{
+    ApiError, ConcurrencyLimiter, Origin, Projections, SignInAttempts, TrustedProxies, deadline, routing,
+};
+use std::{
+    future::{Future, Ready, ready},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::sync::Mutex;
 
 /// Maximum age of the number of guilds.
 const TOTALS_MAX_AGE: Duration = Duration::from_secs(30);
-
-const DEFAULT_TAGLINE: &str = "See the guilds that you run, what you may do in each of them, and why.";
 
 /// Settings of the dashboard.
 #[derive(Debug, Clone)]
@@ -71,85 +71,20 @@ pub struct PlatformApplication {
     pub client_id: String,
 }
 
-/// The use cases of the dashboard.
-#[derive(Clone)]
-pub struct DashboardUseCases {
-    /// Authenticates sessions.
-    pub authenticate: Arc<Authenticate>,
-    /// Lists guilds.
-    pub list_guilds: Arc<ListGuilds>,
-    /// Explains why a user sees a guild, or does not.
-    pub explain: Arc<ExplainGuild>,
-    /// Reads and changes settings of guilds.
-    pub settings: Arc<GuildSettings>,
-    /// Lists and ends sessions.
-    pub sessions: Arc<ManageSessions>,
-    /// Shows stored data of users.
-    pub show_user: Arc<ShowUser>,
-    /// Forgets users.
-    pub forget: Arc<ForgetUser>,
-    /// Picks feedback.
-    pub pick_feedback: Arc<PickFeedback>,
-    /// Reports the status of the bot.
-    pub report_status: Arc<ReportStatus>,
-    /// Dispatches changes to subscribers.
-    pub dispatcher: Arc<ChangeDispatcher>,
-}
-
-impl From<&UseCases> for DashboardUseCases {
-    fn from(all: &UseCases) -> Self {
-        Self {
-            authenticate: all.authenticate.clone(),
-            list_guilds: all.list_guilds.clone(),
-            explain: all.explain.clone(),
-            settings: all.settings.clone(),
-            sessions: all.sessions.clone(),
-            show_user: all.show_user.clone(),
-            forget: all.forget.clone(),
-            pick_feedback: all.pick_feedback.clone(),
-            report_status: all.report_status.clone(),
-            dispatcher: all.dispatcher.clone(),
-        }
-    }
-}
-
-/// What a user has signed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SignedOut {
-    ThisDevice,
-    AllDevices,
-}
-
-impl SignedOut {
-    pub(crate) const ALL: [Self; 2] = [Self::ThisDevice, Self::AllDevices];
-
-    /// Returns its value in the address of the home page.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::ThisDevice => "here",
-            Self::AllDevices => "everywhere",
-        }
-    }
-
-    pub(crate) const fn message(self) -> &'static str {
-        match self {
-            Self::ThisDevice => "You are signed out.",
-            Self::AllDevices => "You are signed out on all devices.",
-        }
-    }
-}
+/// What a user can have signed out: its value in the address of the home page, and the message there.
+pub(crate) const SIGNED_OUT: [(&str, &str); 2] =
+    [("here", "You are signed out."), ("everywhere", "You are signed out on all devices.")];
 
 /// Context of the handlers.
 pub(crate) struct DashboardContext {
-    pub(crate) use_cases: DashboardUseCases,
+    pub(crate) use_cases: UseCases,
     pub(crate) projections: Arc<Projections>,
     pub(crate) sign_ins: Arc<SignInAttempts>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) settings: DashboardSettings,
-    pub(crate) site: Site,
+    pub(crate) settings: Arc<DashboardSettings>,
+    pub(crate) site: Arc<Site>,
     pub(crate) wordings: Wordings,
-    pub(crate) protection: Protection,
     /// Cookie with the session token.
     pub(crate) session_cookie: Cookie,
     /// Cookie of a pending sign-in.
@@ -159,7 +94,7 @@ pub(crate) struct DashboardContext {
     /// Notifies live pages of changes.
     pub(crate) changes: Arc<ChangeSignal>,
     /// Limits live pages. A page that is refused stays as it was loaded.
-    pub(crate) stream_limiter: Arc<StreamLimiter>,
+    pub(crate) stream_limiter: StreamLimiter,
     /// Rendered content of live pages.
     pub(crate) views: Views,
     /// The number of guilds and members, with the monotonic time at which it was read.
@@ -172,49 +107,29 @@ pub(crate) struct DashboardContext {
 
 impl DashboardContext {
     pub(crate) fn new(
-        use_cases: DashboardUseCases,
+        use_cases: UseCases,
         projections: Arc<Projections>,
         sign_ins: Arc<SignInAttempts>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
-        settings: DashboardSettings,
+        settings: Arc<DashboardSettings>,
     ) -> Self {
-        let pictures = Pictures::at(&settings.cdn_url);
-        let protection = Protection::new(pictures.origin());
-        let text = |url: &Option<WebUrl>| url.as_ref().map(ToString::to_string);
-        let platform = settings.platform.as_ref().zip(settings.invite_url.as_ref());
-        let site = Site {
-            name: settings.name.to_string(),
-            url: settings.url.to_string(),
-            tagline: settings.appearance.tagline.clone().unwrap_or_else(|| DEFAULT_TAGLINE.to_owned()),
-            features: settings.appearance.features.clone(),
-            assets: Arc::new(Assets::new(&settings.appearance)),
-            invite_url: text(&settings.invite_url),
-            can_preselect: platform.is_some_and(|(app, invite)| have_same_origin(&app.authorize_url, invite)),
-            support_url: text(&settings.support_url),
-            pictures,
-        };
-        let session_cookie = Cookie::new("companion", &settings.url);
-        let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
-        let theme_cookie = Cookie::new("companion-theme", &settings.url);
-        let changes = ChangeSignal::new();
+        let changes = Arc::new(ChangeSignal::default());
         use_cases.dispatcher.add(changes.clone());
-        let wordings = Wordings::new(&settings.permissions);
         Self {
             use_cases,
             projections,
             sign_ins,
             clock,
             entropy,
+            site: Arc::new(Site::new(Arc::clone(&settings))),
+            wordings: Wordings::new(&settings.permissions),
+            session_cookie: Cookie::new("companion", &settings.url),
+            sign_in_cookie: Cookie::new("companion-sign-in", &settings.url),
+            theme_cookie: Cookie::new("companion-theme", &settings.url),
             settings,
-            site,
-            wordings,
-            protection,
-            session_cookie,
-            sign_in_cookie,
-            theme_cookie,
             changes,
-            stream_limiter: Arc::default(),
+            stream_limiter: StreamLimiter::default(),
             views: Views::default(),
             totals: Mutex::default(),
             storage_limiter: ConcurrencyLimiter::default(),
@@ -222,9 +137,9 @@ impl DashboardContext {
         }
     }
 
-    /// Redirects to the home page, which says what was signed out, and clears the session cookie.
-    pub(crate) fn without_session(&self, signed_out: SignedOut) -> Result<HttpResponse, ApiError> {
-        let mut response = see_other(&format!("/?signed-out={}", signed_out.word()))?;
+    /// Redirects to the home page, which says which of [`SIGNED_OUT`] it was, and clears the session cookie.
+    pub(crate) fn without_session(&self, signed_out: &str) -> Answer {
+        let mut response = see_other(&format!("/?signed-out={signed_out}"))?;
         response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
         Ok(response)
     }
@@ -243,13 +158,52 @@ impl DashboardContext {
         Ok(totals)
     }
 
-    /// Returns the theme that the visitor chose.
-    pub(crate) fn theme(&self, request: &HttpRequest) -> Theme {
-        self.theme_cookie.read(request.headers()).map_or(Theme::System, Theme::named)
-    }
-
     /// Returns the frame of a page.
     pub(crate) fn frame<'a>(&'a self, title: &'a str, here: Here, visitor: Navigation) -> Frame<'a> {
         Frame { site: &self.site, title, here, visitor }
+    }
+}
+
+/// A request, and the context of its handler.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    pub(crate) context: web::Data<DashboardContext>,
+    pub(crate) request: HttpRequest,
+}
+
+impl FromRequest for Exchange {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let context = request.app_data().cloned();
+        let exchange = context.map(|context| Self { context, request: request.clone() });
+        ready(exchange.ok_or_else(|| ApiError::Internal("a handler has no context".into())))
+    }
+}
+
+impl Exchange {
+    /// Awaits a read of the store.
+    pub(crate) async fn read<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+    where
+        ApiError: From<E>,
+    {
+        deadline::within_storage(&self.context.storage_limiter, &self.request, work).await
+    }
+
+    /// Returns the first query parameter of this name.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        let mut pairs = url::form_urlencoded::parse(self.request.query_string().as_bytes());
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// Returns the guild in the path.
+    pub(crate) fn guild(&self) -> Result<GuildId, ApiError> {
+        routing::parameter(&self.request, "guild").parse().map_err(|_| ApiError::NotFound)
+    }
+
+    /// Returns the theme that the visitor chose.
+    pub(crate) fn theme(&self) -> Theme {
+        self.context.theme_cookie.read(self.request.headers()).map_or(Theme::System, Theme::named)
     }
 }

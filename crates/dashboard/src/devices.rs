@@ -1,23 +1,16 @@
 //! `/devices`: lists and ends the user's sessions.
 
 use crate::{
-    context::{DashboardContext, SignedOut},
+    context::Exchange,
     date::Date,
-    form::{handle_form, parameter},
-    page::{self, Frame, Here, see_other},
-    visitor::{Visitor, signed_in},
+    form::Form,
+    page::{self, Answer, Frame, Here, see_other},
+    visitor::Visitor,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::session::{Session, TokenHash};
-use companion_http::{
-    ApiError,
-    audit::Audit,
-    audited_end,
-    deadline::{change, within_storage},
-    routing,
-};
-use std::sync::Arc;
+use companion_http::{ApiError, audit::Audit, audited_end, deadline::change};
+use std::{cmp::Reverse, sync::Arc};
 use url::form_urlencoded::Serializer;
 
 #[derive(Template)]
@@ -41,111 +34,75 @@ struct DeviceView {
     ends: Date,
 }
 
-pub(crate) fn end_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "POST, OPTIONS").route(web::post().to(end))
-}
-
-pub(crate) fn end_all_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "POST, OPTIONS").route(web::post().to(end_all))
-}
-
-pub(crate) async fn list(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        let now = context.clock.now();
-        let view = |session: &Session| DeviceView {
-            id: session.id.to_string(),
-            this: session.id == visitor.session.id,
-            name: session.user_agent.as_ref().and_then(|agent| name(agent.as_str())),
-            first_seen: Date::of(session.created_at, now),
-            last_seen: Date::of(session.last_seen_at.min(now), now),
-            ends: Date::of(context.use_cases.sessions.ends_at(session), now),
-        };
-        let mut sessions = sessions_of(&context, &request, &visitor).await?;
-        // The current session first, then the most recently used.
-        sessions.sort_by_key(|session| {
-            (session.id != visitor.session.id, std::cmp::Reverse(session.last_seen_at))
-        });
-        let devices = sessions.iter().map(view).collect();
-        let frame = context.frame("Devices", Here::Devices, visitor.navigation(&context));
-        let (form_token, message) = (visitor.form_token(&context), message(&request));
-        page::show(&DevicesPage { frame, form_token, message, devices })
+pub(crate) async fn list(visitor: Visitor) -> Answer {
+    let (own, context) = (visitor.session.id, &visitor.exchange.context);
+    let now = context.clock.now();
+    let view = |session: &Session| DeviceView {
+        id: session.id.to_string(),
+        this: session.id == own,
+        name: name_of(session),
+        first_seen: Date::of(session.created_at, now),
+        last_seen: Date::of(session.last_seen_at.min(now), now),
+        ends: Date::of(context.use_cases.sessions.ends_at(session), now),
+    };
+    let mut sessions = sessions_of(&visitor).await?;
+    // The current session first, then the most recently used.
+    sessions.sort_by_key(|session| (session.id != own, Reverse(session.last_seen_at)));
+    page::show(&DevicesPage {
+        frame: context.frame("Devices", Here::Devices, visitor.navigation()),
+        form_token: visitor.form_token(),
+        message: message(&visitor.exchange),
+        devices: sessions.iter().map(view).collect(),
     })
-    .await
 }
 
 /// Ends one of the user's own sessions. Succeeds if it has already ended.
-async fn end(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, form| {
-        let id: Option<TokenHash> = form.get("id").parse().ok();
-        let own = sessions_of(&context, &request, &visitor)
-            .await?
-            .into_iter()
-            .find(|session| Some(session.id) == id);
-        let ended = own.as_ref().and_then(|session| name(session.user_agent.as_ref()?.as_str()));
-        if let Some(session) = own {
-            let sessions = Arc::clone(&context.use_cases.sessions);
-            let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
-            let work = async move {
-                audited_end(
-                    &audit,
-                    sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()),
-                )
-            };
-            change(&context.storage_limiter, &request, work).await?;
-        }
-        if id == Some(visitor.session.id) {
-            return context.without_session(SignedOut::ThisDevice);
-        }
-        let ended = Serializer::new(String::new()).append_pair("ended", &ended.unwrap_or_default()).finish();
-        see_other(&format!("/devices?{ended}"))
-    })
-    .await
+pub(crate) async fn end(visitor: Visitor, form: Form) -> Answer {
+    let Exchange { context, request } = &visitor.exchange;
+    let id: Option<TokenHash> = form.get("id").parse().ok();
+    let own = sessions_of(&visitor).await?.into_iter().find(|session| Some(session.id) == id);
+    let ended = own.as_ref().and_then(name_of).unwrap_or_default();
+    if let Some(session) = own {
+        let sessions = Arc::clone(&context.use_cases.sessions);
+        let audit = Audit::of(request, "revoke_session").user(session.user);
+        let work = async move {
+            audited_end(&audit, sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()))
+        };
+        change(&context.storage_limiter, request, work).await?;
+    }
+    if id == Some(visitor.session.id) {
+        return context.without_session("here");
+    }
+    let ended = Serializer::new(String::new()).append_pair("ended", &ended).finish();
+    see_other(&format!("/devices?{ended}"))
 }
 
 /// Ends all sessions of the user, including this one.
-async fn end_all(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, _| {
-        let user = visitor.session.user;
-        let sessions = Arc::clone(&context.use_cases.sessions);
-        let audit = Audit::of(&request, "revoke_user").user(user);
-        let work = async move { audited_end(&audit, sessions.revoke_user(user).await) };
-        change(&context.storage_limiter, &request, work).await?;
-        context.without_session(SignedOut::AllDevices)
-    })
-    .await
+pub(crate) async fn end_all(visitor: Visitor, _: Form) -> Answer {
+    let (user, Exchange { context, request }) = (visitor.user(), &visitor.exchange);
+    let sessions = Arc::clone(&context.use_cases.sessions);
+    let audit = Audit::of(request, "revoke_user").user(user);
+    let work = async move { audited_end(&audit, sessions.revoke_user(user).await) };
+    change(&context.storage_limiter, request, work).await?;
+    context.without_session("everywhere")
 }
 
 /// Returns what the last action did. Only names that this service gives are repeated from the address.
-fn message(request: &HttpRequest) -> Option<String> {
-    let ended = parameter(request, "ended")?;
+fn message(exchange: &Exchange) -> Option<String> {
+    let ended = exchange.parameter("ended")?;
     let (browser, system) = ended.split_once(" on ").unwrap_or((&ended, ""));
     let known = |name: &str| BROWSERS.iter().chain(&SYSTEMS).any(|(_, known)| *known == name);
     let is_name = known(browser) && (system.is_empty() || known(system));
     Some(format!("{} was signed out.", if is_name { &ended } else { "The device" }))
 }
 
-async fn sessions_of(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-) -> Result<Vec<Session>, ApiError> {
-    within_storage(
-        &context.storage_limiter,
-        request,
-        context.use_cases.sessions.of_user(visitor.session.user),
-    )
-    .await
+async fn sessions_of(visitor: &Visitor) -> Result<Vec<Session>, ApiError> {
+    let exchange = &visitor.exchange;
+    exchange.read(exchange.context.use_cases.sessions.of_user(visitor.user())).await
+}
+
+fn name_of(session: &Session) -> Option<String> {
+    name(session.user_agent.as_ref()?.as_str())
 }
 
 /// Browsers by a token of their user agent. Most also contain the tokens of others, so the most specific come first.
@@ -175,7 +132,7 @@ const SYSTEMS: [(&str, &str); 8] = [
 ];
 
 /// Returns the browser and system of a user agent, or `None` if neither is known.
-pub(crate) fn name(user_agent: &str) -> Option<String> {
+fn name(user_agent: &str) -> Option<String> {
     let find = |known: &[(&str, &'static str)]| {
         known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)
     };

@@ -1,14 +1,16 @@
-//! Forms, which alone change data, and parameters of a query.
+//! Forms, which alone change data.
 
 use crate::{
-    context::DashboardContext,
-    visitor::{Visit, Visitor, signed_out},
+    context::Exchange,
+    page::Answer,
+    visitor::{Visit, Visitor, signed_in, signed_out},
 };
-use actix_web::{HttpRequest, HttpResponse, http::header::ORIGIN, web};
+use actix_web::{Handler, http::header::ORIGIN, web};
 use companion_http::{
     ApiError,
     body::in_time,
     headers::{Only, only},
+    routing::{Resource, resource},
 };
 use futures_util::StreamExt as _;
 
@@ -27,21 +29,18 @@ impl Form {
         self.0.iter().filter(move |(field, _)| *field == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads a form of at most `limit` bytes. Its `Origin` must be this site.
+    /// Reads a form of at most the usual size of a body, or `min_limit` bytes. Its `Origin` must be this site.
     pub(crate) async fn of_this_site(
-        context: &DashboardContext,
-        request: &HttpRequest,
-        payload: web::Payload,
-        limit: usize,
+        exchange: &Exchange,
+        mut payload: web::Payload,
+        min_limit: usize,
     ) -> Result<Self, ApiError> {
-        match only(request.headers(), &ORIGIN) {
-            Only::Once(origin) if origin == context.settings.url.as_str() => {}
+        let settings = &exchange.context.settings;
+        match only(exchange.request.headers(), &ORIGIN) {
+            Only::Once(origin) if origin == settings.url.as_str() => {}
             Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
         }
-        Self::read(payload, limit).await
-    }
-
-    async fn read(mut payload: web::Payload, limit: usize) -> Result<Self, ApiError> {
+        let limit = settings.body_limit.max(min_limit);
         in_time(async {
             let mut body = Vec::new();
             while let Some(chunk) = payload.next().await {
@@ -56,27 +55,44 @@ impl Form {
     }
 }
 
-/// Returns the first query parameter of this name.
-pub(crate) fn parameter(request: &HttpRequest, name: &str) -> Option<String> {
-    let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+/// Returns the resource of a form.
+pub(crate) fn form<F>(path: &'static str, change: F) -> Resource
+where
+    F: AsyncFn(Visitor, Form) -> Answer + Clone + 'static,
+{
+    resource(path, "POST, OPTIONS").route(web::post().to(handler(change, 0)))
 }
 
-/// Handles a form of a signed-in user, of at most `limit` bytes. Its `Origin` must be this site, and it must contain the form token of the
-/// session (CSRF protection).
-pub(crate) async fn handle_form(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    payload: web::Payload,
-    limit: usize,
-    answer: impl AsyncFnOnce(Visitor, Form) -> Result<HttpResponse, ApiError>,
-) -> Result<HttpResponse, ApiError> {
-    let form = Form::of_this_site(context, request, payload, limit).await?;
-    match Visit::of(context, request).await?.named(context, request).await {
-        Visit::SignedIn(visitor) if visitor.is_form_token(context, form.get("token")) => {
-            answer(visitor, form).await
+/// Returns the resource of a page that needs a session, and of the form on it.
+pub(crate) fn page_with_form<S, F>(path: &'static str, show: S, change: F, min_limit: usize) -> Resource
+where
+    S: AsyncFn(Visitor) -> Answer + Clone + 'static,
+    F: AsyncFn(Visitor, Form) -> Answer + Clone + 'static,
+{
+    let show = signed_in(show);
+    resource(path, "GET, HEAD, POST, OPTIONS")
+        .route(web::get().to(show.clone()))
+        .route(web::head().to(show))
+        .route(web::post().to(handler(change, min_limit)))
+}
+
+/// Returns the handler of a form of a signed-in user. Its `Origin` must be this site, and it must contain the form token
+/// of the session (CSRF protection).
+fn handler<F>(change: F, min_limit: usize) -> impl Handler<(Exchange, web::Payload), Output = Answer>
+where
+    F: AsyncFn(Visitor, Form) -> Answer + Clone + 'static,
+{
+    move |exchange: Exchange, payload: web::Payload| {
+        let change = change.clone();
+        async move {
+            let form = Form::of_this_site(&exchange, payload, min_limit).await?;
+            match Visit::of(&exchange).await? {
+                Visit::SignedIn(visitor) if visitor.is_form_token(form.get("token")) => {
+                    change(visitor.named().await, form).await
+                }
+                Visit::SignedIn(_) => Err(ApiError::OriginRefused),
+                Visit::Guest | Visit::Ended => signed_out(&exchange, "/guilds"),
+            }
         }
-        Visit::SignedIn(_) => Err(ApiError::OriginRefused),
-        Visit::Guest(theme) | Visit::Ended(theme) => signed_out(context, "/guilds", theme),
     }
 }

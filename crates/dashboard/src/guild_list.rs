@@ -3,14 +3,12 @@
 
 use crate::{
     bot::counted,
-    context::DashboardContext,
-    form::parameter,
+    context::Exchange,
     guilds::{GuildView, listing},
-    page::{self, Frame, Here},
+    page::{self, Answer, Frame, Here},
     site::{Picture, Site},
-    visitor::{Visitor, signed_in},
+    visitor::Visitor,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::{model::NamedGuild, policy::GuildRole, rules::ListedGuild, usecase::GuildListing};
 use companion_http::ApiError;
@@ -34,7 +32,7 @@ struct GuildsPage<'a> {
     /// Number of guilds that are found, in words.
     found: String,
     search: Option<SearchView>,
-    guilds: Vec<GuildView>,
+    guilds: Vec<GuildView<'a>>,
     are_rows: bool,
     /// Addresses of the neighbouring pages.
     previous: Option<String>,
@@ -97,68 +95,44 @@ struct FilterView {
 }
 
 /// What of the list is shown.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 struct Query {
     /// Text that names contain.
     text: String,
-    filter: Filter,
+    filter: &'static Filter,
     /// Counted from 0.
     page: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Filter {
-    All,
-    Owner,
-    NotSetUp,
-    Premium,
+struct Filter {
+    name: &'static str,
+    /// Its value in an address; empty for all guilds.
+    word: &'static str,
+    admits: fn(&ListedGuild) -> bool,
 }
 
-impl Filter {
-    const ALL: [Self; 4] = [Self::All, Self::Owner, Self::NotSetUp, Self::Premium];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::All => "All",
-            Self::Owner => "Owner",
-            Self::NotSetUp => "Not set up",
-            Self::Premium => "Premium",
-        }
-    }
-
-    /// Returns its value in an address; empty for all guilds.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Owner => "owner",
-            Self::NotSetUp => "not-set-up",
-            Self::Premium => "premium",
-        }
-    }
-
-    fn admits(self, listed: &ListedGuild) -> bool {
-        match self {
-            Self::All => true,
-            Self::Owner => listed.role == GuildRole::Owner,
-            Self::NotSetUp => !listed.guild.setup,
-            Self::Premium => listed.plus.is_some(),
-        }
-    }
-}
+/// Shows all guilds.
+const NO_FILTER: Filter = Filter { name: "All", word: "", admits: |_| true };
+static FILTERS: [Filter; 4] = [
+    NO_FILTER,
+    Filter { name: "Owner", word: "owner", admits: |listed| listed.role == GuildRole::Owner },
+    Filter { name: "Not set up", word: "not-set-up", admits: |listed| !listed.guild.setup },
+    Filter { name: "Premium", word: "premium", admits: |listed| listed.plus.is_some() },
+];
 
 impl Query {
-    fn of(request: &HttpRequest) -> Self {
-        let given = |name| parameter(request, name).unwrap_or_default();
+    fn of(exchange: &Exchange) -> Self {
+        let given = |name| exchange.parameter(name).unwrap_or_default();
         let show = given("show");
         Self {
             text: given("q").trim().to_owned(),
-            filter: Filter::ALL.into_iter().find(|filter| filter.word() == show).unwrap_or(Filter::All),
+            filter: FILTERS.iter().find(|filter| filter.word == show).unwrap_or(&NO_FILTER),
             page: given("page").parse().map_or(0, |number: usize| number.saturating_sub(1)),
         }
     }
 
     fn is_everything(&self) -> bool {
-        self.text.is_empty() && self.filter == Filter::All
+        self.text.is_empty() && self.filter.word.is_empty()
     }
 
     fn matches(&self, name: &str) -> bool {
@@ -168,7 +142,7 @@ impl Query {
     fn href(&self) -> String {
         let mut pairs = Serializer::new(String::new());
         let number = self.page + 1;
-        for (name, value) in [("q", self.text.as_str()), ("show", self.filter.word())] {
+        for (name, value) in [("q", self.text.as_str()), ("show", self.filter.word)] {
             if !value.is_empty() {
                 pairs.append_pair(name, value);
             }
@@ -181,57 +155,40 @@ impl Query {
     }
 }
 
-pub(crate) async fn list(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render(&context, &request, &visitor).await?))
-    })
-    .await
+pub(crate) async fn list(visitor: Visitor) -> Answer {
+    Ok(page::live(&render(&visitor).await?))
 }
 
 /// Renders the page of the user's guilds.
-pub(crate) async fn render(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-) -> Result<String, ApiError> {
-    let listing = listing(context, request, visitor.session.user).await?;
-    let (all, mut query) = (listing.guilds(), Query::of(request));
+pub(crate) async fn render(visitor: &Visitor) -> Result<String, ApiError> {
+    let context = &visitor.exchange.context;
+    let listing = listing(visitor).await?;
+    let (all, mut query) = (listing.guilds(), Query::of(&visitor.exchange));
     let named: Vec<_> = all.iter().filter(|listed| query.matches(listed.guild.name.as_str())).collect();
-    let found: Vec<_> = named.iter().filter(|listed| query.filter.admits(listed)).collect();
+    let found: Vec<_> = named.iter().filter(|listed| (query.filter.admits)(listed)).collect();
     // A page beyond the last one is the last one.
     query.page = query.page.min(found.len().saturating_sub(1) / MAX_ROWS);
     let first = query.page * MAX_ROWS;
     let at = |page: usize| Query { page, ..query.clone() }.href();
-    let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
+    let shown = found.iter().skip(first).take(MAX_ROWS);
+    let filters = FILTERS.iter().map(|filter| FilterView {
+        name: filter.name,
+        count: named.iter().filter(|listed| (filter.admits)(listed)).count(),
+        href: Query { filter, page: 0, ..query.clone() }.href(),
+        is_chosen: filter.word == query.filter.word,
+    });
     page::render(&GuildsPage {
-        frame,
+        frame: context.frame("Your guilds", Here::Guilds, visitor.navigation()),
         invites: Invites::new(&listing, &query, &context.site),
         total: all.len(),
         found: counted(found.len(), "guild"),
-        guilds: found
-            .iter()
-            .skip(first)
-            .take(MAX_ROWS)
-            .map(|listed| GuildView::new(listed, &context.site.pictures))
-            .collect(),
+        guilds: shown.map(|listed| GuildView::new(listed, &context.site.pictures)).collect(),
         are_rows: all.len() > ROWS_ABOVE,
         previous: (first > 0).then(|| at(query.page - 1)),
         next: (found.len() > first + MAX_ROWS).then(|| at(query.page + 1)),
         search: (all.len() > SEARCH_ABOVE || !query.is_everything()).then(|| SearchView {
-            filters: Filter::ALL
-                .map(|filter| FilterView {
-                    name: filter.name(),
-                    count: named.iter().filter(|listed| filter.admits(listed)).count(),
-                    href: Query { filter, page: 0, ..query.clone() }.href(),
-                    is_chosen: filter == query.filter,
-                })
-                .into_iter()
-                // Filters that find nothing are left out.
-                .filter(|filter| filter.count > 0 || filter.is_chosen)
-                .collect(),
+            // Filters that find nothing are left out.
+            filters: filters.filter(|filter| filter.count > 0 || filter.is_chosen).collect(),
             query: query.clone(),
         }),
     })

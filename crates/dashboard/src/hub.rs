@@ -3,20 +3,19 @@
 use crate::{
     bot::{grouped, health},
     context::DashboardContext,
-    guilds::{GuildView, guild_in, listed},
-    page::{self, Frame, Here},
+    guilds::{GuildView, listed},
+    page::{self, Answer, Frame, Here},
     piece::Piece,
     reason::PermissionsView,
-    visitor::{Visitor, signed_in},
+    visitor::Visitor,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::{model::GuildId, policy::Permission, rules::ListedGuild};
-use companion_http::{ApiError, deadline::within_storage};
+use companion_http::ApiError;
 
 /// What the pages of a guild begin with.
-pub(crate) struct GuildHead {
-    pub(crate) guild: GuildView,
+pub(crate) struct GuildHead<'a> {
+    pub(crate) guild: GuildView<'a>,
     /// Facts about the guild, with their names.
     pub(crate) tiles: Vec<(&'static str, String)>,
     /// `None` if nothing is left to do for the user.
@@ -47,8 +46,8 @@ pub(crate) struct Step {
     pub(crate) about: &'static str,
 }
 
-impl GuildHead {
-    pub(crate) fn new(listed: &ListedGuild, context: &DashboardContext, here: Option<Tab>) -> Self {
+impl<'a> GuildHead<'a> {
+    pub(crate) fn new(listed: &'a ListedGuild, context: &DashboardContext, here: Option<Tab>) -> Self {
         let premium = if listed.plus.is_some() { "Active" } else { "Not active" };
         let mut tiles = vec![
             ("Members", grouped(listed.guild.members.get() as usize)),
@@ -81,7 +80,7 @@ impl Checklist {
         let ListedGuild { guild, permissions, .. } = listed;
         let step = |is_done, title: String, about| Step { is_done, title, about };
         let mut steps = vec![
-            step(true, format!("Invite {}", context.site.name), ""),
+            step(true, format!("Invite {}", context.settings.name), ""),
             step(
                 guild.setup,
                 "Run its set-up".to_owned(),
@@ -112,38 +111,24 @@ impl Checklist {
 #[template(path = "permissions.html")]
 struct PermissionsPage<'a> {
     frame: Frame<'a>,
-    head: GuildHead,
-    permissions: PermissionsView,
+    head: GuildHead<'a>,
+    permissions: PermissionsView<'a>,
 }
 
 /// Shows what the user may do in a guild.
-pub(crate) async fn permissions(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render_permissions(&context, &request, &visitor, guild_in(&request)?).await?))
-    })
-    .await
+pub(crate) async fn permissions(visitor: Visitor) -> Answer {
+    Ok(page::live(&render_permissions(&visitor, visitor.exchange.guild()?).await?))
 }
 
 /// Renders what the user may do in a guild.
-pub(crate) async fn render_permissions(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-    guild: GuildId,
-) -> Result<String, ApiError> {
-    let user = visitor.session.user;
-    let listed = listed(context, request, user, guild).await?;
-    let explain = context.use_cases.explain.explain(user, guild);
-    let explanation = within_storage(&context.storage_limiter, request, explain).await?;
-    let schema =
-        within_storage(&context.storage_limiter, request, context.use_cases.settings.store.schema()).await?;
+pub(crate) async fn render_permissions(visitor: &Visitor, guild: GuildId) -> Result<String, ApiError> {
+    let (exchange, context) = (&visitor.exchange, &visitor.exchange.context);
+    let listed = listed(visitor, guild).await?;
+    let explanation = exchange.read(context.use_cases.explain.explain(visitor.user(), guild)).await?;
+    let schema = exchange.read(context.use_cases.settings.store.schema()).await?;
     let has_settings = schema.is_some_and(|schema| !schema.sections().is_empty());
-    let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&PermissionsPage {
-        frame,
+        frame: context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
         head: GuildHead::new(&listed, context, has_settings.then_some(Tab::Permissions)),
         permissions: PermissionsView::new(&explanation, &context.wordings),
     })

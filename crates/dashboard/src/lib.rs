@@ -11,9 +11,9 @@
 //! | `stream_limiter`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
 //! | `site` | what every page shows |
 //! | `page`, `failure` | pages as responses, with their headers; error pages |
-//! | `context` | settings, and the context of the handlers |
+//! | `context` | settings; requests and the context of their handlers |
 //! | `bot` | the status of the bot in words |
-//! | `visitor`, `form` | authentication of visitors; forms with CSRF protection |
+//! | `visitor`, `form` | pages that need a session; forms with CSRF protection |
 //! | `home`, `team`, `status`, `theme` | public pages; the choice of a theme |
 //! | `sign_in` | sign-in through the platform |
 //! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
@@ -61,7 +61,7 @@ mod visitor;
 pub use self::{
     app::{Dashboard, serve_dashboard},
     appearance::{Accent, AccentError, Appearance, Feature, Logo, LogoError},
-    context::{DashboardSettings, DashboardUseCases, PlatformApplication},
+    context::{DashboardSettings, PlatformApplication},
     cookie::SigningKeys,
     permission_text::{PermissionText, PermissionTexts},
 };

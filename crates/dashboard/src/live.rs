@@ -2,17 +2,15 @@
 //! so that its content is rendered in one place.
 
 use crate::{
-    context::DashboardContext,
-    form::parameter,
+    context::Exchange,
     guild_list, home, hub,
-    page::Theme,
+    page::{Answer, Navigation, Theme},
     settings, status,
     stream_limiter::{LimitKey, StreamPermit},
     view::{LivePage, MIN_INTERVAL, Shown, View},
     visitor::{Visit, Visitor},
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
     http::StatusCode,
     web::{self, Bytes},
 };
@@ -21,7 +19,7 @@ use companion_http::{
     event_stream::{beat, event_stream, every},
 };
 use futures_util::{StreamExt as _, stream};
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Interval};
 
 /// Interval at which a page is rendered without a change: time alone makes a bot silent, and turns "just now" into "a
@@ -34,85 +32,68 @@ const MAX_SHARED_AGE: Duration = Duration::from_millis(2500);
 const RECONNECT: &[u8] = b"retry: 2000\n\n";
 
 /// Renders a page as it is now. Public pages are rendered as for a guest.
-async fn render(
-    page: LivePage,
-    context: &DashboardContext,
-    request: &HttpRequest,
-) -> Result<String, ApiError> {
+async fn render(page: LivePage, exchange: &Exchange) -> Result<String, ApiError> {
+    let guest = || Navigation::guest(Theme::System, String::new());
     match page {
-        LivePage::Home => home::render(context, &Visit::Guest(Theme::System), Vec::new(), None, None),
-        LivePage::Status => status::render(context, &Visit::Guest(Theme::System)),
-        LivePage::Guilds => guild_list::render(context, request, &visitor(context, request).await?).await,
-        LivePage::Guild(guild) => {
-            settings::render(context, request, &visitor(context, request).await?, guild, false).await
-        }
-        LivePage::Permissions(guild) => {
-            hub::render_permissions(context, request, &visitor(context, request).await?, guild).await
-        }
-        LivePage::History(guild) => {
-            settings::render_history(context, request, &visitor(context, request).await?, guild, None).await
-        }
+        LivePage::Home => home::render(&exchange.context, guest(), home::Content::default()),
+        LivePage::Status => status::render(&exchange.context, guest()),
+        LivePage::Guilds => guild_list::render(&visitor(exchange).await?).await,
+        LivePage::Guild(guild) => settings::render(&visitor(exchange).await?, guild, false).await,
+        LivePage::Permissions(guild) => hub::render_permissions(&visitor(exchange).await?, guild).await,
+        LivePage::History(guild) => settings::render_history(&visitor(exchange).await?, guild, None).await,
     }
 }
 
-async fn visitor(context: &DashboardContext, request: &HttpRequest) -> Result<Visitor, ApiError> {
-    match Visit::of(context, request).await? {
+async fn visitor(exchange: &Exchange) -> Result<Visitor, ApiError> {
+    match Visit::of(exchange).await? {
         Visit::SignedIn(visitor) => Ok(visitor),
-        Visit::Guest(_) | Visit::Ended(_) => Err(ApiError::TokenInvalid),
+        Visit::Guest | Visit::Ended => Err(ApiError::TokenInvalid),
     }
 }
 
 /// Streams events to a page whose content has the fingerprint `seen`.
-pub(crate) async fn serve(
-    context: web::Data<DashboardContext>,
-    shell: web::Data<Shell>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let page = LivePage::at(&parameter(&request, "page").unwrap_or_default()).ok_or(ApiError::NotFound)?;
+pub(crate) async fn serve(exchange: Exchange, shell: web::Data<Shell>) -> Answer {
+    let page = LivePage::at(&exchange.parameter("page").unwrap_or_default()).ok_or(ApiError::NotFound)?;
+    let Exchange { context, request } = &exchange;
     let mut permits = vec![context.stream_limiter.acquire(LimitKey::Total)?];
-    if let Some(client) = Client::of(&request, &context.settings.trusted_proxies) {
+    if let Some(client) = Client::of(request, &context.settings.trusted_proxies) {
         permits.push(context.stream_limiter.acquire(LimitKey::Address(client))?);
     }
     let session = match page {
         LivePage::Home | LivePage::Status => None,
         LivePage::Guilds | LivePage::Guild(_) | LivePage::Permissions(_) | LivePage::History(_) => {
-            let session = visitor(&context, &request).await?.session;
+            let session = visitor(&exchange).await?.session;
             permits.push(context.stream_limiter.acquire(LimitKey::User(session.user))?);
             Some(session.id)
         }
     };
-    let seen = parameter(&request, "seen").unwrap_or_default();
     // Subscribed before the first look, so that no later change is missed.
     let changes = context.changes.watch(page.subject());
     let since = *changes.borrow();
     let watch = Watch {
+        seen: exchange.parameter("seen").unwrap_or_default(),
+        is_new: true,
         beat: beat(),
         look: every(RENDER_INTERVAL),
         view: context.views.of((page, session)),
-        context,
-        request,
-        page,
         changes,
         since,
-        seen,
-        stage: Stage::Greeting,
+        page,
+        exchange,
         _permits: permits,
     };
     if watch.look(MIN_INTERVAL).await.is_err() {
         // The failed look may be another stream's. Rendering again gives this client the status, and the log the cause.
-        render(page, &watch.context, &watch.request).await?;
+        render(page, &watch.exchange).await?;
     }
-    let events = stream::unfold(watch, async |mut watch| {
-        let event = watch.next().await?;
-        Some((Ok::<_, Infallible>(event), watch))
-    });
-    Ok(event_stream().streaming(events.take_until(shell.closing())))
+    let greeting = stream::once(ready(Bytes::from_static(RECONNECT)));
+    let events = greeting.chain(stream::unfold(Some(watch), async |watch| watch?.next().await));
+    Ok(event_stream().streaming(events.map(Ok::<_, Infallible>).take_until(shell.closing())))
 }
 
 /// The stream of an open page.
 struct Watch {
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
+    exchange: Exchange,
     page: LivePage,
     view: Arc<View>,
     changes: watch::Receiver<u64>,
@@ -120,63 +101,46 @@ struct Watch {
     since: u64,
     /// Fingerprint of what the page shows.
     seen: String,
-    stage: Stage,
+    /// Whether the page has not been compared with what it showed when it was loaded.
+    is_new: bool,
     beat: Interval,
     look: Interval,
     _permits: Vec<StreamPermit>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Greeting,
-    /// The content may have changed since the page was loaded.
-    Comparing,
-    Watching,
-    Ended,
-}
-
 impl Watch {
     /// Returns what the page shows now.
     async fn look(&self, max_age: Duration) -> Result<Shown, StatusCode> {
-        let render = async || render(self.page, &self.context, &self.request).await;
+        let render = async || render(self.page, &self.exchange).await;
         self.view.look(&self.changes, self.since, max_age, render).await
     }
 
-    /// Waits for the next event. Returns `None` at the end of the stream.
-    async fn next(&mut self) -> Option<Bytes> {
+    /// Waits for the next event. Returns it with the stream that goes on, if it does.
+    async fn next(mut self) -> Option<(Bytes, Option<Self>)> {
         loop {
-            let mut max_age = MAX_SHARED_AGE;
-            match self.stage {
-                Stage::Greeting => {
-                    self.stage = Stage::Comparing;
-                    return Some(Bytes::from_static(RECONNECT));
-                }
-                Stage::Comparing => {
-                    self.stage = Stage::Watching;
-                    max_age = MIN_INTERVAL;
-                }
-                Stage::Ended => return None,
-                Stage::Watching => tokio::select! {
-                    _ = self.beat.tick() => return Some(Bytes::from_static(b": still here\n\n")),
+            let max_age = if self.is_new { MIN_INTERVAL } else { MAX_SHARED_AGE };
+            if !self.is_new {
+                tokio::select! {
+                    _ = self.beat.tick() => {
+                        return Some((Bytes::from_static(b": still here\n\n"), Some(self)));
+                    }
                     _ = self.look.tick() => {}
                     news = self.changes.changed() => {
                         news.ok()?;
                         self.since = *self.changes.borrow_and_update();
                     }
-                },
+                }
             }
+            self.is_new = false;
             match self.look(max_age).await {
                 Ok(now) if now.fingerprint == self.seen => {}
                 Ok(now) => {
                     self.seen = now.fingerprint;
-                    return Some(now.event);
+                    return Some((now.event, Some(self)));
                 }
                 // Server errors are temporary; the next look retries.
                 Err(status) if status.is_server_error() => {}
-                Err(_) => {
-                    self.stage = Stage::Ended;
-                    return Some(Bytes::from_static(b"event: ended\ndata:\n\n"));
-                }
+                Err(_) => return Some((Bytes::from_static(b"event: ended\ndata:\n\n"), None)),
             }
         }
     }

@@ -2,19 +2,18 @@
 
 use crate::{
     bot::counted,
-    context::DashboardContext,
-    form::handle_form,
-    page::{self, Account, Frame, Here, NO_STORE, see_other},
-    visitor::{Visit, Visitor, signed_in},
+    context::Exchange,
+    form::Form,
+    page::{self, Account, Answer, Frame, Here, NO_STORE, see_other},
+    visitor::{Visitor, navigation},
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     http::header::{self, ContentType},
-    web,
 };
 use askama::Template;
 use companion_domain::usecase::StoredUser;
-use companion_http::{ApiError, deadline::within_storage, forget_user, routing, wire};
+use companion_http::{ApiError, forget_user, wire};
 
 #[derive(Template)]
 #[template(path = "my_data.html")]
@@ -37,86 +36,50 @@ struct ForgottenPage<'a> {
     frame: Frame<'a>,
 }
 
-/// Asks for confirmation, then forgets the user.
-pub(crate) fn forget_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, POST, OPTIONS")
-        .route(web::get().to(ask))
-        .route(web::head().to(ask))
-        .route(web::post().to(forget))
-}
-
 /// Shows a summary of the stored data.
-pub(crate) async fn show(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        let stored = stored(&context, &request, &visitor).await?;
-        let frame = context.frame("My data", Here::MyData, visitor.navigation(&context));
-        page::show(&MyDataPage { frame, account: visitor.account(&context), kept: kept(&stored) })
-    })
-    .await
+pub(crate) async fn show(visitor: Visitor) -> Answer {
+    let kept = kept(&stored(&visitor).await?);
+    let frame = visitor.exchange.context.frame("My data", Here::MyData, visitor.navigation());
+    page::show(&MyDataPage { frame, account: visitor.account(), kept })
 }
 
 /// Exports all stored data, in the management API's format.
-pub(crate) async fn download(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        let stored = stored(&context, &request, &visitor).await?;
-        let shape = wire::StoredUser::new(visitor.session.user, &stored);
-        let mut response = HttpResponse::Ok();
-        response
-            .content_type(ContentType::json())
-            .insert_header((header::CACHE_CONTROL, NO_STORE))
-            .insert_header((header::CONTENT_DISPOSITION, "attachment; filename=\"my-data.json\""));
-        Ok(response.body(serde_json::to_vec_pretty(&shape)?))
-    })
-    .await
+pub(crate) async fn download(visitor: Visitor) -> Answer {
+    let stored = stored(&visitor).await?;
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type(ContentType::json())
+        .insert_header((header::CACHE_CONTROL, NO_STORE))
+        .insert_header((header::CONTENT_DISPOSITION, "attachment; filename=\"my-data.json\""));
+    Ok(response.body(serde_json::to_vec_pretty(&wire::StoredUser::new(visitor.user(), &stored))?))
 }
 
-async fn ask(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        let frame = context.frame("Forget me", Here::MyData, visitor.navigation(&context));
-        page::show(&ForgetPage { frame, form_token: visitor.form_token(&context) })
-    })
-    .await
+/// Asks for confirmation to forget the user.
+pub(crate) async fn ask(visitor: Visitor) -> Answer {
+    let frame = visitor.exchange.context.frame("Forget me", Here::MyData, visitor.navigation());
+    page::show(&ForgetPage { frame, form_token: visitor.form_token() })
 }
 
-async fn forget(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, _| {
-        let user = visitor.session.user;
-        forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
-        let mut response = see_other("/forgotten")?;
-        response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
-        Ok(response)
-    })
-    .await
+/// Forgets the user.
+pub(crate) async fn forget(visitor: Visitor, _: Form) -> Answer {
+    let Exchange { context, request } = &visitor.exchange;
+    forget_user(&context.use_cases.forget, &context.storage_limiter, request, visitor.user()).await?;
+    let mut response = see_other("/forgotten")?;
+    response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
+    Ok(response)
 }
 
 /// Confirms that the user was forgotten. It contains no personal data, so it needs no session.
-pub(crate) async fn forgotten(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let visit = Visit::or_guest(&context, &request).await;
-    let frame = context.frame("Forgotten", Here::Elsewhere, visit.navigation(&context, "/"));
-    page::show(&ForgottenPage { frame })
+pub(crate) async fn forgotten(exchange: Exchange) -> Answer {
+    let visitor = navigation(&exchange, "/").await;
+    page::show(&ForgottenPage { frame: exchange.context.frame("Forgotten", Here::Elsewhere, visitor) })
 }
 
 /// Reads the stored data. It is never empty, because a signed-in user has a session.
-async fn stored(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-) -> Result<StoredUser, ApiError> {
-    let shown = context.use_cases.show_user.show(visitor.session.user);
-    Ok(within_storage(&context.storage_limiter, request, shown).await?.unwrap_or_default())
+async fn stored(visitor: &Visitor) -> Result<StoredUser, ApiError> {
+    let exchange = &visitor.exchange;
+    let shown = exchange.read(exchange.context.use_cases.show_user.show(visitor.user()));
+    Ok(shown.await?.unwrap_or_default())
 }
 
 fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {

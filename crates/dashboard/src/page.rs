@@ -29,45 +29,15 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    fn theme(&self) -> Theme {
-        match self.visitor {
-            Navigation::SignedIn { theme, .. } | Navigation::Guest { theme, .. } => theme,
-        }
-    }
-
     /// Returns the chosen theme, unless it is that of the system.
     pub(crate) fn forced_theme(&self) -> Option<&'static str> {
-        Some(self.theme()).filter(|theme| *theme != Theme::System).map(Theme::word)
+        Some(self.visitor.theme).filter(|theme| *theme != Theme::System).map(Theme::word)
     }
 
     /// Returns word, name, and whether it is chosen, of each theme.
     pub(crate) fn themes(&self) -> [(&'static str, &'static str, bool); 3] {
         [(Theme::System, "System"), (Theme::Light, "Light"), (Theme::Dark, "Dark")]
-            .map(|(theme, name)| (theme.word(), name, theme == self.theme()))
-    }
-
-    /// Returns the form token, if the visitor is signed in.
-    pub(crate) fn form_token(&self) -> Option<&str> {
-        match &self.visitor {
-            Navigation::SignedIn { form_token, .. } => Some(form_token),
-            Navigation::Guest { .. } => None,
-        }
-    }
-
-    /// Returns the account of a signed-in visitor.
-    pub(crate) fn account(&self) -> Option<&Account> {
-        match &self.visitor {
-            Navigation::SignedIn { account, .. } => Some(account),
-            Navigation::Guest { .. } => None,
-        }
-    }
-
-    /// Returns the sign-in link.
-    pub(crate) fn sign_in(&self) -> &str {
-        match &self.visitor {
-            Navigation::Guest { sign_in, .. } => sign_in,
-            Navigation::SignedIn { .. } => "/sign-in",
-        }
+            .map(|(theme, name)| (theme.word(), name, theme == self.visitor.theme))
     }
 }
 
@@ -83,28 +53,19 @@ pub(crate) enum Here {
     Elsewhere,
 }
 
-impl Here {
-    /// Templates compare by name.
-    pub(crate) fn is(&self, name: &str) -> bool {
-        let own = match self {
-            Self::Home => "home",
-            Self::Team => "team",
-            Self::Status => "status",
-            Self::Guilds => "guilds",
-            Self::Devices => "devices",
-            Self::MyData => "my-data",
-            Self::Elsewhere => "",
-        };
-        own == name
-    }
+/// What the navigation offers.
+pub(crate) struct Navigation {
+    pub(crate) theme: Theme,
+    /// The sign-in link, which returns to this page.
+    pub(crate) sign_in: String,
+    /// Pages and a sign-out form, for signed-in users.
+    pub(crate) account: Option<Account>,
 }
 
-/// What the navigation offers.
-pub(crate) enum Navigation {
-    /// A sign-in link that returns to this page.
-    Guest { sign_in: String, theme: Theme },
-    /// The pages of a signed-in user and a sign-out form, which needs the token.
-    SignedIn { form_token: String, account: Account, theme: Theme },
+impl Navigation {
+    pub(crate) const fn guest(theme: Theme, sign_in: String) -> Self {
+        Self { theme, sign_in, account: None }
+    }
 }
 
 /// The colours of the pages.
@@ -137,7 +98,12 @@ pub(crate) struct Account {
     /// The name at the platform, or a word in its place if it is unknown.
     pub(crate) name: String,
     pub(crate) picture: Picture,
+    /// The token of the sign-out form.
+    pub(crate) form_token: String,
 }
+
+/// A response, or the error that is shown in its place.
+pub(crate) type Answer = Result<HttpResponse, ApiError>;
 
 /// Renders a page.
 pub(crate) fn render(page: &impl Template) -> Result<String, ApiError> {
@@ -145,7 +111,7 @@ pub(crate) fn render(page: &impl Template) -> Result<String, ApiError> {
 }
 
 /// Responds with a page and this status.
-pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpResponse, ApiError> {
+pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Answer {
     Ok(response(status, render(page)?))
 }
 
@@ -167,12 +133,12 @@ fn response(status: StatusCode, body: String) -> HttpResponse {
 }
 
 /// Responds with a page.
-pub(crate) fn show(page: &impl Template) -> Result<HttpResponse, ApiError> {
+pub(crate) fn show(page: &impl Template) -> Answer {
     answer(StatusCode::OK, page)
 }
 
 /// Redirects the browser to another page with 303, which it requests with GET.
-pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
+pub(crate) fn see_other(place: &str) -> Answer {
     let place = HeaderValue::try_from(place).map_err(|error| ApiError::Internal(error.into()))?;
     let mut response = HttpResponse::SeeOther();
     response.insert_header((header::LOCATION, place)).insert_header((header::CACHE_CONTROL, NO_STORE));
@@ -180,7 +146,7 @@ pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
 }
 
 /// Redirects a path that ends in a slash to the same one without it, which no route has. Returns `None` for others.
-pub(crate) fn without_trailing_slash(request: &ServiceRequest) -> Option<Result<HttpResponse, ApiError>> {
+pub(crate) fn without_trailing_slash(request: &ServiceRequest) -> Option<Answer> {
     let path = request.uri().path().trim_end_matches('/');
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     // A path that begins with two slashes, or one and a backslash, would be another host.

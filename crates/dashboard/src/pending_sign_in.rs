@@ -23,7 +23,7 @@ pub(crate) struct PendingSignIn {
     /// The OAuth `state` parameter.
     pub(crate) state: String,
     /// Where to go after the sign-in.
-    pub(crate) back: ReturnPath,
+    pub(crate) back: String,
     verifier: String,
 }
 
@@ -33,16 +33,16 @@ impl PendingSignIn {
         keys: &SigningKeys,
         entropy: &dyn Entropy,
         now: Timestamp,
-        back: ReturnPath,
+        back: &str,
     ) -> (Self, String) {
         let mut random = [0; 24];
         entropy.fill(&mut random);
         let state = URL_SAFE_NO_PAD.encode(random);
-        let text = format!("{}.{state}.{}", now.seconds(), URL_SAFE_NO_PAD.encode(back.as_str()));
+        let text = format!("{}.{state}.{}", now.seconds(), URL_SAFE_NO_PAD.encode(back));
         let key = keys.first();
         let kept = format!("{text}.{}", key.sign(COOKIE, &text));
         let verifier = key.sign(VERIFIER, &state);
-        (Self { state, back, verifier }, kept)
+        (Self { state, back: return_path(back).to_owned(), verifier }, kept)
     }
 
     /// Restores a sign-in from its cookie. Returns `None` if the signature is invalid or it has expired.
@@ -57,7 +57,7 @@ impl PendingSignIn {
         }
         let back = String::from_utf8(URL_SAFE_NO_PAD.decode(back).ok()?).ok()?;
         let verifier = key.sign(VERIFIER, state);
-        Some(Self { state: state.to_owned(), back: ReturnPath::of(Some(&back)), verifier })
+        Some(Self { state: state.to_owned(), back: return_path(&back).to_owned(), verifier })
     }
 
     /// Returns the PKCE verifier.
@@ -74,19 +74,10 @@ impl PendingSignIn {
 /// Maximum length of a return path.
 const LONGEST_PATH: usize = 256;
 
-/// Where to go after a sign-in: a path of this site, never another host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReturnPath(String);
-
-impl ReturnPath {
-    /// Returns the requested path if it is a safe path of this site, otherwise that of the user's guilds.
-    pub(crate) fn of(asked: Option<&str>) -> Self {
-        Self(asked.filter(|path| is_ours(path)).unwrap_or("/guilds").to_owned())
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
+/// Returns where to go after a sign-in: the requested path if it is a safe path of this site, otherwise that of the
+/// user's guilds.
+pub(crate) fn return_path(asked: &str) -> &str {
+    if is_ours(asked) { asked } else { "/guilds" }
 }
 
 /// Whether browsers can only read this as a path of this site. Two slashes would start a host; browsers treat `\` as
@@ -114,8 +105,7 @@ mod tests {
     }
 
     fn begun() -> (PendingSignIn, String) {
-        let back = ReturnPath::of(Some("/team"));
-        PendingSignIn::begin(&keys(1, &[]), &SeededEntropy::default(), at(1000), back)
+        PendingSignIn::begin(&keys(1, &[]), &SeededEntropy::default(), at(1000), "/team")
     }
 
     #[test]
@@ -123,7 +113,7 @@ mod tests {
         let (pending, kept) = begun();
         for ring in [keys(1, &[]), keys(2, &[1])] {
             let resumed = PendingSignIn::resume(&ring, &kept, at(1599)).unwrap();
-            assert_eq!((&resumed.state, resumed.back.as_str()), (&pending.state, "/team"));
+            assert_eq!((&resumed.state, &*resumed.back), (&pending.state, "/team"));
             assert_eq!(resumed.verifier(), pending.verifier());
         }
     }
@@ -151,7 +141,7 @@ mod tests {
     #[test]
     fn accepts_only_return_paths_of_this_site() {
         for ours in ["/guilds", "/guilds/123", "/my-data", "/team"] {
-            assert_eq!(ReturnPath::of(Some(ours)).as_str(), ours);
+            assert_eq!(return_path(ours), ours);
         }
         for not_ours in [
             "",
@@ -170,8 +160,7 @@ mod tests {
             "/ä",
             &format!("/{}", "x".repeat(LONGEST_PATH)),
         ] {
-            assert_eq!(ReturnPath::of(Some(not_ours)).as_str(), "/guilds", "{not_ours}");
+            assert_eq!(return_path(not_ours), "/guilds", "{not_ours}");
         }
-        assert_eq!(ReturnPath::of(None).as_str(), "/guilds");
     }
 }

@@ -11,42 +11,38 @@ use companion_domain::{
 };
 
 /// What the user may do, and what not.
-pub(crate) struct PermissionsView {
-    pub(crate) granted: Vec<PermissionGroup>,
-    pub(crate) denied: Vec<PermissionGroup>,
+pub(crate) struct PermissionsView<'a> {
+    pub(crate) granted: Vec<PermissionGroup<'a>>,
+    pub(crate) denied: Vec<PermissionGroup<'a>>,
 }
 
 /// Permissions under one heading.
-pub(crate) struct PermissionGroup {
-    pub(crate) name: String,
-    pub(crate) permissions: Vec<PermissionView>,
+pub(crate) struct PermissionGroup<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) permissions: Vec<PermissionView<'a>>,
 }
 
 /// A permission and the reason it is granted, or what it needs.
-pub(crate) struct PermissionView {
-    pub(crate) name: &'static str,
-    pub(crate) label: String,
-    pub(crate) about: String,
+pub(crate) struct PermissionView<'a> {
+    pub(crate) wording: &'a Wording,
     pub(crate) is_granted: bool,
     pub(crate) reason: Vec<Piece>,
 }
 
-impl PermissionsView {
+impl<'a> PermissionsView<'a> {
     /// Returns the permissions of a user, by group. Those of the bot's staff are only for its staff.
-    pub(crate) fn new(explanation: &Explanation, wordings: &Wordings) -> Self {
+    pub(crate) fn new(explanation: &Explanation, wordings: &'a Wordings) -> Self {
         let held = explanation.verdict.decision.permissions();
         let is_staff = !explanation.user.staff.is_empty();
         let shown = wordings.shown().filter(|wording| is_staff || !is_of_staff(wording));
         let (granted, denied): (Vec<_>, _) = shown.partition(|wording| held.contains(wording.permission));
-        let grouped = |rows: Vec<&Wording>| {
-            let mut groups: Vec<PermissionGroup> = Vec::new();
+        let grouped = |rows: Vec<&'a Wording>| {
+            let mut groups: Vec<PermissionGroup<'a>> = Vec::new();
             for wording in rows {
                 let view = PermissionView::new(wording, explanation, wordings);
                 match groups.iter_mut().find(|group| group.name == wording.group) {
                     Some(group) => group.permissions.push(view),
-                    None => {
-                        groups.push(PermissionGroup { name: wording.group.clone(), permissions: vec![view] });
-                    }
+                    None => groups.push(PermissionGroup { name: &wording.group, permissions: vec![view] }),
                 }
             }
             groups
@@ -64,13 +60,11 @@ fn is_of_staff(wording: &Wording) -> bool {
     wording.permission.as_str().parse::<StaffPermission>().is_ok()
 }
 
-impl PermissionView {
-    fn new(wording: &Wording, explanation: &Explanation, wordings: &Wordings) -> Self {
+impl<'a> PermissionView<'a> {
+    fn new(wording: &'a Wording, explanation: &Explanation, wordings: &Wordings) -> Self {
         let needs = explanation.needs(wording.permission);
         Self {
-            name: wording.permission.as_str(),
-            label: wording.label.clone(),
-            about: wording.about.clone(),
+            wording,
             is_granted: needs.is_none(),
             reason: match needs {
                 Some(needs) => Piece::needs(&needs, explanation.outline.as_ref()),

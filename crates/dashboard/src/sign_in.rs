@@ -1,75 +1,66 @@
 //! `/sign-in` and `/callback`: OAuth sign-in at the platform. `/sign-out`.
 
 use crate::{
-    context::{DashboardContext, PlatformApplication, SignedOut},
+    context::{DashboardContext, Exchange, PlatformApplication},
     failure::{ErrorContent, error_page},
-    form::{handle_form, parameter},
-    page::{Navigation, see_other},
-    pending_sign_in::{LIFETIME, PendingSignIn, ReturnPath},
-    visitor::Visit,
+    form::Form,
+    page::{Answer, Navigation, see_other},
+    pending_sign_in::{LIFETIME, PendingSignIn, return_path},
+    visitor::{Visit, Visitor},
 };
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::{StatusCode, header},
-    web,
+use actix_web::http::{StatusCode, header};
+use companion_domain::{
+    model::{Invalid, WebUrl},
+    port::NEEDED_SCOPES,
 };
-use companion_domain::{model::WebUrl, port::NEEDED_SCOPES};
-use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, headers::user_agent, routing};
+use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, headers::user_agent};
 use tokio::time::Instant;
 
 /// Redirects to the platform. A user who is already signed in goes straight to the return path.
-pub(crate) async fn begin(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let back = ReturnPath::of(parameter(&request, "return").as_deref());
-    if let Visit::SignedIn(_) = Visit::of(&context, &request).await? {
-        return see_other(back.as_str());
+pub(crate) async fn begin(exchange: Exchange) -> Answer {
+    let asked = exchange.parameter("return").unwrap_or_default();
+    let (back, context) = (return_path(&asked), &exchange.context);
+    if let Visit::SignedIn(_) = Visit::of(&exchange).await? {
+        return see_other(back);
     }
     let application = context.settings.platform.as_ref().ok_or(ApiError::SignInNotConfigured)?;
     let (pending, kept) =
         PendingSignIn::begin(&context.settings.keys, &*context.entropy, context.clock.now(), back);
-    let mut response = see_other(&authorize_url(&context, application, &pending)?)?;
+    let mut response = see_other(&authorize_url(context, application, &pending)?)?;
     let cookie = context.sign_in_cookie.set(&kept, LIFETIME.get())?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(response)
 }
 
 /// Handles the redirect back from the platform.
-pub(crate) async fn finish(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn finish(exchange: Exchange) -> Answer {
     let begun = Instant::now();
+    let Exchange { context, request } = &exchange;
     let kept = context.sign_in_cookie.read(request.headers());
     let pending =
         kept.and_then(|kept| PendingSignIn::resume(&context.settings.keys, kept, context.clock.now()));
-    let state = parameter(&request, "state").unwrap_or_default();
+    let state = exchange.parameter("state").unwrap_or_default();
     let Some(pending) = pending.filter(|pending| pending.state == state) else {
-        return without_pending_sign_in(&context, &request).await;
+        return without_pending_sign_in(&exchange).await;
     };
-    let mut response = match parameter(&request, "error") {
-        Some(error) if error == "access_denied" => declined(&context, &request, &pending)?,
+    let mut response = match exchange.parameter("error") {
+        Some(error) if error == "access_denied" => declined(&exchange, &pending)?,
         Some(_) => return Err(ApiError::ProviderFailed("the platform refused the sign-in".into())),
-        None => match exchange(&context, &request, begun, &pending).await {
+        None => match sign_in(&exchange, begun, &pending).await {
             // A page of its own, because this one cannot be loaded again: the code is used.
             Err(ApiError::Blocked) => see_other("/blocked")?,
-            exchanged => exchanged?,
+            signed_in => signed_in?,
         },
     };
     response.headers_mut().append(header::SET_COOKIE, context.sign_in_cookie.clear()?);
     Ok(response)
 }
 
-async fn exchange(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    begun: Instant,
-    pending: &PendingSignIn,
-) -> Result<HttpResponse, ApiError> {
+async fn sign_in(exchange: &Exchange, begun: Instant, pending: &PendingSignIn) -> Answer {
+    let Exchange { context, request } = exchange;
     let client = Client::of(request, &context.settings.trusted_proxies);
     let sent = context.sign_ins.check(client).and_then(|()| {
-        let code = parameter(request, "code").ok_or(ApiError::IdpCodeMissing)?;
+        let code = exchange.parameter("code").ok_or(ApiError::IdpCodeMissing)?;
         let code = context.sign_ins.read_code(client, &code)?;
         Ok(SentCode {
             code,
@@ -79,7 +70,7 @@ async fn exchange(
         })
     });
     let signed_in = context.sign_ins.sign_in(begun, client, Audit::of(request, "sign_in"), sent).await?;
-    let mut response = see_other(pending.back.as_str())?;
+    let mut response = see_other(&pending.back)?;
     let lifetime = context.settings.session_lifetime.get();
     let cookie = context.session_cookie.set(signed_in.token.expose(), lifetime)?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
@@ -87,73 +78,46 @@ async fn exchange(
 }
 
 /// Says that the user is blocked, to a browser whose sign-in was refused for that.
-pub(crate) async fn blocked() -> Result<HttpResponse, ApiError> {
+pub(crate) async fn blocked() -> Answer {
     Err(ApiError::Blocked)
 }
 
 /// Signs out.
-pub(crate) fn sign_out_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
-}
-
-async fn sign_out(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, context.settings.body_limit, async |_, _| {
-        let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
-        let ended = end_session(&context.use_cases.sessions, &context.storage_limiter, &request, token);
-        match ended.await {
-            // The session has ended meanwhile, as requested.
-            Ok(_) | Err(ApiError::TokenInvalid) => {}
-            Err(error) => return Err(error),
-        }
-        context.without_session(SignedOut::ThisDevice)
-    })
-    .await
+pub(crate) async fn sign_out(visitor: Visitor, _: Form) -> Answer {
+    let Exchange { context, request } = &visitor.exchange;
+    let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
+    match end_session(&context.use_cases.sessions, &context.storage_limiter, request, token).await {
+        // The session has ended meanwhile, as requested.
+        Ok(_) | Err(ApiError::TokenInvalid) => context.without_session("here"),
+        Err(error) => Err(error),
+    }
 }
 
 /// Handles a callback without a valid pending sign-in: the page was reloaded, cookies are off, the sign-in expired, or
 /// the site was opened under another host name. A user who is signed in goes on to their guilds.
-async fn without_pending_sign_in(
-    context: &DashboardContext,
-    request: &HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    if let Visit::SignedIn(_) = Visit::of(context, request).await? {
+async fn without_pending_sign_in(exchange: &Exchange) -> Answer {
+    if let Visit::SignedIn(_) = Visit::of(exchange).await? {
         return see_other("/guilds");
     }
     let words = "This browser did not begin this sign-in, or it was too long ago. If it happens again, allow cookies \
                  for this site.";
     // The absolute URL, in case the site was opened under another host name.
-    let way_on = (format!("{}/sign-in", context.settings.url), "Sign in again");
-    page_of(context, request, StatusCode::BAD_REQUEST, "This sign-in is over", words, way_on)
+    let link = format!("{}/sign-in", exchange.context.settings.url);
+    let content = ErrorContent::new("This sign-in is over", words, (&link, "Sign in again"));
+    page_of(exchange, StatusCode::BAD_REQUEST, &content, link)
 }
 
-fn declined(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    pending: &PendingSignIn,
-) -> Result<HttpResponse, ApiError> {
+fn declined(exchange: &Exchange, pending: &PendingSignIn) -> Answer {
     let words =
         "You chose not to sign in, so nothing was shared with us. You can change your mind at any time.";
-    let way_on = (format!("/sign-in?return={}", pending.back.as_str()), "Sign in after all");
-    page_of(context, request, StatusCode::FORBIDDEN, "You are not signed in", words, way_on)
+    let link = format!("/sign-in?return={}", pending.back);
+    let content = ErrorContent::new("You are not signed in", words, (&link, "Sign in after all"));
+    page_of(exchange, StatusCode::FORBIDDEN, &content, link)
 }
 
-fn page_of(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    status: StatusCode,
-    title: &'static str,
-    words: &str,
-    way_on: (String, &'static str),
-) -> Result<HttpResponse, ApiError> {
-    let guest = Navigation::Guest { sign_in: way_on.0.clone(), theme: context.theme(request) };
-    let (place, name) = way_on;
-    let ways_on = vec![(place, name.to_owned())];
-    let shown = ErrorContent { title: title.to_owned(), words: words.to_owned(), ways_on, request_id: None };
-    error_page(&context.site, status, guest, shown)
+fn page_of(exchange: &Exchange, status: StatusCode, content: &ErrorContent, sign_in: String) -> Answer {
+    let guest = Navigation::guest(exchange.theme(), sign_in);
+    error_page(&exchange.context.site, status, guest, content)
 }
 
 fn authorize_url(
@@ -176,5 +140,5 @@ fn authorize_url(
 
 fn redirect_uri(context: &DashboardContext) -> Result<WebUrl, ApiError> {
     let uri = format!("{}/callback", context.settings.url);
-    uri.parse().map_err(|error: companion_domain::model::Invalid| ApiError::Internal(error.into()))
+    uri.parse().map_err(|error: Invalid| ApiError::Internal(error.into()))
 }

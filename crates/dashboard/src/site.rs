@@ -1,29 +1,48 @@
 //! What every page shows, and which pictures are allowed.
 
-use crate::{appearance::Feature, asset::Assets};
+use crate::{
+    asset::Assets,
+    context::{DashboardSettings, PlatformApplication},
+    page::Protection,
+};
 use companion_domain::model::{GuildId, PictureServer, WebUrl};
 use std::sync::Arc;
 
+const DEFAULT_TAGLINE: &str = "See the guilds that you run, what you may do in each of them, and why.";
+
 /// What all pages share.
-#[derive(Debug, Clone)]
 pub(crate) struct Site {
-    pub(crate) name: String,
-    /// Its origin.
-    pub(crate) url: String,
-    pub(crate) tagline: String,
-    pub(crate) features: Vec<Feature>,
-    pub(crate) assets: Arc<Assets>,
-    pub(crate) invite_url: Option<String>,
-    /// Whether the invite link is a page of the platform, which takes the guild as a parameter.
-    pub(crate) can_preselect: bool,
-    pub(crate) support_url: Option<String>,
+    pub(crate) settings: Arc<DashboardSettings>,
+    pub(crate) assets: Assets,
     pub(crate) pictures: Pictures,
+    pub(crate) protection: Protection,
+    /// Whether the invite link is a page of the platform, which takes the guild as a parameter.
+    can_preselect: bool,
 }
 
 impl Site {
+    pub(crate) fn new(settings: Arc<DashboardSettings>) -> Self {
+        let pictures = Pictures::at(&settings.cdn_url);
+        let platform = settings.platform.as_ref().zip(settings.invite_url.as_ref());
+        let is_of_platform = |(app, invite): (&PlatformApplication, &WebUrl)| {
+            origin_of(app.authorize_url.as_str()) == origin_of(invite.as_str())
+        };
+        Self {
+            assets: Assets::new(&settings.appearance),
+            protection: Protection::new(&pictures.origin),
+            pictures,
+            can_preselect: platform.is_some_and(is_of_platform),
+            settings,
+        }
+    }
+
+    pub(crate) fn tagline(&self) -> &str {
+        self.settings.appearance.tagline.as_deref().unwrap_or(DEFAULT_TAGLINE)
+    }
+
     /// Returns the invite link with this guild preselected, if the platform allows that.
     pub(crate) fn invite_to(&self, guild: GuildId) -> Option<String> {
-        let plain = self.invite_url.clone()?;
+        let plain = self.settings.invite_url.as_ref()?.to_string();
         let Some(mut url) = url::Url::parse(&plain).ok().filter(|_| self.can_preselect) else {
             return Some(plain);
         };
@@ -31,30 +50,10 @@ impl Site {
         Some(url.into())
     }
 
-    /// Returns the path of the stylesheet.
-    pub(crate) fn style(&self) -> &str {
-        &self.assets.style.path
-    }
-
-    /// Returns the format of the icon.
-    pub(crate) fn icon_type(&self) -> &'static str {
-        self.assets.icon.media_type
-    }
-
-    /// Returns the path of the icon.
-    pub(crate) fn icon(&self) -> &str {
-        &self.assets.icon.path
-    }
-
     /// Returns the address of a picture for links to this site in other places, which show no SVG.
     pub(crate) fn preview(&self) -> Option<String> {
         let icon = &self.assets.icon;
-        (icon.media_type != "image/svg+xml").then(|| format!("{}{}", self.url, icon.path))
-    }
-
-    /// Returns the path of the script.
-    pub(crate) fn script(&self) -> &str {
-        &self.assets.script.path
+        (icon.media_type != "image/svg+xml").then(|| format!("{}{}", self.settings.url, icon.path))
     }
 }
 
@@ -77,21 +76,11 @@ impl Pictures {
         Self { origin: origin_of(cdn.as_str()), server: PictureServer::new(cdn.clone()) }
     }
 
-    /// Returns the only allowed origin of pictures.
-    pub(crate) fn origin(&self) -> &str {
-        &self.origin
-    }
-
     /// Returns the picture at this URL if its origin is allowed, with the initials of `name` otherwise.
     pub(crate) fn picture(&self, url: &str, name: &str) -> Picture {
         let shown = origin_of(url) == self.origin;
         Picture { url: shown.then(|| url.to_owned()), initials: initials(name) }
     }
-}
-
-/// Returns whether two URLs have the same origin.
-pub(crate) fn have_same_origin(one: &WebUrl, other: &WebUrl) -> bool {
-    origin_of(one.as_str()) == origin_of(other.as_str())
 }
 
 /// Returns the origin of a URL; empty, which is never allowed, if it cannot be parsed.
@@ -114,7 +103,7 @@ mod tests {
     #[test]
     fn shows_only_pictures_of_the_platform() {
         let pictures = Pictures::at(&"https://cdn.example/base".parse().unwrap());
-        assert_eq!(pictures.origin(), "https://cdn.example");
+        assert_eq!(pictures.origin, "https://cdn.example");
         let shown = |url| pictures.picture(url, "Night Owl").url.is_some();
         assert!(shown("https://cdn.example/a.png"));
         assert!(shown("https://CDN.example:443/a.png"));

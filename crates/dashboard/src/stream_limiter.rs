@@ -4,7 +4,7 @@ use companion_domain::model::UserId;
 use companion_http::{ApiError, Client};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -34,40 +34,23 @@ impl LimitKey {
     }
 }
 
-/// The number of open streams by key.
+/// The open streams by key: each holds a clone of the value.
 #[derive(Debug, Default)]
-pub(crate) struct StreamLimiter(Mutex<HashMap<LimitKey, usize>>);
+pub(crate) struct StreamLimiter(Mutex<HashMap<LimitKey, StreamPermit>>);
+
+/// Counts a stream until it is dropped.
+pub(crate) type StreamPermit = Arc<()>;
 
 impl StreamLimiter {
-    /// Counts a stream against this key until the result is dropped. Returns [`ApiError::Overloaded`] at the limit.
-    pub(crate) fn acquire(self: &Arc<Self>, key: LimitKey) -> Result<StreamPermit, ApiError> {
-        let mut open = self.open();
-        let count = open.get(&key).copied().unwrap_or_default();
-        if count >= key.limit() {
+    /// Counts a stream against this key. Returns [`ApiError::Overloaded`] at the limit.
+    pub(crate) fn acquire(&self, key: LimitKey) -> Result<StreamPermit, ApiError> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, streams| Arc::strong_count(streams) > 1);
+        let streams = open.entry(key).or_default();
+        // One of them is the value itself.
+        if Arc::strong_count(streams) > key.limit() {
             return Err(ApiError::Overloaded(RETRY_AFTER));
         }
-        open.insert(key, count + 1);
-        Ok(StreamPermit { limiter: Arc::clone(self), key })
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<LimitKey, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A counted stream, released on drop.
-#[derive(Debug)]
-pub(crate) struct StreamPermit {
-    limiter: Arc<StreamLimiter>,
-    key: LimitKey,
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        let mut open = self.limiter.open();
-        match open.get_mut(&self.key) {
-            Some(count) if *count > 1 => *count -= 1,
-            Some(_) | None => drop(open.remove(&self.key)),
-        }
+        Ok(Arc::clone(streams))
     }
 }

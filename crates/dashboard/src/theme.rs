@@ -1,17 +1,16 @@
 //! `/theme`: chooses between the light and the dark theme. It works without scripts and for guests.
 
 use crate::{
-    context::DashboardContext,
+    context::Exchange,
     form::Form,
-    page::{Theme, see_other},
+    page::{Answer, Theme, see_other},
     pending_sign_in::is_ours,
 };
 use actix_web::{
-    HttpRequest, HttpResponse,
     http::header::{self, REFERER},
     web,
 };
-use companion_http::{ApiError, routing};
+use companion_http::routing;
 use std::time::Duration;
 
 /// How long the choice is kept.
@@ -22,12 +21,9 @@ pub(crate) fn resource(path: &'static str) -> routing::Resource {
 }
 
 /// Stores the choice in a cookie, and returns to the page it was made on.
-async fn choose(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    let form = Form::of_this_site(&context, &request, payload, context.settings.body_limit).await?;
+async fn choose(exchange: Exchange, payload: web::Payload) -> Answer {
+    let form = Form::of_this_site(&exchange, payload, 0).await?;
+    let Exchange { context, request } = exchange;
     let cookie = match Theme::named(form.get("theme")) {
         Theme::System => context.theme_cookie.clear()?,
         chosen @ (Theme::Light | Theme::Dark) => context.theme_cookie.set(chosen.word(), LIFETIME)?,

@@ -125,7 +125,7 @@ impl Service {
             PublicApi::new(&use_cases, projections.clone(), clock.clone(), entropy.clone(), settings);
         let dashboard = dashboard.map(|settings| {
             let (sign_ins, clock, entropy) = (public.sign_ins(), clock.clone(), entropy.clone());
-            Dashboard::new((&use_cases).into(), projections, sign_ins, clock, entropy, settings)
+            Dashboard::new(&use_cases, projections, sign_ins, clock, entropy, settings)
         });
         metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
         // The dashboard subscribes to changes too, so it is created before this catches up.

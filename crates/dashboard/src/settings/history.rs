@@ -2,27 +2,26 @@
 
 use super::{EditView, Loaded, listed, words::pieces_or_default};
 use crate::{
-    context::DashboardContext,
-    form::handle_form,
-    guilds::guild_in,
+    context::Exchange,
+    form::Form,
     hub::{GuildHead, Tab},
-    page::{self, Frame, Here, see_other},
+    page::{self, Answer, Frame, Here, see_other},
     piece::Piece,
-    visitor::{Visitor, signed_in},
+    visitor::Visitor,
 };
-use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use actix_web::http::StatusCode;
 use askama::Template;
 use companion_domain::{
     model::GuildId,
     settings::{Access, ChangedField, HistoryEntry},
 };
-use companion_http::{ApiError, deadline::within_storage, routing, settings::undo_settings};
+use companion_http::{ApiError, settings::undo_settings};
 
 #[derive(Template)]
 #[template(path = "history.html")]
 struct HistoryPage<'a> {
     frame: Frame<'a>,
-    head: GuildHead,
+    head: GuildHead<'a>,
     form_token: String,
     /// Why an entry was not undone.
     alert: Option<String>,
@@ -44,43 +43,34 @@ struct ChangeView {
     values: Option<[Vec<Piece>; 2]>,
 }
 
-pub(crate) fn resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, POST, OPTIONS")
-        .route(web::get().to(show))
-        .route(web::head().to(show))
-        .route(web::post().to(undo))
-}
-
-async fn show(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render(&context, &request, &visitor, guild_in(&request)?, None).await?))
-    })
-    .await
+pub(crate) async fn show(visitor: Visitor) -> Answer {
+    Ok(page::live(&render(&visitor, visitor.exchange.guild()?, None).await?))
 }
 
 /// Renders the history of a guild's settings.
 pub(crate) async fn render(
-    context: &DashboardContext,
-    request: &HttpRequest,
     visitor: &Visitor,
     guild: GuildId,
     alert: Option<String>,
 ) -> Result<String, ApiError> {
-    let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
-    let history = context.use_cases.settings.store.history(guild);
-    let history = within_storage(&context.storage_limiter, request, history).await?;
+    let (exchange, context) = (&visitor.exchange, &visitor.exchange.context);
+    let loaded = Loaded::read(visitor, guild).await?;
+    let history = exchange.read(context.use_cases.settings.store.history(guild)).await?;
     let names = context.use_cases.settings.editors(history.iter().map(|entry| entry.edit));
-    let names = within_storage(&context.storage_limiter, request, names).await?;
+    let names = exchange.read(names).await?;
     let entry = |entry: &HistoryEntry| EntryView {
         revision: entry.revision,
-        edit: EditView::new(&entry.edit, &names, visitor, context),
+        edit: EditView::new(&entry.edit, &names, visitor),
         changes: entry.changes.iter().map(|change| loaded.shown(change)).collect(),
         can_undo: entry.changes.iter().all(|change| loaded.access(change) == Access::Edit),
     };
-    let entries = history.iter().map(entry).collect();
-    let frame = context.frame(loaded.listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
-    let form_token = visitor.form_token(context);
-    page::render(&HistoryPage { frame, head: loaded.head(context, Tab::History), form_token, alert, entries })
+    page::render(&HistoryPage {
+        frame: context.frame(loaded.listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
+        head: loaded.head(context, Tab::History),
+        form_token: visitor.form_token(),
+        alert,
+        entries: history.iter().map(entry).collect(),
+    })
 }
 
 impl Loaded {
@@ -104,24 +94,18 @@ impl Loaded {
 }
 
 /// Sets the fields of an entry to what they were before it.
-async fn undo(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    handle_form(&context, &request, payload, context.settings.body_limit, async |visitor, form| {
-        let guild = guild_in(&request)?;
-        let revision = form.get("revision").parse().unwrap_or_default();
-        let (settings, limiter) = (&context.use_cases.settings, &context.storage_limiter);
-        match undo_settings(settings, limiter, &request, visitor.session.user, guild, revision).await {
-            Ok(_) => see_other(&format!("/guilds/{guild}/history")),
-            Err(ApiError::InputInvalid(errors)) => {
-                let alert = format!("Nothing was undone: {}.", listed(&errors));
-                let page = render(&context, &request, &visitor, guild, Some(alert)).await?;
-                Ok(page::live_with(StatusCode::UNPROCESSABLE_ENTITY, &page))
-            }
-            Err(error) => Err(error),
+pub(crate) async fn undo(visitor: Visitor, form: Form) -> Answer {
+    let Exchange { context, request } = &visitor.exchange;
+    let (user, guild) = (visitor.user(), visitor.exchange.guild()?);
+    let revision = form.get("revision").parse().unwrap_or_default();
+    let (settings, limiter) = (&context.use_cases.settings, &context.storage_limiter);
+    match undo_settings(settings, limiter, request, user, guild, revision).await {
+        Ok(_) => see_other(&format!("/guilds/{guild}/history")),
+        Err(ApiError::InputInvalid(errors)) => {
+            let alert = format!("Nothing was undone: {}.", listed(&errors));
+            let page = render(&visitor, guild, Some(alert)).await?;
+            Ok(page::live_with(StatusCode::UNPROCESSABLE_ENTITY, &page))
         }
-    })
-    .await
+        Err(error) => Err(error),
+    }
 }

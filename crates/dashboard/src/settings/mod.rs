@@ -14,16 +14,16 @@ use self::{
 };
 use crate::{
     bot::{BotView, Tone, counted},
-    context::DashboardContext,
+    context::{DashboardContext, Exchange},
     date::Date,
-    form::handle_form,
-    guilds::{self, guild_in},
+    form::Form,
+    guilds,
     hub::{self, GuildHead, Tab},
-    page::{self, Frame, Here, see_other},
+    page::{self, Answer, Frame, Here, see_other},
     piece::Piece,
-    visitor::{Visitor, signed_in},
+    visitor::Visitor,
 };
-use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use actix_web::http::StatusCode;
 use askama::Template;
 use companion_domain::{
     model::{FieldError, GuildId, Outline, Profile, UserId},
@@ -31,16 +31,10 @@ use companion_domain::{
     settings::{Access, Edit, Origin, Rights, Section, Stored},
     usecase::{SettingsView, UserChange, find_outline},
 };
-use companion_http::{
-    ApiError,
-    deadline::within_storage,
-    routing,
-    settings::{MAX_CHANGE_BYTES, change_settings},
-    shown_settings_of,
-};
+use companion_http::{ApiError, settings::change_settings, shown_settings_of};
 use std::collections::HashMap;
 
-pub(crate) use self::history::{render as render_history, resource as history_resource};
+pub(crate) use self::history::{render as render_history, show as show_history, undo};
 
 /// How often a change is tried while others change the same settings.
 const MAX_TRIES: usize = 3;
@@ -49,11 +43,11 @@ const MAX_TRIES: usize = 3;
 #[template(path = "settings.html")]
 struct SettingsPage<'a> {
     frame: Frame<'a>,
-    head: GuildHead,
+    head: GuildHead<'a>,
     form_token: String,
     alert: Option<Alert>,
     state: StateView,
-    sections: Vec<SectionView>,
+    sections: Vec<SectionView<'a>>,
 }
 
 /// Why nothing was saved, with links to the fields.
@@ -83,17 +77,17 @@ pub(crate) struct EditView {
 }
 
 impl EditView {
-    fn new(edit: &Edit, names: &Names, visitor: &Visitor, context: &DashboardContext) -> Self {
+    fn new(edit: &Edit, names: &Names, visitor: &Visitor) -> Self {
         Self {
             who: match edit.by {
-                Some(user) if user == visitor.session.user => "You".to_owned(),
+                Some(user) if user == visitor.user() => "You".to_owned(),
                 Some(user) => names
                     .get(&user)
                     .map_or_else(|| format!("User {user}"), |profile| profile.name.to_string()),
                 None if edit.via == Origin::Bot => "The bot".to_owned(),
                 None => "A user who was forgotten".to_owned(),
             },
-            date: Date::of(edit.at, context.clock.now()),
+            date: Date::of(edit.at, visitor.exchange.context.clock.now()),
             via: match edit.via {
                 Origin::Site => "on this site",
                 Origin::Api => "through the API",
@@ -114,71 +108,49 @@ struct Loaded {
 }
 
 impl Loaded {
-    async fn read(
-        context: &DashboardContext,
-        request: &HttpRequest,
-        user: UserId,
-        guild: GuildId,
-    ) -> Result<Self, ApiError> {
-        let listed = guilds::listed(context, request, user, guild).await?;
+    async fn read(visitor: &Visitor, guild: GuildId) -> Result<Self, ApiError> {
+        let (exchange, user) = (&visitor.exchange, visitor.user());
+        let Exchange { context, request } = exchange;
+        let listed = guilds::listed(visitor, guild).await?;
         let use_case = &context.use_cases.settings;
-        let shown = shown_settings_of(user, guild, use_case, &context.list_limiter, request);
-        let (settings, rights) = shown.await?;
-        let outline = find_outline(&*use_case.records, guild);
-        let outline = within_storage(&context.storage_limiter, request, outline).await?;
+        let (settings, rights) =
+            shown_settings_of(user, guild, use_case, &context.list_limiter, request).await?;
+        let outline = exchange.read(find_outline(&*use_case.records, guild)).await?;
         let names = use_case.editors(settings.stored.changed.filter(|edit| edit.by != Some(user)));
-        let names = within_storage(&context.storage_limiter, request, names).await?;
-        Ok(Self { listed, settings, rights, outline, names })
+        Ok(Self { listed, settings, rights, outline, names: exchange.read(names).await? })
     }
 
-    fn head(&self, context: &DashboardContext, here: Tab) -> GuildHead {
+    fn head(&self, context: &DashboardContext, here: Tab) -> GuildHead<'_> {
         let has_settings = !self.settings.schema.sections().is_empty();
         GuildHead::new(&self.listed, context, has_settings.then_some(here))
     }
 }
 
-pub(crate) fn resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, POST, OPTIONS")
-        .route(web::get().to(show))
-        .route(web::head().to(show))
-        .route(web::post().to(save))
-}
-
 /// Shows a guild of the user's list. Others are not found, whether or not they exist.
-async fn show(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    signed_in(&context, &request, async |visitor| {
-        Ok(page::live(&render(&context, &request, &visitor, guild_in(&request)?, true).await?))
-    })
-    .await
+pub(crate) async fn show(visitor: Visitor) -> Answer {
+    Ok(page::live(&render(&visitor, visitor.exchange.guild()?, true).await?))
 }
 
 /// Renders the settings of a guild, or the permissions before a schema is published. The live region needs no forms.
-pub(crate) async fn render(
-    context: &DashboardContext,
-    request: &HttpRequest,
-    visitor: &Visitor,
-    guild: GuildId,
-    with_forms: bool,
-) -> Result<String, ApiError> {
-    let loaded = Loaded::read(context, request, visitor.session.user, guild).await?;
+pub(crate) async fn render(visitor: &Visitor, guild: GuildId, with_forms: bool) -> Result<String, ApiError> {
+    let loaded = Loaded::read(visitor, guild).await?;
     let sections = loaded.settings.schema.sections();
     if sections.is_empty() {
-        return hub::render_permissions(context, request, visitor, guild).await;
+        return hub::render_permissions(visitor, guild).await;
     }
-    let mut query = url::form_urlencoded::parse(request.query_string().as_bytes());
-    let saved = query.find(|(name, _)| name == "saved").map(|(_, section)| section);
+    let saved = visitor.exchange.parameter("saved");
     let sections = if with_forms { sections } else { &[] };
-    render_loaded(context, visitor, &loaded, sections, saved.as_deref(), None)
+    render_loaded(visitor, &loaded, sections, saved.as_deref(), None)
 }
 
 fn render_loaded(
-    context: &DashboardContext,
     visitor: &Visitor,
     loaded: &Loaded,
     sections: &[Section],
     saved: Option<&str>,
     failed: Option<(&Attempt, &str)>,
 ) -> Result<String, ApiError> {
+    let context = &visitor.exchange.context;
     let Loaded { listed, settings, rights, outline, .. } = loaded;
     let around = Surroundings {
         stored: &settings.stored,
@@ -189,28 +161,27 @@ fn render_loaded(
         saved,
     };
     let sections: Vec<_> = sections.iter().map(|section| SectionView::new(section, &around)).collect();
-    let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&SettingsPage {
-        frame,
+        frame: context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
         head: loaded.head(context, Tab::Settings),
-        form_token: visitor.form_token(context),
+        form_token: visitor.form_token(),
         alert: failed.map(|(_, words)| Alert { words: words.to_owned(), fields: troubled(&sections) }),
-        state: state(context, visitor, loaded),
+        state: state(visitor, loaded),
         sections,
     })
 }
 
 /// Returns the fields with a mistake or a conflict.
-fn troubled(sections: &[SectionView]) -> Vec<(String, String)> {
+fn troubled(sections: &[SectionView<'_>]) -> Vec<(String, String)> {
     let forms = sections.iter().filter_map(|section| match &section.content {
         Content::Form(fields) => Some(fields),
         Content::Locked { .. } => None,
     });
     let troubled = forms.flatten().filter(|field| field.mistake.is_some() || field.conflict.is_some());
-    troubled.map(|field| (field.id.clone(), field.title.clone())).collect()
+    troubled.map(|field| (field.id.clone(), field.field.title.to_string())).collect()
 }
 
-fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> StateView {
+fn state(visitor: &Visitor, loaded: &Loaded) -> StateView {
     let stored = &loaded.settings.stored;
     let (Stored { revision, problems, changed, .. }, is_applied) = (stored, stored.is_applied());
     let shown = problems.iter().filter_map(|problem| {
@@ -223,7 +194,7 @@ fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> Stat
         _ if *revision == 0 => (Tone::Good, "Nothing is set yet: the defaults are in force.".to_owned()),
         (true, 0) => (Tone::Good, "In force.".to_owned()),
         (true, count) => (Tone::Mixed, format!("In force, except for {}.", counted(count, "field"))),
-        (false, _) if BotView::now(context).is_some_and(|bot| bot.tone == Tone::Bad) => {
+        (false, _) if BotView::now(&visitor.exchange.context).is_some_and(|bot| bot.tone == Tone::Bad) => {
             (Tone::Mixed, "Not in force yet: the bot is silent. It gets them when it is back.".to_owned())
         }
         (false, _) => (Tone::Mixed, "Not in force yet: the bot has not confirmed them.".to_owned()),
@@ -232,61 +203,53 @@ fn state(context: &DashboardContext, visitor: &Visitor, loaded: &Loaded) -> Stat
         tone,
         line,
         revision: *revision,
-        changed: changed.as_ref().map(|edit| EditView::new(edit, &loaded.names, visitor, context)),
+        changed: changed.as_ref().map(|edit| EditView::new(edit, &loaded.names, visitor)),
         problems: shown,
     }
 }
 
 /// Saves one section. What was typed is shown again if it cannot be saved.
-async fn save(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-    payload: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    let limit = MAX_CHANGE_BYTES.max(context.settings.body_limit);
-    handle_form(&context, &request, payload, limit, async |visitor, form| {
-        let (user, guild, key) = (visitor.session.user, guild_in(&request)?, form.get("section"));
-        let settings = &context.use_cases.settings;
-        let mut retries = 1..MAX_TRIES;
-        loop {
-            let loaded = Loaded::read(&context, &request, user, guild).await?;
-            let sections = loaded.settings.schema.sections();
-            let section = sections.iter().find(|section| section.key.as_str() == key);
-            let section = section.ok_or(ApiError::NotFound)?;
-            let mut attempt = Attempt::read(section, &form);
-            let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
-                Err(obstacle) => {
-                    let (status, words) = obstacle.explained();
-                    (status, format!("Nothing was saved yet. {words}"))
+pub(crate) async fn save(visitor: Visitor, form: Form) -> Answer {
+    let Exchange { context, request } = &visitor.exchange;
+    let (user, guild, key) = (visitor.user(), visitor.exchange.guild()?, form.get("section"));
+    let settings = &context.use_cases.settings;
+    let mut retries = 1..MAX_TRIES;
+    loop {
+        let loaded = Loaded::read(&visitor, guild).await?;
+        let sections = loaded.settings.schema.sections();
+        let section = sections.iter().find(|section| section.key.as_str() == key);
+        let section = section.ok_or(ApiError::NotFound)?;
+        let mut attempt = Attempt::read(section, &form);
+        let (status, words) = match attempt.changes(section, &loaded.settings.stored) {
+            Err(obstacle) => obstacle.explained(),
+            Ok(values) => {
+                let expected = Some(loaded.settings.stored.revision);
+                let unchanged = values.is_empty();
+                let change = UserChange { user, guild, values, expected, via: Origin::Site };
+                let change = change_settings(settings, &context.storage_limiter, request, change);
+                let outcome = if unchanged { Ok(()) } else { change.await.map(drop) };
+                match outcome {
+                    Ok(()) => return see_other(&format!("/guilds/{guild}?saved={key}#section-{key}")),
+                    Err(ApiError::SettingsChanged(_)) if retries.next().is_some() => continue,
+                    Err(error) => explained(error)?,
                 }
-                Ok(values) => {
-                    let expected = Some(loaded.settings.stored.revision);
-                    let unchanged = values.is_empty();
-                    let change = UserChange { user, guild, values, expected, via: Origin::Site };
-                    let change = change_settings(settings, &context.storage_limiter, &request, change);
-                    let outcome = if unchanged { Ok(()) } else { change.await.map(drop) };
-                    match outcome {
-                        Ok(()) => return see_other(&format!("/guilds/{guild}?saved={key}#section-{key}")),
-                        Err(ApiError::SettingsChanged(_)) if retries.next().is_some() => continue,
-                        Err(error) => explained(error)?,
-                    }
-                }
-            };
-            let page = render_loaded(&context, &visitor, &loaded, sections, None, Some((&attempt, &words)))?;
-            return Ok(page::live_with(status, &page));
-        }
-    })
-    .await
+            }
+        };
+        let page = render_loaded(&visitor, &loaded, sections, None, Some((&attempt, &words)))?;
+        return Ok(page::live_with(status, &page));
+    }
 }
 
 impl Obstacle {
-    const fn explained(self) -> (StatusCode, &'static str) {
-        match self {
+    /// Returns the status and the words of a section that was not saved.
+    fn explained(self) -> (StatusCode, String) {
+        let (status, words) = match self {
             Self::Mistakes => (StatusCode::UNPROCESSABLE_ENTITY, "Correct these fields, and save again:"),
             Self::Conflicts => {
                 (StatusCode::CONFLICT, "These fields were changed meanwhile. Choose a value, and save again:")
             }
-        }
+        };
+        (status, format!("Nothing was saved yet. {words}"))
     }
 }
 

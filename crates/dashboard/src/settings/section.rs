@@ -14,33 +14,26 @@ use companion_domain::{
 };
 
 /// A section.
-pub(crate) struct SectionView {
-    pub(crate) key: String,
-    pub(crate) title: String,
-    pub(crate) description: Option<String>,
-    /// Whether only premium guilds have it.
-    pub(crate) plus: bool,
-    pub(crate) content: Content,
+pub(crate) struct SectionView<'a> {
+    pub(crate) section: &'a Section,
+    pub(crate) content: Content<'a>,
     /// Whether it was saved by the request before.
     pub(crate) is_saved: bool,
 }
 
 /// What a visitor gets of a section.
-pub(crate) enum Content {
+pub(crate) enum Content<'a> {
     /// A form.
-    Form(Vec<FieldView>),
+    Form(Vec<FieldView<'a>>),
     /// What editing needs, and the values by title if they are visible.
     Locked { needs: Vec<Vec<Piece>>, values: Vec<(String, Vec<Piece>)> },
 }
 
 /// A field with its inputs.
-pub(crate) struct FieldView {
-    /// Its key within the section.
-    pub(crate) key: String,
+pub(crate) struct FieldView<'a> {
+    pub(crate) field: &'a Field,
     /// Its whole key, which is its id on the page.
     pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) description: Option<String>,
     pub(crate) hint: String,
     pub(crate) control: Control,
     /// Fingerprint of what the form was rendered with first.
@@ -74,8 +67,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) saved: Option<&'a str>,
 }
 
-impl SectionView {
-    pub(crate) fn new(section: &Section, around: &Surroundings<'_>) -> Self {
+impl<'a> SectionView<'a> {
+    pub(crate) fn new(section: &'a Section, around: &Surroundings<'_>) -> Self {
         let key_of = |field: &Field| SettingKey::new(&section.key, &field.key);
         let shown = |field: &Field| {
             let value = field.valid(around.stored.values.get(&key_of(field)));
@@ -100,10 +93,7 @@ impl SectionView {
             }
         };
         Self {
-            key: section.key.as_str().to_owned(),
-            title: section.title.to_string(),
-            description: section.description.as_ref().map(ToString::to_string),
-            plus: section.plus,
+            section,
             is_saved: access == Access::Edit && around.saved == Some(section.key.as_str()),
             content,
         }
@@ -126,8 +116,8 @@ fn needs(section: &Section, effect: &str, around: &Surroundings<'_>) -> Vec<Vec<
     needs
 }
 
-impl FieldView {
-    fn new(field: &Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
+impl<'a> FieldView<'a> {
+    fn new(field: &'a Field, key: &SettingKey, entry: Option<&Entry>, around: &Surroundings<'_>) -> Self {
         // A field that the user left alone is shown as it is now.
         let entry = entry.filter(|entry| entry.is_changed());
         let value = field.valid(around.stored.values.get(key));
@@ -144,10 +134,8 @@ impl FieldView {
         let is_applied = around.stored.is_applied();
         let problem = around.stored.problems.iter().find(|problem| is_applied && problem.key == *key);
         Self {
-            key: field.key.as_str().to_owned(),
+            field,
             id: key.to_string(),
-            title: field.title.to_string(),
-            description: field.description.as_ref().map(ToString::to_string),
             hint: hint(field, &control, around.outline),
             control,
             was: entry.map_or_else(|| now.clone(), |entry| entry.was.clone()),

@@ -8,11 +8,10 @@ pub(crate) use self::public::{badge, json};
 use self::history::{DayView, IncidentView, NoticeView};
 use crate::{
     bot::BotView,
-    context::DashboardContext,
-    page::{self, Frame, Here},
-    visitor::Visit,
+    context::{DashboardContext, Exchange},
+    page::{self, Answer, Frame, Here, Navigation},
+    visitor::navigation,
 };
-use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::change::Kind;
 use companion_http::ApiError;
@@ -27,13 +26,10 @@ struct StatusPage<'a> {
     incidents: Vec<IncidentView>,
 }
 
-pub(crate) async fn show(
-    context: web::Data<DashboardContext>,
-    request: HttpRequest,
-) -> Result<HttpResponse, ApiError> {
-    let visit = Visit::or_guest(&context, &request).await;
-    context.projections.read(Kind::Cluster).await?;
-    Ok(page::live(&render(&context, &visit)?))
+pub(crate) async fn show(exchange: Exchange) -> Answer {
+    let visitor = navigation(&exchange, "/status").await;
+    exchange.context.projections.read(Kind::Cluster).await?;
+    Ok(page::live(&render(&exchange.context, visitor)?))
 }
 
 fn not_loaded() -> ApiError {
@@ -41,14 +37,13 @@ fn not_loaded() -> ApiError {
 }
 
 /// Renders the status page.
-pub(crate) fn render(context: &DashboardContext, visit: &Visit) -> Result<String, ApiError> {
+pub(crate) fn render(context: &DashboardContext, visitor: Navigation) -> Result<String, ApiError> {
     let bot = BotView::now(context).ok_or_else(not_loaded)?;
     let periods = context.projections.periods().ok_or_else(not_loaded)?;
     let notices = context.projections.notices().ok_or_else(not_loaded)?;
     let now = context.clock.now();
-    let frame = context.frame("Status", Here::Status, visit.navigation(context, "/status"));
     page::render(&StatusPage {
-        frame,
+        frame: context.frame("Status", Here::Status, visitor),
         bot,
         notices: NoticeView::current(&notices, now),
         days: DayView::all(&periods, now),

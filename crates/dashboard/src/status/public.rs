@@ -1,18 +1,21 @@
 //! `/status.json` and `/badge.svg`, which other sites may embed.
 
 use super::not_loaded;
-use crate::{bot::health, context::DashboardContext, date::Date};
+use crate::{
+    bot::health,
+    context::Exchange,
+    date::Date,
+    page::{self, Answer},
+};
 use actix_web::{
     HttpResponse,
     http::header::{self, HeaderValue},
-    web,
 };
 use askama::Template;
 use companion_domain::{
     change::Kind,
     rules::{ShardState, days},
 };
-use companion_http::ApiError;
 use serde_json::{Map, json};
 
 /// Short enough to be current, and long enough for a page that many people read.
@@ -28,7 +31,7 @@ fn embeddable(media_type: &'static str, body: String) -> HttpResponse {
 }
 
 /// The status for programs.
-pub(crate) async fn json(context: web::Data<DashboardContext>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn json(Exchange { context, .. }: Exchange) -> Answer {
     context.projections.read(Kind::Cluster).await?;
     let (health, now) = (health(&context).ok_or_else(not_loaded)?, context.clock.now());
     let shards: Map<_, _> = ShardState::ALL
@@ -74,7 +77,7 @@ struct Badge<'a> {
 }
 
 /// Serves the badge.
-pub(crate) async fn badge(context: web::Data<DashboardContext>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn badge(Exchange { context, .. }: Exchange) -> Answer {
     context.projections.read(Kind::Cluster).await?;
     let state = health(&context).ok_or_else(not_loaded)?.state;
     let name = context.settings.name.as_str();
@@ -91,6 +94,5 @@ pub(crate) async fn badge(context: web::Data<DashboardContext>) -> Result<HttpRe
         left: width(name),
         right: width(state.as_str()),
     };
-    let svg = badge.render().map_err(|error| ApiError::Internal(error.into()))?;
-    Ok(embeddable("image/svg+xml", svg))
+    Ok(embeddable("image/svg+xml", page::render(&badge)?))
 }

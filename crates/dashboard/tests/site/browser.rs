@@ -74,7 +74,7 @@ impl Site {
         let mut settings = settings();
         change(&mut settings);
         let dashboard = Dashboard::new(
-            (&use_cases).into(),
+            &use_cases,
             projections,
             api.sign_ins(),
             memory.ports.clock.clone(),
