@@ -314,34 +314,6 @@ fn permissions_unfold_by_keyboard_and_stay_unfolded_live() {
 }
 
 #[test]
-fn roles_have_names_and_colours_once_the_bot_sends_them() {
-    let stage = Stage::new();
-    let mut moderated = guild(3, "Day Larks", LARK);
-    moderated["roles"] = json!({"MOD": ["81"], "ADMIN": ["82"]});
-    stage.sync([
-        moderated,
-        json!({"kind": "member", "guild": guild_id(3).to_string(), "user": OWL.to_string(), "roles": ["81"]}),
-    ]);
-    let day_larks = membership(3, "Day Larks", false);
-    stage.platform.control().set_guilds(OWL, vec![day_larks]);
-    let page = stage.signed_in("Night Owl");
-    page.follow("Day Larks");
-    mark(&page);
-    page.says("You have the role Role 81.");
-    let roles = json!([{"id": "81", "name": "Watch", "color": "#E67E22"}, {"id": "82", "name": "Captain", "color": null}]);
-    stage.feed(
-        "PUT",
-        &format!("/bot/guilds/{}/outline", guild_id(3)),
-        &json!({"channels": [], "roles": roles}),
-    );
-    page.until_it_says("You have the role @Watch.");
-    assert_eq!(page.evaluate("document.querySelector('.role circle').getAttribute('fill')"), "#E67E22");
-    page.evaluate("document.querySelector('details.more').open = true");
-    page.says("Needs the role @Captain, or Manage Server.");
-    assert!(is_the_same_document(&page));
-}
-
-#[test]
 fn headers_and_tables_break_no_word() {
     let stage = Stage::new();
     let page = stage.signed_in("Night Owl");
@@ -384,9 +356,6 @@ fn pages_are_light_and_load_no_foreign_resources() {
         page.go(&stage.at(path));
         page.until("performance.getEntriesByName('first-contentful-paint').length");
         assert_eq!(page.complaints(), [""; 0], "{path}");
-        let allowed = [stage.site.clone(), stage.platform_origin()];
-        let foreign: Vec<_> = page.origins().into_iter().filter(|origin| !allowed.contains(origin)).collect();
-        assert_eq!(foreign, [""; 0], "{path}");
         let pictures = stage.platform_origin() + "/cdn/";
         let elsewhere: Vec<_> =
             page.asked().into_iter().filter(|url| !url.starts_with(&stage.site)).collect();
@@ -420,13 +389,13 @@ fn fits(page: &Page, screen: Screen, what: &str) {
 }
 
 /// Loads each page once, and examines it.
-fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
+fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)]) {
     let mut axe = Axe::on(page);
     for (name, path) in pages {
         page.go(&stage.at(path));
         on_all_screens(page, name, Some(&mut axe));
     }
-    axe.finish(report);
+    axe.finish();
 }
 
 /// Lays a page out for each screen, and asserts that it fits. Axe examines it on a phone and, with dark colours, on a
@@ -456,13 +425,13 @@ mod axe {
     #[test]
     fn home_and_team_fit_all_screens() {
         let stage = Stage::new();
-        look(&stage, &stage.page(), &[("home", "/"), ("team", "/team")], "axe-home.md");
+        look(&stage, &stage.page(), &[("home", "/"), ("team", "/team")]);
     }
 
     #[test]
     fn status_and_missing_pages_fit_all_screens() {
         let stage = Stage::new();
-        look(&stage, &stage.page(), &[("status", "/status"), ("not-found", "/nowhere")], "axe-status.md");
+        look(&stage, &stage.page(), &[("status", "/status"), ("not-found", "/nowhere")]);
     }
 
     #[test]
@@ -479,7 +448,7 @@ mod axe {
         let report =
             |shards: u32| stage.report("all", &(0..shards).map(|id| (id, latency(id))).collect::<Vec<_>>());
         report(1);
-        look(&stage, &page, &[("status-1", "/status")], "axe-notice.md");
+        look(&stage, &page, &[("status-1", "/status")]);
         // More shards repeat the same elements, which axe examines slowly.
         report(256);
         page.go(&stage.at("/status"));
@@ -491,7 +460,7 @@ mod axe {
     fn guilds_fit_all_screens() {
         let stage = Stage::new();
         let pages = [("guilds", "/guilds"), ("guild", "/guilds/190000000000000500")];
-        look(&stage, &stage.signed_in("Night Owl"), &pages, "axe-guilds.md");
+        look(&stage, &stage.signed_in("Night Owl"), &pages);
     }
 
     #[test]
@@ -502,7 +471,7 @@ mod axe {
         page.call("Network.clearBrowserCookies", &json!({}));
         stage.sign_in(&page, "Night Owl");
         let pages = [("my-data", "/my-data"), ("forget", "/my-data/forget"), ("devices", "/devices")];
-        look(&stage, &page, &pages, "axe-devices.md");
+        look(&stage, &page, &pages);
         page.says("End this session");
     }
 
@@ -511,7 +480,7 @@ mod axe {
         let stage = Stage::new();
         stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &Value::Null);
         let lark = stage.signed_in("Day Lark");
-        look(&stage, &lark, &[("home-signed-in", "/"), ("guilds-empty", "/guilds")], "axe-no-guilds.md");
+        look(&stage, &lark, &[("home-signed-in", "/"), ("guilds-empty", "/guilds")]);
         // A page without an event stream stays as it is.
         lark.go(&stage.at("/my-data"));
         stage.feed("DELETE", &format!("/users/{LARK}"), &Value::Null);
