@@ -37,6 +37,12 @@ struct KnownKey {
     bearer: Bearer,
 }
 
+impl KnownKey {
+    fn new(key: &Secret, name: KeyName, scopes: Arc<BTreeSet<Scope>>) -> Self {
+        Self { hash: hash(key.expose().as_bytes()), bearer: Bearer { name, scopes } }
+    }
+}
+
 /// The holder of an accepted key.
 #[derive(Debug, Clone)]
 pub(crate) struct Bearer {
@@ -75,20 +81,17 @@ impl ManagementKeys {
     #[must_use]
     pub fn new(keys: &[Secret]) -> Self {
         let (name, scopes) = (KeyName::of_management_key(), Arc::new(BTreeSet::from(Scope::ALL)));
-        let keys = keys.iter().filter(|key| !key.expose().is_empty()).map(|key| KnownKey {
-            hash: hash(key.expose().as_bytes()),
-            bearer: Bearer { name: name.clone(), scopes: Arc::clone(&scopes) },
-        });
+        let keys = keys.iter().filter(|key| !key.expose().is_empty());
+        let keys = keys.map(|key| KnownKey::new(key, name.clone(), Arc::clone(&scopes)));
         Self(Arc::new(ArcSwap::from_pointee(keys.collect())))
     }
 
     /// Accepts these keys too, each for its scopes.
     #[must_use]
     pub fn with(self, scoped: impl IntoIterator<Item = ScopedKey>) -> Self {
-        let scoped = scoped.into_iter().map(|ScopedKey { name, key, scopes }| KnownKey {
-            hash: hash(key.expose().as_bytes()),
-            bearer: Bearer { name, scopes: Arc::new(scopes) },
-        });
+        let scoped = scoped.into_iter();
+        let scoped =
+            scoped.map(|ScopedKey { name, key, scopes }| KnownKey::new(&key, name, Arc::new(scopes)));
         let keys = self.0.load().iter().cloned().chain(scoped).collect();
         Self(Arc::new(ArcSwap::from_pointee(keys)))
     }

@@ -96,19 +96,15 @@ fn kinds_for(bearer: &Bearer, asked: Option<&str>) -> Result<BTreeSet<Kind>, Api
         let told = |kind: &Kind| bearer.may(Scope::People) || !kind.is_personal();
         return Ok(Kind::ALL.into_iter().filter(told).collect());
     };
-    let kinds = kinds_of(list)?;
+    let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.event() == name);
+    let kinds: BTreeSet<_> = list.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
+        let known = Kind::ALL.map(Kind::event).join(", ");
+        invalid_value("kinds", &format!("must be a list out of {known}"))
+    })?;
     if kinds.iter().any(|kind| kind.is_personal()) {
         bearer.require(Scope::People)?;
     }
     Ok(kinds)
-}
-
-fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
-    let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.event() == name);
-    list.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
-        let known = Kind::ALL.map(Kind::event).join(", ");
-        invalid_value("kinds", &format!("must be a list out of {known}"))
-    })
 }
 
 /// An open stream.

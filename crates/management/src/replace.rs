@@ -62,7 +62,15 @@ pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
 pub(crate) fn shard_slice(query: &Query) -> Result<Option<ShardSlice>, ApiError> {
     let expected = "must be a whole number from 0 to 4294967295";
     let number = |name| query.text(name).map(|value| number(name, value, expected)).transpose();
-    slice(number("shard")?, number("shards")?)
+    let missing = |name| Err(invalid_value(name, "is missing: shard and shards go together"));
+    match (number("shard")?, number("shards")?) {
+        (None, None) => Ok(None),
+        (Some(index), Some(count)) => ShardSlice::new(index, count)
+            .map(Some)
+            .ok_or_else(|| invalid_value("shard", "must be below shards")),
+        (Some(_), None) => missing("shards"),
+        (None, Some(_)) => missing("shard"),
+    }
 }
 
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
@@ -82,17 +90,6 @@ fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
         kinds.extend(named);
     }
     Ok(kinds)
-}
-
-fn slice(shard: Option<u32>, shards: Option<u32>) -> Result<Option<ShardSlice>, ApiError> {
-    match (shard, shards) {
-        (None, None) => Ok(None),
-        (Some(index), Some(count)) => ShardSlice::new(index, count)
-            .map(Some)
-            .ok_or_else(|| invalid_value("shard", "must be below shards")),
-        (Some(_), None) => Err(invalid_value("shards", "is missing: shard and shards go together")),
-        (None, Some(_)) => Err(invalid_value("shard", "is missing: shard and shards go together")),
-    }
 }
 
 #[cfg(test)]
