@@ -1,5 +1,6 @@
 //! How operators make the site theirs: logo, accent, tagline and features.
 
+use companion_domain::model::Colour;
 use std::{fmt, str::FromStr};
 
 /// What operators choose of the look of the site.
@@ -146,9 +147,9 @@ impl FromStr for Accent {
     type Err = AccentError;
 
     fn from_str(text: &str) -> Result<Self, AccentError> {
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii());
-        let number = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let number = number.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let colour: Option<Colour> = text.parse().ok();
+        let number =
+            colour.and_then(|colour| u32::from_str_radix(colour.as_str().strip_prefix('#')?, 16).ok());
         let [_, red, green, blue] = number.ok_or(AccentError::Malformed)?.to_be_bytes();
         let colour = Rgb([red, green, blue]);
         let contrast = colour.contrast(LIGHT_SURFACE);

@@ -68,12 +68,16 @@ impl Assets {
 impl Asset {
     fn new(file: &str, media_type: &'static str, content: impl Into<Bytes>) -> Self {
         let content = content.into();
-        let hash: String =
-            Sha256::digest(&content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hash = short_hash(&content);
         let compressed = compress_to_vec_zlib(&content, BEST_COMPRESSION);
         let compressed = (compressed.len() < content.len()).then(|| compressed.into());
         Self { path: format!("/assets/{hash}/{file}"), media_type, content, compressed }
     }
+}
+
+/// Returns the first eight bytes of a SHA-256 in hexadecimal.
+pub(crate) fn short_hash(content: &[u8]) -> String {
+    Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Serves an asset. A path of another version is not found: the wrong content would be cached for ever.
@@ -116,19 +120,18 @@ const END: &str = "</div><!-- live -->";
 /// Returns the fingerprint of the live region of a page; empty if it has none.
 pub(crate) fn live_fingerprint(page: &str) -> String {
     let live = page.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-    live.map(|(live, _)| hash(live)).unwrap_or_default()
+    // Not stable across builds; after an update every open page reloads once.
+    let hash = |(live, _): (&str, &str)| {
+        let mut hasher = DefaultHasher::new();
+        live.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    };
+    live.map(hash).unwrap_or_default()
 }
 
 /// Inserts the fingerprint into the page.
 pub(crate) fn with_fingerprint(page: &str) -> String {
     page.replacen("data-seen=\"\"", &format!("data-seen=\"{}\"", live_fingerprint(page)), 1)
-}
-
-/// Not stable across builds; after an update every open page reloads once.
-fn hash(text: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
 
 #[cfg(test)]

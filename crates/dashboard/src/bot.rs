@@ -107,10 +107,9 @@ impl BotView {
         let cluster = |heard: &LastHeard| ClusterView {
             id: heard.report.cluster.to_string(),
             silent: is_silent(heard),
-            heard: if is_silent(heard) {
-                Date::silent_since(moment.now.before(heard.silent_for), moment.now)
-            } else {
-                Date::of(moment.now.before(heard.silent_for), moment.now)
+            heard: {
+                let date = if is_silent(heard) { Date::silent_since } else { Date::of };
+                date(moment.now.before(heard.silent_for), moment.now)
             },
             memory: megabytes(heard.report.memory.get()),
             shards: heard.report.shards.iter().count(),

@@ -130,36 +130,25 @@ mod tests {
     }
 
     #[test]
-    fn rounds_distances_to_their_largest_unit() {
-        let distance = |date, now| Date::of(at(date), at(now)).distance;
-        assert_eq!(distance(1000, 1059), "just now");
-        assert_eq!(distance(1000, 1121), "2 minutes ago");
-        assert_eq!(distance(1000, 1000 + 2 * 3600 + 125), "2 hours ago");
-        assert_eq!(distance(1000, 1000 + 3 * 86_400 + 7000), "3 days ago");
-        assert_eq!(distance(1000, 1000 + 100 * 86_400), "3 months ago");
-        assert_eq!(distance(1000, 1000 + 1097 * 86_400), "3 years ago");
-        assert_eq!(distance(1000 + 7 * 86_400, 1000), "in 7 days");
-    }
-
-    #[test]
-    fn what_ends_is_rounded_to_the_nearest_unit() {
-        let distance = |length: i64| Date::of(at(1000 + length), at(1000)).distance;
+    fn distances_are_rounded_to_their_largest_unit_and_to_the_nearest_one_before_an_end() {
         for (length, expected) in [
-            (7 * 86_400 - 1, "in 7 days"),
-            (7 * 86_400 - 13 * 3600, "in 6 days"),
-            (86_400 - 60, "in 1 day"),
-            (3600 - 1, "in 1 hour"),
-            (2 * 3600 + 125, "in 2 hours"),
-            (59, "in 59 seconds"),
+            (59, "just now"),
+            (121, "2 minutes ago"),
+            (2 * 3600 + 125, "2 hours ago"),
+            (3 * 86_400 + 7000, "3 days ago"),
+            (100 * 86_400, "3 months ago"),
+            (1097 * 86_400, "3 years ago"),
+            (1 - 7 * 86_400, "in 7 days"),
+            (13 * 3600 - 7 * 86_400, "in 6 days"),
+            (60 - 86_400, "in 1 day"),
+            (1 - 3600, "in 1 hour"),
+            (-2 * 3600 - 125, "in 2 hours"),
+            (-59, "in 59 seconds"),
         ] {
-            assert_eq!(distance(length), expected);
+            assert_eq!(Date::of(at(1_000_000), at(1_000_000 + length)).distance, expected);
         }
-    }
-
-    #[test]
-    fn counts_the_seconds_of_silence() {
-        let distance = |length: i64| Date::silent_since(at(1000), at(1000 + length)).distance;
-        assert_eq!((distance(12).as_str(), distance(125).as_str()), ("12 s ago", "2 minutes ago"));
+        let silent = |length: i64| Date::silent_since(at(1000), at(1000 + length)).distance;
+        assert_eq!((silent(12).as_str(), silent(125).as_str()), ("12 s ago", "2 minutes ago"));
     }
 
     #[test]

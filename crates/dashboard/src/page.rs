@@ -174,12 +174,8 @@ impl Protection {
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' {pictures}; form-action 'self'; base-uri 'none'; \
              frame-ancestors 'none'"
         );
-        // An origin is always a valid header value; the fallback only loses the pictures.
-        let fallback = HeaderValue::from_static(
-            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
-             frame-ancestors 'none'",
-        );
-        Self(HeaderValue::try_from(policy).unwrap_or(fallback))
+        // An origin is always a valid header value, so the fallback is never used.
+        Self(HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'")))
     }
 
     /// Adds the headers to a response.

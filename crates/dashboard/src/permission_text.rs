@@ -110,17 +110,4 @@ mod tests {
         labels.sort_unstable();
         assert!(labels.windows(2).all(|pair| pair[0] != pair[1]), "{labels:?}");
     }
-
-    #[test]
-    fn texts_replace_what_they_name_and_hide_the_rest() {
-        let label = PermissionText { label: Some("Runs shifts".to_owned()), ..PermissionText::default() };
-        let texts = [(Permission::SessionStarter, Some(label)), (Permission::ErlcLinked, None)];
-        let wordings = Wordings::new(&texts.into());
-        let sessions =
-            wordings.shown().find(|wording| wording.permission == Permission::SessionStarter).unwrap();
-        assert_eq!((sessions.label.as_str(), sessions.group.as_str()), ("Runs shifts", "Game server"));
-        assert!(!wordings.shows(Permission::ErlcLinked) && wordings.shows(Permission::Mod));
-        assert_eq!(wordings.label(Permission::ErlcLinked), "Linked");
-        assert_eq!(wordings.shown().count(), 19);
-    }
 }

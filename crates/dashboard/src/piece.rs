@@ -9,15 +9,11 @@ use companion_domain::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
     Text(String),
-    Role(RoleChip),
-}
-
-/// A role by name and colour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RoleChip {
-    /// The name with an `@`, or the id if the name is unknown.
-    pub(crate) name: String,
-    pub(crate) colour: Option<Colour>,
+    /// A role: the name with an `@`, or the id if the name is unknown.
+    Role {
+        name: String,
+        colour: Option<Colour>,
+    },
 }
 
 impl Piece {
@@ -28,10 +24,10 @@ impl Piece {
     /// Returns the chip of a role.
     pub(crate) fn role(id: &RoleId, outline: Option<&Outline>) -> Self {
         let role = outline.and_then(|outline| outline.role(*id));
-        Self::Role(RoleChip {
+        Self::Role {
             name: role.map_or_else(|| format!("Role {id}"), |role| format!("@{}", role.name)),
             colour: role.and_then(|role| role.colour.clone()),
-        })
+        }
     }
 
     /// Returns what a permission needs.

@@ -1,7 +1,7 @@
 //! What the inputs of a field contain: the texts that a browser sends back unless the user changes them.
 
+use crate::asset::short_hash;
 use companion_domain::settings::{Field, FieldType, Value};
-use sha2::{Digest as _, Sha256};
 
 /// The texts in the inputs of one field, without empty ones. Those of an unset field are none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,12 +46,8 @@ impl Typed {
 
     /// Returns a fingerprint, equal on all nodes: a form carries it instead of the value that it was rendered with.
     pub(crate) fn fingerprint(&self) -> String {
-        if self.0.is_empty() {
-            return String::new();
-        }
         // No value contains NUL.
-        let digest = Sha256::digest(self.0.join("\0"));
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        if self.0.is_empty() { String::new() } else { short_hash(self.0.join("\0").as_bytes()) }
     }
 
     /// Parses the value. `None` returns the field to its default.
@@ -117,24 +113,18 @@ mod tests {
     }
 
     #[test]
-    fn parses_every_type() {
+    fn parses_odd_input() {
         for (options, sent, expected) in [
-            (json!({"type": "boolean"}), "false", json!(false)),
             (json!({"type": "boolean"}), "maybe", json!("Field must be true or false.")),
             (json!({"type": "integer"}), " 5 ", json!(5)),
-            (json!({"type": "number"}), "0.25", json!(0.25)),
             (json!({"type": "number"}), "NaN", json!("Field must be a number.")),
-            (json!({"type": "number"}), "many", json!("Field must be a number.")),
             (json!({"type": "text"}), " kept ", json!(" kept ")),
             (json!({"type": "text", "multiline": true}), "a\r\nb\rc", json!("a\nb\nc")),
-            (json!({"type": "color"}), "#1abc9c", json!("#1abc9c")),
-            (json!({"type": "role"}), "12", json!("12")),
             (json!({"type": "text", "default": "x"}), "", json!(null)),
         ] {
             assert_eq!(parsed(&field(options), &[sent]), expected, "{sent}");
         }
         assert_eq!(parsed(&many("text"), &["a\r\n\r\nb"]), json!(["a", "b"]));
-        assert_eq!(parsed(&many("role"), &["1", "2"]), json!(["1", "2"]));
         assert!(parsed(&many("role"), &["1", "x"]).as_str().unwrap().starts_with("Entry 2 of Field must be"));
     }
 

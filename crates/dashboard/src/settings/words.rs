@@ -83,8 +83,7 @@ pub(crate) fn name(field: &Field, text: &str, outline: Option<&Outline>) -> Stri
             found.map_or_else(|| format!("Unknown channel {text}"), channel_name)
         }
         FieldType::Role => {
-            let mut roles = outline.iter().flat_map(|outline| outline.roles.as_slice());
-            let found = roles.find(|role| role.id.to_string() == text);
+            let found = outline.and_then(|outline| outline.role(text.parse().ok()?));
             found.map_or_else(|| format!("Unknown role {text}"), |role| role.name.to_string())
         }
         FieldType::Text { .. } if text.is_empty() => "empty".to_owned(),

@@ -6,7 +6,7 @@ use companion_domain::{
     rules::{Day, DayState, days, in_words},
     usecase::Periods,
 };
-use std::time::Duration;
+use std::{cmp::Reverse, time::Duration};
 
 /// Number of incidents shown.
 const INCIDENTS: usize = 10;
@@ -93,7 +93,11 @@ impl IncidentView {
         let is_part = |period: &Period| {
             incidents.iter().any(|whole| whole.began_at <= end(period) && period.began_at <= end(whole))
         };
-        let mut all: Vec<(Timestamp, Option<Timestamp>, String, String)> = Vec::new();
+        let view = |from: Timestamp, until: Option<Timestamp>, title, text| {
+            let lasted = until.map(|until| in_words(until.since(from).max(Duration::from_secs(1))));
+            (Reverse(from), Self { title, text, from: Date::of(from, now), lasted })
+        };
+        let mut all = Vec::new();
         for period in periods.iter() {
             let title = match &period.subject {
                 PeriodSubject::Incident => period.title().to_owned(),
@@ -102,19 +106,13 @@ impl IncidentView {
                 }
                 _ => continue,
             };
-            all.push((period.began_at, period.ended_at, title, String::new()));
+            all.push(view(period.began_at, period.ended_at, title, String::new()));
         }
         let is_incident = |notice: &&Notice| notice.kind != NoticeKind::News && notice.is_over(now);
         for notice in notices.iter().filter(is_incident) {
-            all.push((notice.from, notice.until, notice.title.to_string(), notice.text.to_string()));
+            all.push(view(notice.from, notice.until, notice.title.to_string(), notice.text.to_string()));
         }
-        all.sort_by_key(|(from, ..)| std::cmp::Reverse(*from));
-        let view = |(from, until, title, text): (Timestamp, Option<Timestamp>, String, String)| Self {
-            title,
-            text,
-            from: Date::of(from, now),
-            lasted: until.map(|until| in_words(until.since(from).max(Duration::from_secs(1)))),
-        };
-        all.into_iter().take(INCIDENTS).map(view).collect()
+        all.sort_by_key(|(from, _)| *from);
+        all.into_iter().take(INCIDENTS).map(|(_, incident)| incident).collect()
     }
 }
