@@ -1,6 +1,7 @@
 //! One response of every kind that the public API and the management API give.
 
 use crate::{
+    document::{operations, scope_of},
     key::guessed_by,
     sample,
     service::{
@@ -126,70 +127,33 @@ async fn fill(service: &Service) {
 const OPEN: [(&str, &str); 4] =
     [("get", "/health/live"), ("get", "/health/ready"), ("get", "/openapi.json"), ("get", "/docs")];
 
-/// Returns every operation that needs a key, with a matching path and body.
+/// Returns every operation that needs a key and has an end, with a matching path and body, in an order in which all succeed.
 fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
-    let mut locked: Vec<_> = [
-        ("get", "/metrics", "/metrics"),
-        ("get", "/sessions", "/sessions?user=1"),
-        ("get", "/users/{user}", "/users/1"),
-        ("post", "/sessions/sign-out", "/sessions/sign-out"),
-        (
-            "delete",
-            "/sessions/{id}",
-            concat!("/sessions/0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
-        ),
-        ("delete", "/users/{user}/sessions", "/users/1/sessions"),
-        ("delete", "/users/{user}", "/users/1"),
-        ("put", "/bot/blocked/{user}", "/bot/blocked/5"),
-        ("get", "/bot/blocked/{user}", "/bot/blocked/5"),
-        ("delete", "/bot/blocked/{user}", "/bot/blocked/5"),
-        ("get", "/bot/guilds/{guild}/why/{user}", "/bot/guilds/7/why/1"),
-        ("post", "/bot/sync", "/bot/sync"),
-    ]
-    .into_iter()
-    .map(|(method, path, concrete)| (method, path, concrete.to_owned(), Value::Null))
-    .collect();
-    let kept = [
-        "/bot/guilds/{guild}",
-        "/bot/guilds/{guild}/members/{user}",
-        "/bot/guilds/{guild}/outline",
-        "/bot/plus/{user}",
-        "/bot/staff/{user}",
-        "/bot/feedback/{id}",
-        "/bot/notices/{id}",
-    ];
-    for (path, (concrete, body, _)) in kept.into_iter().zip(sample::everything_put()) {
-        locked.push(("put", path, concrete.to_owned(), body));
-    }
-    for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()) {
-        locked.push(("get", path, concrete.to_owned(), Value::Null));
-    }
-    let (schema, settings) = ("/bot/settings", "/bot/guilds/{guild}/settings");
-    let (applied, history) = ("/bot/guilds/{guild}/settings/applied", "/bot/guilds/{guild}/settings/history");
-    for (method, path, body) in [
-        ("put", schema, json!({"sections": []})),
-        ("get", schema, Value::Null),
-        ("patch", settings, json!({"values": {}})),
-        ("get", settings, Value::Null),
-        ("put", applied, json!({"revision": 0})),
-        ("get", history, Value::Null),
-        ("get", "/bot/settings/guilds", Value::Null),
-        ("delete", settings, Value::Null),
-    ] {
-        locked.push((method, path, path.replace("{guild}", "7"), body));
-    }
-    for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()).rev() {
-        locked.push(("delete", path, concrete.to_owned(), Value::Null));
-    }
-    locked.push(("put", "/bot/team", "/bot/team".to_owned(), json!([sample::team_member("5", "A")])));
-    let heartbeat = sample::heartbeat("0", 1.0, 2.0);
-    locked.push((
-        "put",
-        "/bot/clusters/{cluster}/heartbeat",
-        "/bot/clusters/c/heartbeat".to_owned(),
-        heartbeat,
-    ));
-    locked.push(("delete", "/bot/clusters/{cluster}", "/bot/clusters/c".to_owned(), Value::Null));
+    let has_end = |path: &str| path != "/bot/changes";
+    let locked = operations().filter(|(_, path, operation)| has_end(path) && scope_of(operation).is_some());
+    let mut locked: Vec<_> = locked
+        .map(|(method, path, operation)| {
+            let user = if path.starts_with("/users") || path.contains("/why/") { "1" } else { "5" };
+            let concrete = match path {
+                "/sessions" => "/sessions?user=1".to_owned(),
+                "/sessions/{id}" => format!("/sessions/{}", "0123456789abcdef".repeat(4)),
+                _ => path.replace("{guild}", "7").replace("{user}", user).replace("{id}", "f"),
+            };
+            let body = match operation["operationId"].as_str().unwrap() {
+                // A stream without lines.
+                "sync" => Value::Null,
+                "patchSettings" => json!({"values": {}}),
+                "putApplied" => json!({"revision": 0}),
+                _ => operation["requestBody"]["content"]["application/json"]["example"].clone(),
+            };
+            (method, path, concrete.replace("{cluster}", "c"), body)
+        })
+        .collect();
+    let order = ["put", "get", "patch", "post", "delete"];
+    locked.sort_by_key(|(method, path, ..)| (order.iter().position(|known| known == method), *path));
+    // What belongs to a guild is removed before it.
+    let kept = locked.partition_point(|(method, ..)| *method != "delete");
+    locked[kept..].reverse();
     locked
 }
 

@@ -67,6 +67,10 @@ async fn reports_path_and_body_mistakes_together() {
         ("DELETE", "/sessions/abc", &["id"]),
         ("DELETE", "/users/x/sessions", &["user"]),
         ("DELETE", "/users/0", &["user"]),
+        ("GET", "/sessions", &["user"]),
+        ("GET", "/sessions?user=x", &["user"]),
+        ("GET", "/sessions?user=1&user=2", &["user"]),
+        ("GET", "/sessions?users=1", &["users"]),
     ] {
         service.manage(request(method, path)).await.assert_invalid(segments);
     }
