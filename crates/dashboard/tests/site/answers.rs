@@ -1,6 +1,6 @@
 //! Security headers of every response, and error pages.
 
-use crate::browser::{Browser, Site, URL, between, form, html};
+use crate::browser::{Browser, Site, URL, between, form, html, signed_in};
 use actix_web::test::TestRequest;
 use companion_dashboard::{Appearance, Logo};
 use companion_domain::{
@@ -87,6 +87,8 @@ async fn unknown_paths_get_an_error_page() {
     assert!(page.contains("Page not found") && page.contains("href=\"/\""), "{page}");
     let head = site.send(TestRequest::default().method(actix_web::http::Method::HEAD).uri("/nowhere")).await;
     assert_eq!((head.status, head.body.len()), (404, 0));
+    let posted = site.send(TestRequest::post().uri("/team")).await;
+    assert_eq!((posted.status, posted.header("allow")), (405, "GET, HEAD, OPTIONS"));
 }
 
 #[actix_web::test]
@@ -108,8 +110,7 @@ async fn trailing_slashes_redirect_within_the_site() {
 
 #[actix_web::test]
 async fn error_pages_keep_the_header_of_the_visitor() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let (site, browser) = signed_in(vec![]).await;
     let named = |answer: &Answer| html(answer).contains("<span>User 1</span></summary>");
     for path in ["/nowhere", "/guilds/7", "/guilds/x"] {
         let answer = browser.get(path).await;
@@ -225,16 +226,8 @@ async fn search_engines_read_public_pages_only() {
 }
 
 #[actix_web::test]
-async fn wrong_methods_are_405_with_allow() {
-    let site = Site::new().await;
-    let answer = site.send(TestRequest::post().uri("/team")).await;
-    assert_eq!((answer.status, answer.header("allow")), (405, "GET, HEAD, OPTIONS"));
-}
-
-#[actix_web::test]
-async fn store_failures_get_an_error_page() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
+async fn store_failures_and_panics_get_an_error_page() {
+    let (site, browser) = signed_in(vec![]).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
     let answer = browser.get("/devices").await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
@@ -245,17 +238,11 @@ async fn store_failures_get_an_error_page() {
     );
     assert!(!page.contains("told to fail"), "the cause is only logged");
     assert_eq!(browser.get("/").await.status, 200);
-    site.store.set(None);
-    assert_eq!(browser.get("/devices").await.status, 200, "the session survives");
-}
-
-#[actix_web::test]
-async fn panics_get_an_error_page() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
     site.store.set(Some(Fault::Panics));
     let answer = browser.get("/devices").await;
     assert_eq!((answer.status, answer.header("content-type")), (500, "text/html; charset=utf-8"));
     assert_eq!(answer.header("x-frame-options"), "DENY");
     assert!(html(&answer).contains("This is our mistake"));
+    site.store.set(None);
+    assert_eq!(browser.get("/devices").await.status, 200, "the session survives");
 }

@@ -17,7 +17,7 @@ use companion_testkit::{
     use_cases::InMemory,
     world::{a_user, user_id},
 };
-use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 /// The origin of the dashboard, as browsers see it.
 pub(crate) const URL: &str = "https://dashboard.example";
@@ -54,12 +54,12 @@ pub(crate) fn settings() -> DashboardSettings {
 }
 
 impl Site {
-    pub(crate) async fn new() -> Self {
+    pub(crate) async fn new() -> Rc<Self> {
         Self::with(|_| {}).await
     }
 
     /// Creates the dashboard with changed settings.
-    pub(crate) async fn with(change: impl FnOnce(&mut DashboardSettings)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut DashboardSettings)) -> Rc<Self> {
         Self::planned(change, |_| {}).await
     }
 
@@ -67,7 +67,7 @@ impl Site {
     pub(crate) async fn planned(
         change: impl FnOnce(&mut DashboardSettings),
         plan: impl FnOnce(&mut Plan),
-    ) -> Self {
+    ) -> Rc<Self> {
         let service::Service { memory, store, use_cases, api, .. } = service::Service::with(plan).await;
         let projections = Projections::of(&use_cases, memory.ports.scheduler.clone());
         use_cases.dispatcher.catch_up().await.unwrap();
@@ -81,7 +81,7 @@ impl Site {
             memory.ports.entropy.clone(),
             settings,
         );
-        Self { memory, store, use_cases, dashboard }
+        Rc::new(Self { memory, store, use_cases, dashboard })
     }
 
     /// Puts a record, as the bot does.
@@ -119,18 +119,18 @@ pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
 }
 
 /// A browser that keeps cookies.
-pub(crate) struct Browser<'a> {
-    pub(crate) site: &'a Site,
+pub(crate) struct Browser {
+    pub(crate) site: Rc<Site>,
     pub(crate) cookies: RefCell<BTreeMap<String, String>>,
 }
 
-impl<'a> Browser<'a> {
-    pub(crate) fn of(site: &'a Site) -> Self {
-        Self { site, cookies: RefCell::default() }
+impl Browser {
+    pub(crate) fn of(site: &Rc<Site>) -> Self {
+        Self { site: Rc::clone(site), cookies: RefCell::default() }
     }
 
     /// Returns a browser in which a user with these guilds is signed in.
-    pub(crate) async fn signed_in(site: &'a Site, user: u64, guilds: Vec<Membership>) -> Self {
+    pub(crate) async fn signed_in(site: &Rc<Site>, user: u64, guilds: Vec<Membership>) -> Self {
         let browser = Self::of(site);
         browser.sign_in(user, guilds).await;
         browser
@@ -213,6 +213,21 @@ impl<'a> Browser<'a> {
     /// Returns the form token of a page.
     pub(crate) async fn form_token(&self) -> String {
         between(&self.page("/").await, "name=\"token\" value=\"", "\"").to_owned()
+    }
+}
+
+/// Returns a site, and a browser in which user 1, who has these guilds, is signed in.
+pub(crate) async fn signed_in(guilds: Vec<Membership>) -> (Rc<Site>, Browser) {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, guilds).await;
+    (site, browser)
+}
+
+/// Asserts that a page contains all of these.
+#[track_caller]
+pub(crate) fn assert_shows(page: &str, all: &[&str]) {
+    for shown in all {
+        assert!(page.contains(shown), "{shown} is not in {page}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Streams of live pages.
 
 use crate::{
-    browser::{Browser, Site, between, html},
+    browser::{Browser, Site, between, html, signed_in},
     settings::{stage as settings, store::Counted},
 };
 use actix_web::{
@@ -9,7 +9,10 @@ use actix_web::{
     dev::ServiceResponse,
     test::{TestRequest, init_service},
 };
-use companion_domain::port::{Clock as _, Mutation, Record};
+use companion_domain::{
+    change::Key,
+    port::{Clock as _, Mutation, Record},
+};
 use companion_http::TrustedProxies;
 use companion_testkit::{
     over::Over,
@@ -52,7 +55,7 @@ impl Events {
 }
 
 /// Opens the stream of a page as it was loaded.
-async fn watch(browser: &Browser<'_>, path: &str) -> Events {
+async fn watch(browser: &Browser, path: &str) -> Events {
     let page = browser.page(path).await;
     let seen = between(&page, "data-seen=\"", "\"").to_owned();
     let mut events = open(browser, path, &seen).await;
@@ -60,20 +63,20 @@ async fn watch(browser: &Browser<'_>, path: &str) -> Events {
     events
 }
 
-async fn open(browser: &Browser<'_>, path: &str, seen: &str) -> Events {
+async fn open(browser: &Browser, path: &str, seen: &str) -> Events {
     let answer = ask(browser, path, seen).await;
     assert_eq!(answer.status(), 200);
     assert_eq!(answer.headers().get("content-type").unwrap(), "text/event-stream");
     Events(Box::pin(answer.into_body()))
 }
 
-async fn ask(browser: &Browser<'_>, path: &str, seen: &str) -> ServiceResponse<BoxBody> {
+async fn ask(browser: &Browser, path: &str, seen: &str) -> ServiceResponse<BoxBody> {
     ask_from(browser, path, seen, TestRequest::get()).await
 }
 
 /// Requests the stream of a page, with additional properties of the request.
 async fn ask_from(
-    browser: &Browser<'_>,
+    browser: &Browser,
     path: &str,
     seen: &str,
     request: TestRequest,
@@ -107,19 +110,20 @@ async fn public_pages_update_with_the_bot_status() {
 #[actix_web::test]
 async fn pages_of_settings_update_with_them() {
     tokio::time::pause();
-    let site = settings::site().await;
-    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let (site, browser) = settings::owned().await;
     let (mut form, mut history) =
         (watch(&browser, "/guilds/7").await, watch(&browser, "/guilds/7/history").await);
     let mut list = watch(&browser, "/guilds").await;
     assert_eq!((form.now(), history.now()), (None, None));
     let changed = Instant::now();
-    settings::set(&site, json!({"welcome.delay": 9})).await;
+    settings::set(&site, json!({"welcome.roles": ["81"]})).await;
     assert!(form.next().await.starts_with("event: change\n"));
     assert!(history.next().await.starts_with("event: change\n"));
     settings::confirm(&site, &[]).await;
     assert!(form.next().await.starts_with("event: change\n"));
     assert!(changed.elapsed() < Duration::from_secs(1), "before the next regular look");
+    site.write(Mutation::Remove(Key::Outline(settings::guild()))).await;
+    assert!(history.next().await.starts_with("event: change\n"), "it shows names of roles");
     assert_eq!(list.now(), None, "it shows no settings");
     let seen = between(&browser.page("/guilds/7?saved=welcome").await, "data-seen=\"", "\"").to_owned();
     let mut again = open(&browser, "/guilds/7", &seen).await;
@@ -150,8 +154,7 @@ async fn guild_pages_notify_only_their_users() {
 
 #[actix_web::test]
 async fn an_ended_session_ends_its_streams() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let (_, browser) = signed_in(vec![]).await;
     let mut events = watch(&browser, "/guilds").await;
     let token = browser.form_token().await;
     assert_eq!(browser.post("/sign-out", &[("token", &token)]).await.status, 303);

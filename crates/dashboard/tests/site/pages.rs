@@ -1,7 +1,7 @@
 //! The pages: home, the guilds of a user, one guild, the team and the status.
 
 use crate::{
-    browser::{Browser, Site, between, html},
+    browser::{Browser, Site, assert_shows, between, html, signed_in},
     settings::stage::a_role,
 };
 use companion_dashboard::{Feature, PermissionText};
@@ -17,7 +17,7 @@ use companion_testkit::{
         an_ownership, guild_id, name, roles, user_id,
     },
 };
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 #[actix_web::test]
 async fn a_new_site_explains_the_next_steps() {
@@ -113,8 +113,7 @@ async fn public_pages_need_no_store() {
 
 #[actix_web::test]
 async fn an_empty_guild_list_explains_the_next_steps() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let (_, browser) = signed_in(vec![an_ownership(7)]).await;
     let page = browser.page("/guilds").await;
     assert!(page.contains("in none of the guilds that you run"), "{page}");
     assert!(page.contains("href=\"https://platform.example/invite\""));
@@ -167,24 +166,25 @@ async fn guild_cards_show_all_attributes() {
     )
     .await;
     let page = browser.page("/guilds").await;
-    for shown in [
-        "href=\"/guilds/7\">Guild 7<",
-        "https://cdn.example/icons/7.png",
-        "https://cdn.example/embed/avatars/0.png",
-        ">Owner<",
-        "42 members",
-        ">Not set up yet<",
-        "&#60;b&#62;Foreign",
-        ">BP<",
-    ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
-    }
+    assert_shows(
+        &page,
+        &[
+            "href=\"/guilds/7\">Guild 7<",
+            "https://cdn.example/icons/7.png",
+            "https://cdn.example/embed/avatars/0.png",
+            ">Owner<",
+            "42 members",
+            ">Not set up yet<",
+            "&#60;b&#62;Foreign",
+            ">BP<",
+        ],
+    );
     assert_eq!(page.matches(">Plus<").count(), 1);
     assert!(!page.contains("evil.example") && !page.contains("<b>"));
 }
 
 /// Returns a browser of the owner of this many guilds, which are set up but for the second. The third is premium.
-async fn with_guilds(site: &Site, count: u64) -> Browser<'_> {
+async fn with_guilds(site: &Rc<Site>, count: u64) -> Browser {
     for number in 1..=count {
         site.put(Record::Guild(Guild { setup: number != 2, ..a_guild(number) })).await;
     }
@@ -371,17 +371,18 @@ async fn a_guild_has_tiles_and_the_steps_that_are_left() {
     let owner = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
     let moderator = Browser::signed_in(&site, 2, vec![a_membership(7)]).await;
     let page = owner.page("/guilds/7").await;
-    for shown in [
-        "<dt>Members</dt><dd>42</dd>",
-        "<dt>Your role</dt><dd>Owner</dd>",
-        "<dt>Premium</dt><dd>Not active</dd>",
-        "<details class=\"panel checklist\" open>",
-        "2 of 4 done",
-        "aria-label=\"Done\">✓</span><div><h3>Invite Night Watch</h3></div>",
-        "aria-label=\"To do\"></span><div><h3>Run its set-up</h3><p>Use the set-up command",
-    ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
-    }
+    assert_shows(
+        &page,
+        &[
+            "<dt>Members</dt><dd>42</dd>",
+            "<dt>Your role</dt><dd>Owner</dd>",
+            "<dt>Premium</dt><dd>Not active</dd>",
+            "<details class=\"panel checklist\" open>",
+            "2 of 4 done",
+            "aria-label=\"Done\">✓</span><div><h3>Invite Night Watch</h3></div>",
+            "aria-label=\"To do\"></span><div><h3>Run its set-up</h3><p>Use the set-up command",
+        ],
+    );
     assert!(moderator.page("/guilds/7").await.contains("2 of 4 done"), "the bot cannot be used yet");
 
     site.put(Record::Guild(Guild { setup: true, ..begun.clone() })).await;

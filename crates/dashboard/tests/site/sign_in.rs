@@ -1,6 +1,6 @@
 //! Sign-in through the platform.
 
-use crate::browser::{Browser, Site, URL, html};
+use crate::browser::{Browser, Site, URL, html, signed_in};
 use companion_domain::port::{IdentityErrorKind, Record};
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{a_user, user_id};
@@ -43,6 +43,8 @@ async fn sign_in_returns_only_to_paths_of_this_site() {
         let code = format!("code={}", browser.code(1));
         let answer = browser.call_back(&format!("/sign-in?return={asked}"), &code).await;
         assert_eq!(answer.header("location"), reached, "{asked}");
+        let again = browser.get(&format!("/sign-in?return={asked}")).await;
+        assert_eq!((again.status, again.header("location")), (303, reached), "signed in already");
     }
     let guest = Browser::of(&site).get("/guilds/7").await;
     assert_eq!((guest.status, guest.header("location")), (303, "/sign-in?return=/guilds/7"));
@@ -165,17 +167,8 @@ async fn without_an_application_sign_in_does_not_redirect() {
 }
 
 #[actix_web::test]
-async fn signed_in_users_skip_the_platform() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
-    let answer = browser.get("/sign-in?return=/devices").await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/devices"));
-}
-
-#[actix_web::test]
 async fn an_ended_session_leads_to_sign_in_and_back() {
-    let site = Site::new().await;
-    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let (site, browser) = signed_in(vec![]).await;
     site.use_cases.sessions.revoke_user(user_id(1)).await.unwrap();
     let answer = browser.get("/devices").await;
     assert_eq!(answer.status, 401);

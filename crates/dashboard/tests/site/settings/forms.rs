@@ -1,16 +1,14 @@
 //! What is sent and saved.
 
-use super::stage::{SectionForm, guild, owner, publish, schema, set, site, stored, values};
-use crate::browser::{Browser, URL, form, html};
+use super::stage::{SectionForm, guild, opened, owned, publish, schema, set, site, stored, values};
+use crate::browser::{Browser, assert_shows, html};
 use companion_domain::settings::Origin;
 use companion_testkit::world::{an_ownership, user_id};
 use serde_json::json;
 
 #[actix_web::test]
 async fn every_type_can_be_set_and_returned_to_its_default() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     for (name, texts) in [
         ("value.enabled", &["false"][..]),
         ("value.delay", &["12"]),
@@ -57,8 +55,7 @@ async fn every_type_can_be_set_and_returned_to_its_default() {
 
 #[actix_web::test]
 async fn a_section_returns_to_its_defaults_at_once() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.delay": 9, "welcome.roles": ["81"], "open.word": "kept"})).await;
     let mut form = SectionForm::open(&browser, "welcome").await;
     form.fill("value.greeting", &["typed in vain"]);
@@ -69,8 +66,7 @@ async fn a_section_returns_to_its_defaults_at_once() {
 
 #[actix_web::test]
 async fn only_changed_fields_are_sent() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.delay": 9, "welcome.greeting": "Hi"})).await;
     let mut form = SectionForm::open(&browser, "welcome").await;
     set(&site, json!({"welcome.delay": 10, "welcome.ratio": 2})).await;
@@ -87,8 +83,7 @@ async fn only_changed_fields_are_sent() {
 
 #[actix_web::test]
 async fn mistakes_return_beside_their_fields_with_all_input() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.color": "#000000"})).await;
     let mut form = SectionForm::open(&browser, "welcome").await;
     for (name, texts) in [
@@ -107,19 +102,20 @@ async fn mistakes_return_beside_their_fields_with_all_input() {
     let answer = form.send(&browser).await;
     assert_eq!(answer.status, 422);
     let page = html(&answer);
-    for shown in [
-        "The delay must be from 0 to 60.",
-        "The ratio must be a number.",
-        "The greeting must have 0 to 20 characters.",
-        "The words must have 0 to 3 entries.",
-        "The color must be # and six hexadecimal digits, like #1ABC9C.",
-        "Entry 2 of The roles must be",
-        "href=\"#welcome.delay\">The delay</a>",
-        "role=\"alert\"",
-        "aria-describedby=\"welcome.delay-about welcome.delay-mistake\" aria-invalid=\"true\"",
-    ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
-    }
+    assert_shows(
+        &page,
+        &[
+            "The delay must be from 0 to 60.",
+            "The ratio must be a number.",
+            "The greeting must have 0 to 20 characters.",
+            "The words must have 0 to 3 entries.",
+            "The color must be # and six hexadecimal digits, like #1ABC9C.",
+            "Entry 2 of The roles must be",
+            "href=\"#welcome.delay\">The delay</a>",
+            "role=\"alert\"",
+            "aria-describedby=\"welcome.delay-about welcome.delay-mistake\" aria-invalid=\"true\"",
+        ],
+    );
     assert!(!page.contains("<script>"));
     let mut sent = form.0.clone();
     let mut again = SectionForm::of(&page, "welcome").0;
@@ -132,8 +128,7 @@ async fn mistakes_return_beside_their_fields_with_all_input() {
 #[actix_web::test]
 async fn a_conflict_shows_both_values_to_choose_from() {
     for (choice, expected) in [("mine", "Mine"), ("theirs", "Theirs")] {
-        let site = site().await;
-        let browser = owner(&site).await;
+        let (site, browser) = owned().await;
         set(&site, json!({"welcome.greeting": "First"})).await;
         let mut form = SectionForm::open(&browser, "welcome").await;
         form.fill("value.greeting", &["Mine"]);
@@ -157,9 +152,7 @@ async fn a_conflict_shows_both_values_to_choose_from() {
 #[actix_web::test]
 async fn a_choice_is_kept_while_mistakes_are_corrected() {
     for (choice, shown, expected) in [("mine", "Mine", "Mine"), ("theirs", "Theirs", "Theirs")] {
-        let site = site().await;
-        let browser = owner(&site).await;
-        let mut form = SectionForm::open(&browser, "welcome").await;
+        let (site, browser, mut form) = opened().await;
         form.fill("value.greeting", &["Mine"]);
         form.fill("value.delay", &["61"]);
         set(&site, json!({"welcome.greeting": "Theirs", "welcome.ratio": 4})).await;
@@ -186,9 +179,7 @@ async fn a_choice_is_kept_while_mistakes_are_corrected() {
 
 #[actix_web::test]
 async fn a_value_changed_again_is_a_conflict_again() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     form.fill("value.greeting", &["Mine"]);
     set(&site, json!({"welcome.greeting": "Second"})).await;
     let mut form = SectionForm::of(&html(&form.send(&browser).await), "welcome");
@@ -200,9 +191,7 @@ async fn a_value_changed_again_is_a_conflict_again() {
 
 #[actix_web::test]
 async fn the_same_change_by_two_users_is_no_conflict() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     form.fill("value.greeting", &["Same"]);
     set(&site, json!({"welcome.greeting": "Same"})).await;
     form.save(&browser).await;
@@ -211,8 +200,7 @@ async fn the_same_change_by_two_users_is_no_conflict() {
 
 #[actix_web::test]
 async fn an_unknown_id_is_kept_or_cleared_and_blocks_nothing() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.role": "99", "welcome.roles": ["81", "98"], "welcome.channel": "97"})).await;
     let page = browser.page("/guilds/7").await;
     for shown in ["Unknown role 99", "Unknown role 98", "Unknown channel 97"] {
@@ -236,9 +224,7 @@ async fn an_unknown_id_is_kept_or_cleared_and_blocks_nothing() {
 
 #[actix_web::test]
 async fn a_form_of_an_older_schema_saves_what_is_still_there() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     let mut newer = schema();
     newer["sections"][0]["fields"].as_array_mut().unwrap().retain(|field| field["key"] != "ratio");
     newer["sections"][0]["fields"][3]["key"] = "renamed".into();
@@ -252,29 +238,8 @@ async fn a_form_of_an_older_schema_saves_what_is_still_there() {
 }
 
 #[actix_web::test]
-async fn forms_need_a_token_and_an_origin() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let good = SectionForm::open(&browser, "welcome").await;
-    let token = good.get("token")[0].to_owned();
-    for path in ["/guilds/7", "/guilds/7/history"] {
-        let fields = [("token", token.as_str()), ("section", "welcome"), ("revision", "1")];
-        assert_eq!(browser.send(form(path, &fields)).await.status, 403, "{path}, no origin");
-        let request = form(path, &fields[1..]).insert_header(("Origin", URL));
-        assert_eq!(browser.send(request).await.status, 403, "{path}, no token");
-    }
-    let other = Browser::signed_in(&site, 2, vec![an_ownership(8)]).await;
-    let token = other.form_token().await;
-    let answer = other.post("/guilds/7", &[("token", &token), ("section", "welcome")]).await;
-    assert_eq!(answer.status, 404, "a guild of others");
-    assert_eq!(other.post("/guilds/7/history", &[("token", &token), ("revision", "1")]).await.status, 404);
-}
-
-#[actix_web::test]
 async fn a_form_may_be_as_large_as_the_values_of_a_guild() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (_, browser, mut form) = opened().await;
     form.fill("value.rules", &[&"é".repeat(4000)]);
     form.save(&browser).await;
     form.fill("value.rules", &[&"x".repeat(6 * 64 * 1024)]);
@@ -283,9 +248,7 @@ async fn a_form_may_be_as_large_as_the_values_of_a_guild() {
 
 #[actix_web::test]
 async fn a_lost_permission_is_told() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     let mut newer = schema();
     newer["sections"][0]["permission"] = "FOUNDER".into();
     publish(&site, newer).await;
@@ -294,4 +257,14 @@ async fn a_lost_permission_is_told() {
     assert_eq!(answer.status, 403);
     assert!(html(&answer).contains("you may not edit this section"), "{}", html(&answer));
     assert_eq!(values(&site).await, json!({}));
+}
+
+#[actix_web::test]
+async fn settings_of_a_guild_of_others_are_not_found() {
+    let site = site().await;
+    let other = Browser::signed_in(&site, 2, vec![an_ownership(8)]).await;
+    let token = other.form_token().await;
+    for (path, field) in [("/guilds/7", ("section", "welcome")), ("/guilds/7/history", ("revision", "1"))] {
+        assert_eq!(other.post(path, &[("token", &token), field]).await.status, 404, "{path}");
+    }
 }

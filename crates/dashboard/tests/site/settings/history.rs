@@ -1,7 +1,7 @@
 //! The history of settings, and undoing.
 
-use super::stage::{SectionForm, owner, publish, schema, set, site, stored, values};
-use crate::browser::{Browser, between, html};
+use super::stage::{SectionForm, owned, owner, publish, schema, set, site, stored, values};
+use crate::browser::{Browser, assert_shows, between, html};
 use companion_domain::{
     model::Profile,
     port::{GrantContent, Record},
@@ -9,15 +9,14 @@ use companion_domain::{
 use companion_testkit::world::{a_user, name, user_id};
 use serde_json::json;
 
-async fn undo(browser: &Browser<'_>, revision: &str) -> companion_testkit::api::service::Answer {
+async fn undo(browser: &Browser, revision: &str) -> companion_testkit::api::service::Answer {
     let token = browser.form_token().await;
     browser.post("/guilds/7/history", &[("token", &token), ("revision", revision)]).await
 }
 
 #[actix_web::test]
 async fn tells_who_changed_what_through_what() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.roles": ["81"], "welcome.enabled": false})).await;
     let mut form = SectionForm::open(&browser, "welcome").await;
     form.fill("value.greeting", &["<i>Hi</i>"]);
@@ -25,24 +24,24 @@ async fn tells_who_changed_what_through_what() {
     let page = browser.page("/guilds/7/history").await;
     let (first, second) = (page.find("id=\"revision-1\"").unwrap(), page.find("id=\"revision-2\"").unwrap());
     assert!(second < first, "newest first");
-    for shown in [
-        "User 9, <time",
-        "through the bot",
-        "You, <time",
-        "on this site",
-        "<th scope=\"row\">Welcome: The enabled</th><td>Default (On)</td><td>Off</td>",
-        "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td><span class=\"role\">",
-        "fill=\"#AA5500\"/></svg>@Owls</span></td>",
-        "<td>Default (Welcome!)</td><td>&#60;i&#62;Hi&#60;/i&#62;</td>",
-    ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
-    }
+    assert_shows(
+        &page,
+        &[
+            "User 9, <time",
+            "through the bot",
+            "You, <time",
+            "on this site",
+            "<th scope=\"row\">Welcome: The enabled</th><td>Default (On)</td><td>Off</td>",
+            "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td><span class=\"role\">",
+            "fill=\"#AA5500\"/></svg>@Owls</span></td>",
+            "<td>Default (Welcome!)</td><td>&#60;i&#62;Hi&#60;/i&#62;</td>",
+        ],
+    );
 }
 
 #[actix_web::test]
 async fn users_are_named_while_they_are_signed_in() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.enabled": false})).await;
     let avatar = "https://cdn.example/a.png".parse().unwrap();
     let profile = Some(Profile { name: name("Night <Owl>"), avatar });
@@ -77,8 +76,7 @@ async fn a_forgotten_user_is_not_named() {
 
 #[actix_web::test]
 async fn undoing_restores_the_values_before() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.greeting": "First", "welcome.delay": 9})).await;
     set(&site, json!({"welcome.greeting": "Second", "welcome.enabled": false})).await;
     set(&site, json!({"welcome.delay": 10})).await;
@@ -93,8 +91,7 @@ async fn undoing_restores_the_values_before() {
 
 #[actix_web::test]
 async fn only_editable_entries_can_be_undone() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.delay": 9, "open.word": "x"})).await;
     set(&site, json!({"welcome.delay": 8})).await;
     let page = browser.page("/guilds/7/history").await;

@@ -1,7 +1,7 @@
 //! What visitors see of settings.
 
-use super::stage::{SectionForm, confirm, owner, publish, schema, set, site, stored};
-use crate::browser::{Browser, Site, between};
+use super::stage::{SectionForm, confirm, opened, owned, owner, publish, schema, set, site, stored};
+use crate::browser::{Browser, Site, assert_shows, between};
 use companion_domain::port::{Clock as _, Mutation, Record};
 use companion_testkit::world::{a_guild, a_heartbeat, a_subscription, an_ownership};
 use serde_json::json;
@@ -34,28 +34,29 @@ async fn a_guild_has_three_pages_once_a_schema_is_published() {
 async fn sections_are_forms_with_defaults_and_names() {
     let site = site().await;
     let page = owner(&site).await.page("/guilds/7").await;
-    for shown in [
-        "How new members are greeted.",
-        "<label for=\"welcome.enabled-input\">The enabled</label>",
-        "<option value=\"\" selected>Default (On)</option><option value=\"true\">On</option>",
-        "value=\"\" placeholder=\"5\" type=\"number\" step=\"1\" min=\"0\" max=\"60\"",
-        "<span>seconds</span>",
-        "step=\"any\" min=\"0.5\"",
-        "placeholder=\"Welcome!\"",
-        "At most 20 characters.",
-        "<option value=\"\" selected>Default (Plain text)</option>",
-        "<legend>The styles</legend>",
-        "Default (Plain text). At most 2.",
-        "placeholder=\"#1ABC9C\"",
-        "fill=\"#1ABC9C\"",
-        "<option value=\"71\">#hall</option></select>",
-        "<input type=\"checkbox\" name=\"value.channels\" value=\"72\">stage (voice)</label>",
-        "<input type=\"radio\" name=\"value.role\" value=\"\" checked>Not set</label>",
-        "fill=\"#AA5500\"/></svg>Owls</label>",
-        "Nothing is set yet",
-    ] {
-        assert!(page.contains(shown), "{shown} is not in {page}");
-    }
+    assert_shows(
+        &page,
+        &[
+            "How new members are greeted.",
+            "<label for=\"welcome.enabled-input\">The enabled</label>",
+            "<option value=\"\" selected>Default (On)</option><option value=\"true\">On</option>",
+            "value=\"\" placeholder=\"5\" type=\"number\" step=\"1\" min=\"0\" max=\"60\"",
+            "<span>seconds</span>",
+            "step=\"any\" min=\"0.5\"",
+            "placeholder=\"Welcome!\"",
+            "At most 20 characters.",
+            "<option value=\"\" selected>Default (Plain text)</option>",
+            "<legend>The styles</legend>",
+            "Default (Plain text). At most 2.",
+            "placeholder=\"#1ABC9C\"",
+            "fill=\"#1ABC9C\"",
+            "<option value=\"71\">#hall</option></select>",
+            "<input type=\"checkbox\" name=\"value.channels\" value=\"72\">stage (voice)</label>",
+            "<input type=\"radio\" name=\"value.role\" value=\"\" checked>Not set</label>",
+            "fill=\"#AA5500\"/></svg>Owls</label>",
+            "Nothing is set yet",
+        ],
+    );
     assert!(!page.contains("Back to default<"), "nothing is set");
     assert_eq!(page.matches(">Save</button>").count(), 1, "of the only section that can be edited");
     assert!(!page.contains("style=") && page.len() < 30_000, "{}", page.len());
@@ -92,9 +93,7 @@ async fn sections_without_permission_say_what_gives_it() {
 
 #[actix_web::test]
 async fn saved_turns_into_in_force_or_the_bots_problem() {
-    let site = site().await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
+    let (site, browser, mut form) = opened().await;
     form.fill("value.delay", &["3"]);
     form.save(&browser).await;
     let saved = |page: &str| between(page, "role=\"status\">Saved.", "</p>").to_owned();
@@ -180,8 +179,7 @@ async fn without_an_outline_channels_and_roles_are_ids() {
 
 #[actix_web::test]
 async fn a_value_that_the_schema_refuses_is_kept_and_not_shown() {
-    let site = site().await;
-    let browser = owner(&site).await;
+    let (site, browser) = owned().await;
     set(&site, json!({"welcome.delay": 50})).await;
     let mut newer = schema();
     newer["sections"][0]["fields"][1]["max"] = 40.into();

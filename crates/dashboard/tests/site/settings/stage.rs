@@ -11,6 +11,7 @@ use companion_testkit::{
     world::{a_guild, an_ownership, guild_id, user_id},
 };
 use serde_json::{Value, json};
+use std::rc::Rc;
 
 /// The schema: one section with every type of field, one that is premium, and two of the bot's team.
 pub(crate) fn schema() -> Value {
@@ -51,7 +52,7 @@ pub(crate) fn schema() -> Value {
 }
 
 /// Returns a site with a published schema and a guild 7, whose channels and roles have names.
-pub(crate) async fn site() -> Site {
+pub(crate) async fn site() -> Rc<Site> {
     let site = Site::new().await;
     populate(&site).await;
     site
@@ -97,8 +98,22 @@ pub(crate) async fn publish(site: &Site, schema: Value) {
 }
 
 /// Returns a browser of user 1, who owns the guild.
-pub(crate) async fn owner(site: &Site) -> Browser<'_> {
+pub(crate) async fn owner(site: &Rc<Site>) -> Browser {
     Browser::signed_in(site, 1, vec![an_ownership(7)]).await
+}
+
+/// Returns a site with settings, and a browser of the owner of the guild.
+pub(crate) async fn owned() -> (Rc<Site>, Browser) {
+    let site = site().await;
+    let browser = owner(&site).await;
+    (site, browser)
+}
+
+/// Like [`owned`], with the form of the first section as it is shown.
+pub(crate) async fn opened() -> (Rc<Site>, Browser, SectionForm) {
+    let (site, browser) = owned().await;
+    let form = SectionForm::open(&browser, "welcome").await;
+    (site, browser, form)
 }
 
 /// Sets values as the bot does for user 9.
@@ -170,7 +185,7 @@ impl SectionForm {
     }
 
     /// Returns the form of a section on the page of the guild.
-    pub(crate) async fn open(browser: &Browser<'_>, section: &str) -> Self {
+    pub(crate) async fn open(browser: &Browser, section: &str) -> Self {
         Self::of(&browser.page("/guilds/7").await, section)
     }
 
@@ -184,13 +199,13 @@ impl SectionForm {
         self.0.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str()).collect()
     }
 
-    pub(crate) async fn send(&self, browser: &Browser<'_>) -> Answer {
+    pub(crate) async fn send(&self, browser: &Browser) -> Answer {
         let fields: Vec<_> = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         browser.post("/guilds/7", &fields).await
     }
 
     /// Sends the form, which must be saved.
-    pub(crate) async fn save(&self, browser: &Browser<'_>) {
+    pub(crate) async fn save(&self, browser: &Browser) {
         let answer = self.send(browser).await;
         assert_eq!(answer.status, 303, "{}", html(&answer));
     }

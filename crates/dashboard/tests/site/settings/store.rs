@@ -11,6 +11,7 @@ use companion_domain::{
 use companion_testkit::over::{ListingsOver, Over, RecordsOver, SettingsStoreOver};
 use serde_json::json;
 use std::{
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -123,7 +124,7 @@ impl SettingsStoreOver for Rival {
     }
 }
 
-async fn contested(changes: u64) -> Site {
+async fn contested(changes: u64) -> Rc<Site> {
     let site = Site::planned(
         |_| {},
         |plan| {
@@ -138,36 +139,25 @@ async fn contested(changes: u64) -> Site {
 }
 
 #[actix_web::test]
-async fn a_race_over_another_field_is_tried_again() {
-    let site = contested(2).await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
-    form.fill("value.greeting", &["Mine"]);
-    form.save(&browser).await;
-    assert_eq!(values(&site).await, json!({"welcome.delay": 1, "welcome.greeting": "Mine"}));
-}
-
-#[actix_web::test]
-async fn a_race_over_the_same_field_is_a_conflict() {
-    let site = contested(1).await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
-    form.fill("value.delay", &["50"]);
-    let answer = form.send(&browser).await;
-    assert_eq!(answer.status, 409);
-    assert!(html(&answer).contains(">Yours: 50 seconds<") && html(&answer).contains(">Theirs: 1 seconds<"));
-    assert_eq!(values(&site).await, json!({"welcome.delay": 1}));
-}
-
-#[actix_web::test]
-async fn a_race_that_never_ends_keeps_everything_typed() {
-    let site = contested(50).await;
-    let browser = owner(&site).await;
-    let mut form = SectionForm::open(&browser, "welcome").await;
-    form.fill("value.greeting", &["Mine"]);
-    let answer = form.send(&browser).await;
-    assert_eq!(answer.status, 409);
-    let page = html(&answer);
-    assert!(page.contains("others are changing these settings right now"), "{page}");
-    assert_eq!(SectionForm::of(&page, "welcome").get("value.greeting"), ["Mine"]);
+async fn a_race_is_tried_again_unless_it_is_over_the_same_field_or_never_ends() {
+    for (changes, field, typed, words) in [
+        (2, "value.greeting", "Mine", None),
+        (1, "value.delay", "50", Some(">Theirs: 1 seconds<")),
+        (50, "value.greeting", "Mine", Some("others are changing these settings right now")),
+    ] {
+        let site = contested(changes).await;
+        let browser = owner(&site).await;
+        let mut form = SectionForm::open(&browser, "welcome").await;
+        form.fill(field, &[typed]);
+        let answer = form.send(&browser).await;
+        let Some(words) = words else {
+            assert_eq!(values(&site).await, json!({"welcome.delay": 1, "welcome.greeting": "Mine"}));
+            continue;
+        };
+        assert_eq!(answer.status, 409);
+        let page = html(&answer);
+        assert!(page.contains(words), "{page}");
+        assert_eq!(SectionForm::of(&page, "welcome").get(field), [typed], "what was typed is kept");
+        assert!(values(&site).await.get("welcome.greeting").is_none());
+    }
 }
