@@ -2,23 +2,13 @@
 
 use crate::{
     change::Changes,
-    request::{Call, Document, MinBodyLimit},
+    request::{Call, Document},
 };
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use companion_domain::port::Mutation;
-use companion_http::{ApiError, openapi::failure, routing};
+use companion_http::{ApiError, openapi::failure};
 use companion_records::{ClusterReport, Record as _};
 use std::sync::Arc;
-
-pub(crate) fn heartbeat_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "PUT, OPTIONS")
-        .app_data(MinBodyLimit(ClusterReport::MAX_BYTES))
-        .route(web::put().to(put))
-}
-
-pub(crate) fn resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(sign_off))
-}
 
 /// Report the state of a cluster of the bot
 ///

@@ -3,9 +3,13 @@
 
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
-    change_stream, clusters, health, keyed_records, reference, sessions, settings, sync, team, users, why,
+    change_stream, clusters, health, keyed_records, reference,
+    request::MinBodyLimit,
+    sessions, settings, sync, team, users, why,
 };
-use companion_http::routing::{Resource, reading};
+use actix_web::web::{delete, post, put};
+use companion_http::routing::{Resource, reading, resource};
+use companion_records::{ClusterReport, MAX_SCHEMA_BYTES, Team};
 
 /// A path, the scope that a key needs there, and its resource. `None` means that no key is needed.
 pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resource);
@@ -16,6 +20,11 @@ pub(crate) fn routes() -> impl Iterator<Item = Route> {
     fed.chain(OTHERS)
 }
 
+/// Methods of paths that have one besides OPTIONS.
+const PUT: &str = "PUT, OPTIONS";
+const POST: &str = "POST, OPTIONS";
+const DELETE: &str = "DELETE, OPTIONS";
+
 /// Routes other than keyed records.
 const OTHERS: [Route; 21] = [
     ("/health/live", None, |path| reading(path, health::live)),
@@ -24,20 +33,30 @@ const OTHERS: [Route; 21] = [
     (reference::DOCUMENT_PATH, None, |path| reading(path, reference::document)),
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
-    ("/bot/team", Some(Feed), team::resource),
-    ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::heartbeat_resource),
-    ("/bot/clusters/{cluster}", Some(Feed), clusters::resource),
+    ("/bot/team", Some(Feed), |path| {
+        resource(path, PUT).app_data(MinBodyLimit(Team::MAX_BYTES)).route(put().to(team::put))
+    }),
+    ("/bot/clusters/{cluster}/heartbeat", Some(Feed), |path| {
+        resource(path, PUT).app_data(MinBodyLimit(ClusterReport::MAX_BYTES)).route(put().to(clusters::put))
+    }),
+    ("/bot/clusters/{cluster}", Some(Feed), |path| {
+        resource(path, DELETE).route(delete().to(clusters::sign_off))
+    }),
     ("/bot/settings", Some(Feed), settings::schema_resource),
     ("/bot/settings/guilds", Some(Feed), |path| reading(path, settings::all)),
     ("/bot/guilds/{guild}/settings", Some(Feed), settings::guild_resource),
-    ("/bot/guilds/{guild}/settings/applied", Some(Feed), settings::applied_resource),
+    ("/bot/guilds/{guild}/settings/applied", Some(Feed), |path| {
+        resource(path, PUT).app_data(MinBodyLimit(MAX_SCHEMA_BYTES)).route(put().to(settings::confirm))
+    }),
     ("/bot/guilds/{guild}/settings/history", Some(Feed), |path| reading(path, settings::history)),
-    ("/bot/sync", Some(Feed), sync::resource),
+    ("/bot/sync", Some(Feed), |path| resource(path, POST).route(post().to(sync::sync))),
     ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
     ("/sessions", Some(People), |path| reading(path, sessions::list)),
-    ("/sessions/sign-out", Some(People), sessions::sign_out_resource),
-    ("/sessions/{id}", Some(People), sessions::session_resource),
-    ("/users/{user}/sessions", Some(People), sessions::user_sessions_resource),
+    ("/sessions/sign-out", Some(People), |path| resource(path, POST).route(post().to(sessions::sign_out))),
+    ("/sessions/{id}", Some(People), |path| resource(path, DELETE).route(delete().to(sessions::revoke))),
+    ("/users/{user}/sessions", Some(People), |path| {
+        resource(path, DELETE).route(delete().to(sessions::revoke_user))
+    }),
     ("/users/{user}", Some(People), users::resource),
 ];
 

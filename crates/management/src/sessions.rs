@@ -5,7 +5,7 @@ use crate::{
     query::Query,
     request::Call,
 };
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use companion_domain::{
     change::Tally,
     model::{Timestamp, UserId},
@@ -14,7 +14,6 @@ use companion_domain::{
 use companion_http::{
     ApiError, audited_end, end_session, headers,
     openapi::failure,
-    routing,
     wire::{self, SessionToken},
 };
 use companion_records::Snowflake;
@@ -59,18 +58,6 @@ impl LiveSession {
             user_agent: session.user_agent.as_ref().map(ToString::to_string),
         }
     }
-}
-
-pub(crate) fn sign_out_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
-}
-
-pub(crate) fn session_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke))
-}
-
-pub(crate) fn user_sessions_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke_user))
 }
 
 /// List the live sessions of a user

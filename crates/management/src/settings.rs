@@ -51,12 +51,6 @@ pub(crate) fn guild_resource(path: &'static str) -> routing::Resource {
         .route(web::delete().to(remove))
 }
 
-pub(crate) fn applied_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "PUT, OPTIONS")
-        .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
-        .route(web::put().to(confirm))
-}
-
 /// Read the schema of settings
 ///
 /// What the bot published last.

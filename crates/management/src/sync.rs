@@ -11,7 +11,7 @@ use companion_domain::{
     model::Roster,
     port::{InvalidLineError, Numbered, RecordSource, SourceError, SyncError},
 };
-use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
+use companion_http::{ApiError, audit::Audit, openapi::failure};
 use companion_records::{Accepted, Lines, SyncLine};
 use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
@@ -46,10 +46,6 @@ impl RecordSource for RecordReceiver {
             None => Err(SourceError::broken("the stream ended early")),
         }
     }
-}
-
-pub(crate) fn resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
 }
 
 /// Report the whole world as one change

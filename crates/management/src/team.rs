@@ -2,16 +2,12 @@
 
 use crate::{
     change::Changes,
-    request::{Call, Document, MinBodyLimit},
+    request::{Call, Document},
 };
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use companion_domain::port::Mutation;
-use companion_http::{ApiError, openapi::failure, routing};
+use companion_http::{ApiError, openapi::failure};
 use companion_records::Team;
-
-pub(crate) fn resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(MinBodyLimit(Team::MAX_BYTES)).route(web::put().to(put))
-}
 
 /// Replace the whole team
 #[utoipa::path(
