@@ -13,10 +13,7 @@ use companion_domain::{
 pub(crate) enum Control {
     Line(Line),
     /// Text of several lines.
-    Area {
-        text: String,
-        placeholder: String,
-    },
+    Area(Line),
     /// One of a list, without colours.
     Select(Vec<Choice>),
     /// Radio buttons, or check boxes if `many`.
@@ -26,7 +23,7 @@ pub(crate) enum Control {
     },
 }
 
-/// An input of one line.
+/// An input of text. One of several lines has only text and placeholder.
 #[derive(Default)]
 pub(crate) struct Line {
     pub(crate) text: String,
@@ -86,11 +83,15 @@ impl Control {
                     .map(|role| choice(role.id.to_string(), role.name.to_string(), role.colour.as_ref()))
                     .collect()
             }
-            (FieldType::Integer(bounds), _) => return Self::number(field, typed, bounds, "1"),
-            (FieldType::Number(bounds), _) => return Self::number(field, typed, bounds, "any"),
-            (FieldType::Text { multiline: true, .. }, _) => return Self::area(field, typed),
+            (FieldType::Integer(bounds) | FieldType::Number(bounds), _) => {
+                let step = if matches!(field.field_type, FieldType::Integer(_)) { "1" } else { "any" };
+                let number = Some(NumberInput { step, min: bounds.min, max: bounds.max });
+                let unit = bounds.unit.as_ref().map(ToString::to_string);
+                return Self::Line(Line { number, unit, ..Line::new(field, typed) });
+            }
+            (FieldType::Text { multiline: true, .. }, _) => return Self::Area(Line::new(field, typed)),
             (FieldType::Text { .. } | FieldType::Channel { .. } | FieldType::Role, _) if many => {
-                return Self::area(field, typed);
+                return Self::Area(Line::new(field, typed));
             }
             (FieldType::Text { .. }, _) => return Self::Line(Line::new(field, typed)),
             (FieldType::Channel { .. } | FieldType::Role, None) => {
@@ -133,17 +134,6 @@ impl Control {
         choices.insert(0, Choice { value: String::new(), label, is_chosen, colour: None });
         if has_boxes { Self::Boxes { many: false, choices } } else { Self::Select(choices) }
     }
-
-    fn number(field: &Field, typed: &Typed, bounds: &Bounds, step: &'static str) -> Self {
-        let number = NumberInput { step, min: bounds.min, max: bounds.max };
-        let unit = bounds.unit.as_ref().map(ToString::to_string);
-        Self::Line(Line { number: Some(number), unit, ..Line::new(field, typed) })
-    }
-
-    fn area(field: &Field, typed: &Typed) -> Self {
-        let Line { text, placeholder, .. } = Line::new(field, typed);
-        Self::Area { text, placeholder }
-    }
 }
 
 impl Line {
@@ -162,8 +152,8 @@ pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) 
                 field.default.as_ref().map(|_| format!("{}.", words_or_default(field, None, outline))),
             );
         }
-        Control::Area { .. } if field.many.is_some() => hints.push("One per line.".to_owned()),
-        Control::Boxes { .. } | Control::Area { .. } | Control::Line(_) | Control::Select(_) => {}
+        Control::Area(_) if field.many.is_some() => hints.push("One per line.".to_owned()),
+        Control::Boxes { .. } | Control::Area(_) | Control::Line(_) | Control::Select(_) => {}
     }
     hints.extend(field.many.map(|many| match many.min {
         0 => format!("At most {}.", many.max),

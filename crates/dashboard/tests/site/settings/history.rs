@@ -24,19 +24,17 @@ async fn tells_who_changed_what_through_what() {
     let page = browser.page("/guilds/7/history").await;
     let (first, second) = (page.find("id=\"revision-1\"").unwrap(), page.find("id=\"revision-2\"").unwrap());
     assert!(second < first, "newest first");
-    assert_shows(
-        &page,
-        &[
-            "User 9, <time",
-            "through the bot",
-            "You, <time",
-            "on this site",
-            "<th scope=\"row\">Welcome: The enabled</th><td>Default (On)</td><td>Off</td>",
-            "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td><span class=\"role\">",
-            "fill=\"#AA5500\"/></svg>@Owls</span></td>",
-            "<td>Default (Welcome!)</td><td>&#60;i&#62;Hi&#60;/i&#62;</td>",
-        ],
-    );
+    let shown = [
+        "User 9, <time",
+        "through the bot",
+        "You, <time",
+        "on this site",
+        "<th scope=\"row\">Welcome: The enabled</th><td>Default (On)</td><td>Off</td>",
+        "<th scope=\"row\">Welcome: The roles</th><td>Not set</td><td><span class=\"role\">",
+        "fill=\"#AA5500\"/></svg>@Owls</span></td>",
+        "<td>Default (Welcome!)</td><td>&#60;i&#62;Hi&#60;/i&#62;</td>",
+    ];
+    assert_shows(&page, &shown);
 }
 
 #[actix_web::test]
