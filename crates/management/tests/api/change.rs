@@ -126,7 +126,7 @@ async fn explains_what_a_user_sees() {
     let membership =
         Membership { guild: guild_id(7), owner: false, permissions: PlatformPermissions::from_bits(1 << 5) };
     service.call(post_code(&service.code_of(a_user(1), vec![membership]))).await;
-    service.memory.clock.advance(std::time::Duration::from_millis(42_500));
+    service.memory.clock.advance(Duration::from_millis(42_500));
     let why = service.manage(get("/bot/guilds/7/why/1")).await.data();
     assert_eq!(
         (&why["listed"], &why["role"], &why["obstacles"]),
@@ -201,9 +201,4 @@ async fn merges_reports_of_several_clusters() {
     let shard = json!({"heartbeatSent": 1, "heartbeatAcknowledged": 1.5, "latency": -3});
     assert_eq!(data["health"]["bot"]["shards"], json!({"0": shard, "4294967295": shard}));
     assert_eq!(data["health"]["bot"]["uptime"]["epoch"], 1_766_000_000);
-    service.memory.clock.advance(Duration::from_secs(1));
-    assert_eq!(report("two", heartbeat("1", 1_767_000_001.0, 1.0)).await, [0, 1, 0]);
-    let data = service.get("/").await.data();
-    assert_eq!(data["health"]["bot"]["shards"], json!({"0": shard, "1": shard}));
-    assert_eq!(data["health"]["bot"]["uptime"]["epoch"], 1_767_000_000, "a fraction is dropped");
 }
