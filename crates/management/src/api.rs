@@ -3,7 +3,6 @@
 use crate::{
     access::{Access, Bearer, ManagementKeys, Scope},
     change_stream::MAX_STREAMS,
-    context::{ManagementContext, Readiness},
     routes::{is_open, routes},
 };
 use actix_web::{
@@ -13,13 +12,14 @@ use actix_web::{
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
+use async_trait::async_trait;
 use companion_domain::{
     port::{Clock, Entropy},
     usecase::UseCases,
 };
 use companion_http::{
-    ApiError, Application, MetricsSource, RunningServer, ServerLimits, Shell, ShellSettings, Socket,
-    TrustedProxies,
+    ApiError, Application, ConcurrencyLimiter, MetricsSource, RunningServer, ServerLimits, Shell,
+    ShellSettings, Socket, TrustedProxies,
     audit::{Actor, Audit},
     serve,
 };
@@ -37,6 +37,27 @@ pub struct ManagementSettings {
     pub access_log: bool,
     /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
+}
+
+/// The readiness check of the service.
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Returns `Ok` if the service is ready for traffic; the error is a short reason.
+    async fn check(&self) -> Result<(), String>;
+}
+
+/// Context of the handlers.
+#[derive(Clone)]
+pub(crate) struct ManagementContext {
+    pub(crate) use_cases: UseCases,
+    pub(crate) readiness: Arc<dyn Readiness>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) body_limit: usize,
+    pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Limits requests that wait for the store.
+    pub(crate) storage_limiter: Arc<ConcurrencyLimiter>,
+    /// One permit per open change stream.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 /// The management API. It can be served any number of times.

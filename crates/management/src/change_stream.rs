@@ -2,8 +2,7 @@
 
 use crate::{
     access::{Bearer, Scope},
-    query::Query,
-    request::{Call, invalid_value, number},
+    request::{Call, Query, invalid_value, number},
 };
 use actix_web::{
     HttpRequest, HttpResponse,

@@ -7,14 +7,13 @@
 //! | module | contents, from the lowest layer up |
 //! |---|---|
 //! | `key_attempts`, `access` | rate limit of wrong keys; keys and scopes |
-//! | `context` | context of the handlers |
 //! | `change` | responses, and the tally of a change |
-//! | `request`, `query`, `replace` | parsing requests; what every read and change does: audit, deadline, response |
+//! | `request`, `replace` | parsing requests; what every read and change does: audit, deadline, response |
 //! | `resource`, `keyed_records` | handlers for records under a key; the kinds of such records |
 //! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health` | one file for each other handler |
 //! | `document` | the OpenAPI document of both APIs |
 //! | `reference` | serves the document and its page |
-//! | `routes`, `api` | the table of paths; the application |
+//! | `routes`, `api` | the table of paths; the application, and the context of its handlers |
 //!
 //! To add a path, write its handler in its own file, with its OpenAPI description above it. List it in `routes` with
 //! its scope, and in `document`. A record under a key needs no handler: implement `FedRecord` for it in
@@ -26,13 +25,10 @@ mod api;
 mod change;
 mod change_stream;
 mod clusters;
-mod context;
 mod document;
-mod explanation;
 mod health;
 mod key_attempts;
 mod keyed_records;
-mod query;
 mod reference;
 mod replace;
 mod request;
@@ -47,7 +43,6 @@ mod why;
 
 pub use self::{
     access::{ManagementKeys, Scope, ScopedKey},
-    api::{ManagementApi, ManagementSettings, serve_management},
-    context::Readiness,
+    api::{ManagementApi, ManagementSettings, Readiness, serve_management},
     document::openapi,
 };

@@ -1,9 +1,6 @@
 //! Parses what a sync replaces from its query.
 
-use crate::{
-    query::Query,
-    request::{invalid_value, number},
-};
+use crate::request::{Query, invalid_value, number};
 use companion_domain::{
     change::Kind,
     port::{Replace, ShardSlice},

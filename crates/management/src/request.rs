@@ -1,6 +1,6 @@
 //! A request of the management API: its parts, parsed, and what handlers do with the store.
 
-use crate::{change::Changes, context::ManagementContext};
+use crate::{api::ManagementContext, change::Changes};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, dev::Payload, web};
 use companion_domain::{
     change::Tally,
@@ -16,7 +16,7 @@ use companion_http::{
 use companion_records::{FieldErrors, Record, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
-use std::{future::Future, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, future::Future, str::FromStr, sync::Arc};
 
 /// A JSON body, whatever its `Content-Type`, or the error of parsing it.
 pub(crate) type Document = Result<Value, serde_json::Error>;
@@ -158,4 +158,35 @@ pub(crate) fn number<T: FromStr>(name: &str, text: &str, expected: &str) -> Resu
 /// Returns the error for an invalid value in the path or query.
 pub(crate) fn invalid_value(name: &str, message: &str) -> ApiError {
     ApiError::InputInvalid(vec![FieldError::new(name, message)])
+}
+
+/// Query parameters, each known and sent once: a typo in one could remove the wrong records.
+pub(crate) struct Query(BTreeMap<&'static str, String>);
+
+impl Query {
+    /// Parses a query string. Returns an error for unknown or repeated parameters.
+    pub(crate) fn read(query: &str, known: &[&'static str]) -> Result<Self, ApiError> {
+        let mut parameters = BTreeMap::new();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let Some(name) = known.iter().find(|known| **known == name) else {
+                let known = known.join(", ");
+                return Err(invalid_value(&name, &format!("is not known here; known are {known}")));
+            };
+            if parameters.insert(*name, value.into_owned()).is_some() {
+                return Err(invalid_value(name, "must be sent once"));
+            }
+        }
+        Ok(Self(parameters))
+    }
+
+    /// Returns a parameter as sent.
+    pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Parses a required parameter.
+    pub(crate) fn required<T: FromStr<Err = Invalid>>(&self, name: &'static str) -> Result<T, ApiError> {
+        let text = self.text(name).ok_or_else(|| invalid_value(name, "is missing"))?;
+        value(name, text)
+    }
 }

@@ -2,8 +2,7 @@
 
 use crate::{
     change::{Changes, answer},
-    query::Query,
-    request::Call,
+    request::{Call, Query},
 };
 use actix_web::HttpResponse;
 use companion_domain::{

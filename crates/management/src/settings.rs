@@ -2,9 +2,8 @@
 
 use crate::{
     change::{Changes, answer},
-    query::Query,
     replace::shard_slice,
-    request::{Call, Document, MinBodyLimit},
+    request::{Call, Document, MinBodyLimit, Query},
 };
 use actix_web::{
     HttpResponse,

@@ -1,8 +1,8 @@
 //! `POST /bot/sync`: a world of any size, applied as one change.
 
 use crate::{
+    api::ManagementContext,
     change::Changes,
-    context::ManagementContext,
     replace::{Replacement, replacement},
 };
 use actix_web::{HttpRequest, HttpResponse, rt, web};

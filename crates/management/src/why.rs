@@ -1,9 +1,25 @@
-//! `/bot/guilds/{guild}/why/{user}`: explains why a user sees a guild or does not.
+//! `/bot/guilds/{guild}/why/{user}`: explains why a user sees a guild or does not, as `companion why` does.
 
-use crate::{change::answer, explanation::GuildExplanation, request::Call};
+use crate::{change::answer, request::Call};
 use actix_web::HttpResponse;
-use companion_http::{ApiError, openapi::failure};
+use companion_domain::{
+    model::RoleKey,
+    policy::{Fact, Permission, Source},
+    port::GuildWithRoles,
+    rules::NotListed,
+    usecase,
+};
+use companion_http::{
+    ApiError,
+    openapi::failure,
+    wire::{self, Plus, Role},
+};
 use companion_records::{MemberRecord, Snowflake};
+use serde::{Serialize, Serializer};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::AdditionalProperties},
+};
 
 /// Explain why a user sees a guild or does not
 ///
@@ -24,4 +40,256 @@ pub(crate) async fn explain(call: Call) -> Result<HttpResponse, ApiError> {
         Err(_) => "The user is not shown the guild.",
     };
     answer(message, GuildExplanation::from(&explanation))
+}
+
+/// What a user sees of a guild, and everything that counts for or against it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Explanation)]
+pub(crate) struct GuildExplanation<'a> {
+    /// Whether the guild is in the user's list.
+    listed: bool,
+    /// The role under which it is listed; null if it is not.
+    #[schema(required, inline)]
+    role: Option<Role>,
+    /// Everything that keeps it out of the list.
+    obstacles: Vec<Obstacle>,
+    /// The platform's last list for the user; null if there is none.
+    #[schema(required)]
+    list: Option<LastList>,
+    /// The guild's entry in that list; null if it has none.
+    #[schema(required)]
+    platform: Option<PlatformWord>,
+    /// What the bot reported about the guild and the user; null if it did not report the guild.
+    #[schema(required)]
+    bot: Option<BotWord>,
+    /// Staff grants of the user.
+    #[schema(examples(json!(["SUPPORT"])))]
+    staff: Vec<&'static str>,
+    plus: Plus,
+    permissions: Reasons<'a>,
+}
+
+impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
+    fn from(explanation: &'a usecase::Explanation) -> Self {
+        let (role, obstacles) = match &explanation.verdict.listed {
+            Ok(role) => (Some(Role::from(*role)), Vec::new()),
+            Err(obstacles) => (None, obstacles.iter().copied().map(Obstacle::from).collect()),
+        };
+        Self {
+            listed: role.is_some(),
+            role,
+            obstacles,
+            list: explanation.list.map(|list| LastList {
+                guilds: list.guilds,
+                age: list.age.as_secs(),
+                renewable: list.renewable,
+            }),
+            platform: explanation.membership.map(|membership| PlatformWord {
+                owner: membership.owner,
+                administrator: membership.permissions.administrator(),
+                manage_server: membership.permissions.manage_server(),
+            }),
+            bot: explanation.seen.as_ref().map(|seen| BotWord {
+                setup: seen.guild.setup,
+                linked: seen.guild.linked,
+                roles: seen.roles.as_slice().iter().copied().map(wire::Snowflake::from).collect(),
+            }),
+            staff: explanation.user.staff.iter().map(|grant| grant.as_str()).collect(),
+            plus: explanation.plus.as_deref().into(),
+            permissions: Reasons(explanation),
+        }
+    }
+}
+
+/// A reason that keeps a guild out of a user's list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Obstacle {
+    Blocked,
+    NotSignedIn,
+    WithoutList,
+    NotAMember,
+    WithoutBot,
+    PlainMember,
+}
+
+impl From<NotListed> for Obstacle {
+    fn from(obstacle: NotListed) -> Self {
+        match obstacle {
+            NotListed::Blocked => Self::Blocked,
+            NotListed::NotSignedIn => Self::NotSignedIn,
+            NotListed::WithoutList => Self::WithoutList,
+            NotListed::NotAMember => Self::NotAMember,
+            NotListed::WithoutBot => Self::WithoutBot,
+            NotListed::PlainMember => Self::PlainMember,
+        }
+    }
+}
+
+/// The platform's last list for a user.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct LastList {
+    /// Number of guilds in it.
+    #[schema(minimum = 0, examples(12))]
+    guilds: usize,
+    /// Age of the list, in seconds.
+    #[schema(minimum = 0, examples(42))]
+    age: u64,
+    /// Whether it can be refreshed without the user.
+    renewable: bool,
+}
+
+/// What the platform says about a user in a guild, as far as it counts.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PlatformWord {
+    /// Whether the user owns the guild.
+    owner: bool,
+    /// Whether the user has Administrator.
+    administrator: bool,
+    /// Whether the user has Manage Server.
+    manage_server: bool,
+}
+
+/// What the bot reported about a guild, and about a user in it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BotWord {
+    /// Whether the bot has been set up in the guild.
+    setup: bool,
+    /// Whether the guild is linked to a game server.
+    linked: bool,
+    /// The user's platform roles.
+    roles: Vec<wire::Snowflake>,
+}
+
+/// All permissions by name, each with its reason.
+struct Reasons<'a>(&'a usecase::Explanation);
+
+impl Serialize for Reasons<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Permission::ALL.iter().map(|key| (key.as_str(), Reason::of(*key, self.0))))
+    }
+}
+
+impl PartialSchema for Reasons<'_> {
+    fn schema() -> RefOr<Schema> {
+        let object = ObjectBuilder::new()
+            .description(Some(
+                "Every permission with its reason, from stored data. The user sees them only if the guild is \
+                 listed.",
+            ))
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        let with_key = |object: ObjectBuilder, key: &Permission| {
+            object.property(key.as_str(), Ref::from_schema_name(Reason::name())).required(key.as_str())
+        };
+        Permission::ALL.iter().fold(object, with_key).into()
+    }
+}
+
+impl ToSchema for Reasons<'_> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Reason::name().into(), Reason::schema()));
+        Reason::schemas(schemas);
+    }
+}
+
+/// Why a permission is granted or not.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Reason {
+    /// Whether it is granted.
+    granted: bool,
+    /// The permissions that imply it, the nearest first; empty if a fact grants it directly.
+    #[schema(examples(json!(["ADMIN", "MANAGE_SERVER"])))]
+    through: Vec<&'static str>,
+    /// The fact at the end of that chain; null if it is not granted.
+    #[schema(required)]
+    because: Option<FactName>,
+    /// The user's roles that count, if the fact is about roles.
+    roles: Vec<wire::Snowflake>,
+    /// What would grant it; null if it is granted.
+    #[schema(required)]
+    needs: Option<Needs>,
+}
+
+/// What would grant a permission. One of the facts is enough.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Needs {
+    /// The facts that would grant it.
+    because: Vec<FactName>,
+    /// The roles that would grant it, if a fact is about roles.
+    roles: Vec<wire::Snowflake>,
+    /// Both as a sentence for people.
+    #[schema(examples("Needs the role @Moderator, or Manage Server."))]
+    text: String,
+}
+
+impl Reason {
+    fn of(permission: Permission, explanation: &usecase::Explanation) -> Self {
+        let needs = explanation.needs(permission).map(|needs| {
+            // Several roles and several grants are one fact here.
+            let mut because: Vec<_> = needs.facts.iter().copied().map(FactName::from).collect();
+            because.dedup();
+            let text = needs.text(explanation.outline.as_ref());
+            Needs { because, roles: needs.roles.into_iter().map(wire::Snowflake::from).collect(), text }
+        });
+        let mut reason =
+            Self { granted: false, through: Vec::new(), because: None, roles: Vec::new(), needs };
+        for source in explanation.verdict.decision.why(permission) {
+            reason.granted = true;
+            match source {
+                Source::Implied(other) => reason.through.push(other.as_str()),
+                Source::Fact(fact) => {
+                    reason.because = Some(fact.into());
+                    if let (Fact::Bound(key), Some(seen)) = (fact, &explanation.seen) {
+                        reason.roles = bound(key, seen);
+                    }
+                }
+            }
+        }
+        reason
+    }
+}
+
+/// Returns the user's roles that the guild bound to a key.
+fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<wire::Snowflake> {
+    let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
+    let roles = bindings.flat_map(|(_, roles)| roles.as_slice());
+    roles.copied().filter(|role| seen.roles.as_slice().contains(role)).map(wire::Snowflake::from).collect()
+}
+
+/// A fact that grants a permission.
+#[derive(Serialize, ToSchema, PartialEq)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Fact)]
+enum FactName {
+    OwnsGuild,
+    PlatformAdministrator,
+    PlatformManageServer,
+    BoundRole,
+    GuildSetUp,
+    GuildLinked,
+    GuildHasPlus,
+    UserHasPlus,
+    GrantedByName,
+}
+
+impl From<Fact> for FactName {
+    fn from(fact: Fact) -> Self {
+        match fact {
+            Fact::OwnsGuild => Self::OwnsGuild,
+            Fact::PlatformAdministrator => Self::PlatformAdministrator,
+            Fact::PlatformManageServer => Self::PlatformManageServer,
+            Fact::Bound(_) => Self::BoundRole,
+            Fact::GuildSetUp => Self::GuildSetUp,
+            Fact::GuildLinked => Self::GuildLinked,
+            Fact::GuildHasPlus => Self::GuildHasPlus,
+            Fact::UserHasPlus => Self::UserHasPlus,
+            Fact::Granted(_) => Self::GrantedByName,
+        }
+    }
 }
