@@ -4,7 +4,7 @@ use crate::{
     model::{ClusterId, FeedbackId, GuildId, Name, NoticeId, PeriodSubject, Timestamp, UserId},
     session::TokenHash,
 };
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// The one list of kinds. It calls the macro `$expand` with one entry per kind:
 ///
@@ -334,4 +334,73 @@ pub struct Applied {
     pub tally: Tally,
     /// The changes that the write recorded, in order.
     pub changes: Vec<Change>,
+}
+
+/// Returns how many changes of a kind a write names. More are summarised as [`Subject::Many`], and caches reload the
+/// kind. Each invalidated copy of a session or a grant costs a signed-in user a look-up, so they are named unless that
+/// floods the history.
+#[must_use]
+pub const fn max_named(kind: Kind) -> usize {
+    match kind {
+        Kind::Session | Kind::Grant => 10_000,
+        _ => 100,
+    }
+}
+
+/// Collects the changes of one write, until the storage appends them to its history.
+#[derive(Debug, Default)]
+pub struct Journal(BTreeMap<Kind, Vec<Subject>>);
+
+impl Journal {
+    /// Notes that the subject may have changed.
+    pub fn note(&mut self, subject: Subject) {
+        let kind = subject.kind();
+        let subjects = self.0.entry(kind).or_default();
+        if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
+            return;
+        }
+        // One more than the limit shows that it was exceeded.
+        if subjects.len() <= max_named(kind) {
+            subjects.push(subject);
+        }
+    }
+
+    /// Notes a change, unless the tally is empty. Returns the tally.
+    pub fn noted(&mut self, tally: Tally, subject: impl FnOnce() -> Subject) -> Tally {
+        if tally != Tally::NOTHING {
+            self.note(subject());
+        }
+        tally
+    }
+
+    /// Returns the noted subjects, grouped by kind.
+    #[must_use]
+    pub fn into_subjects(self) -> Vec<Subject> {
+        let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
+            if subjects.len() <= max_named(kind) { subjects } else { vec![Subject::Many(kind)] }
+        });
+        subjects.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_names_changes_up_to_a_limit_per_kind() {
+        let mut journal = Journal::default();
+        let users = |count| (1..=count).map(|user| UserId::new(user).unwrap());
+        users(101).map(Subject::Blocked).for_each(|subject| journal.note(subject));
+        users(100).map(Subject::Staff).for_each(|subject| journal.note(subject));
+        users(300).map(Subject::Grant).for_each(|subject| journal.note(subject));
+        for _ in 0..2 {
+            journal.note(Subject::Many(Kind::Team));
+        }
+        let subjects = journal.into_subjects();
+        assert_eq!(subjects.len(), 1 + 100 + 300 + 1, "{subjects:?}");
+        for kind in [Kind::Blocked, Kind::Team] {
+            assert!(subjects.contains(&Subject::Many(kind)), "{subjects:?}");
+        }
+    }
 }

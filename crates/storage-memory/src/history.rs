@@ -1,7 +1,6 @@
 //! The history of changes.
 
-use crate::journal::Journal;
-use companion_domain::change::{Change, Changes, Revision};
+use companion_domain::change::{Change, Changes, Journal, Revision};
 use std::collections::VecDeque;
 
 /// The most recent changes, gap-free up to `latest`.

@@ -12,7 +12,6 @@
 //! state                  the lock over all data
 //! tables                 all records by their key, an index of what they name, and what is no record
 //! history, spent_codes   the changes of all writes; codes that have been used
-//! journal                the changes of one write
 //! ```
 //!
 //! A new kind of record needs nothing but the subject of its changes, in `tables.rs`; the compiler points there. Other
@@ -24,7 +23,6 @@
 
 mod history;
 mod identity;
-mod journal;
 mod port;
 mod records;
 mod spent_codes;

@@ -1,13 +1,9 @@
 //! Records fed by the bot or an import: one at a time, as a batch, as a stream, or all at once.
 
-use crate::{
-    journal::Journal,
-    state::MemoryStorage,
-    tables::{Tables, noted},
-};
+use crate::{state::MemoryStorage, tables::Tables};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Key, Kind, Subject, Tally},
+    change::{Applied, Journal, Key, Kind, Subject, Tally},
     model::{
         ClusterId, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period, PeriodChange,
         PeriodSubject, Timestamp, UserId,
@@ -134,13 +130,13 @@ fn put_report(state: &mut Tables, report: Heartbeat, journal: &mut Journal) -> T
         Some(earlier) if earlier == report => Tally::NOTHING,
         Some(_) => Tally::CHANGED,
     };
-    noted(tally, Subject::Cluster(cluster), journal)
+    journal.noted(tally, || Subject::Cluster(cluster))
 }
 
 fn remove_report(state: &mut Tables, cluster: &ClusterId, journal: &mut Journal) -> Tally {
     let gone = state.clusters.remove(cluster);
     let tally = gone.map_or(Tally::NOTHING, |_| Tally::REMOVED);
-    noted(tally, Subject::Cluster(cluster.clone()), journal)
+    journal.noted(tally, || Subject::Cluster(cluster.clone()))
 }
 
 fn remove_silent(state: &mut Tables, silent: &[(ClusterId, Timestamp)], journal: &mut Journal) -> Tally {

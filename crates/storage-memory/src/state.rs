@@ -1,7 +1,7 @@
 //! The state that all ports share, and its lock.
 
-use crate::{history::History, journal::Journal, tables::Tables};
-use companion_domain::change::{Applied, Change, Revision, Tally};
+use crate::{history::History, tables::Tables};
+use companion_domain::change::{Applied, Change, Journal, Revision, Tally};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 

@@ -1,8 +1,8 @@
 //! All stored data: records by their key, an index of what they name, and what is no record.
 
-use crate::{history::History, journal::Journal, spent_codes::Marks};
+use crate::{history::History, spent_codes::Marks};
 use companion_domain::{
-    change::{Key, Kind, Subject, Tally},
+    change::{Journal, Key, Kind, Tally},
     model::{
         ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period,
         RoleSet, Subscription, Timestamp, UserId,
@@ -62,14 +62,6 @@ fn names(record: &Record) -> Vec<Named> {
     }
 }
 
-/// Notes a change, unless the tally is empty. Returns the tally.
-pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Tally {
-    if tally != Tally::NOTHING {
-        journal.note(subject);
-    }
-    tally
-}
-
 impl Tables {
     pub(crate) fn new(history: History) -> Self {
         Self {
@@ -113,7 +105,7 @@ impl Tables {
             return Tally::NOTHING;
         }
         let subject = record.key().subject();
-        noted(self.set(record), subject, journal)
+        journal.noted(self.set(record), || subject)
     }
 
     /// Removes a record, and notes the change if it existed. What goes with a guild is noted, but not counted.
@@ -123,7 +115,7 @@ impl Tables {
                 self.remove(&key, journal);
             }
         }
-        noted(self.unset(key), key.subject(), journal)
+        journal.noted(self.unset(key), || key.subject())
     }
 
     /// Like [`put`](Self::put), without a note.
@@ -163,10 +155,7 @@ impl Tables {
     }
 
     fn guild(&self, guild: GuildId) -> Option<&Guild> {
-        match self.get(&Key::Guild(guild)) {
-            Some(Record::Guild(guild)) => Some(guild),
-            _ => None,
-        }
+        if let Record::Guild(guild) = self.get(&Key::Guild(guild))? { Some(guild) } else { None }
     }
 
     pub(crate) fn has_guild(&self, guild: GuildId) -> bool {
@@ -187,24 +176,15 @@ impl Tables {
     }
 
     fn subscription(&self, key: &Key) -> Option<Arc<Subscription>> {
-        match self.get(key) {
-            Some(Record::Subscription(subscription)) => Some(Arc::new(subscription.clone())),
-            _ => None,
-        }
+        if let Record::Subscription(found) = self.get(key)? { Some(Arc::new(found.clone())) } else { None }
     }
 
     pub(crate) fn feedback(&self, key: &Key) -> Option<Arc<Feedback>> {
-        match self.get(key) {
-            Some(Record::Feedback(entry)) => Some(Arc::new(entry.clone())),
-            _ => None,
-        }
+        if let Record::Feedback(entry) = self.get(key)? { Some(Arc::new(entry.clone())) } else { None }
     }
 
     pub(crate) fn schema(&self) -> Option<&Schema> {
-        match self.get(&Key::Schema(())) {
-            Some(Record::Schema(schema)) => Some(schema),
-            _ => None,
-        }
+        if let Record::Schema(schema) = self.get(&Key::Schema(()))? { Some(schema) } else { None }
     }
 
     pub(crate) fn settings(&self, guild: GuildId) -> Stored {
@@ -215,10 +195,8 @@ impl Tables {
     }
 
     pub(crate) fn edit(&self, guild: GuildId, revision: u64) -> Option<&HistoryEntry> {
-        match self.get(&Key::SettingsEdit(guild, revision)) {
-            Some(Record::SettingsEdit(entry)) => Some(entry),
-            _ => None,
-        }
+        let found = self.get(&Key::SettingsEdit(guild, revision))?;
+        if let Record::SettingsEdit(entry) = found { Some(entry) } else { None }
     }
 
     pub(crate) fn notices(&self) -> impl Iterator<Item = &Notice> {
@@ -248,10 +226,7 @@ impl Tables {
     }
 
     pub(crate) fn grant(&self, user: UserId) -> Option<&Grant> {
-        match self.get(&Key::Grant(user)) {
-            Some(Record::Grant(_, grant)) => Some(grant),
-            _ => None,
-        }
+        if let Record::Grant(_, grant) = self.get(&Key::Grant(user))? { Some(grant) } else { None }
     }
 
     /// Returns whether a grant still has this version.

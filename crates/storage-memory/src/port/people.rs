@@ -1,9 +1,9 @@
 //! Ports over sessions, grants, used codes and pauses of the platform.
 
-use crate::{journal::Journal, state::MemoryStorage, tables::Tables};
+use crate::{state::MemoryStorage, tables::Tables};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Key, Kind},
+    change::{Journal, Key, Kind},
     model::{CodeFingerprint, Timestamp, UserId},
     port::{
         ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, PlatformPause, PlatformPauses,

@@ -1,13 +1,12 @@
 //! The schema, the settings of guilds and their history.
 
 use crate::{
-    journal::Journal,
     state::MemoryStorage,
-    tables::{Named, Tables, noted},
+    tables::{Named, Tables},
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Key, Kind, Subject, Tally},
+    change::{Applied, Journal, Key, Kind, Subject, Tally},
     model::{GuildId, UserId},
     port::{
         ChangeSettingsError, ConfirmSettingsError, ListingScope, Record, SettingsStore, ShardSlice,
@@ -93,7 +92,7 @@ impl SettingsStore for MemoryStorage {
                 return Ok(Tally::NOTHING);
             }
             state.set(Record::Settings(guild, after));
-            Ok(noted(Tally::CHANGED, Subject::Applied(guild, revision), journal))
+            Ok(journal.noted(Tally::CHANGED, || Subject::Applied(guild, revision)))
         })
     }
 
@@ -103,7 +102,7 @@ impl SettingsStore for MemoryStorage {
 
     async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
         self.apply_with(|state, journal| {
-            Ok(noted(state.remove_settings(guild), Subject::Settings(guild, 0), journal))
+            Ok(journal.noted(state.remove_settings(guild), || Subject::Settings(guild, 0)))
         })
     }
 
@@ -140,5 +139,5 @@ fn store(state: &mut Tables, change: &Change, decided: Decided, journal: &mut Jo
         state.unset(&Key::SettingsEdit(guild, oldest));
     }
     state.set(Record::Settings(guild, stored));
-    noted(Tally::CHANGED, Subject::Settings(guild, revision), journal)
+    journal.noted(Tally::CHANGED, || Subject::Settings(guild, revision))
 }
