@@ -1,5 +1,6 @@
 //! Calls to the platform: counted, and held or failed on demand.
 
+use super::MemoryIdentity;
 use companion_domain::port::{IdentityError, IdentityErrorKind};
 use std::collections::HashMap;
 use tokio::sync::watch;
@@ -24,7 +25,34 @@ impl IdentityCall {
     pub const ALL: [Self; 5] = [Self::Exchange, Self::User, Self::Guilds, Self::Refresh, Self::Revoke];
 }
 
+impl MemoryIdentity {
+    /// Makes every later call of this kind fail with this error, or succeed again with `None`. An exchange that fails
+    /// after it was sent spends its code.
+    pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
+        self.calls.change(call, |state| state.failure = failure);
+    }
+
+    /// Blocks calls of this kind until the returned guard is dropped.
+    #[must_use]
+    pub fn hold(&self, call: IdentityCall) -> Held {
+        self.calls.change(call, |state| state.holds += 1);
+        Held { calls: Calls(self.calls.0.clone()), call }
+    }
+
+    /// Returns the number of calls of this kind, failed ones included.
+    #[must_use]
+    pub fn calls(&self, call: IdentityCall) -> u64 {
+        self.calls.state(call).calls
+    }
+
+    /// Waits until this many calls of this kind were made.
+    pub async fn called(&self, call: IdentityCall, times: u64) {
+        self.calls.until(call, |state| state.calls >= times).await;
+    }
+}
+
 /// Counts calls, holds them and makes them fail.
+#[derive(Default)]
 pub(super) struct Calls(watch::Sender<HashMap<IdentityCall, CallState>>);
 
 #[derive(Default, Clone, Copy)]
@@ -32,12 +60,6 @@ struct CallState {
     calls: u64,
     holds: u64,
     failure: Option<IdentityErrorKind>,
-}
-
-impl Default for Calls {
-    fn default() -> Self {
-        Self(watch::Sender::new(HashMap::new()))
-    }
 }
 
 impl Calls {
@@ -49,23 +71,6 @@ impl Calls {
             Some(kind) => Err(IdentityError::new(kind, "told to fail")),
             None => Ok(()),
         }
-    }
-
-    pub(super) fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
-        self.change(call, |state| state.failure = failure);
-    }
-
-    pub(super) fn hold(&self, call: IdentityCall) -> Held {
-        self.change(call, |state| state.holds += 1);
-        Held { calls: Self(self.0.clone()), call }
-    }
-
-    pub(super) fn calls(&self, call: IdentityCall) -> u64 {
-        self.state(call).calls
-    }
-
-    pub(super) async fn called(&self, call: IdentityCall, times: u64) {
-        self.until(call, |state| state.calls >= times).await;
     }
 
     fn state(&self, call: IdentityCall) -> CallState {

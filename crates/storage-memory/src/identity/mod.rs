@@ -77,33 +77,10 @@ impl MemoryIdentity {
         self.platform().is_authorised(user)
     }
 
-    /// Makes every later call of this kind fail with this error, or succeed again with `None`. An exchange that fails
-    /// after it was sent spends its code.
-    pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
-        self.calls.fail_with(call, failure);
-    }
-
     /// Rejects exchanges before they are sent, like an adapter that was told to wait this long. `None` accepts them
     /// again.
     pub fn reject_exchanges(&self, wait: Option<Duration>) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = wait;
-    }
-
-    /// Blocks calls of this kind until the returned guard is dropped.
-    #[must_use]
-    pub fn hold(&self, call: IdentityCall) -> Held {
-        self.calls.hold(call)
-    }
-
-    /// Returns the number of calls of this kind, failed ones included.
-    #[must_use]
-    pub fn calls(&self, call: IdentityCall) -> u64 {
-        self.calls.calls(call)
-    }
-
-    /// Waits until this many calls of this kind were made.
-    pub async fn called(&self, call: IdentityCall, times: u64) {
-        self.calls.called(call, times).await;
     }
 
     async fn list(&self, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
