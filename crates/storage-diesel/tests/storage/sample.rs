@@ -3,14 +3,17 @@
 use async_trait::async_trait;
 use companion_domain::{
     model::{Member, Timestamp},
-    port::{ApplyError, Cause, Numbered, Record, RecordSink, RecordSource, SourceError, StoreError},
+    port::{ApplyError, Numbered, Record, RecordSource, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_testkit::world::{a_member, a_session, at};
 use std::{num::NonZeroU32, ops::RangeInclusive, sync::Arc};
 use tokio::sync::Notify;
 
-pub(crate) use companion_testkit::world::{a_feedback as feedback, a_guild as guild, user_id as user};
+pub(crate) use companion_testkit::{
+    conformance::stream::{Collected, Stream},
+    world::{a_feedback as feedback, a_guild as guild, user_id as user},
+};
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Cutoffs by which no session has ended.
@@ -48,24 +51,6 @@ pub(crate) fn member(guild: u64, number: u64) -> Member {
     a_member(guild, number, &[number])
 }
 
-/// A source over a list of batches.
-pub(crate) struct Batches(std::vec::IntoIter<Vec<Numbered>>);
-
-impl Batches {
-    pub(crate) fn of(records: Vec<Record>) -> Self {
-        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record }).collect::<Vec<_>>();
-        let batches: Vec<_> = numbered.chunks(300).map(<[_]>::to_vec).collect();
-        Self(batches.into_iter())
-    }
-}
-
-#[async_trait]
-impl RecordSource for Batches {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        Ok(self.0.next())
-    }
-}
-
 /// A source that yields some records, signals `halted`, and ends after `proceed`.
 pub(crate) struct Halting {
     batches: Vec<Vec<Numbered>>,
@@ -89,17 +74,5 @@ impl RecordSource for Halting {
         self.halted.notify_one();
         self.proceed.notified().await;
         Ok(None)
-    }
-}
-
-/// A sink that collects all records.
-#[derive(Default)]
-pub(crate) struct Kept(pub(crate) Vec<Record>);
-
-#[async_trait]
-impl RecordSink for Kept {
-    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
-        self.0.extend(records);
-        Ok(())
     }
 }

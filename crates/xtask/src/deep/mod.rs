@@ -54,8 +54,7 @@ const CHECKS: [Check; 20] = [
     full(
         "settings",
         "SETTINGS=full",
-        "--release --package companion-domain --package companion-storage-diesel --lib --test storage -- --nocapture \
-         random_schemas the_store_returns_what_the_schema_accepts",
+        "--release --package companion-domain --lib -- --nocapture random_schemas",
     ),
     // Thirty days of a bot with crashes, deployments and restarts, four times. Default: two days.
     full(

@@ -2,7 +2,7 @@
 
 use crate::{
     postgres::schema::Schema,
-    sample::{Batches, guilds, user},
+    sample::{Stream, guilds, user},
     shared::Place,
 };
 use companion_domain::{
@@ -43,7 +43,7 @@ async fn a_write_wakes_other_nodes_within_a_second() {
 async fn a_sync_wakes_all_nodes() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
-    let mut source = Batches::of(guilds(1..=50).collect());
+    let mut source = Stream::of(guilds(1..=50));
     one.sync(&Replace::default(), &mut source).await.unwrap();
     heard(&one, Revision(0)).await;
     heard(&other, Revision(0)).await;

@@ -5,7 +5,7 @@ use crate::{
         faults::{HeldLock, impatient},
         schema::Schema,
     },
-    sample::{Batches, CAP, Halting, NOTHING_ENDED, failure, guilds, session, user},
+    sample::{CAP, Halting, NOTHING_ENDED, Stream, failure, guilds, session, user},
     shared::Place,
 };
 use companion_domain::{
@@ -46,7 +46,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let syncing = tokio::spawn({
         let storage = merging.clone();
         async move {
-            let mut source = Batches::of(guilds(1..=3000).collect());
+            let mut source = Stream::of(guilds(1..=3000));
             storage.sync(&Replace::default(), &mut source).await
         }
     });
@@ -85,7 +85,7 @@ async fn a_sync_of_sessions_blocks_urgent_writes() {
     let importing = tokio::spawn({
         let storage = storage.clone();
         async move {
-            let mut source = Batches::of((1..=50).map(|number| Record::Session(session(number))).collect());
+            let mut source = Stream::of((1..=50).map(|number| Record::Session(session(number))));
             storage.sync(&Replace::default(), &mut source).await
         }
     });

@@ -5,7 +5,7 @@
 //! exported.
 
 use super::Place;
-use crate::sample::{CAP, Kept, NOTHING_ENDED};
+use crate::sample::{CAP, Collected, NOTHING_ENDED};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject},
     model::{CodeFingerprint, Timestamp, UserId},
@@ -77,7 +77,7 @@ pub(crate) async fn opens_a_database_of_every_schema_version_with_its_data<P: Pl
 }
 
 async fn exported(storage: &DieselStorage) -> Vec<String> {
-    let mut kept = Kept::default();
+    let mut kept = Collected::default();
     storage.export(&mut kept).await.unwrap();
     kept.0.iter().map(|record| format!("{record:?}")).collect()
 }

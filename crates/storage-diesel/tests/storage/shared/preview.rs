@@ -1,7 +1,7 @@
 //! Previews of a sync.
 
 use super::Place;
-use crate::sample::{Batches, guild};
+use crate::sample::{Stream, guild};
 use companion_domain::{
     change::{Key, Kind},
     port::{ChangeFeed, Record, Records, Replace},
@@ -11,7 +11,7 @@ pub(crate) async fn a_preview_returns_the_tally_and_changes_nothing<P: Place>() 
     let place = P::new();
     let storage = place.open().await;
     let records = |numbers: std::ops::RangeInclusive<u64>| {
-        Batches::of(numbers.map(|number| Record::Guild(guild(number))).collect())
+        Stream::of(numbers.map(|number| Record::Guild(guild(number))))
     };
     let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
     assert_eq!(storage.sync(&replace, &mut records(1..=2000)).await.unwrap().tally.added, 2000);

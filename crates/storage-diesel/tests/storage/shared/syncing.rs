@@ -1,7 +1,7 @@
 //! Syncs beside other writers: what they block, what they leave behind, and gap-free feedback slots.
 
 use super::Place;
-use crate::sample::{Batches, Halting, feedback, guild, guilds, user};
+use crate::sample::{Halting, Stream, feedback, guild, guilds, user};
 use companion_domain::{
     change::{Key, Kind, Tally},
     port::{FeedbackStore, Record, Records, Replace},
@@ -42,7 +42,7 @@ pub(crate) async fn a_cancelled_sync_changes_nothing_and_closes_its_connection<P
         tokio::task::yield_now().await;
     }
     assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_none());
-    let mut source = Batches::of(vec![Record::Guild(guild(9999))]);
+    let mut source = Stream::of(vec![Record::Guild(guild(9999))]);
     assert_eq!(storage.sync(&replace, &mut source).await.unwrap().tally, Tally::ADDED);
 }
 
@@ -67,10 +67,10 @@ pub(crate) async fn slots_stay_gap_free_through_random_writes_and_syncs<P: Place
             0 => drop(storage.put(entry()).await.unwrap()),
             1 => drop(Records::remove(&storage, Key::Feedback(id().parse().unwrap())).await.unwrap()),
             choice => {
-                let records = (0..chance.below(30)).map(|_| entry()).collect();
+                let records = (0..chance.below(30)).map(|_| entry());
                 let kinds = (choice == 2).then_some(Kind::Feedback).into_iter().collect();
                 let replace = Replace { kinds, shard: None };
-                storage.sync(&replace, &mut Batches::of(records)).await.unwrap();
+                storage.sync(&replace, &mut Stream::of(records)).await.unwrap();
             }
         }
         let entries = entries(&place);

@@ -1,7 +1,7 @@
 //! Unreadable rows: each is skipped, and affects no other row.
 
 use super::Place;
-use crate::sample::{Batches, Kept};
+use crate::sample::{Collected, Stream};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject, Tally},
     model::{Feedback, GuildList, StaffPermissions},
@@ -68,11 +68,11 @@ fn world() -> Vec<Record> {
 
 async fn sync(storage: &DieselStorage, kinds: &[Kind]) -> Tally {
     let replace = Replace { kinds: kinds.iter().copied().collect(), shard: None };
-    storage.sync(&replace, &mut Batches::of(world())).await.unwrap().tally
+    storage.sync(&replace, &mut Stream::of(world())).await.unwrap().tally
 }
 
 async fn exported(storage: &DieselStorage) -> Vec<String> {
-    let mut kept = Kept::default();
+    let mut kept = Collected::default();
     storage.export(&mut kept).await.unwrap();
     let mut texts: Vec<_> = kept.0.iter().map(|record| format!("{record:?}")).collect();
     texts.sort();
@@ -168,7 +168,7 @@ pub(crate) async fn picks_readable_entries_with_equal_probability<P: Place>() {
     let place = P::new();
     let storage = place.open().await;
     let entries = (0..200).map(|number| Record::Feedback(a_feedback(&format!("f{number:03}"), 5)));
-    storage.sync(&Replace::default(), &mut Batches::of(entries.collect())).await.unwrap();
+    storage.sync(&Replace::default(), &mut Stream::of(entries)).await.unwrap();
     // Ten of two hundred entries stay readable.
     place.run(
         "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id NOT LIKE '%7_'",

@@ -1,7 +1,7 @@
 //! Copies of a database that is in use.
 
 use crate::{
-    sample::{CAP, Kept, NOTHING_ENDED, guild, session},
+    sample::{CAP, Collected, NOTHING_ENDED, guild, session},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -86,7 +86,7 @@ async fn a_backup_during_writes_holds_a_snapshot() {
         let target = folder.path().join(format!("copy{copy}.db"));
         storage.backup(&target).await.unwrap();
         let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
-        let mut kept = Kept::default();
+        let mut kept = Collected::default();
         copy.export(&mut kept).await.unwrap();
         // Sessions are created in sequence, so every snapshot holds the first ones.
         for number in 0..kept.0.len() as u64 {

@@ -9,7 +9,6 @@ mod folder;
 mod gathering;
 mod inspection;
 mod replaced;
-mod settings;
 mod syncs;
 mod torn;
 

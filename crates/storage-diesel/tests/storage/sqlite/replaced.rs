@@ -1,7 +1,7 @@
 //! Files that are deleted or replaced under the storage, and operations that must not be mistaken for that.
 
 use crate::{
-    sample::{CAP, Kept, NOTHING_ENDED, failure, session, user},
+    sample::{CAP, Collected, NOTHING_ENDED, failure, session, user},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -169,7 +169,7 @@ async fn tolerates_regular_use_by_other_processes() {
     // A command beside the service: it migrates, reads, writes, truncates the log and closes.
     let other = folder.open().await;
     other.put(Record::Blocked(user(1000))).await.unwrap();
-    other.export(&mut Kept::default()).await.unwrap();
+    other.export(&mut Collected::default()).await.unwrap();
     other.close().await;
     drop(other);
     still_writes("another process came and went").await;

@@ -1,7 +1,7 @@
 //! Syncs: their limit, their wait for the write lock, and what they log.
 
 use crate::{
-    sample::{Batches, Halting, guild, guilds},
+    sample::{Halting, Stream, guild, guilds},
     shared::Place,
     sqlite::{folder::Folder, gathering::Lock},
 };
@@ -28,7 +28,7 @@ async fn rejects_a_sync_beyond_the_limit_after_a_wait() {
     let sync = storage.sync(&replace, &mut source);
     let meanwhile = async {
         halted.notified().await;
-        let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
+        let mut next = Stream::of(vec![Record::Guild(guild(9999))]);
         let refused = storage.sync(&replace, &mut next).await.unwrap_err();
         assert!(
             matches!(&refused, SyncError::Store(error) if error.kind == StoreErrorKind::Unavailable),
@@ -38,7 +38,7 @@ async fn rejects_a_sync_beyond_the_limit_after_a_wait() {
     };
     let (synced, ()) = tokio::join!(sync, meanwhile);
     assert_eq!(synced.unwrap().tally.added, 2500);
-    let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
+    let mut next = Stream::of(vec![Record::Guild(guild(9999))]);
     assert_eq!(storage.sync(&replace, &mut next).await.unwrap().tally.added, 1);
 }
 
@@ -47,7 +47,7 @@ async fn a_sync_waits_for_the_write_lock_of_another_process() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let mut source = Batches::of(guilds(1..=2500).collect());
+    let mut source = Stream::of(guilds(1..=2500));
     let replace = Replace::default();
     let sync = storage.sync(&replace, &mut source);
     let release = async {
@@ -70,7 +70,7 @@ async fn scattered_updates_log_little_more_than_their_rows() {
         };
         (1..=240 * ROWS).map(named).collect()
     };
-    storage.sync(&Replace::default(), &mut Batches::of(of("Old"))).await.unwrap();
+    storage.sync(&Replace::default(), &mut Stream::of(of("Old"))).await.unwrap();
     let mut connection = folder.connection();
     let log = folder.path().join("companion.db-wal");
     // A checkpoint of the sync may still be running.
@@ -78,7 +78,7 @@ async fn scattered_updates_log_little_more_than_their_rows() {
         sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).unwrap();
         tokio::task::yield_now().await;
     }
-    let tally = storage.sync(&Replace::default(), &mut Batches::of(of("New"))).await.unwrap().tally;
+    let tally = storage.sync(&Replace::default(), &mut Stream::of(of("New"))).await.unwrap().tally;
     assert_eq!(tally.changed, ROWS);
     let logged = fs::metadata(&log).unwrap().len();
     assert!(logged < ROWS * 2000, "{logged} bytes");

@@ -6,7 +6,7 @@
 )]
 
 use crate::{
-    sample::{Batches, CAP, Kept, NOTHING_ENDED, feedback, guild, member, session, user},
+    sample::{CAP, Collected, NOTHING_ENDED, Stream, feedback, guild, member, session, user},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -75,7 +75,7 @@ impl FileState {
             (table, rows)
         };
         let tables = names.into_iter().map(&mut rows).collect();
-        let mut exported = Kept::default();
+        let mut exported = Collected::default();
         storage.export(&mut exported).await.unwrap();
         let mut sessions = Vec::new();
         for number in 1..=2 * ROUNDS {
@@ -239,7 +239,7 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
             let guilds = (first..first + 60).map(|number| Record::Guild(guild(number)));
             let members = (first..first + 60).map(|number| Record::Member(member(number, 5)));
             let replace = Replace { kinds: [Kind::Guild, Kind::Member].into(), shard: None };
-            storage.sync(&replace, &mut Batches::of(guilds.chain(members).collect())).await.unwrap();
+            storage.sync(&replace, &mut Stream::of(guilds.chain(members))).await.unwrap();
         }
         6 => {
             storage.put(Record::Blocked(user(first))).await.unwrap();
