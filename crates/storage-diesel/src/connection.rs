@@ -1,8 +1,8 @@
 //! A connection to either database, and the operations in which they differ.
 
 use crate::{
-    postgres::{self, notification, transaction},
-    sqlite::{self, connect},
+    postgres::{notification, transaction},
+    sqlite::connect,
 };
 use companion_domain::change::Revision;
 use diesel::{
@@ -105,45 +105,28 @@ impl AnyConnection {
         }
     }
 
-    /// Returns whether the schema is the one that this version works with.
-    pub(crate) fn has_complete_schema(&mut self) -> QueryResult<bool> {
-        match self {
-            Self::Sqlite(connection) => sqlite::migration::is_complete(connection),
-            Self::Postgres(connection) => postgres::migration::is_complete(connection),
-        }
-    }
-
     /// Returns whether a connection stays usable after a failed begin. The temporary tables of a SQLite connection
     /// depend on it. A server may have switched roles, so the next transaction reconnects.
     pub(crate) const fn survives_failed_begin(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => true,
-            Self::Postgres(_) => false,
-        }
+        matches!(self, Self::Sqlite(_))
     }
 
-    /// Sets whether commits on this connection run checkpoints.
+    /// Sets whether commits on this connection run checkpoints. A server runs them by itself.
     pub(crate) fn set_auto_checkpoint(&mut self, on: bool) -> QueryResult<()> {
-        match self {
-            Self::Sqlite(connection) => connect::set_auto_checkpoint(connection, on),
-            Self::Postgres(_) => Ok(()),
-        }
+        if let Self::Sqlite(file) = self { connect::set_auto_checkpoint(file, on) } else { Ok(()) }
     }
 
-    /// Copies committed pages from the write-ahead log into the database, without blocking others. A server does this
-    /// by itself.
+    /// Copies committed pages from the write-ahead log into the database, without blocking others.
     pub(crate) fn checkpoint(&mut self) {
-        match self {
-            Self::Sqlite(connection) => connect::checkpoint(connection),
-            Self::Postgres(_) => {}
+        if let Self::Sqlite(file) = self {
+            connect::checkpoint(file);
         }
     }
 
     /// Runs the work that is due before a writing connection is closed.
     pub(crate) fn finish(&mut self) {
-        match self {
-            Self::Sqlite(connection) => connect::empty_log(connection),
-            Self::Postgres(_) => {}
+        if let Self::Sqlite(file) = self {
+            connect::empty_log(file);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     connection::AnyConnection,
     error::OpenError,
     limits::Limits,
-    postgres::{self, PostgresOptions},
+    postgres::PostgresOptions,
     purpose::Purpose,
     sqlite::{self, connect::SqliteDatabase},
 };
@@ -83,8 +83,8 @@ impl Database {
     /// Converts a failure to open the database to the error shown to the operator.
     pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
         match self {
-            Self::Sqlite(database) => sqlite::fault::open_error(&database.path, cause),
-            Self::Postgres(options) => postgres::fault::open_error(&options.address(), cause),
+            Self::Sqlite(database) => database.open_error(cause),
+            Self::Postgres(options) => options.open_error(cause),
         }
     }
 }

@@ -7,29 +7,14 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The file is missing or empty, and must not be created.
-    #[error("there is no database at {}", std::path::absolute(path).as_ref().unwrap_or(path).display())]
-    Missing {
-        /// Path of the missing file.
-        path: PathBuf,
-    },
+    #[error("there is no database at {}", std::path::absolute(.0).as_ref().unwrap_or(.0).display())]
+    Missing(PathBuf),
     /// The file cannot be opened, read or written.
-    #[error("cannot open the database {}: check that the folder exists and that this user may write there", path.display())]
-    Unusable {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the operating system.
-        #[source]
-        cause: Cause,
-    },
+    #[error("cannot open the database {}: check that the folder exists and that this user may write there", .0.display())]
+    Unusable(PathBuf, #[source] Cause),
     /// Another process holds a lock on the database.
-    #[error("the database {} is locked by another process: stop it, or wait until it is done, and start again", path.display())]
-    Locked {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the database.
-        #[source]
-        cause: Cause,
-    },
+    #[error("the database {} is locked by another process: stop it, or wait until it is done, and start again", .0.display())]
+    Locked(PathBuf, #[source] Cause),
     /// The write-ahead log beside the file belongs to the database that was there before. Neither file was changed.
     #[error(
         "{} is an unused backup, and {} belongs to the previous database: move that file and the one that ends in \
@@ -44,20 +29,11 @@ pub enum OpenError {
         log: PathBuf,
     },
     /// The file is damaged, or not a database. It was not changed.
-    #[error("{} is damaged or not a SQLite database: it was left as it is; restore a backup, or name another file", path.display())]
-    Damaged {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the database.
-        #[source]
-        cause: Cause,
-    },
+    #[error("{} is damaged or not a SQLite database: it was left as it is; restore a backup, or name another file", .0.display())]
+    Damaged(PathBuf, #[source] Cause),
     /// The file is a database of another program. It was not changed.
-    #[error("{} is a SQLite database of another program, and was left as it is: name another file", path.display())]
-    Foreign {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("{} is a SQLite database of another program, and was left as it is: name another file", .0.display())]
+    Foreign(PathBuf),
     /// The schema was migrated by a newer version.
     #[error(
         "the database {database} was made by a newer version (it has step {step}, which this one does not know): \
@@ -88,55 +64,25 @@ pub enum OpenError {
     Address,
     /// The server cannot be reached.
     #[error(
-        "cannot reach {database}: check that the server runs, that host and port are right, and that a firewall \
+        "cannot reach {0}: check that the server runs, that host and port are right, and that a firewall \
          lets this machine through"
     )]
-    Unreachable {
-        /// The database and its server.
-        database: String,
-        /// Error of the server or the operating system.
-        #[source]
-        cause: Cause,
-    },
+    Unreachable(String, #[source] Cause),
     /// The server rejected the login.
-    #[error("{database} refuses the login: check the user, its password and the server's pg_hba.conf")]
-    LoginRefused {
-        /// The database and its server.
-        database: String,
-        /// Error of the server.
-        #[source]
-        cause: Cause,
-    },
+    #[error("{0} refuses the login: check the user, its password and the server's pg_hba.conf")]
+    LoginRefused(String, #[source] Cause),
     /// The server has no such database.
-    #[error("there is no {database}: create it with CREATE DATABASE, or name another one")]
-    NoDatabase {
-        /// The database and its server.
-        database: String,
-        /// Error of the server.
-        #[source]
-        cause: Cause,
-    },
+    #[error("there is no {0}: create it with CREATE DATABASE, or name another one")]
+    NoDatabase(String, #[source] Cause),
     /// The user lacks a privilege.
     #[error(
-        "the user may not create tables in {database}: make it the owner of the database, \
+        "the user may not create tables in {0}: make it the owner of the database, \
          or GRANT it USAGE and CREATE on the schema"
     )]
-    Forbidden {
-        /// The database and its server.
-        database: String,
-        /// Error of the server.
-        #[source]
-        cause: Cause,
-    },
+    Forbidden(String, #[source] Cause),
     /// Another node held the migration lock for too long.
-    #[error("another node is changing the schema of {database}: wait until it is done, and start again")]
-    Migrating {
-        /// The database and its server.
-        database: String,
-        /// Error of the server.
-        #[source]
-        cause: Cause,
-    },
+    #[error("another node is changing the schema of {0}: wait until it is done, and start again")]
+    Migrating(String, #[source] Cause),
     /// The encoding of the database is not UTF-8.
     #[error("{database} holds text as {encoding}: create it anew with ENCODING 'UTF8'")]
     Encoding {
@@ -147,13 +93,10 @@ pub enum OpenError {
     },
     /// The address requires TLS, and this build has none.
     #[error(
-        "the address of {database} asks for TLS, which this build does not have: use a release, \
+        "the address of {0} asks for TLS, which this build does not have: use a release, \
          build with the feature `postgres-tls`, or set sslmode=disable where the network is yours alone"
     )]
-    TlsMissing {
-        /// The database and its server.
-        database: String,
-    },
+    TlsMissing(String),
 }
 
 /// Why a backup failed. No partial file is left behind.
@@ -163,14 +106,8 @@ pub enum BackupError {
     #[error("{} exists already and was left as it is: choose another name", .0.display())]
     Exists(PathBuf),
     /// The copy could not be written.
-    #[error("cannot write the backup {}", path.display())]
-    Unwritable {
-        /// Path of the copy.
-        path: PathBuf,
-        /// Error of the operating system or the database.
-        #[source]
-        cause: Cause,
-    },
+    #[error("cannot write the backup {}", .0.display())]
+    Unwritable(PathBuf, #[source] Cause),
     /// The database is on a server, which has its own backup tools.
     #[error("a PostgreSQL database is not backed up by this program: use pg_dump, or `companion export`")]
     OnServer,

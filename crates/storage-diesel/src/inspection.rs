@@ -1,11 +1,24 @@
-//! The result of inspecting a database read-only: neither its tables nor its files change.
+//! Inspects a database without changing it: neither its tables nor its files.
 
+use crate::{
+    connection::AnyConnection,
+    error::OpenError,
+    migration::{altered, applied, difference, is_foreign, lacking, refuse_newer},
+    postgres::PostgresOptions,
+    purpose::Purpose,
+    sqlite::{SqliteOptions, migration::has_content},
+};
 use companion_domain::{
     model::{Timestamp, UserId},
     port::Sealed,
 };
-use diesel::sql_types::{BigInt, Binary};
-use std::time::Duration;
+use diesel::{
+    QueryResult, RunQueryDsl,
+    connection::SimpleConnection,
+    dsl::sql,
+    sql_types::{BigInt, Binary, Nullable},
+};
+use std::time::{Duration, Instant};
 
 /// What an inspection found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,23 +35,76 @@ pub struct Inspection {
     pub sealed: Vec<(UserId, Sealed)>,
 }
 
-/// Time of the last cluster report, in SQL that all databases share.
-pub(crate) const LAST_REPORT: &str = "SELECT max(received_at) FROM clusters";
+impl Inspection {
+    /// Reads what the tables hold after these migrations.
+    fn of(db: &mut AnyConnection, applied: &[String]) -> QueryResult<Self> {
+        let (mut last_report, mut sealed) = (None, Vec::new());
+        let pending = lacking(applied);
+        if pending.is_empty() {
+            last_report = sql::<Nullable<BigInt>>("SELECT max(received_at) FROM clusters")
+                .get_result::<Option<i64>>(db)?;
+            sealed = newest_sealed(db)?;
+        }
+        let last_report = last_report.map(Timestamp::from_micros);
+        Ok(Self { pending, applied: applied.len(), last_report, write: None, sealed })
+    }
+}
 
-/// The SQL type of [`NEWEST_SEALED`].
-pub(crate) type SealedColumns = (BigInt, Binary);
-
-/// Sealed tokens of the users who signed in last, in SQL that all databases share. They show whether a key is the right
-/// one.
-pub(crate) const NEWEST_SEALED: &str = "SELECT grants.user_id, grants.tokens
-    FROM (SELECT user_id, created_at FROM sessions ORDER BY created_at DESC LIMIT 1000) AS newest
-    JOIN grants ON grants.user_id = newest.user_id WHERE grants.tokens IS NOT NULL
-    ORDER BY newest.created_at DESC LIMIT 20";
-
-/// Converts rows of [`NEWEST_SEALED`] that hold a valid user id, and skips the others.
-pub(crate) fn sealed(rows: Vec<(i64, Vec<u8>)>) -> Vec<(UserId, Sealed)> {
+/// Returns the sealed tokens of the users who signed in last, which show whether a key is the right one. Rows with an
+/// invalid user id are skipped.
+pub(crate) fn newest_sealed(db: &mut AnyConnection) -> QueryResult<Vec<(UserId, Sealed)>> {
+    let newest = sql::<(BigInt, Binary)>(
+        "SELECT grants.user_id, grants.tokens
+         FROM (SELECT user_id, created_at FROM sessions ORDER BY created_at DESC LIMIT 1000) AS newest
+         JOIN grants ON grants.user_id = newest.user_id WHERE grants.tokens IS NOT NULL
+         ORDER BY newest.created_at DESC LIMIT 20",
+    );
+    let rows: Vec<(i64, Vec<u8>)> = newest.load(db)?;
     let value = |(user, tokens): (i64, Vec<u8>)| {
         Some((UserId::new(user.cast_unsigned()).ok()?, Sealed::from_bytes(tokens)))
     };
-    rows.into_iter().filter_map(value).collect()
+    Ok(rows.into_iter().filter_map(value).collect())
+}
+
+impl SqliteOptions {
+    /// Inspects the database without changing it or its folder. Blocks the thread.
+    pub fn inspect(&self) -> Result<Inspection, OpenError> {
+        if !has_content(&self.path)? {
+            return Err(OpenError::Missing(self.path.clone()));
+        }
+        let file = self.open_for_inspection().map_err(|cause| self.open_error(cause))?;
+        let (mut db, path) = (AnyConnection::Sqlite(file), self.path.display());
+        if is_foreign(&mut db).map_err(|error| self.open_error(error))? {
+            return Err(OpenError::Foreign(self.path.clone()));
+        }
+        let done = applied(&mut db).map_err(|error| self.open_error(error))?;
+        refuse_newer(&done, &path)?;
+        let found = Inspection::of(&mut db, &done).map_err(|error| self.open_error(error))?;
+        if found.pending.is_empty()
+            && let Some(difference) = difference(&mut db).map_err(|cause| self.open_error(cause))?
+        {
+            return Err(altered(&path, difference));
+        }
+        Ok(found)
+    }
+}
+
+/// Creates a table in a transaction that is rolled back. It succeeds if the user may create tables and the server
+/// accepts writes.
+const WRITE: &str =
+    "BEGIN; CREATE TABLE companion_doctor (n bigint); INSERT INTO companion_doctor VALUES (1)";
+
+impl PostgresOptions {
+    /// Inspects the database without leaving a trace in it. Blocks the thread.
+    pub fn inspect(&self) -> Result<Inspection, OpenError> {
+        let mut db = AnyConnection::Postgres(self.connect_checked(Purpose::Write)?);
+        let done = applied(&mut db).map_err(|error| self.open_error(error))?;
+        refuse_newer(&done, &self.address())?;
+        let found = Inspection::of(&mut db, &done).map_err(|error| self.open_error(error))?;
+        let begun = Instant::now();
+        db.batch_execute(WRITE)
+            .and_then(|()| db.batch_execute("ROLLBACK"))
+            .map_err(|error| self.open_error(error))?;
+        Ok(Inspection { write: Some(begun.elapsed()), ..found })
+    }
 }

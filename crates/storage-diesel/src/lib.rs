@@ -28,9 +28,10 @@
 //! storage                           DieselStorage: its lifecycle, and how it runs reads and writes
 //! reader, writer                    the pool; the queue, the batches and their commits
 //! table                             rows, statements, staging tables
+//! migration, inspection             bringing the tables up to date; looking at them without a change
 //! connection, database, failure     either database, and the operations in which they differ
 //! sqlite, postgres                  raw connections, options, migrations, and how their messages are classified
-//! schema, inspection, limits, purpose, latest, timeline, error, migration, statistics
+//! schema, limits, purpose, latest, timeline, error, statistics
 //! ```
 //!
 //! **A column** of `guilds` is named in two files of this crate, in three lines: in the list of `schema.rs`, and in the

@@ -3,6 +3,8 @@
 //! Migrations create the tables; a test compares the two. Diesel's table definitions, the row types and the staging
 //! tables are all generated from this list.
 
+use diesel::{QueryableByName, sql_types::Text};
+
 /// Passes the list of tables to another macro. The brackets hold the name of the row type, if rows become values, of the
 /// staging table, if a sync carries them, and the record that a row holds. Key columns come first. Columns after a plus
 /// belong to the table but not to the row type.
@@ -196,6 +198,20 @@ pub(crate) enum ColumnType {
     Bool,
     Text,
     Binary,
+}
+
+/// A table or an index of a database.
+#[derive(QueryableByName, Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Object {
+    #[diesel(sql_type = Text)]
+    pub(crate) kind: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) name: String,
+    /// The table that it belongs to.
+    #[diesel(sql_type = Text)]
+    pub(crate) table_name: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) definition: String,
 }
 
 tables!(diesel_tables);

@@ -5,7 +5,7 @@ use crate::{
     database::Database,
     error::{BackupError, OpenError},
     failure::WorkError,
-    inspection::{NEWEST_SEALED, SealedColumns, sealed},
+    inspection::newest_sealed,
     postgres::{PostgresOptions, notification::Listener},
     reader::Readers,
     sqlite::{SqliteOptions, connect::SqliteDatabase},
@@ -18,7 +18,6 @@ use companion_domain::{
     port::{Sealed, StoreError},
     request::{Part, note},
 };
-use diesel::{RunQueryDsl, dsl::sql};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -147,7 +146,7 @@ impl DieselStorage {
 
     /// Returns the sealed tokens of the users who signed in last, to verify a key with.
     pub async fn newest_sealed(&self) -> Result<Vec<(UserId, Sealed)>, StoreError> {
-        self.read(|db, _| Ok(sealed(sql::<SealedColumns>(NEWEST_SEALED).load(db)?))).await
+        self.read(|db, _| Ok(newest_sealed(db)?)).await
     }
 
     /// Runs a read of one statement.

@@ -74,7 +74,7 @@ fn location(configuration: &Configuration) -> String {
 }
 
 fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
-    if let (OpenError::Missing { path }, StorageUrl::Sqlite(database)) = (error, &configuration.storage.url) {
+    if let (OpenError::Missing(path), StorageUrl::Sqlite(database)) = (error, &configuration.storage.url) {
         let key = Keys::file_beside(database);
         return if key.exists() {
             DATABASE.failed(

@@ -3,6 +3,7 @@
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
+    migration::is_complete,
     storage::DieselStorage,
     table::{grants, guilds, history, platform, subscriptions, unreadable::Unreadable, users},
 };
@@ -72,7 +73,7 @@ impl Health for DieselStorage {
     async fn check(&self) -> Result<(), StoreError> {
         let database = Arc::clone(self.database());
         let (file, complete) =
-            self.read(move |db, _| Ok((database.check_file(), db.has_complete_schema()?))).await?;
+            self.read(move |db, _| Ok((database.check_file(), is_complete(db)?))).await?;
         file.map_err(StoreError::unavailable)?;
         if !complete {
             return Err(StoreError::unavailable("the schema does not match this version"));

@@ -3,7 +3,9 @@
 use super::{address::AddressError, fault::classify, options::PostgresOptions};
 use crate::{error::OpenError, purpose::Purpose};
 use companion_domain::port::Cause;
-use diesel::{Connection, PgConnection, connection::SimpleConnection};
+use diesel::{
+    Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::Text,
+};
 use std::time::Duration;
 
 /// Statement timeout for syncs, exports and migrations.
@@ -27,17 +29,24 @@ impl PostgresOptions {
     }
 
     /// Connects. The error is fit to be shown to the operator.
-    pub(super) fn connect_checked(&self, purpose: Purpose) -> Result<PgConnection, OpenError> {
+    pub(crate) fn connect_checked(&self, purpose: Purpose) -> Result<PgConnection, OpenError> {
         let address = self.address();
         match address.error() {
             None => {}
-            Some(AddressError::Tls) => return Err(OpenError::TlsMissing { database: address.to_string() }),
+            Some(AddressError::Tls) => return Err(OpenError::TlsMissing(address.to_string())),
             Some(AddressError::Form | AddressError::Port | AddressError::Option) => {
                 return Err(OpenError::Address);
             }
         }
         let failed = |cause: Cause| classify(&cause.to_string(), &address, address.redacted(&cause));
-        self.establish(purpose).map_err(failed)
+        let mut connection = self.establish(purpose).map_err(failed)?;
+        let encoding: String = sql::<Text>("SELECT current_setting('server_encoding')")
+            .get_result(&mut connection)
+            .map_err(|error| self.open_error(error))?;
+        if encoding != "UTF8" {
+            return Err(OpenError::Encoding { database: address.to_string(), encoding });
+        }
+        Ok(connection)
     }
 
     /// Returns the timeouts of the session, and the durability of its commits.

@@ -17,23 +17,17 @@ pub(crate) fn means_busy(message: &str) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// Classifies an error of opening a database by its message.
-pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
-    let cause = cause.into();
-    classify(&cause.to_string(), address, cause)
-}
-
-/// Like [`open_error`], but for a `cause` whose message was redacted: `message` is the original one.
-pub(crate) fn classify(message: &str, address: &Address, cause: Cause) -> OpenError {
+/// Classifies an error of opening a database by its message, which the `cause` may repeat without secrets.
+pub(super) fn classify(message: &str, address: &Address, cause: Cause) -> OpenError {
     let message = on_one_line(message);
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
     let database = address.to_string();
     if says(&[INVALID_ADDRESS, "://", "connection option", "invalid URI query parameter"]) {
         OpenError::Address
     } else if says(&["SSL support is not compiled in"]) {
-        OpenError::TlsMissing { database }
+        OpenError::TlsMissing(database)
     } else if says(&["FATAL: database"]) && says(&["does not exist"]) {
-        OpenError::NoDatabase { database, cause }
+        OpenError::NoDatabase(database, cause)
     } else if says(&[
         "authentication failed",
         "FATAL: role",
@@ -41,12 +35,12 @@ pub(crate) fn classify(message: &str, address: &Address, cause: Cause) -> OpenEr
         "no pg_hba.conf entry",
         "permission denied for database",
     ]) {
-        OpenError::LoginRefused { database, cause }
+        OpenError::LoginRefused(database, cause)
     } else if says(&["permission denied", "no schema has been selected"]) {
-        OpenError::Forbidden { database, cause }
+        OpenError::Forbidden(database, cause)
     } else if says(&["lock timeout"]) {
-        OpenError::Migrating { database, cause }
+        OpenError::Migrating(database, cause)
     } else {
-        OpenError::Unreachable { database, cause }
+        OpenError::Unreachable(database, cause)
     }
 }

@@ -1,27 +1,15 @@
-//! Applies migrations, and rejects databases that are not of this program.
+//! What migrating a database on a server needs: its migrations, its schema and its storage parameters.
 
-use super::{fault::open_error, options::PostgresOptions};
-use crate::{
-    error::OpenError,
-    migration::{self, Object, Steps},
-    purpose::Purpose,
-};
+use crate::schema::Object;
 use companion_domain::port::Cause;
 use diesel::{
-    Connection, PgConnection, QueryResult, RunQueryDsl,
-    connection::{SimpleConnection, TransactionManager},
-    dsl::sql,
-    pg::Pg,
-    sql_query,
-    sql_types::{Bool, Text},
+    PgConnection, QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query,
+    sql_types::Text,
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 /// All migrations, in order.
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
-
-/// Serialises nodes that check and migrate the schema. Each schema of a database has its own lock.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(1129270093, hashtext(current_schema()))";
 
 pub(super) const CURRENT: &str = "current_schema()::text";
 
@@ -29,86 +17,10 @@ pub(super) const CURRENT: &str = "current_schema()::text";
 /// server that describes tables differently only costs that comparison.
 pub(super) const DIGEST: u64 = 0xca22_368c_eb4a_4df3;
 
-impl PostgresOptions {
-    /// Applies pending migrations atomically, and returns their names. Blocks the thread; concurrent calls of other
-    /// nodes wait.
-    pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
-        type Transaction = <PgConnection as Connection>::TransactionManager;
-        let mut connection = self.connect_checked(Purpose::Bulk)?;
-        self.refuse_encoding(&mut connection)?;
-        Transaction::begin_transaction_sql(&mut connection, "BEGIN ISOLATION LEVEL READ COMMITTED")
-            .and_then(|()| connection.batch_execute(LOCK))
-            .map_err(|error| self.fail(error))?;
-        let done = applied(&mut connection).map_err(|error| self.fail(error))?;
-        steps().refuse_newer(&done, &self.address())?;
-        // An early return drops the connection, which rolls the transaction back.
-        if !steps().are_exactly(&done) {
-            connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
-        }
-        // Tables that were created just now need no comparison.
-        let difference = if done.is_empty() {
-            None
-        } else {
-            difference(&mut connection).map_err(|cause| self.fail(cause))?
-        };
-        if let Some(difference) = difference {
-            return Err(self.altered(difference));
-        }
-        set_fill_factor(&mut connection).map_err(|error| self.fail(error))?;
-        Transaction::commit_transaction(&mut connection).map_err(|error| self.fail(error))?;
-        Ok(steps().lacking(&done))
-    }
-
-    pub(super) fn fail(&self, cause: impl Into<Cause>) -> OpenError {
-        open_error(&self.address(), cause)
-    }
-
-    /// Maps the error of a migration. Tables that exist already or are missing mean an altered schema; anything else is
-    /// an error of the server.
-    fn failed_step(&self, cause: Cause) -> OpenError {
-        let message = cause.to_string();
-        if message.contains("already exists") || message.contains("does not exist") {
-            return self.altered(message);
-        }
-        self.fail(cause)
-    }
-
-    pub(super) fn refuse_encoding(&self, connection: &mut PgConnection) -> Result<(), OpenError> {
-        let encoding: String = sql::<Text>("SELECT current_setting('server_encoding')")
-            .get_result(connection)
-            .map_err(|error| self.fail(error))?;
-        if encoding == "UTF8" {
-            return Ok(());
-        }
-        Err(OpenError::Encoding { database: self.address().to_string(), encoding })
-    }
-
-    fn altered(&self, difference: String) -> OpenError {
-        OpenError::Altered { database: self.address().to_string(), difference }
-    }
-}
-
-pub(super) fn steps() -> Steps {
-    Steps::of::<Pg>(&STEPS)
-}
-
-/// Returns the versions of the migrations recorded in the database.
-pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>> {
-    if !sql::<Bool>("SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL").get_result(connection)? {
-        return Ok(Vec::new());
-    }
-    sql::<Text>("SELECT version::text FROM __diesel_schema_migrations ORDER BY version").load(connection)
-}
-
-/// Returns whether exactly the known migrations are applied.
-pub(crate) fn is_complete(connection: &mut PgConnection) -> QueryResult<bool> {
-    Ok(steps().are_exactly(&applied(connection)?))
-}
-
 /// Sets a fill factor of 90 % on the tables whose rows syncs update. A new row version on the same page needs no new
 /// index entry (a HOT update). This is not a migration, because nodes of every version can work with it. A value chosen
 /// by the operator is kept.
-fn set_fill_factor(connection: &mut PgConnection) -> QueryResult<()> {
+pub(crate) fn set_fill_factor(connection: &mut PgConnection) -> QueryResult<()> {
     let full: Vec<String> = sql::<Text>(
         "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace
          AND relname IN ('guilds', 'members', 'feedback') AND reloptions IS NULL",
@@ -118,19 +30,19 @@ fn set_fill_factor(connection: &mut PgConnection) -> QueryResult<()> {
         .try_for_each(|table| connection.batch_execute(&format!("ALTER TABLE {table} SET (fillfactor = 90)")))
 }
 
-/// Returns the first difference between the tables and those that the migrations create. The migrations are run again
-/// in a temporary schema and rolled back. Tables of other programs are ignored.
-fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
+/// Returns the tables of the schema and those that the migrations create, or none at all if they are equal. The migrations
+/// are run again in a temporary schema and rolled back. Tables of other programs are ignored.
+pub(crate) fn found_and_expected(connection: &mut PgConnection) -> Result<(Vec<Object>, Vec<Object>), Cause> {
     let mut found = objects(connection, CURRENT)?;
     if digest(&found) == DIGEST {
-        return Ok(None);
+        return Ok((Vec::new(), Vec::new()));
     }
     connection.batch_execute("SAVEPOINT comparison; SET LOCAL search_path = pg_temp")?;
     connection.run_pending_migrations(STEPS)?;
     let expected = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
     connection.batch_execute("ROLLBACK TO SAVEPOINT comparison; RELEASE SAVEPOINT comparison")?;
     found.retain(|object| expected.iter().any(|other| other.name == object.table_name));
-    Ok(migration::difference(&found, &expected))
+    Ok((found, expected))
 }
 
 /// Returns the FNV-1a hash, which detects accidental changes but not deliberate ones.
@@ -166,9 +78,15 @@ pub(super) fn objects(connection: &mut PgConnection, schema: &str) -> QueryResul
 #[cfg(test)]
 mod tests {
     use super::{CURRENT, DIGEST, STEPS, digest, objects};
-    use crate::migration::Steps;
-    use diesel::{Connection, PgConnection, connection::SimpleConnection, pg::Pg};
-    use diesel_migrations::MigrationHarness;
+    use diesel::{
+        Connection, PgConnection,
+        backend::Backend,
+        connection::SimpleConnection,
+        migration::{Migration, MigrationSource},
+        pg::Pg,
+        sqlite::Sqlite,
+    };
+    use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
 
     #[test]
     fn digest_matches_the_migrated_schema() {
@@ -181,10 +99,15 @@ mod tests {
         assert_eq!(digest, DIGEST, "write this down: {digest:#x}");
     }
 
+    fn names<DB: Backend>(steps: &EmbeddedMigrations) -> Vec<String> {
+        let steps: Vec<Box<dyn Migration<DB>>> = steps.migrations().unwrap();
+        steps.iter().map(|step| step.name().to_string()).collect()
+    }
+
     #[test]
     fn both_databases_have_migrations_of_the_same_names() {
-        let sqlite = Steps::of::<diesel::sqlite::Sqlite>(&crate::sqlite::migration::STEPS).lacking(&[]);
+        let sqlite = names::<Sqlite>(&crate::sqlite::migration::STEPS);
         assert!(!sqlite.is_empty());
-        assert_eq!(Steps::of::<Pg>(&STEPS).lacking(&[]), sqlite);
+        assert_eq!(names::<Pg>(&STEPS), sqlite);
     }
 }

@@ -3,7 +3,6 @@
 mod address;
 mod connect;
 pub(crate) mod fault;
-mod inspection;
 pub(crate) mod migration;
 pub(crate) mod notification;
 mod options;

@@ -1,8 +1,12 @@
 //! Location of the server, and limits on its use.
 
-use super::address::{Address, AddressError};
+use super::{
+    address::{Address, AddressError},
+    fault::classify,
+};
+use crate::error::OpenError;
 use crate::limits::{HISTORY, Limits, MAX_SYNC_WAIT, MAX_WRITE_WAIT, READERS, SYNCS};
-use companion_domain::model::Secret;
+use companion_domain::{model::Secret, port::Cause};
 use std::{num::NonZeroU32, time::Duration};
 
 /// Location of the server, and limits on its use. Start from [`PostgresOptions::new`] and change individual fields.
@@ -39,6 +43,12 @@ impl PostgresOptions {
     #[must_use]
     pub fn address_error(&self) -> Option<AddressError> {
         self.address().error()
+    }
+
+    /// Converts a failure to open the database to the error shown to the operator.
+    pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
+        let cause = cause.into();
+        classify(&cause.to_string(), &self.address(), cause)
     }
 
     pub(crate) const fn limits(&self) -> Limits {

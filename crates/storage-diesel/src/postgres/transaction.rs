@@ -12,6 +12,9 @@ macro_rules! begin {
     };
 }
 
+/// Serialises nodes that check and migrate the schema. Each schema of a database has its own lock.
+pub(crate) const BEGIN_MIGRATION: &str =
+    begin!("pg_advisory_xact_lock(1129270093, hashtext(current_schema()))");
 pub(crate) const BEGIN_ALL: &str = begin!(world "id FROM history FOR UPDATE");
 /// For writes that do not wait for a bulk write of the world.
 pub(crate) const BEGIN_URGENT: &str = begin!("id FROM history FOR UPDATE");

@@ -28,18 +28,18 @@ impl SqliteOptions {
             unwritable(target, io::Error::new(io::ErrorKind::InvalidInput, reason))
         })?;
         let copied = sql_query("VACUUM INTO $1").bind::<Text, _>(name).execute(&mut connection);
-        copied.map_err(|error| BackupError::Unwritable { path: target.to_owned(), cause: error.into() })?;
+        copied.map_err(|error| BackupError::Unwritable(target.to_owned(), error.into()))?;
         refuse_existing()?;
         partial.finish(target).map_err(|error| unwritable(target, error))
     }
 }
 
 fn unwritable(path: &Path, error: io::Error) -> BackupError {
-    BackupError::Unwritable { path: path.to_owned(), cause: error.into() }
+    BackupError::Unwritable(path.to_owned(), error.into())
 }
 
 /// Creates a file that only its owner can read, because the data is private. An existing empty file is kept.
-pub(super) fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -139,7 +139,7 @@ pub(crate) fn empty_log(connection: &mut SqliteConnection) {
 }
 
 /// Reads and checks every page.
-pub(super) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
+pub(crate) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
     let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
     match found.first() {
         Some(found) if found != "ok" => Err(format!("malformed: {found}").into()),

@@ -39,10 +39,10 @@ pub(crate) fn open_error(path: &Path, cause: impl Into<Cause>) -> OpenError {
     let (path, cause) = (path.to_owned(), cause.into());
     let message = cause.to_string();
     if means_damage(&message) || means_malformed(&message) {
-        OpenError::Damaged { path, cause }
+        OpenError::Damaged(path, cause)
     } else if message.contains("locked") {
-        OpenError::Locked { path, cause }
+        OpenError::Locked(path, cause)
     } else {
-        OpenError::Unusable { path, cause }
+        OpenError::Unusable(path, cause)
     }
 }

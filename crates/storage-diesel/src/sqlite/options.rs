@@ -1,6 +1,9 @@
 //! Location of the database, and limits on its use.
 
+use super::fault::open_error;
+use crate::error::OpenError;
 use crate::limits::{HISTORY, Limits, MAX_SYNC_WAIT, MAX_WRITE_WAIT, READERS, SYNCS};
+use companion_domain::port::Cause;
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
@@ -47,6 +50,11 @@ impl SqliteOptions {
             max_sync_wait: MAX_SYNC_WAIT,
             writer_setup: String::new(),
         }
+    }
+
+    /// Converts a failure to open the database to the error shown to the operator.
+    pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
+        open_error(&self.path, cause)
     }
 
     pub(crate) const fn limits(&self) -> Limits {

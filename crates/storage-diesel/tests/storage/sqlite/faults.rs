@@ -195,7 +195,7 @@ async fn rejects_an_empty_file_beside_a_log() {
     let refused = DieselStorage::open(folder.options()).await.unwrap_err();
     assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
     fs::remove_file(folder.file()).unwrap();
-    let OpenError::Damaged { cause, .. } = DieselStorage::open(folder.options()).await.unwrap_err() else {
+    let OpenError::Damaged(_, cause) = DieselStorage::open(folder.options()).await.unwrap_err() else {
         panic!("that is another fault")
     };
     assert!(cause.to_string().contains("no such file"), "{cause}");
