@@ -59,35 +59,29 @@ impl From<WorkError> for StoreError {
 
 /// Maps a database error to the error kind that callers see. No other place does.
 fn kind_of(error: &DatabaseError) -> StoreErrorKind {
+    use DatabaseErrorKind as Kind;
     use StoreErrorKind::{Conflict, Corrupt, Unavailable};
     match error {
-        DatabaseError::DatabaseError(kind, information) => match kind {
-            DatabaseErrorKind::UniqueViolation | DatabaseErrorKind::ForeignKeyViolation => Conflict,
-            DatabaseErrorKind::NotNullViolation
-            | DatabaseErrorKind::CheckViolation
-            | DatabaseErrorKind::RestrictViolation
-            | DatabaseErrorKind::ExclusionViolation => Corrupt,
-            DatabaseErrorKind::UnableToSendCommand
-            | DatabaseErrorKind::SerializationFailure
-            | DatabaseErrorKind::ReadOnlyTransaction
-            | DatabaseErrorKind::ClosedConnection => Unavailable,
-            // Diesel may add kinds, and has none for errors that databases report only as text.
-            _ if means_damage(information.message()) => Corrupt,
-            _ => Unavailable,
-        },
-        DatabaseError::AlreadyInTransaction
-        | DatabaseError::NotInTransaction
-        | DatabaseError::BrokenTransactionManager
-        | DatabaseError::RollbackTransaction
-        | DatabaseError::RollbackErrorOnCommit { .. } => Unavailable,
+        DatabaseError::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation, _) => Conflict,
         // A row that must exist is missing, or a value does not fit: a retry does not help.
-        DatabaseError::NotFound
+        DatabaseError::DatabaseError(
+            Kind::NotNullViolation
+            | Kind::CheckViolation
+            | Kind::RestrictViolation
+            | Kind::ExclusionViolation,
+            _,
+        )
+        | DatabaseError::NotFound
         | DatabaseError::InvalidCString(_)
         | DatabaseError::QueryBuilderError(_)
         | DatabaseError::DeserializationError(_)
         | DatabaseError::SerializationError(_)
         | DatabaseError::IntegerConversion(_) => Corrupt,
-        // Diesel may add variants.
+        // Diesel has no kind for errors that databases report only as text.
+        DatabaseError::DatabaseError(Kind::Unknown, information) if means_damage(information.message()) => {
+            Corrupt
+        }
+        // A failed connection or transaction. Diesel may add kinds.
         _ => Unavailable,
     }
 }

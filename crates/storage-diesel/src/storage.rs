@@ -169,42 +169,31 @@ impl DieselStorage {
     /// Runs a write, and returns once it is durable.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        timed(self.write_with(Access::All, work)).await
-    }
-
-    /// Runs a write that touches only sessions, grants, used codes and clusters. Where the database allows it, such a
-    /// write does not wait for a sync.
-    pub(crate) async fn write_urgently<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        timed(self.write_with(Access::Urgent, work)).await
-    }
-
-    async fn write_with<T: Send + 'static>(
-        &self,
         access: Access,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
-        let mut answer = writer.submit(access, work)?;
-        if let Ok(answered) = timeout(limits.max_write_wait, answer.wait()).await {
-            return answered;
-        }
-        if answer.withdraw() {
-            writer.status().refused_writes.fetch_add(1, Relaxed);
-            writer.replace_silent_thread(access);
-            return Err(StoreError::unavailable("nothing was written: the write timed out in the queue"));
-        }
-        let Some(deadline) = limits.deadline else {
-            return answer.wait().await;
-        };
-        timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
-            writer.replace_silent_thread(access);
-            Err(StoreError::unavailable("the database did not answer in time; it may have written or not"))
+        timed(async {
+            let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
+            let mut answer = writer.submit(access, work)?;
+            if let Ok(answered) = timeout(limits.max_write_wait, answer.wait()).await {
+                return answered;
+            }
+            if answer.withdraw() {
+                writer.status().refused_writes.fetch_add(1, Relaxed);
+                writer.replace_silent_thread(access);
+                return Err(StoreError::unavailable("nothing was written: the write timed out in the queue"));
+            }
+            let Some(deadline) = limits.deadline else {
+                return answer.wait().await;
+            };
+            timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
+                writer.replace_silent_thread(access);
+                Err(StoreError::unavailable(
+                    "the database did not answer in time; it may have written or not",
+                ))
+            })
         })
+        .await
     }
 
     pub(crate) fn writer(&self) -> &Writer {
@@ -360,7 +349,7 @@ mod tests {
     async fn a_panicking_write_or_read_fails_alone() {
         // Printing a panic takes a while.
         let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_secs(60)).await;
-        let panicking = storage.write::<()>(|write| {
+        let panicking = storage.write::<()>(Access::All, |write| {
             write.record(&Subject::Blocked(user_id(1)))?;
             panic!("on purpose");
         });
@@ -376,7 +365,7 @@ mod tests {
     #[tokio::test]
     async fn a_reconnected_writer_uses_the_same_files() {
         let (_folder, storage) = open(|_| {}).await;
-        let breaking = storage.write(|write| {
+        let breaking = storage.write(Access::All, |write| {
             write.db.roll_back()?;
             Ok(write.db.roll_back()?)
         });
@@ -393,7 +382,7 @@ mod tests {
         let (_folder, storage) = open(|_| {}).await;
         let put = |members: u64| {
             let guild = Guild { members: MemberCount::new(members).unwrap(), ..a_guild(1) };
-            storage.write(move |write| records::put(write, Record::Guild(guild)))
+            storage.write(Access::All, move |write| records::put(write, Record::Guild(guild)))
         };
         // The statements that were run, and those that were prepared.
         let statements: Arc<Mutex<(Vec<String>, Vec<String>)>> = Arc::default();
@@ -407,7 +396,7 @@ mod tests {
             write.db.set_instrumentation(listen);
             Ok(())
         };
-        storage.write(begin).await.unwrap();
+        storage.write(Access::All, begin).await.unwrap();
         for members in 1..=2 {
             put(members).await.unwrap();
         }

@@ -1,14 +1,23 @@
 //! Ports over the records that the bot feeds.
 
 use crate::{
-    connection::AnyConnection,
+    connection::{Access, AnyConnection},
     export,
     failure::WorkError,
     storage::DieselStorage,
     sync,
     table::{
-        clusters, feedback, guilds, history::Write, members, records, sessions, settings, status_history,
-        team, unreadable::Unreadable, users,
+        clusters,
+        column::to_column,
+        feedback, guilds,
+        history::Write,
+        members, records,
+        row::{
+            BlockedRow, ClusterRow, Columns as _, FeedbackRow, GuildRow, MemberRow, NoticeRow, PeriodRow,
+            Row as _, SettingsEditRow,
+        },
+        sessions, settings, status_history, team,
+        unreadable::Unreadable,
     },
 };
 use async_trait::async_trait;
@@ -35,9 +44,10 @@ impl Records for DieselStorage {
         }
         let needed = Mutation::check(&batch)?;
         let urgent = batch.iter().all(|mutation| matches!(mutation.kind(), Kind::Cluster | Kind::Period));
+        let access = if urgent { Access::Urgent } else { Access::All };
         let work = move |write: &mut Write<'_>| {
             for guild in needed {
-                if !guilds::is_known(write.db, guild)? {
+                if GuildRow::stored(write.db, &Key::Guild(guild))?.is_none() {
                     return Ok(Err(ApplyError::UnknownGuild(guild)));
                 }
             }
@@ -51,9 +61,9 @@ impl Records for DieselStorage {
                 }
                 tally += apply(write, mutation)?;
             }
-            Ok(Ok(Applied { tally, changes: write.record_noted()? }))
+            Ok(Ok(write.applied(tally)?))
         };
-        if urgent { self.write_urgently(work).await? } else { self.write(work).await? }
+        self.write(access, work).await?
     }
 
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
@@ -74,9 +84,9 @@ impl Records for DieselStorage {
     }
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
-        self.write(move |write| {
+        self.write(Access::All, move |write| {
             let tally = forget(write, user)?;
-            Ok(Applied { tally, changes: write.record_noted()? })
+            write.applied(tally)
         })
         .await
     }
@@ -98,15 +108,19 @@ fn apply(write: &mut Write<'_>, mutation: Mutation) -> Result<Tally, WorkError> 
 fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, WorkError> {
     let sessions = unreadable.all(&sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
+    let column = || vec![to_column(user).into()];
     for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
         match records::find(db, &key, unreadable) {
             Err(WorkError::Row(_)) => {}
             found => records.extend(found?),
         }
     }
-    records.extend(members::of_user(db, user, unreadable)?.into_iter().map(Record::Member));
-    records.extend(feedback::of_submitter(db, user, unreadable)?.into_iter().map(Record::Feedback));
-    records.extend(settings::by_user(db, user, unreadable)?.into_iter().map(Record::SettingsEdit));
+    let members = MemberRow::all(db, unreadable, "WHERE user_id = ?", column())?;
+    records.extend(members.into_iter().map(Record::Member));
+    let feedback = FeedbackRow::all(db, unreadable, "WHERE submitter_id = ?", column())?;
+    records.extend(feedback.into_iter().map(Record::Feedback));
+    let edits = SettingsEditRow::all(db, unreadable, "WHERE made_by = ? ORDER BY guild, revision", column())?;
+    records.extend(edits.into_iter().map(Record::SettingsEdit));
     Ok(records)
 }
 
@@ -125,25 +139,29 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
 #[async_trait]
 impl BlockList for DieselStorage {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.read(move |db, _| users::is_blocked(db, user)).await
+        self.read(move |db, _| Ok(BlockedRow::stored(db, &Key::Blocked(user))?.is_some())).await
     }
 }
 
 #[async_trait]
 impl BotTelemetry for DieselStorage {
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        self.read(clusters::all).await
+        self.read(|db, unreadable| {
+            let clusters = ClusterRow::all(db, unreadable, "", Vec::new())?;
+            Ok(clusters.into_iter().map(Arc::new).collect())
+        })
+        .await
     }
 }
 
 #[async_trait]
 impl StatusHistory for DieselStorage {
     async fn periods(&self) -> Result<Vec<Period>, StoreError> {
-        self.read(status_history::all_periods).await
+        self.read(|db, unreadable| Ok(PeriodRow::all(db, unreadable, "", Vec::new())?)).await
     }
 
     async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        self.read(status_history::all_notices).await
+        self.read(|db, unreadable| Ok(NoticeRow::all(db, unreadable, "", Vec::new())?)).await
     }
 }
 
@@ -164,8 +182,8 @@ impl FeedbackStore for DieselStorage {
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        let id = id.clone();
-        self.read(move |db, unreadable| feedback::find(db, &id, unreadable)).await
+        let key = Key::Feedback(id.clone());
+        self.read(move |db, unreadable| Ok(FeedbackRow::find(db, &key, unreadable)?.map(Arc::new))).await
     }
 }
 

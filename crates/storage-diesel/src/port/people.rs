@@ -1,11 +1,12 @@
 //! Ports over sessions, grants, used codes and pauses of the platform.
 
 use crate::{
+    connection::Access,
     storage::DieselStorage,
     table::{
         column::to_column,
         grants, platform, records,
-        row::{Row as _, SessionRow},
+        row::{Columns as _, Row as _, SessionRow},
         sessions,
     },
 };
@@ -28,7 +29,7 @@ use std::{
 impl GrantStore for DieselStorage {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
         let content = content.clone();
-        self.write_urgently(move |write| grants::replace(write, user, &content)).await
+        self.write(Access::Urgent, move |write| grants::replace(write, user, &content)).await
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
@@ -50,11 +51,11 @@ impl GrantStore for DieselStorage {
         until: Timestamp,
         dead: Option<Timestamp>,
     ) -> Result<Claimed, StoreError> {
-        self.write_urgently(move |write| grants::claim(write.db, user, version, until, dead)).await
+        self.write(Access::Urgent, move |write| grants::claim(write.db, user, version, until, dead)).await
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.write_urgently(move |write| grants::release_claim(write.db, user, version)).await
+        self.write(Access::Urgent, move |write| grants::release_claim(write.db, user, version)).await
     }
 
     async fn update(
@@ -65,11 +66,11 @@ impl GrantStore for DieselStorage {
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError> {
         let content = content.clone();
-        self.write_urgently(move |write| grants::update(write, user, version, &content, claim)).await
+        self.write(Access::Urgent, move |write| grants::update(write, user, version, &content, claim)).await
     }
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.write_urgently(move |write| {
+        self.write(Access::Urgent, move |write| {
             let same = grants::version(write.db, user)? == Some(version);
             if same {
                 records::remove(write, &Key::Grant(user))?;
@@ -80,7 +81,7 @@ impl GrantStore for DieselStorage {
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.write_urgently(move |write| {
+        self.write(Access::Urgent, move |write| {
             let same = grants::version(write.db, user)? == Some(version);
             let unused = same && !sessions::has_any(write.db, user)?;
             if unused {
@@ -109,15 +110,12 @@ impl SessionStore for DieselStorage {
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
         let session = session.clone();
-        self.write_urgently(move |write| sessions::create(write, &session, cap, ended)).await
+        self.write(Access::Urgent, move |write| sessions::create(write, &session, cap, ended)).await
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let id = *id;
-        self.read(move |db, unreadable| {
-            Ok(sessions::find(db, &id)?.map(|row| row.read(unreadable)).transpose()?)
-        })
-        .await
+        self.read(move |db, unreadable| SessionRow::require(db, &Key::Session(id), unreadable)).await
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
@@ -128,7 +126,7 @@ impl SessionStore for DieselStorage {
             *known = (*known).max(*time);
         }
         // Not recorded as a change: a session that is used again has neither begun nor ended.
-        self.write_urgently(move |write| sessions::touch(write.db, &latest)).await
+        self.write(Access::Urgent, move |write| sessions::touch(write.db, &latest)).await
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -141,8 +139,8 @@ impl SessionStore for DieselStorage {
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let id = *id;
-        self.write_urgently(move |write| {
-            let session = sessions::find(write.db, &id)?;
+        self.write(Access::Urgent, move |write| {
+            let session = SessionRow::stored(write.db, &Key::Session(id))?;
             sessions::end(write, session.as_slice())?;
             Ok(session.and_then(|session| write.unreadable.one(&session)))
         })
@@ -151,9 +149,9 @@ impl SessionStore for DieselStorage {
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         let id = *id;
-        self.write_urgently(move |write| {
-            let Some(row) = sessions::find(write.db, &id)? else { return Ok(None) };
-            let over = Some(row.read(write.unreadable)?).filter(|session| ended.has_ended(session));
+        self.write(Access::Urgent, move |write| {
+            let over = SessionRow::require(write.db, &Key::Session(id), write.unreadable)?;
+            let over = over.filter(|session| ended.has_ended(session));
             sessions::end(write, &over.iter().map(SessionRow::of).collect::<Vec<_>>())?;
             Ok(over)
         })
@@ -161,13 +159,14 @@ impl SessionStore for DieselStorage {
     }
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.write_urgently(move |write| Ok(sessions::end_all(write, user)?.0)).await
+        self.write(Access::Urgent, move |write| Ok(sessions::end_all(write, user)?.0)).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         // Each write stays bounded by `limit`, however many rows are unreadable.
         loop {
-            let pruned = self.write_urgently(move |write| sessions::prune(write, ended, limit)).await?;
+            let pruned =
+                self.write(Access::Urgent, move |write| sessions::prune(write, ended, limit)).await?;
             if let Some(pruned) = pruned {
                 return Ok(pruned);
             }
@@ -175,7 +174,7 @@ impl SessionStore for DieselStorage {
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        self.write_urgently(move |write| sessions::rewind(write, now, limit)).await
+        self.write(Access::Urgent, move |write| sessions::rewind(write, now, limit)).await
     }
 }
 
@@ -189,7 +188,7 @@ impl SignIns for DieselStorage {
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
         let (session, grant) = (session.clone(), grant.clone());
-        self.write_urgently(move |write| {
+        self.write(Access::Urgent, move |write| {
             let gone = sessions::create(write, &session, cap, ended)?;
             grants::replace(write, session.user, &grant)?;
             Ok(gone)
@@ -198,7 +197,7 @@ impl SignIns for DieselStorage {
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
-        self.write_urgently(move |write| {
+        self.write(Access::Urgent, move |write| {
             if grants::version(write.db, user)? != Some(version) {
                 return Ok(None);
             }
@@ -209,7 +208,7 @@ impl SignIns for DieselStorage {
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
-        self.write_urgently(move |write| {
+        self.write(Access::Urgent, move |write| {
             if grants::version(write.db, user)?.is_some() {
                 return Ok(None);
             }
@@ -228,19 +227,19 @@ impl SpentCodes for DieselStorage {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         let code = *code;
-        self.write_urgently(move |write| platform::spend(write.db, &code, now, until)).await
+        self.write(Access::Urgent, move |write| platform::spend(write.db, &code, now, until)).await
     }
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         let code = *code;
-        self.write_urgently(move |write| platform::restore(write.db, &code)).await
+        self.write(Access::Urgent, move |write| platform::restore(write.db, &code)).await
     }
 }
 
 #[async_trait]
 impl PlatformPauses for DieselStorage {
     async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
-        self.write_urgently(move |write| platform::note(write.db, pause)).await
+        self.write(Access::Urgent, move |write| platform::note(write.db, pause)).await
     }
 
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
@@ -266,7 +265,7 @@ mod tests {
         for number in 0..20 {
             assert!(spend(number).await);
         }
-        storage.write(|write| platform::trim_marks(write.db, 5)).await.unwrap();
+        storage.write(Access::All, |write| platform::trim_marks(write.db, 5)).await.unwrap();
         assert!(!spend(15).await);
         assert!(spend(14).await);
     }

@@ -1,15 +1,20 @@
 //! Ports over the change feed, listings and health.
 
 use crate::{
-    connection::AnyConnection,
+    connection::{Access, AnyConnection},
     failure::WorkError,
     migration::is_complete,
     storage::DieselStorage,
-    table::{grants, guilds, history, platform, subscriptions, unreadable::Unreadable, users},
+    table::{
+        grants, guilds, history, platform,
+        row::{BlockedRow, Columns as _, Row as _, StaffRow, SubscriptionRow},
+        subscriptions,
+        unreadable::Unreadable,
+    },
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Revision},
+    change::{Changes, Key, Revision},
     model::UserId,
     port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, StoreError},
 };
@@ -52,7 +57,7 @@ pub(super) fn read(
     asked: ListingScope,
     unreadable: &Unreadable,
 ) -> Result<Arc<Listing>, WorkError> {
-    let blocked = users::is_blocked(db, user)?;
+    let blocked = BlockedRow::stored(db, &Key::Blocked(user))?.is_some();
     let grant = match grants::find(db, user, unreadable) {
         Err(WorkError::Row(_)) if blocked => None,
         found => found?.map(GrantSummary::from),
@@ -62,8 +67,10 @@ pub(super) fn read(
         blocked,
         guilds: guilds::with_roles(db, user, &asked, unreadable)?,
         guild_subscriptions: subscriptions::guild_subscriptions(db, &asked, unreadable)?,
-        subscription: subscriptions::of_user(db, user, unreadable)?,
-        staff: users::staff_grants(db, user, unreadable)?,
+        subscription: SubscriptionRow::find(db, &Key::Subscription(user), unreadable)?.map(Arc::new),
+        staff: StaffRow::find(db, &Key::Staff(user), unreadable)?
+            .map(|(_, grants)| grants)
+            .unwrap_or_default(),
         grant,
     }))
 }
@@ -72,8 +79,7 @@ pub(super) fn read(
 impl Health for DieselStorage {
     async fn check(&self) -> Result<(), StoreError> {
         let database = Arc::clone(self.database());
-        let (file, complete) =
-            self.read(move |db, _| Ok((database.check_file(), is_complete(db)?))).await?;
+        let (file, complete) = self.read(move |db, _| Ok((database.check_file(), is_complete(db)?))).await?;
         file.map_err(StoreError::unavailable)?;
         if !complete {
             return Err(StoreError::unavailable("the schema does not match this version"));
@@ -83,7 +89,7 @@ impl Health for DieselStorage {
             None => Ok(()),
             // The cause may be gone by now.
             Some(reason) => self
-                .write_urgently(|write| platform::write_probe(write.db))
+                .write(Access::Urgent, |write| platform::write_probe(write.db))
                 .await
                 .map_err(|_| StoreError::unavailable(format!("the last write failed: {reason}"))),
         }

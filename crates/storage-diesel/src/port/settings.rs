@@ -2,34 +2,38 @@
 
 use super::reading;
 use crate::{
-    failure::WorkError,
+    connection::Access,
     storage::DieselStorage,
-    table::{history::Write, settings},
+    table::{
+        history::Write,
+        records,
+        row::{Row as _, SchemaRow},
+        settings,
+    },
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Tally},
+    change::{Applied, Key, Tally},
     model::GuildId,
-    port::{ChangeSettingsError, ConfirmSettingsError, ListingScope, SettingsStore, ShardSlice, StoreError},
+    port::{
+        ChangeSettingsError, ConfirmSettingsError, ListingScope, Record, SettingsStore, ShardSlice,
+        StoreError,
+    },
     settings::{Authority, Change, HistoryEntry, Problem, Schema, Stored},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-fn applied(write: &mut Write<'_>, tally: Tally) -> Result<Applied, WorkError> {
-    Ok(Applied { tally, changes: write.record_noted()? })
-}
-
 #[async_trait]
 impl SettingsStore for DieselStorage {
     async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
-        self.read(move |db, unreadable| Ok(settings::schema(db, unreadable)?.map(Arc::new))).await
+        self.read(|db, unreadable| Ok(SchemaRow::find(db, &Key::Schema(()), unreadable)?.map(Arc::new))).await
     }
 
     async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError> {
         let schema = schema.clone();
-        self.write(move |write| {
-            let tally = settings::publish(write, &schema)?;
-            applied(write, tally)
+        self.write(Access::All, move |write| {
+            let tally = records::put(write, Record::Schema(schema))?;
+            write.applied(tally)
         })
         .await
     }
@@ -41,7 +45,7 @@ impl SettingsStore for DieselStorage {
     async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
         let change = change.clone();
         let work = move |write: &mut Write<'_>| {
-            let schema = settings::schema(write.db, write.unreadable)?.unwrap_or_default();
+            let schema = SchemaRow::find(write.db, &Key::Schema(()), write.unreadable)?.unwrap_or_default();
             let stored = settings::find(write.db, change.guild, write.unreadable)?;
             let read = |authority: Authority| {
                 reading::read(write.db, authority.user, ListingScope::Guild(change.guild), write.unreadable)
@@ -54,9 +58,9 @@ impl SettingsStore for DieselStorage {
             };
             let stored = decided.stored.clone();
             let tally = settings::store(write, &change, decided)?;
-            Ok(Ok((stored, applied(write, tally)?)))
+            Ok(Ok((stored, write.applied(tally)?)))
         };
-        Ok(self.write(work).await??)
+        Ok(self.write(Access::All, work).await??)
     }
 
     async fn confirm(
@@ -73,9 +77,9 @@ impl SettingsStore for DieselStorage {
                 Ok(false) => Tally::NOTHING,
                 Ok(true) => settings::confirm(write, guild, stored)?,
             };
-            Ok(Ok(applied(write, tally)?))
+            Ok(Ok(write.applied(tally)?))
         };
-        self.write(work).await?
+        self.write(Access::All, work).await?
     }
 
     async fn history(&self, guild: GuildId) -> Result<Vec<HistoryEntry>, StoreError> {
@@ -83,9 +87,9 @@ impl SettingsStore for DieselStorage {
     }
 
     async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
-        self.write(move |write| {
+        self.write(Access::All, move |write| {
             let tally = settings::remove(write, guild)?;
-            applied(write, tally)
+            write.applied(tally)
         })
         .await
     }

@@ -14,9 +14,9 @@ use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardCount, ShardId, Shards, Timestamp},
 };
-use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize)]
 struct Report {
@@ -96,14 +96,6 @@ impl Report {
     }
 }
 
-fn rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
-    clusters::table.select(ClusterRow::as_select()).load(db)
-}
-
-pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Arc<Heartbeat>>, WorkError> {
-    Ok(unreadable.all(&rows(db)?).into_iter().map(Arc::new).collect())
-}
-
 pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, WorkError> {
     let tally = ClusterRow::of(heartbeat).put(write.db)?;
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
@@ -116,7 +108,7 @@ pub(crate) fn remove(write: &mut Write<'_>, cluster: &ClusterId) -> Result<Tally
 
 /// Returns unreadable reports. They are never reported as silent, so they would stay forever.
 fn unreadable_rows(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<ClusterRow>> {
-    let mut rows = rows(db)?;
+    let mut rows = ClusterRow::select(db, "", Vec::new())?;
     rows.retain(|row| row.read(unreadable).is_err());
     Ok(rows)
 }
@@ -145,7 +137,7 @@ pub(crate) fn forget_silent(
 }
 
 pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, WorkError> {
-    let gone = rows(write.db)?;
+    let gone = ClusterRow::select(write.db, "", Vec::new())?;
     diesel::delete(clusters::table).execute(write.db)?;
     for row in &gone {
         write.note(row.key().subject(Kind::Cluster));

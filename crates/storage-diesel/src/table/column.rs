@@ -66,7 +66,7 @@ pub(crate) fn from_text<I: Snowflake>(text: &str) -> Result<Vec<I>, Invalid> {
 /// bind. The last value is repeated up to a power of two, so that there are few distinct statements to prepare.
 pub(crate) fn any_of(values: &[i64]) -> (String, Vec<Value>) {
     let padding = values.last().into_iter().cycle().take(values.len().next_power_of_two() - values.len());
-    let values: Vec<_> = values.iter().chain(padding).map(|value| Value::BigInt(Some(*value))).collect();
+    let values: Vec<_> = values.iter().chain(padding).map(|value| Value::from(*value)).collect();
     (format!("IN ({})", vec!["?"; values.len()].join(", ")), values)
 }
 
@@ -100,7 +100,7 @@ mod tests {
             (vec![1, 2, 3, 4], vec![1, 2, 3, 4]),
             ((1..=10).collect(), (1..=16).map(|value: i64| value.min(10)).collect()),
         ] {
-            let padded: Vec<_> = padded.into_iter().map(|value| Value::BigInt(Some(value))).collect();
+            let padded: Vec<_> = padded.into_iter().map(Value::from).collect();
             assert_eq!(any_of(&values).1, padded);
         }
     }

@@ -4,7 +4,7 @@
 use super::{
     column::{from_column, to_column},
     history::Write,
-    row::{Columns as _, FeedbackRow, Row, RowKey, Value, read},
+    row::{Columns as _, FeedbackRow, Row, RowKey, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -13,20 +13,17 @@ use crate::{
     schema::feedback,
 };
 use companion_domain::{
-    change::{Key, Kind, Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Feedback, FeedbackId, Rating, Timestamp, User, UserId},
     rules::Seed,
 };
-use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    SelectableHelper, dsl::max,
-};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, dsl::max};
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Factor by which more entries are drawn if some of the first are unreadable.
 const REDRAW_FACTOR: usize = 8;
-/// Number of entries read at once if hardly any are readable.
-const PAGE_ENTRIES: i64 = 500;
+/// Maximum number of entries read at once.
+const PAGE_ENTRIES: usize = 1000;
 
 impl Row for FeedbackRow {
     type Value = Feedback;
@@ -58,24 +55,6 @@ impl Row for FeedbackRow {
             },
         })
     }
-}
-
-pub(crate) fn find(
-    db: &mut AnyConnection,
-    id: &FeedbackId,
-    unreadable: &Unreadable,
-) -> Result<Option<Arc<Feedback>>, WorkError> {
-    Ok(FeedbackRow::find(db, &Key::Feedback(id.clone()), unreadable)?.map(Arc::new))
-}
-
-/// Returns the readable feedback of a user, whatever its rating.
-pub(crate) fn of_submitter(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<Vec<Feedback>, WorkError> {
-    let said = feedback::table.filter(feedback::submitter_id.eq(to_column(user)));
-    Ok(unreadable.all(&said.select(FeedbackRow::as_select()).load(db)?))
 }
 
 /// Returns the number of slots: one more than the last.
@@ -119,13 +98,9 @@ pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Work
     Ok(write.noted(tally, || Subject::Feedback(entry.id.clone())))
 }
 
-fn text_key(text: String) -> RowKey {
-    RowKey(vec![Value::Text(Some(text))])
-}
-
 pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, WorkError> {
     let slot = slot_of(write.db, id)?;
-    let key = text_key(id.to_owned());
+    let key = RowKey(vec![id.to_owned().into()]);
     let tally = FeedbackRow::TABLE.delete(write.db, key.clone())?;
     if let Some(slot) = slot {
         vacate(write.db, slot)?;
@@ -146,51 +121,14 @@ pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkE
 }
 
 fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryResult<Option<Arc<Feedback>>> {
-    let row: QueryResult<FeedbackRow> =
-        feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).get_result(db);
-    let entry = match row.optional()? {
+    let entry = match FeedbackRow::select(db, "WHERE slot = ?", vec![slot.into()])?.pop() {
         Some(row) => unreadable.one(&row),
         None => {
             let hole = RowError { table: FeedbackRow::TABLE.name, column: "slot" };
-            unreadable.accept(|| text_key(format!("slot {slot}")), Err(hole))
+            unreadable.accept(|| RowKey(vec![format!("slot {slot}").into()]), Err(hole))
         }
     };
     Ok(entry.map(Arc::new))
-}
-
-/// Returns the first `count` readable entries of these slots.
-fn in_slots(
-    db: &mut AnyConnection,
-    chosen: impl IntoIterator<Item = i64>,
-    count: usize,
-    unreadable: &Unreadable,
-) -> QueryResult<Vec<Arc<Feedback>>> {
-    let mut found = Vec::new();
-    for slot in chosen {
-        if found.len() == count {
-            break;
-        }
-        found.extend(in_slot(db, slot, unreadable)?);
-    }
-    Ok(found)
-}
-
-/// Returns all slots with a readable entry.
-fn readable_slots(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<i64>> {
-    let mut readable = Vec::new();
-    let mut after = -1;
-    loop {
-        let page: Vec<(FeedbackRow, Option<i64>)> = feedback::table
-            .filter(feedback::slot.gt(after))
-            .order(feedback::slot)
-            .limit(PAGE_ENTRIES)
-            .select((FeedbackRow::as_select(), feedback::slot))
-            .load(db)?;
-        let Some((_, Some(last))) = page.last() else { return Ok(readable) };
-        after = *last;
-        let slots = page.into_iter().filter_map(|(row, slot)| row.read(unreadable).ok().and(slot));
-        readable.extend(slots);
-    }
 }
 
 /// Returns a page of positive entries, ordered by id. Unreadable rows do not shorten the page.
@@ -205,13 +143,9 @@ pub(crate) fn positive_after(
     let mut reached = after.map_or_else(String::new, ToString::to_string);
     let mut found = Vec::new();
     while found.len() < most {
-        let missing = i64::try_from(most - found.len()).unwrap_or(i64::MAX);
-        let page: Vec<FeedbackRow> = feedback::table
-            .filter(feedback::slot.is_not_null().and(feedback::id.gt(&reached)))
-            .order(feedback::id)
-            .limit(missing)
-            .select(FeedbackRow::as_select())
-            .load(db)?;
+        let missing = (most - found.len()).min(PAGE_ENTRIES) as i64;
+        let rest = "WHERE slot IS NOT NULL AND id > ? ORDER BY id LIMIT ?";
+        let page = FeedbackRow::select(db, rest, vec![reached.clone().into(), missing.into()])?;
         let Some(last) = page.last() else { break };
         reached.clone_from(&last.id);
         found.extend(unreadable.all(&page).into_iter().map(Arc::new));
@@ -228,14 +162,17 @@ pub(crate) fn pick(
 ) -> Result<Vec<Arc<Feedback>>, WorkError> {
     let (mut draw, slots) = (seed.draw(), usize::try_from(slots(db)?).unwrap_or_default());
     for drawn in [count, count.saturating_mul(REDRAW_FACTOR)] {
-        let chosen = draw.positions(slots, drawn).into_iter().filter_map(|slot| i64::try_from(slot).ok());
-        let found = in_slots(db, chosen, count, unreadable)?;
+        let mut found = Vec::new();
+        for slot in draw.positions(slots, drawn) {
+            if found.len() < count {
+                found.extend(in_slot(db, slot as i64, unreadable)?);
+            }
+        }
         if found.len() == count || drawn >= slots {
             return Ok(found);
         }
     }
-    let readable = readable_slots(db, unreadable)?;
+    let readable = positive_after(db, None, NonZeroU32::MAX, unreadable)?;
     let drawn = draw.positions(readable.len(), count).into_iter();
-    let chosen = drawn.filter_map(|position| readable.get(position).copied());
-    Ok(in_slots(db, chosen, count, unreadable)?)
+    Ok(drawn.filter_map(|position| readable.get(position).cloned()).collect())
 }

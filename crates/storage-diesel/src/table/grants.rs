@@ -99,15 +99,11 @@ fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
 pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> Result<HashMap<UserId, Profile>, WorkError> {
     let (any, values) = any_of(users);
     let select = Sql::new(&format!("SELECT user_id, name, avatar FROM grants WHERE user_id {any}"));
-    let rows = Statement::<(BigInt, Nullable<Text>, Nullable<Text>)>::new(&select, values);
-    let rows: Vec<(i64, Option<String>, Option<String>)> = match db {
-        AnyConnection::Sqlite(db) => rows.load(db)?,
-        AnyConnection::Postgres(db) => rows.load(db)?,
+    let rows = Statement::<(BigInt, Nullable<Text>, Nullable<Text>)>::new(&select, values).rows(db)?;
+    let read = |(user, name, avatar): (i64, Option<String>, Option<String>)| {
+        Some((from_column(&user).ok()?, profile(name.as_deref(), avatar.as_deref())?))
     };
-    let read = |(user, name, avatar): &(i64, Option<String>, Option<String>)| {
-        Some((from_column(user).ok()?, profile(name.as_deref(), avatar.as_deref())?))
-    };
-    Ok(rows.iter().filter_map(read).collect())
+    Ok(rows.into_iter().filter_map(read).collect())
 }
 
 fn pack(list: &GuildList) -> Vec<u8> {
@@ -199,9 +195,7 @@ pub(crate) fn find(
     user: UserId,
     unreadable: &Unreadable,
 ) -> Result<Option<Grant>, WorkError> {
-    let row = GrantRow::stored(db, &Key::Grant(user))?;
-    let grant = row.map(|row| row.read(unreadable)).transpose()?;
-    Ok(grant.map(|(_, grant)| grant))
+    Ok(GrantRow::require(db, &Key::Grant(user), unreadable)?.map(|(_, grant)| grant))
 }
 
 /// Returns the version of a grant, readable or not.
@@ -281,15 +275,11 @@ pub(crate) fn update(
     if self::version(write.db, user)? != Some(version) {
         return Err(WorkError::Conflict("the grant was replaced or removed"));
     }
+    if claim == ClaimAfter::Released {
+        return replace(write, user, content);
+    }
     let row = GrantRow::new(user, next_version(write, user)?, content);
-    let target = grants::table.find(row.user_id);
-    match claim {
-        ClaimAfter::Kept => diesel::update(target).set(&row).execute(write.db)?,
-        ClaimAfter::Released => {
-            let released = grants::claim_until.eq(None::<i64>);
-            diesel::update(target).set((&row, released)).execute(write.db)?
-        }
-    };
+    diesel::update(grants::table.find(row.user_id)).set(&row).execute(write.db)?;
     Ok(version_from_column(row.version))
 }
 

@@ -5,7 +5,7 @@ use super::{
     history::Write,
     members,
     records::remove_row,
-    row::{Columns as _, GuildRow, Row, Sql, read},
+    row::{Columns as _, GuildRow, Row, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -76,10 +76,6 @@ fn bindings_from_text(text: &str) -> Option<RoleBindings> {
     Some(RoleBindings::new(bindings.collect::<Option<Vec<_>>>()?))
 }
 
-pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> Result<bool, WorkError> {
-    Ok(GuildRow::stored(db, &Key::Guild(guild))?.is_some())
-}
-
 pub(crate) fn totals(db: &mut AnyConnection) -> Result<GuildTotals, WorkError> {
     let totals =
         sql::<(BigInt, BigInt)>("SELECT count(*), CAST(coalesce(sum(members), 0) AS BIGINT) FROM guilds");
@@ -101,8 +97,7 @@ pub(crate) fn with_roles(
     let mut seen = Vec::new();
     for some in asked.chunks(MAX_VALUES) {
         let (any, values) = any_of(some);
-        let known = Sql::new(&format!("{} WHERE id {any}", GuildRow::TABLE.select()));
-        let known = GuildRow::load(db, &known, values)?;
+        let known = GuildRow::select(db, &format!("WHERE id {any}"), values)?;
         let mut roles = members::roles_in(db, user, some, unreadable)?;
         for row in known {
             let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);

@@ -12,15 +12,13 @@ use crate::{
     schema::{changes, history},
     timeline::Timeline,
 };
-use companion_domain::change::{Change, Changes, Kind, Revision, Subject, Tally};
+use companion_domain::change::{Applied, Change, Changes, Journal, Kind, Revision, Subject, Tally};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl,
+    result::Error as DatabaseError,
     sql_types::{BigInt, Nullable},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::{collections::BTreeSet, sync::LazyLock};
 
 const ALL_OF_KIND: &str = "*";
 
@@ -55,16 +53,14 @@ fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
 
 /// Reserves numbers for `count` changes. Returns the last number and the timeline.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), WorkError> {
-    let count = vec![Value::BigInt(Some(count))];
+    let count = vec![count.into()];
     match db {
         AnyConnection::Sqlite(_) => {
             // `RETURNING` would fill a temporary table.
             SQLITE_ADVANCE.execute(count, db)?;
             position(db)
         }
-        AnyConnection::Postgres(db) => {
-            to_position(Statement::<Position>::new(&POSTGRES_ADVANCE, count).get_result(db)?)
-        }
+        AnyConnection::Postgres(_) => position_of(db, &POSTGRES_ADVANCE, count),
     }
 }
 
@@ -102,20 +98,16 @@ static POSTGRES_POSITION: LazyLock<Sql> =
 
 /// Returns the newest change number and its timeline, read by one statement.
 fn position(db: &mut AnyConnection) -> Result<(i64, Timeline), WorkError> {
-    to_position(match db {
-        AnyConnection::Sqlite(db) => {
-            Statement::<Position>::new(&SQLITE_POSITION, Vec::new()).get_result(db)?
-        }
-        AnyConnection::Postgres(db) => {
-            Statement::<Position>::new(&POSTGRES_POSITION, Vec::new()).get_result(db)?
-        }
-    })
+    let select = match db {
+        AnyConnection::Sqlite(_) => &SQLITE_POSITION,
+        AnyConnection::Postgres(_) => &POSTGRES_POSITION,
+    };
+    position_of(db, select, Vec::new())
 }
 
-/// The newest change number and the number of the timeline.
-type Position = (BigInt, Nullable<BigInt>);
-
-fn to_position((number, timeline): (i64, Option<i64>)) -> Result<(i64, Timeline), WorkError> {
+fn position_of(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> Result<(i64, Timeline), WorkError> {
+    let row = Statement::<(BigInt, Nullable<BigInt>)>::new(sql, values).rows(db)?.pop();
+    let (number, timeline): (i64, Option<i64>) = row.ok_or(DatabaseError::NotFound)?;
     Ok((number, timeline.map(Timeline::of_server).ok_or(WorkError::Standby)?))
 }
 
@@ -157,8 +149,7 @@ pub(crate) fn since(
         return Ok(Changes::Gap(latest));
     };
     let after = i64::try_from(number).unwrap_or(i64::MAX);
-    let rows: Vec<ChangeRow> =
-        changes::table.filter(changes::revision.gt(after)).order(changes::revision).load(db)?;
+    let rows = ChangeRow::select(db, "WHERE revision > ? ORDER BY revision", vec![after.into()])?;
     // Revisions are gap-free, so fewer rows mean that some were trimmed.
     if rows.len() as u64 != wanted {
         return Ok(Changes::Gap(latest));
@@ -232,46 +223,6 @@ fn from_text(kind: &str, text: &str) -> Option<Subject> {
     if text == ALL_OF_KIND { Some(Subject::Many(kind)) } else { Subject::parse(kind, text.split(' ')) }
 }
 
-/// Maximum number of changes of one kind that a write names. More are summarised as [`Subject::Many`].
-pub(crate) const MAX_NAMED: usize = 100;
-/// The same limit for sessions and grants. Each invalidated copy costs a signed-in user a lookup, so they are named
-/// unless that floods the history.
-const MAX_NAMED_SESSIONS: usize = 10_000;
-
-#[derive(Default)]
-pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
-
-impl Journal {
-    /// Notes that the subject may have changed.
-    pub(crate) fn note(&mut self, subject: Subject) {
-        let kind = subject.kind();
-        let subjects = self.0.entry(kind).or_default();
-        if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
-            return;
-        }
-        // One more than the limit shows that it was exceeded.
-        if subjects.len() <= max_named(kind) {
-            subjects.push(subject);
-        }
-    }
-
-    /// Returns the noted subjects, grouped by kind.
-    pub(crate) fn into_subjects(self) -> Vec<Subject> {
-        let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
-            if subjects.len() <= max_named(kind) { subjects } else { vec![Subject::Many(kind)] }
-        });
-        subjects.collect()
-    }
-}
-
-/// Returns how many changes of a kind a write names.
-pub(crate) const fn max_named(kind: Kind) -> usize {
-    match kind {
-        Kind::Session | Kind::Grant => MAX_NAMED_SESSIONS,
-        _ => MAX_NAMED,
-    }
-}
-
 /// The database as seen by one job, and the changes that the job notes.
 pub(crate) struct Write<'a> {
     /// The connection, in a transaction or savepoint of this job.
@@ -294,10 +245,7 @@ impl<'a> Write<'a> {
 
     /// Notes a change, unless the tally is empty. Returns the tally.
     pub(crate) fn noted(&mut self, tally: Tally, subject: impl FnOnce() -> Subject) -> Tally {
-        if tally != Tally::NOTHING {
-            self.journal.note(subject());
-        }
-        tally
+        self.journal.noted(tally, subject)
     }
 
     /// Records a change immediately, for a job that needs its revision.
@@ -313,6 +261,11 @@ impl<'a> Write<'a> {
             return Ok(Vec::new());
         }
         Ok(self.append(subjects)?.1)
+    }
+
+    /// Records all noted changes, and returns them with the tally.
+    pub(crate) fn applied(&mut self, tally: Tally) -> Result<Applied, WorkError> {
+        Ok(Applied { tally, changes: self.record_noted()? })
     }
 
     fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), WorkError> {

@@ -2,8 +2,8 @@
 
 use super::{
     column::{any_of, from_column, from_text, to_column, to_text},
-    history::{MAX_NAMED, Write, removed},
-    row::{Columns as _, MemberRow, Row, RowKey, Sql, Value, read},
+    history::{Write, removed},
+    row::{MemberRow, Row, RowKey, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
     schema::members,
 };
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Kind, Subject, Tally, max_named},
     model::{GuildId, Member, RoleSet, UserId},
 };
-use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl};
 use std::collections::HashMap;
 
 impl Row for MemberRow {
@@ -46,31 +46,20 @@ pub(super) fn roles_in(
     unreadable: &Unreadable,
 ) -> QueryResult<HashMap<i64, RoleSet>> {
     let (any, mut values) = any_of(guilds);
-    values.push(Value::BigInt(Some(to_column(user))));
-    let select = Sql::new(&format!("{} WHERE guild {any} AND user_id = ?", MemberRow::TABLE.select()));
-    let rows = MemberRow::load(db, &select, values)?;
-    let members = unreadable.all(&rows).into_iter();
+    values.push(to_column(user).into());
+    let members =
+        MemberRow::all(db, unreadable, &format!("WHERE guild {any} AND user_id = ?"), values)?.into_iter();
     Ok(members.map(|member| (to_column(member.guild), member.roles)).collect())
 }
 
-/// Returns the readable roles of a user in all guilds.
-pub(crate) fn of_user(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<Vec<Member>, WorkError> {
-    let of_user = members::table.filter(members::user_id.eq(to_column(user)));
-    Ok(unreadable.all(&of_user.select(MemberRow::as_select()).load(db)?))
-}
-
 fn subject(guild: i64, user: i64) -> Subject {
-    RowKey(vec![Value::BigInt(Some(guild)), Value::BigInt(Some(user))]).subject(Kind::Member)
+    RowKey(vec![guild.into(), user.into()]).subject(Kind::Member)
 }
 
 /// Removes all members of a guild.
 pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(), WorkError> {
     let of_guild = members::guild.eq(to_column(guild));
-    let enough_to_know = i64::try_from(MAX_NAMED + 1).unwrap_or(i64::MAX);
+    let enough_to_know = i64::try_from(max_named(Kind::Member) + 1).unwrap_or(i64::MAX);
     let users: Vec<i64> =
         members::table.filter(of_guild).select(members::user_id).limit(enough_to_know).load(write.db)?;
     for user in users {

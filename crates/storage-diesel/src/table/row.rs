@@ -3,14 +3,15 @@
 use super::{column::to_column, settings::SCHEMA, unreadable::Unreadable};
 use crate::{
     connection::AnyConnection,
-    failure::RowError,
+    failure::{RowError, WorkError},
     schema::{self, Column, ColumnType, columns, tables},
 };
 use companion_domain::change::{Key, Kind, Subject, Tally};
 use diesel::{
-    AsChangeset, Insertable, QueryResult, Queryable, RunQueryDsl, Selectable,
+    AsChangeset, Insertable, PgConnection, QueryResult, Queryable, RunQueryDsl, SqliteConnection,
     pg::Pg,
     query_builder::{AstPass, Query, QueryFragment, QueryId},
+    query_dsl::methods::LoadQuery,
     sql_types::{self, BigInt, Binary, Bool, Nullable, Text},
     sqlite::Sqlite,
 };
@@ -28,6 +29,11 @@ pub(crate) trait Columns: Clone {
 
     fn key(&self) -> RowKey {
         Self::TABLE.key_of(&self.clone().into_values())
+    }
+
+    /// Returns the rows that the rest of a statement, after the columns and the table, selects.
+    fn select(db: &mut AnyConnection, rest: &str, values: Vec<Value>) -> QueryResult<Vec<Self>> {
+        Self::load(db, &Sql::new(&format!("{} {rest}", Self::TABLE.select())), values)
     }
 
     /// Returns the row with this key.
@@ -55,6 +61,26 @@ pub(crate) trait Row: Columns {
     fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> QueryResult<Option<Self::Value>> {
         Ok(Self::stored(db, key)?.and_then(|row| unreadable.one(&row)))
     }
+
+    /// Returns the value with this key. An unreadable row is an error, because to take it for absent would grant access
+    /// or overwrite it.
+    fn require(
+        db: &mut AnyConnection,
+        key: &Key,
+        unreadable: &Unreadable,
+    ) -> Result<Option<Self::Value>, WorkError> {
+        Ok(Self::stored(db, key)?.map(|row| row.read(unreadable)).transpose()?)
+    }
+
+    /// Returns the readable values among the rows that the rest of a statement selects.
+    fn all(
+        db: &mut AnyConnection,
+        unreadable: &Unreadable,
+        rest: &str,
+        values: Vec<Value>,
+    ) -> QueryResult<Vec<Self::Value>> {
+        Ok(unreadable.all(&Self::select(db, rest, values)?))
+    }
 }
 
 macro_rules! rows {
@@ -66,7 +92,7 @@ macro_rules! rows {
         @row $table:ident ($($key:ident),+) [$row:ident $(, $staged:ident $($record:tt)*)?]
         { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ } $columns:tt
     ) => {
-        #[derive(Debug, Clone, Queryable, Selectable, Insertable, AsChangeset)]
+        #[derive(Debug, Clone, Queryable, Insertable, AsChangeset)]
         #[diesel(table_name = schema::$table, treat_none_as_null = true, treat_none_as_default_value = false)]
         pub(crate) struct $row {
             $(pub(crate) $column: value::$sql $(<value::$inner>)?,)+
@@ -89,11 +115,7 @@ macro_rules! rows {
             }
 
             fn load(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> QueryResult<Vec<Self>> {
-                let statement = Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values);
-                match db {
-                    AnyConnection::Sqlite(db) => statement.load(db),
-                    AnyConnection::Postgres(db) => statement.load(db),
-                }
+                Statement::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::new(sql, values).rows(db)
             }
         }
     };
@@ -140,6 +162,24 @@ pub(crate) enum Value {
     Binary(Option<Vec<u8>>),
 }
 
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::BigInt(Some(number))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Binary(Some(bytes))
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -169,23 +209,21 @@ impl RowKey {
 
 impl From<&Key> for RowKey {
     fn from(key: &Key) -> Self {
-        let number = |number| Value::BigInt(Some(number));
-        let text = |text: &dyn fmt::Display| Value::Text(Some(text.to_string()));
         Self(match key {
-            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![number(to_column(*guild))],
-            Key::Member(guild, user) => vec![number(to_column(*guild)), number(to_column(*user))],
+            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![to_column(*guild).into()],
+            Key::Member(guild, user) => vec![to_column(*guild).into(), to_column(*user).into()],
             Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) | Key::Grant(user) => {
-                vec![number(to_column(*user))]
+                vec![to_column(*user).into()]
             }
-            Key::Team(user, category) => vec![number(to_column(*user)), text(category)],
-            Key::Feedback(id) => vec![text(id)],
-            Key::Schema(()) => vec![number(SCHEMA)],
+            Key::Team(user, category) => vec![to_column(*user).into(), category.to_string().into()],
+            Key::Feedback(id) => vec![id.to_string().into()],
+            Key::Schema(()) => vec![SCHEMA.into()],
             Key::SettingsEdit(guild, revision) => {
-                vec![number(to_column(*guild)), number(revision.cast_signed())]
+                vec![to_column(*guild).into(), revision.cast_signed().into()]
             }
-            Key::Notice(id) => vec![text(id)],
-            Key::Period(subject, began_at) => vec![text(subject), number(began_at.micros())],
-            Key::Session(id) => vec![Value::Binary(Some(id.as_bytes().to_vec()))],
+            Key::Notice(id) => vec![id.to_string().into()],
+            Key::Period(subject, began_at) => vec![subject.to_string().into(), began_at.micros().into()],
+            Key::Session(id) => vec![id.as_bytes().to_vec().into()],
         })
     }
 }
@@ -330,6 +368,17 @@ impl<'a, T> Statement<'a, T> {
     pub(super) const fn new(sql: &'a Sql, values: Vec<Value>) -> Self {
         Self { sql, values, sql_type: PhantomData }
     }
+
+    /// Returns the rows of the statement.
+    pub(super) fn rows<'query, R>(self, db: &mut AnyConnection) -> QueryResult<Vec<R>>
+    where
+        Self: LoadQuery<'query, SqliteConnection, R> + LoadQuery<'query, PgConnection, R>,
+    {
+        match db {
+            AnyConnection::Sqlite(db) => self.load(db),
+            AnyConnection::Postgres(db) => self.load(db),
+        }
+    }
 }
 
 macro_rules! query_fragments {
@@ -374,14 +423,12 @@ mod tests {
 
     #[test]
     fn displays_a_key_on_one_line_of_bounded_length() {
-        let number = |number| Value::BigInt(Some(number));
-        let text = |text: &str| Value::Text(Some(text.to_owned()));
         for (key, shown) in [
-            (vec![number(-1)], u64::MAX.to_string()),
-            (vec![number(1), number(2)], "1 2".to_owned()),
-            (vec![number(7), text("a\nb")], "7 a\\nb".to_owned()),
-            (vec![Value::Binary(Some(vec![0, 255]))], "00ff".to_owned()),
-            (vec![text(&"a".repeat(5000))], "a".repeat(MAX_SHOWN)),
+            (vec![(-1).into()], u64::MAX.to_string()),
+            (vec![1.into(), 2.into()], "1 2".to_owned()),
+            (vec![7.into(), "a\nb".to_owned().into()], "7 a\\nb".to_owned()),
+            (vec![vec![0, 255].into()], "00ff".to_owned()),
+            (vec!["a".repeat(5000).into()], "a".repeat(MAX_SHOWN)),
         ] {
             assert_eq!(RowKey(key).to_string(), shown);
         }

@@ -17,8 +17,7 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, exceeding},
 };
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
-    sql_query,
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl, sql_query,
     sql_types::{BigInt, Binary},
 };
 use std::{
@@ -52,17 +51,13 @@ impl Row for SessionRow {
 
 /// Returns the subject of a change to this row. An invalid key may be any session's.
 pub(super) fn subject(id: Vec<u8>) -> Subject {
-    RowKey(vec![Value::Binary(Some(id))]).subject(Kind::Session)
-}
-
-pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> Result<Option<SessionRow>, WorkError> {
-    Ok(SessionRow::stored(db, &Key::Session(*id))?)
+    RowKey(vec![id.into()]).subject(Kind::Session)
 }
 
 /// Returns the sessions of a user, oldest first.
 pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> Result<Vec<SessionRow>, WorkError> {
-    let of_user = sessions::table.filter(sessions::user_id.eq(to_column(user)));
-    Ok(of_user.order((sessions::created_at, sessions::id)).select(SessionRow::as_select()).load(db)?)
+    let rest = "WHERE user_id = ? ORDER BY created_at, id";
+    Ok(SessionRow::select(db, rest, vec![to_column(user).into()])?)
 }
 
 /// Returns the number of sessions. Scans an index, which takes a few milliseconds for a million sessions.
@@ -89,7 +84,9 @@ pub(crate) fn create(
     ended: Cutoffs,
 ) -> Result<Vec<Session>, WorkError> {
     let gone = exceeding(write.unreadable.all(&of_user(write.db, session.user)?), cap, ended);
-    if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
+    if gone.iter().any(|old| old.id == session.id)
+        || SessionRow::stored(write.db, &Key::Session(session.id))?.is_some()
+    {
         return Err(WorkError::Conflict("there is a session with this id"));
     }
     end(write, &gone.iter().map(SessionRow::of).collect::<Vec<_>>())?;
@@ -122,13 +119,9 @@ pub(crate) fn prune(
     ended: Cutoffs,
     limit: NonZeroU32,
 ) -> Result<Option<Vec<Session>>, WorkError> {
-    let over =
-        sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
-    let mut rows: Vec<SessionRow> = sessions::table
-        .filter(over)
-        .limit(limit.get().into())
-        .select(SessionRow::as_select())
-        .load(write.db)?;
+    let values = [ended.created.micros(), ended.seen.micros(), limit.get().into()].map(Value::from);
+    let rest = "WHERE created_at <= ? OR last_seen_at <= ? LIMIT ?";
+    let mut rows = SessionRow::select(write.db, rest, values.into())?;
     let pruned = write.unreadable.all(&rows);
     let is_cut_short = rows.len() == limit.get() as usize && pruned.len() < rows.len();
     if is_cut_short {

@@ -3,7 +3,7 @@
 use super::{
     column::{ID_RANGES, from_column, in_shard, to_column},
     history::{Write, removed},
-    row::{Columns as _, Row, SchemaRow, SettingsEditRow, SettingsRow, read},
+    row::{Columns as _, Row, SchemaRow, SettingsEditRow, SettingsRow, Value, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -12,12 +12,12 @@ use crate::{
     schema::{settings, settings_edits},
 };
 use companion_domain::{
-    change::{Key, Kind, Subject, Tally},
+    change::{Key, Subject, Tally},
     model::{GuildId, Timestamp, UserId},
     port::ShardSlice,
     settings::{Change, Decided, Edit, HistoryEntry, Problem, Schema, Stored},
 };
-use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, dsl::sql, sql_types::Bool};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use serde::Serialize;
 use std::num::NonZeroU32;
 
@@ -100,23 +100,14 @@ impl Row for SettingsEditRow {
     }
 }
 
-pub(crate) fn schema(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Option<Schema>, WorkError> {
-    Ok(SchemaRow::find(db, &Key::Schema(()), unreadable)?)
-}
-
-pub(crate) fn publish(write: &mut Write<'_>, schema: &Schema) -> Result<Tally, WorkError> {
-    let tally = SchemaRow::of(schema).put(write.db)?;
-    Ok(write.noted(tally, || Subject::Many(Kind::Schema)))
-}
-
 /// Returns the settings of a guild. An unreadable row is an error, because a change would overwrite it.
 pub(crate) fn find(
     db: &mut AnyConnection,
     guild: GuildId,
     unreadable: &Unreadable,
 ) -> Result<Stored, WorkError> {
-    let row = SettingsRow::stored(db, &Key::Settings(guild))?;
-    Ok(row.map(|row| row.read(unreadable)).transpose()?.map(|(_, stored)| stored).unwrap_or_default())
+    let found = SettingsRow::require(db, &Key::Settings(guild), unreadable)?;
+    Ok(found.map(|(_, stored)| stored).unwrap_or_default())
 }
 
 /// Stores a decided change with its entry of the history.
@@ -145,12 +136,8 @@ pub(crate) fn history(
     guild: GuildId,
     unreadable: &Unreadable,
 ) -> Result<Vec<HistoryEntry>, WorkError> {
-    let rows: Vec<SettingsEditRow> = settings_edits::table
-        .filter(settings_edits::guild.eq(to_column(guild)))
-        .order(settings_edits::revision.desc())
-        .select(SettingsEditRow::as_select())
-        .load(db)?;
-    Ok(unreadable.all(&rows))
+    let rest = "WHERE guild = ? ORDER BY revision DESC";
+    Ok(SettingsEditRow::all(db, unreadable, rest, vec![to_column(guild).into()])?)
 }
 
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, WorkError> {
@@ -169,6 +156,8 @@ pub(crate) fn page(
     unreadable: &Unreadable,
 ) -> Result<Vec<(GuildId, Stored)>, WorkError> {
     let in_slice = slice.map_or_else(|| "TRUE".to_owned(), |slice| in_shard("guild", slice));
+    let rest =
+        format!("WHERE guild BETWEEN ? AND ? AND content <> '{{}}' AND {in_slice} ORDER BY guild LIMIT ?");
     let after = after.map(to_column);
     let mut page = Vec::new();
     for (first, last) in ID_RANGES {
@@ -180,14 +169,7 @@ pub(crate) fn page(
         };
         while let Some(from) = next.filter(|next| *next <= last) {
             let left = i64::from(limit.get()) - page.len() as i64;
-            let rows: Vec<SettingsRow> = settings::table
-                .filter(settings::guild.between(from, last))
-                .filter(settings::content.ne("{}"))
-                .filter(sql::<Bool>(&in_slice))
-                .order(settings::guild)
-                .limit(left)
-                .select(SettingsRow::as_select())
-                .load(db)?;
+            let rows = SettingsRow::select(db, &rest, [from, last, left].map(Value::from).into())?;
             // Unreadable rows leave room for others.
             next = rows.last().filter(|_| rows.len() as i64 == left).and_then(|row| row.guild.checked_add(1));
             page.extend(unreadable.all(&rows));
@@ -197,20 +179,6 @@ pub(crate) fn page(
         }
     }
     Ok(page)
-}
-
-/// Returns the entries of the history that a user made.
-pub(crate) fn by_user(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<Vec<HistoryEntry>, WorkError> {
-    let rows: Vec<SettingsEditRow> = settings_edits::table
-        .filter(settings_edits::made_by.eq(to_column(user)))
-        .order((settings_edits::guild, settings_edits::revision))
-        .select(SettingsEditRow::as_select())
-        .load(db)?;
-    Ok(unreadable.all(&rows))
 }
 
 /// Removes a user's name from the history. What was changed stays.

@@ -14,10 +14,7 @@ use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Notice, NoticeId, Period, PeriodChange, PeriodSubject, Timestamp},
 };
-use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    SelectableHelper,
-};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl};
 use std::collections::BTreeMap;
 
 impl Row for PeriodRow {
@@ -70,22 +67,10 @@ impl Row for NoticeRow {
     }
 }
 
-pub(crate) fn all_periods(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Period>, WorkError> {
-    Ok(unreadable.all(&periods::table.select(PeriodRow::as_select()).load(db)?))
-}
-
 /// Applies a change of the history. Extending a watched period is no change that others need to know of.
 pub(crate) fn change(write: &mut Write<'_>, change: &PeriodChange) -> Result<Tally, WorkError> {
-    let watched = PeriodSubject::Watched.to_string();
-    let rows: Vec<PeriodRow> = periods::table
-        .filter(
-            periods::ended_at
-                .is_null()
-                .or(periods::alert_due.is_not_null())
-                .or(periods::subject.eq(&watched)),
-        )
-        .select(PeriodRow::as_select())
-        .load(write.db)?;
+    let rest = "WHERE ended_at IS NULL OR alert_due IS NOT NULL OR subject = ?";
+    let rows = PeriodRow::select(write.db, rest, vec![PeriodSubject::Watched.to_string().into()])?;
     let known: Vec<Period> = rows.into_iter().filter_map(|row| row.read(write.unreadable).ok()).collect();
     let reports: Vec<(String, i64)> =
         clusters::table.select((clusters::id, clusters::received_at)).load(write.db)?;
@@ -111,10 +96,6 @@ fn trim(db: &mut AnyConnection) -> QueryResult<()> {
         diesel::delete(periods::table.filter(periods::began_at.lt(last_kept))).execute(db)?;
     }
     Ok(())
-}
-
-pub(crate) fn all_notices(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<Notice>, WorkError> {
-    Ok(unreadable.all(&notices::table.select(NoticeRow::as_select()).load(db)?))
 }
 
 /// Returns the number of open notices other than this one.

@@ -3,7 +3,7 @@
 use super::{
     column::{MAX_VALUES, any_of, from_column, from_text, to_column, to_text},
     history::Write,
-    row::{Columns as _, Row, Sql, SubscriptionGuildRow, SubscriptionRow, read},
+    row::{Columns as _, Row, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
 };
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
     schema::subscription_guilds,
 };
 use companion_domain::{
-    change::{Key, Subject, Tally},
-    model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
+    change::{Subject, Tally},
+    model::{GuildId, Slots, SubscribedGuilds, Subscription},
 };
 use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::{collections::BTreeSet, sync::Arc};
@@ -47,14 +47,6 @@ pub(super) fn named_guilds(subscription: &Subscription) -> impl Iterator<Item = 
     guilds.map(move |guild| SubscriptionGuildRow { user_id, guild: to_column(*guild) })
 }
 
-pub(crate) fn of_user(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<Option<Arc<Subscription>>, WorkError> {
-    Ok(SubscriptionRow::find(db, &Key::Subscription(user), unreadable)?.map(Arc::new))
-}
-
 /// Returns the subscriptions that name any of these guilds.
 pub(crate) fn guild_subscriptions(
     db: &mut AnyConnection,
@@ -65,16 +57,15 @@ pub(crate) fn guild_subscriptions(
     let mut users = BTreeSet::new();
     for some in guilds.chunks(MAX_VALUES) {
         let (any, values) = any_of(some);
-        let naming = Sql::new(&format!("{} WHERE guild {any}", SubscriptionGuildRow::TABLE.select()));
-        users.extend(SubscriptionGuildRow::load(db, &naming, values)?.into_iter().map(|row| row.user_id));
+        let naming = SubscriptionGuildRow::select(db, &format!("WHERE guild {any}"), values)?;
+        users.extend(naming.into_iter().map(|row| row.user_id));
     }
     let users: Vec<_> = users.into_iter().collect();
     let mut found = Vec::with_capacity(users.len());
     for some in users.chunks(MAX_VALUES) {
         let (any, values) = any_of(some);
-        let theirs = Sql::new(&format!("{} WHERE user_id {any}", SubscriptionRow::TABLE.select()));
-        let rows = SubscriptionRow::load(db, &theirs, values)?;
-        found.extend(unreadable.all(&rows).into_iter().map(Arc::new));
+        let theirs = SubscriptionRow::all(db, unreadable, &format!("WHERE user_id {any}"), values)?;
+        found.extend(theirs.into_iter().map(Arc::new));
     }
     Ok(found)
 }

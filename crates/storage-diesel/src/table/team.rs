@@ -9,13 +9,11 @@ use super::{
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
-    schema::team,
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Roster, TeamMember, User},
 };
-use diesel::{QueryDsl, RunQueryDsl, SelectableHelper};
 use std::collections::BTreeSet;
 
 impl Row for TeamRow {
@@ -52,7 +50,7 @@ impl Row for TeamRow {
 
 /// Returns the whole team, which is small, ordered by unsigned user id.
 pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec<TeamMember>, WorkError> {
-    let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
+    let mut rows = TeamRow::select(db, "", Vec::new())?;
     rows.sort_by(|one, other| {
         let key = |row: &TeamRow| row.user_id.cast_unsigned();
         (key(one), &one.category).cmp(&(key(other), &other.category))
@@ -64,11 +62,12 @@ pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> Result<Vec
 pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, WorkError> {
     let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::of).collect();
     let kept: BTreeSet<_> = rows.iter().map(TeamRow::key).collect();
-    let before: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(write.db)?;
     let mut tally = Tally::NOTHING;
-    for gone in before.into_iter().filter(|row| !kept.contains(&row.key())) {
-        diesel::delete(team::table.find((gone.user_id, gone.category))).execute(write.db)?;
-        tally += Tally::REMOVED;
+    for before in TeamRow::select(write.db, "", Vec::new())? {
+        let key = before.key();
+        if !kept.contains(&key) {
+            tally += TeamRow::TABLE.delete(write.db, key)?;
+        }
     }
     for row in rows {
         tally += row.put(write.db)?;

@@ -75,10 +75,9 @@ impl Unreadable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::row::Value;
 
     fn leave_out(unreadable: &Unreadable, table: &'static str, key: i64) {
-        let key = || RowKey(vec![Value::BigInt(Some(key))]);
+        let key = || RowKey(vec![key.into()]);
         assert_eq!(unreadable.accept::<()>(key, Err(RowError { table, column: "any" })), None);
     }
 

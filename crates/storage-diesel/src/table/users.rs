@@ -2,17 +2,11 @@
 
 use super::{
     column::{from_column, to_column},
-    row::{BlockedRow, Columns as _, Row, StaffRow, read},
+    row::{BlockedRow, Row, StaffRow, read},
     unreadable::Unreadable,
 };
-use crate::{
-    connection::AnyConnection,
-    failure::{RowError, WorkError},
-};
-use companion_domain::{
-    change::Key,
-    model::{StaffPermission, StaffPermissions, UserId},
-};
+use crate::failure::RowError;
+use companion_domain::model::{StaffPermission, StaffPermissions, UserId};
 
 impl Row for BlockedRow {
     type Value = UserId;
@@ -39,16 +33,4 @@ impl Row for StaffRow {
             |names: &String| names.split_terminator(' ').map(str::parse::<StaffPermission>).collect();
         Ok((read!(self.user_id, from_column), read!(self.grants, grants)))
     }
-}
-
-pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> Result<bool, WorkError> {
-    Ok(BlockedRow::stored(db, &Key::Blocked(user))?.is_some())
-}
-
-pub(crate) fn staff_grants(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<StaffPermissions, WorkError> {
-    Ok(StaffRow::find(db, &Key::Staff(user), unreadable)?.map(|(_, grants)| grants).unwrap_or_default())
 }

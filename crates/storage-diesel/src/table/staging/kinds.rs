@@ -8,14 +8,14 @@ use crate::{
     table::{
         column::in_shard,
         feedback::slots,
-        history::{self, Write, max_named},
+        history::{self, Write},
         records::table_of,
         row::{Columns as _, FeedbackRow, GrantRow, GuildRow, SubscriptionGuildRow, Table},
         sessions,
     },
 };
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Kind, Subject, Tally, max_named},
     model::Rating,
     port::{Replace, ShardSlice},
 };
@@ -54,7 +54,7 @@ fn covered(kind: Kind, replace: &Replace) -> Option<String> {
 
 /// Writes the differing rows, and notes their subjects up to the limit of named changes.
 pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkError> {
-    let slots = before(write, merge)?;
+    before(write, merge)?;
     let mut tally = Tally::NOTHING;
     for op in Op::ALL {
         // One more than the limit shows that it was exceeded.
@@ -66,7 +66,7 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkE
             tally += merge.write(write.db, op)?;
         }
     }
-    after(write, merge, slots)?;
+    after(write, merge, tally)?;
     Ok(tally)
 }
 
@@ -99,8 +99,8 @@ fn subjects_of(db: &mut AnyConnection, kind: Kind, table: &Table, keys: &str) ->
     Ok(rows.into_iter().map(subject).collect())
 }
 
-/// Runs the statements that must precede the merge. Returns the number of feedback slots before it.
-fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
+/// Runs the statements that must precede the merge.
+fn before(write: &mut Write<'_>, merge: &Merge) -> Result<(), WorkError> {
     match merge.kind {
         Kind::Guild => {
             for kind in Kind::ALL.into_iter().filter(|kind| kind.is_of_guild()) {
@@ -115,14 +115,13 @@ fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, WorkError> {
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => return Ok(free_slots(write.db)?),
         _ => {}
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Runs the statements that must follow the merge.
-fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), WorkError> {
+fn after(write: &mut Write<'_>, merge: &Merge, tally: Tally) -> Result<(), WorkError> {
     match merge.kind {
         Kind::Subscription => {
             let Table { name: table, staged, .. } = *SubscriptionGuildRow::TABLE;
@@ -134,7 +133,7 @@ fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), WorkErr
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => fill_slots(write.db, slots)?,
+        Kind::Feedback => assign_slots(write.db, tally.removed > 0)?,
         Kind::Grant => raise_grant_offset(write.db)?,
         _ => {}
     }
@@ -210,84 +209,42 @@ fn remove_with_guilds(write: &mut Write<'_>, kind: Kind) -> Result<(), WorkError
     Ok(())
 }
 
-/// Creates the table of slots that the merge frees.
-pub(super) fn create_holes(db: &mut AnyConnection) -> QueryResult<()> {
-    db.batch_execute("CREATE TEMPORARY TABLE staged_holes (slot BIGINT PRIMARY KEY)")
-}
-
 /// Returns the ratings of entries with a slot, as an SQL list.
 fn positive_ratings() -> String {
     let positive = (1..=5).filter_map(|stars| Rating::new(stars).ok()).filter(|rating| rating.is_positive());
     positive.map(|rating| rating.stars().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn run(db: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
-    sql_query(statement).execute(db)
-}
+/// Moves the entries of the last slots into the gaps.
+const CLOSE_GAPS: &str = "
+    WITH places AS (SELECT row_number() OVER (ORDER BY slot) - 1 AS slot FROM feedback WHERE slot IS NOT NULL)
+    UPDATE feedback AS f SET slot = gap.slot
+    FROM (SELECT p.slot, row_number() OVER (ORDER BY p.slot) AS place FROM places AS p
+          WHERE NOT EXISTS (SELECT 1 FROM feedback AS t WHERE t.slot = p.slot)) AS gap
+    JOIN (SELECT id, row_number() OVER (ORDER BY slot) AS place FROM feedback
+          WHERE slot >= (SELECT count(*) FROM places)) AS last
+    ON last.place = gap.place WHERE f.id = last.id";
 
-/// Frees the slots of entries that will be removed or will no longer be positive. Returns the previous number of slots.
-pub(super) fn free_slots(db: &mut AnyConnection) -> QueryResult<i64> {
-    let (before, positive) = (slots(db)?, positive_ratings());
-    let (differing, delete, update) =
-        (FeedbackRow::TABLE.differing(), Op::Delete.number(), Op::Update.number());
-    run(
-        db,
-        &format!(
-            "INSERT INTO staged_holes (slot) SELECT t.slot FROM {differing} AS d JOIN feedback AS t ON t.id = d.id
-             WHERE t.slot IS NOT NULL AND (d.op = {delete} OR (d.op = {update} AND d.rating NOT IN ({positive})))"
-        ),
-    )?;
-    run(
-        db,
-        &format!(
-            "UPDATE feedback SET slot = NULL WHERE slot IS NOT NULL
-             AND id IN (SELECT id FROM {differing} WHERE op = {update} AND rating NOT IN ({positive}))"
-        ),
-    )?;
-    Ok(before)
-}
-
-/// Assigns free slots to new positive entries, then new slots after the last. Remaining gaps are filled from the end.
-pub(super) fn fill_slots(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
-    let (differing, delete) = (FeedbackRow::TABLE.differing(), Op::Delete.number());
-    let positive = positive_ratings();
-    // Positive entries without a slot, numbered from 1.
-    let newcomers = format!(
-        "(SELECT t.id AS id, row_number() OVER (ORDER BY t.id) AS place
-         FROM {differing} AS d JOIN feedback AS t ON t.id = d.id
-         WHERE d.op <> {delete} AND d.rating IN ({positive}) AND t.slot IS NULL) AS newcomer"
-    );
-    let seated = run(
-        db,
-        &format!(
-            "UPDATE feedback AS f SET slot = hole.slot
-             FROM (SELECT slot, row_number() OVER (ORDER BY slot) AS place FROM staged_holes) AS hole
-             JOIN {newcomers} ON newcomer.place = hole.place WHERE f.id = newcomer.id"
-        ),
-    )?;
-    run(
-        db,
-        &format!(
-            "UPDATE feedback AS f SET slot = {before} + newcomer.place - 1 FROM {newcomers} WHERE f.id = newcomer.id"
-        ),
-    )?;
-    if seated > 0 {
-        run(
-            db,
-            "DELETE FROM staged_holes AS hole WHERE EXISTS (SELECT 1 FROM feedback AS t WHERE t.slot = hole.slot)",
-        )?;
-    }
-    let left: i64 = sql::<BigInt>("SELECT count(*) FROM staged_holes").get_result(db)?;
-    if left > 0 {
-        let after = before - left;
-        let moved = format!(
-            "UPDATE feedback AS f SET slot = hole.slot
-             FROM (SELECT slot, row_number() OVER (ORDER BY slot) AS place FROM staged_holes
-                   WHERE slot < {after}) AS hole
-             JOIN (SELECT id, row_number() OVER (ORDER BY slot) AS place FROM feedback WHERE slot >= {after}) AS last
-             ON last.place = hole.place WHERE f.id = last.id"
-        );
-        run(db, &moved)?;
+/// Gives new positive entries the slots after the last, and closes the gaps that others leave.
+fn assign_slots(db: &mut AnyConnection, has_removed: bool) -> QueryResult<()> {
+    let (differing, positive) = (FeedbackRow::TABLE.differing(), positive_ratings());
+    let (delete, update) = (Op::Delete.number(), Op::Update.number());
+    let freed = sql_query(format!(
+        "UPDATE feedback SET slot = NULL WHERE slot IS NOT NULL
+         AND id IN (SELECT id FROM {differing} WHERE op = {update} AND rating NOT IN ({positive}))"
+    ))
+    .execute(db)?;
+    let next = slots(db)?;
+    sql_query(format!(
+        "UPDATE feedback AS f SET slot = {next} + newcomer.place - 1
+         FROM (SELECT t.id, row_number() OVER (ORDER BY t.id) AS place
+               FROM {differing} AS d JOIN feedback AS t ON t.id = d.id
+               WHERE d.op <> {delete} AND d.rating IN ({positive}) AND t.slot IS NULL) AS newcomer
+         WHERE f.id = newcomer.id"
+    ))
+    .execute(db)?;
+    if has_removed || freed > 0 {
+        sql_query(CLOSE_GAPS).execute(db)?;
     }
     Ok(())
 }

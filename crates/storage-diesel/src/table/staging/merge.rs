@@ -1,6 +1,6 @@
 //! Merges staged rows, and creates the temporary tables of each database.
 
-use super::kinds::{create_holes, create_named_guilds};
+use super::kinds::create_named_guilds;
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
@@ -208,7 +208,6 @@ pub(crate) fn staged_tables(kind: Kind) -> impl Iterator<Item = &'static str> {
     let more = match kind {
         _ if kind.is_of_guild() => Some("staged_named_guilds"),
         Kind::Subscription => Some(SubscriptionGuildRow::TABLE.staged),
-        Kind::Feedback => Some("staged_holes"),
         _ => None,
     };
     table_of(kind).map(|table| table.staged).into_iter().chain(more)
@@ -222,7 +221,6 @@ pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
     match kind {
         _ if kind.is_of_guild() => create_named_guilds(db),
         Kind::Subscription => create_for(SubscriptionGuildRow::TABLE, db),
-        Kind::Feedback => create_holes(db),
         _ => Ok(()),
     }
 }
