@@ -4,14 +4,10 @@ use companion_domain::change::Revision;
 use tokio::sync::watch;
 
 /// The newest revision committed by this node or notified by another. Clones share it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct LatestRevision(watch::Sender<Revision>);
 
 impl LatestRevision {
-    pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(Revision::default()))
-    }
-
     /// Raises the newest revision, and wakes the tasks that wait for it.
     pub(crate) fn advance(&self, latest: Revision) {
         self.0.send_if_modified(|known| {

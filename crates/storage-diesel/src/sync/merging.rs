@@ -41,22 +41,32 @@ pub(super) struct Merging {
 }
 
 impl Merging {
+    /// Plans the merge, once all records are staged.
     pub(super) async fn begin(
         mut workspace: Workspace,
         replace: Replace,
         mode: MergeMode,
     ) -> Result<Self, StoreError> {
         blocking(move || {
-            let plan = workspace.plan(&replace)?;
+            let plan = Plan::new(&workspace.kinds, &replace);
+            workspace.make_tables(replace.kinds)?;
+            let tables = workspace.kinds.iter().flat_map(|kind| staging::staged_tables(*kind));
+            staging::analyse(&mut workspace.db, &tables.map(str::to_owned).collect::<Vec<_>>())?;
             Ok(Self { workspace, plan, mode, checkpoint: None })
         })
         .await
     }
 
-    /// Compares staged rows with a snapshot of the stored ones. Blocks no writer.
+    /// Compares staged rows with a snapshot of the stored ones, and prepares the differing ones for writing. Blocks no
+    /// writer.
     pub(super) async fn compare(mut self) -> Result<(Self, Compared), StoreError> {
         blocking(move || {
-            let compared = self.workspace.compare(&self.plan)?;
+            let (db, plan) = (&mut self.workspace.db, &self.plan);
+            let compared = db.snapshot(|db| plan.compare(db))?;
+            staging::analyse(db, &plan.differing())?;
+            if matches!(compared, Compared::Differing(_)) {
+                plan.touch(db)?;
+            }
             Ok((self, compared))
         })
         .await
@@ -105,10 +115,12 @@ impl Merging {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    match spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(stopped) => Err(StoreError::unavailable(stopped)),
-    }
+    joined(spawn_blocking(work)).await
+}
+
+/// Waits for a blocking thread.
+pub(super) async fn joined<T>(thread: JoinHandle<Result<T, WorkError>>) -> Result<T, StoreError> {
+    Ok(thread.await.map_err(StoreError::unavailable)??)
 }
 
 /// A connection and its temporary tables. Dropping it, as any early end of a sync does, removes them.
@@ -120,30 +132,24 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    fn stage(&mut self, records: Vec<Numbered>) -> QueryResult<()> {
-        let batch: RecordBatch = records.into_iter().collect();
-        self.make_tables(batch.kinds())?;
-        batch.stage(&mut self.db)
+    /// Opens a connection, once the sync has a permit.
+    pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
+        let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
+        let opening = spawn_blocking(move || {
+            let db = database.connect(Purpose::Bulk).map_err(StoreError::unavailable)?;
+            Ok(Self { db, kinds: BTreeSet::new(), _permit: permit })
+        });
+        opening.await.map_err(StoreError::unavailable)?
     }
 
-    /// Returns what to merge, once all records are staged.
-    pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, WorkError> {
-        let plan = Plan::new(&self.kinds, replace);
-        self.make_tables(replace.kinds.clone())?;
-        let tables = self.kinds.iter().flat_map(|kind| staging::staged_tables(*kind)).map(str::to_owned);
-        staging::analyse(&mut self.db, &tables.collect::<Vec<_>>())?;
-        Ok(plan)
-    }
-
-    /// Compares staged rows with a snapshot of the stored ones, and prepares the differing ones for writing. Blocks no
-    /// writer.
-    pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, WorkError> {
-        let compared = self.db.snapshot(|db| plan.compare(db))?;
-        staging::analyse(&mut self.db, &plan.differing())?;
-        if matches!(compared, Compared::Differing(_)) {
-            plan.touch(&mut self.db)?;
-        }
-        Ok(compared)
+    /// Stages these records on a blocking thread.
+    pub(super) fn stage(mut self, records: Vec<Numbered>) -> JoinHandle<Result<Self, WorkError>> {
+        spawn_blocking(move || {
+            let batch: RecordBatch = records.into_iter().collect();
+            self.make_tables(batch.kinds())?;
+            batch.stage(&mut self.db)?;
+            Ok(self)
+        })
     }
 
     fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {
@@ -156,33 +162,5 @@ impl Workspace {
             self.kinds.insert(*kind);
         }
         Ok(())
-    }
-}
-
-/// A workspace that is in use by a blocking thread.
-pub(super) struct InFlight(JoinHandle<Result<Workspace, StoreError>>);
-
-impl InFlight {
-    /// Starts to open a connection, once the sync has a permit.
-    pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
-        let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
-        Ok(Self(spawn_blocking(move || {
-            let db = database.connect(Purpose::Bulk).map_err(StoreError::unavailable)?;
-            Ok(Workspace { db, kinds: BTreeSet::new(), _permit: permit })
-        })))
-    }
-
-    /// Starts to stage these records, once the previous ones are staged. The next records are read meanwhile.
-    pub(super) async fn take(self, records: Vec<Numbered>) -> Result<Self, StoreError> {
-        let mut workspace = self.done().await?;
-        Ok(Self(spawn_blocking(move || {
-            workspace.stage(records).map_err(WorkError::from)?;
-            Ok(workspace)
-        })))
-    }
-
-    /// Returns the workspace, once everything is staged.
-    pub(super) async fn done(self) -> Result<Workspace, StoreError> {
-        self.0.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
     }
 }

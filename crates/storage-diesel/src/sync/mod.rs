@@ -11,13 +11,13 @@ mod plan;
 pub(crate) use self::merging::MergeMode;
 
 use self::{
-    merging::{InFlight, Merging, Workspace},
+    merging::{Merging, Workspace, joined},
     plan::{Compared, Merged},
 };
 use crate::storage::DieselStorage;
 use companion_domain::{
     change::{Applied, Tally},
-    port::{Numbered, RecordSource, Replace, StoreError, SyncError},
+    port::{RecordSource, Replace, SyncError},
 };
 
 /// Number of records staged at once: enough to be fast, few enough to fit in memory.
@@ -46,13 +46,30 @@ pub(crate) async fn run(
     source: &mut dyn RecordSource,
     mode: MergeMode,
 ) -> Result<Applied, SyncError> {
-    let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
-    while let Some(records) = source.next().await.map_err(SyncError::Source)? {
-        for record in records {
-            staging.take(record).await?;
+    let workspace = stage(storage, source).await?;
+    merge(storage, workspace, replace.clone(), mode).await
+}
+
+/// Stages all records of the source. The next records are read while the previous ones are staged.
+async fn stage(storage: &DieselStorage, source: &mut dyn RecordSource) -> Result<Workspace, SyncError> {
+    let (mut staging, mut pending) = (None, Vec::new());
+    loop {
+        let records = source.next().await.map_err(SyncError::Source)?;
+        let is_last = records.is_none();
+        pending.extend(records.into_iter().flatten());
+        while is_last || pending.len() >= STAGED_AT_ONCE {
+            let workspace = match staging.take() {
+                Some(thread) => joined(thread).await?,
+                None => Workspace::open(storage).await?,
+            };
+            let rest = pending.split_off(pending.len().min(STAGED_AT_ONCE));
+            let thread = workspace.stage(std::mem::replace(&mut pending, rest));
+            if is_last && pending.is_empty() {
+                return Ok(joined(thread).await?);
+            }
+            staging = Some(thread);
         }
     }
-    merge(storage, staging.finish().await?, replace.clone(), mode).await
 }
 
 /// Merges the staged rows: compares them while others write, then writes the differing ones under the write lock.
@@ -81,55 +98,24 @@ async fn merge(
     }
 }
 
-/// The records of a sync that are being staged.
-struct Staging<'a> {
-    storage: &'a DieselStorage,
-    /// `None` before the first batch.
-    in_flight: Option<InFlight>,
-    pending: Vec<Numbered>,
-}
-
-impl Staging<'_> {
-    async fn take(&mut self, record: Numbered) -> Result<(), StoreError> {
-        self.pending.push(record);
-        if self.pending.len() == STAGED_AT_ONCE {
-            let records = std::mem::take(&mut self.pending);
-            self.in_flight = Some(self.workspace().await?.take(records).await?);
-        }
-        Ok(())
-    }
-
-    async fn finish(mut self) -> Result<Workspace, StoreError> {
-        let last = std::mem::take(&mut self.pending);
-        self.workspace().await?.take(last).await?.done().await
-    }
-
-    async fn workspace(&mut self) -> Result<InFlight, StoreError> {
-        match self.in_flight.take() {
-            Some(in_flight) => Ok(in_flight),
-            None => InFlight::open(self.storage).await,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
-        Staging,
         merging::{MergeMode, Merging},
         plan::{Compared, Merged},
+        stage,
     };
     use crate::storage::DieselStorage;
-    use async_trait::async_trait;
     use companion_domain::{
         change::{Applied, Key, Kind, Tally},
         model::{FeedbackId, Guild, Roster, StaffPermission, TeamMember, UserId},
         port::{
-            ApplyError, Cause, FeedbackStore, ListingScope, Listings, Mutation, Numbered, Record, RecordSink,
-            RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
+            ApplyError, FeedbackStore, ListingScope, Listings, Mutation, Record, Records, Replace,
+            ShardSlice, SyncError,
         },
     };
     use companion_testkit::{
+        conformance::stream::{Collected, Stream},
         entropy::SeededEntropy,
         world::{
             a_feedback, a_guild, a_member, a_subscription, a_team_member, a_user, guild_id, name, user_id,
@@ -244,34 +230,17 @@ mod tests {
         }
     }
 
-    struct All(Option<Vec<Numbered>>);
-
-    #[async_trait]
-    impl RecordSource for All {
-        async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-            Ok(self.0.take())
-        }
-    }
-
-    fn numbered(records: &[Record]) -> Vec<Numbered> {
-        (1..).zip(records.to_vec()).map(|(line, record)| Numbered { line, record }).collect()
-    }
-
     async fn sync(
         storage: &DieselStorage,
         replace: &Replace,
         records: &[Record],
     ) -> Result<Tally, SyncError> {
-        storage.sync(replace, &mut All(Some(numbered(records)))).await.map(|applied| applied.tally)
+        storage.sync(replace, &mut Stream::of(records.to_vec())).await.map(|applied| applied.tally)
     }
 
     /// Returns a sync that is about to be compared.
     async fn staged(storage: &DieselStorage, replace: &Replace, records: &[Record]) -> Merging {
-        let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
-        for record in numbered(records) {
-            staging.take(record).await.unwrap();
-        }
-        let workspace = staging.finish().await.unwrap();
+        let workspace = stage(storage, &mut Stream::of(records.to_vec())).await.unwrap();
         Merging::begin(workspace, replace.clone(), MergeMode::Commit).await.unwrap()
     }
 
@@ -302,20 +271,9 @@ mod tests {
         (merged, true)
     }
 
-    #[derive(Default)]
-    struct Kept(Vec<Record>);
-
-    #[async_trait]
-    impl RecordSink for Kept {
-        async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
-            self.0.extend(records);
-            Ok(())
-        }
-    }
-
     /// Everything that is stored, including the feedback entries that can be picked and the subscribers of guilds.
     async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, BTreeSet<UserId>) {
-        let mut kept = Kept::default();
+        let mut kept = Collected::default();
         storage.export(&mut kept).await.unwrap();
         let picked = storage.pick_positive(1000, SeededEntropy::new(1).seed()).await.unwrap();
         let mut picked: Vec<_> = picked.iter().map(|entry| entry.id.clone()).collect();

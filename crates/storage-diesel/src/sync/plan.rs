@@ -113,7 +113,7 @@ impl Plan {
             merge.compare(write.db, &Scope::Everything)?;
         }
         let tally = self.write(write)?;
-        Ok(End::Commit(Merged::Done(Applied { tally, changes: write.record_noted()? })))
+        Ok(End::Commit(Merged::Done(write.applied(tally)?)))
     }
 
     /// Returns the kinds whose changes invalidate a comparison.

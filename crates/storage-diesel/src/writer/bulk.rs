@@ -1,20 +1,17 @@
 //! Transactions on connections other than the writer's own.
 
 use super::{
+    job::run,
     status::WriterStatus,
-    thread::{TransactionError, check_file, commit},
+    thread::{TransactionError, commit},
 };
 use crate::{
     connection::{Access, AnyConnection},
-    database::Database,
     failure::WorkError,
     table::history::Write,
 };
 use companion_domain::port::StoreError;
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// How a transaction ends.
 pub(crate) enum End<T> {
@@ -24,10 +21,7 @@ pub(crate) enum End<T> {
 }
 
 /// The right to write on a separate connection.
-pub(crate) struct BulkWrite {
-    pub(super) database: Arc<Database>,
-    pub(super) status: Arc<WriterStatus>,
-}
+pub(crate) struct BulkWrite(pub(super) Arc<WriterStatus>);
 
 /// A checkpoint that a bulk write runs when it is done. Until then the writer runs none, so no queued write waits for
 /// it.
@@ -48,8 +42,8 @@ impl Drop for DeferredCheckpoint {
 impl BulkWrite {
     /// Takes over the next checkpoint from the writer.
     pub(crate) fn defer_checkpoint(&self) -> DeferredCheckpoint {
-        self.status.deferred_checkpoints.fetch_add(1, Relaxed);
-        DeferredCheckpoint(Arc::clone(&self.status))
+        self.0.deferred_checkpoints.fetch_add(1, Relaxed);
+        DeferredCheckpoint(Arc::clone(&self.0))
     }
 
     /// Runs a transaction. The connection must not be used again after an error.
@@ -59,30 +53,29 @@ impl BulkWrite {
         access: Access,
         work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, WorkError>,
     ) -> Result<T, StoreError> {
-        if let Some(refusal) = self.status.refusal() {
+        let Self(status) = self;
+        let failed = |error: TransactionError| {
+            status.note_failed_transaction(&error);
+            StoreError::from(error)
+        };
+        if let Some(refusal) = status.refusal() {
             return Err(refusal.into());
         }
-        check_file(&self.database, true)?;
-        db.begin_writing(access).map_err(|error| self.failed(error.into()))?;
-        let mut write = Write::new(db, &self.status.unreadable, self.database.limits().history);
-        // The rollback discards what a panic leaves behind.
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let end = work(&mut write)?;
-            write.record_noted()?;
-            Ok::<_, WorkError>(end)
-        }));
+        status.check_file(true)?;
+        db.begin_writing(access).map_err(|error| failed(error.into()))?;
+        let mut write = status.write_on(db);
+        let done = run(&mut write, work);
         let latest = write.latest();
-        let end = done.unwrap_or_else(|_| Err(WorkError::Panicked)).inspect_err(|failure| {
+        let end = done.inspect_err(|failure| {
             if failure.is_database_fault() {
-                self.status.note_outcome(Err(failure.to_string()));
+                status.note_outcome(Err(failure.to_string()));
             }
         })?;
         match end {
             End::Commit(value) => {
-                let committed = commit(db, latest, &self.database, &self.status);
-                committed.map_err(|error| self.failed(error))?;
-                self.status.note_outcome(Ok(()));
-                self.status.note_commit(1, latest);
+                commit(db, latest, status).map_err(failed)?;
+                status.note_outcome(Ok(()));
+                status.note_commit(1, latest);
                 Ok(value)
             }
             End::RollBack(value) => {
@@ -90,10 +83,5 @@ impl BulkWrite {
                 Ok(value)
             }
         }
-    }
-
-    fn failed(&self, error: TransactionError) -> StoreError {
-        self.status.note_failed_transaction(&error);
-        error.into()
     }
 }

@@ -7,20 +7,15 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{
-            AtomicBool,
-            Ordering::{AcqRel, Acquire},
-        },
+        atomic::{AtomicBool, Ordering::AcqRel},
     },
 };
 use tokio::sync::oneshot;
 
 /// A write that shares its transaction with others.
 pub(super) trait Job: Send {
-    /// Returns whether a caller still waits for it.
-    fn is_wanted(&self) -> bool;
-
-    /// Marks the job as started, and returns whether it may run. It cannot be withdrawn afterwards.
+    /// Marks the job as started, and returns whether it may run, because a caller still waits for it. It cannot be
+    /// withdrawn afterwards.
     fn begin(&self) -> bool;
 
     fn run(&mut self, write: &mut Write<'_>) -> JobOutcome;
@@ -28,6 +23,19 @@ pub(super) trait Job: Send {
     /// Answers the caller. The error of its transaction replaces a successful outcome, because it
     /// undid the writes.
     fn answer(self: Box<Self>, error: Option<&TransactionError>);
+}
+
+/// Runs work and records its changes. A panic is an error, and the rollback discards what it leaves behind.
+pub(super) fn run<T>(
+    write: &mut Write<'_>,
+    work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError>,
+) -> Result<T, WorkError> {
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let value = work(write)?;
+        write.record_noted()?;
+        Ok(value)
+    }));
+    done.unwrap_or(Err(WorkError::Panicked))
 }
 
 /// The outcome of running a job.
@@ -80,10 +88,6 @@ where
     T: Send,
     F: FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send,
 {
-    fn is_wanted(&self) -> bool {
-        !self.reply.is_closed() && !self.settled.load(Acquire)
-    }
-
     fn begin(&self) -> bool {
         !self.reply.is_closed() && !self.settled.swap(true, AcqRel)
     }
@@ -92,13 +96,7 @@ where
         let Some(work) = self.work.take() else {
             return JobOutcome::RolledBack;
         };
-        // The rollback discards what a panic leaves behind.
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let value = work(write)?;
-            write.record_noted()?;
-            Ok(value)
-        }));
-        let done = done.unwrap_or_else(|_| Err(WorkError::Panicked));
+        let done = run(write, work);
         let outcome = match &done {
             Ok(_) => JobOutcome::Kept,
             Err(failure) if failure.is_database_fault() => JobOutcome::Failed(failure.to_string()),

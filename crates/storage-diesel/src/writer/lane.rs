@@ -3,7 +3,6 @@
 use super::{job::Job, status::WriterStatus, thread::WriterThread};
 use crate::{
     connection::Access,
-    database::Database,
     limits::{MAX_BATCH, QUEUE},
     purpose::Purpose,
 };
@@ -22,28 +21,28 @@ pub(super) struct Lane {
     /// Closes when the thread has ended.
     running: watch::Receiver<()>,
     queue: Arc<WriteQueue>,
-    status: Arc<WriterStatus>,
 }
 
 impl Lane {
     /// Opens the connection and starts the thread.
-    pub(super) fn start(
-        database: &Arc<Database>,
-        status: &Arc<WriterStatus>,
-        access: Access,
-    ) -> Result<Self, Cause> {
+    pub(super) fn start(status: &Arc<WriterStatus>, access: Access) -> Result<Self, Cause> {
         let (sender, messages) = mpsc::channel(QUEUE);
-        let connection = database.connect(Purpose::Write)?;
-        let (queue, running) = WriteQueue::new(Arc::clone(database), access, messages);
-        let queue = Arc::new(queue);
-        WriterThread::start(&queue, status, 0, Some(connection))?;
-        Ok(Self { sender, running, queue, status: Arc::clone(status) })
+        let connection = status.database.connect(Purpose::Write)?;
+        let (alive, running) = watch::channel(());
+        let queue = Arc::new(WriteQueue {
+            status: Arc::clone(status),
+            access,
+            messages: Mutex::new(messages),
+            active: Mutex::new(ActiveThread { term: 0, in_flight_since: None, alive: Some(alive) }),
+        });
+        WriterThread::start(&queue, 0, Some(connection))?;
+        Ok(Self { sender, running, queue })
     }
 
     pub(super) fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         self.sender.try_send(Message::Job(job)).map_err(|refused| match refused {
             TrySendError::Full(_) => {
-                self.status.refused_writes.fetch_add(1, Relaxed);
+                self.queue.status.refused_writes.fetch_add(1, Relaxed);
                 StoreError::unavailable("too many writes are waiting")
             }
             TrySendError::Closed(_) => StoreError::unavailable("the storage was closed"),
@@ -60,8 +59,8 @@ impl Lane {
     /// server no longer responds. If the old thread resumes, it finishes its batch and ends. Two threads may write
     /// meanwhile, as several nodes may.
     pub(super) fn replace_silent_thread(&self) {
-        let start = |term| WriterThread::start(&self.queue, &self.status, term, None).is_ok();
-        if let Some(deadline) = self.queue.database.limits().deadline
+        let start = |term| WriterThread::start(&self.queue, term, None).is_ok();
+        if let Some(deadline) = self.queue.status.database.limits().deadline
             && self.queue.replace_active(deadline, start)
         {
             tracing::warn!("the database stopped answering during a write; writing on another connection");
@@ -98,7 +97,7 @@ pub(super) struct Batch {
 
 /// The queue that writer threads serve. Another thread takes it over if a server never answers the current one.
 pub(super) struct WriteQueue {
-    pub(super) database: Arc<Database>,
+    pub(super) status: Arc<WriterStatus>,
     pub(super) access: Access,
     messages: Mutex<mpsc::Receiver<Message>>,
     active: Mutex<ActiveThread>,
@@ -114,17 +113,6 @@ struct ActiveThread {
 }
 
 impl WriteQueue {
-    /// Returns the queue, and a receiver that closes when no thread serves it any more.
-    pub(super) fn new(
-        database: Arc<Database>,
-        access: Access,
-        messages: mpsc::Receiver<Message>,
-    ) -> (Self, watch::Receiver<()>) {
-        let (alive, running) = watch::channel(());
-        let active = Mutex::new(ActiveThread { term: 0, in_flight_since: None, alive: Some(alive) });
-        (Self { database, access, messages: Mutex::new(messages), active }, running)
-    }
-
     /// Waits for a job, and takes all queued jobs up to the maximum of a commit. Returns `None` once the queue is closed and empty.
     pub(super) fn next_batch(&self) -> Option<Batch> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,8 +120,7 @@ impl WriteQueue {
         let mut next = Some(messages.blocking_recv()?);
         while let Some(message) = next {
             match message {
-                Message::Job(job) if job.is_wanted() => jobs.push(job),
-                Message::Job(_) => {}
+                Message::Job(job) => jobs.push(job),
                 Message::Bulk(work) => return Some(Batch { jobs, bulk: Some(work) }),
                 Message::Close => messages.close(),
             }

@@ -32,7 +32,6 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 /// Submits work to the writer threads.
 pub(crate) struct Writer {
-    database: Arc<Database>,
     status: Arc<WriterStatus>,
     /// Runs all writes.
     all: Lane,
@@ -44,12 +43,12 @@ impl Writer {
     /// Opens the connections and starts the threads.
     pub(crate) fn start(database: &Arc<Database>, unreadable: &Arc<Unreadable>) -> Result<Self, Cause> {
         let status = Arc::new(WriterStatus::new(Arc::clone(database), Arc::clone(unreadable)));
-        let all = Lane::start(database, &status, Access::All)?;
+        let all = Lane::start(&status, Access::All)?;
         let urgent = match &**database {
             Database::Sqlite(_) => None,
-            Database::Postgres(_) => Some(Lane::start(database, &status, Access::Urgent)?),
+            Database::Postgres(_) => Some(Lane::start(&status, Access::Urgent)?),
         };
-        Ok(Self { database: Arc::clone(database), status, all, urgent })
+        Ok(Self { status, all, urgent })
     }
 
     fn lane(&self, access: Access) -> &Lane {
@@ -76,8 +75,8 @@ impl Writer {
         &self,
         work: impl FnOnce(&BulkWrite) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        let bulk = BulkWrite { database: Arc::clone(&self.database), status: Arc::clone(&self.status) };
-        match &*self.database {
+        let bulk = BulkWrite(Arc::clone(&self.status));
+        match &*self.status.database {
             Database::Sqlite(_) => {
                 let (reply, answer) = oneshot::channel();
                 let work = move || {

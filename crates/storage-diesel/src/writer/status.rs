@@ -1,7 +1,12 @@
 //! State that writer threads share: counters, and the outcome of the last write.
 
 use super::thread::TransactionError;
-use crate::{database::Database, latest::LatestRevision, table::unreadable::Unreadable};
+use crate::{
+    connection::AnyConnection,
+    database::Database,
+    latest::LatestRevision,
+    table::{history::Write, unreadable::Unreadable},
+};
 use companion_domain::change::Revision;
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -9,8 +14,8 @@ use std::sync::{
 };
 
 pub(crate) struct WriterStatus {
-    database: Arc<Database>,
-    pub(super) unreadable: Arc<Unreadable>,
+    pub(super) database: Arc<Database>,
+    unreadable: Arc<Unreadable>,
     pub(crate) commits: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) failed_commits: AtomicU64,
@@ -34,7 +39,7 @@ impl WriterStatus {
             refused_writes: AtomicU64::new(0),
             has_given_up: AtomicBool::new(false),
             deferred_checkpoints: AtomicUsize::new(0),
-            latest: LatestRevision::new(),
+            latest: LatestRevision::default(),
             failure: Mutex::default(),
         }
     }
@@ -43,6 +48,18 @@ impl WriterStatus {
     /// read-only, or a commit did not complete. Returns `None` if it succeeded.
     pub(crate) fn last_failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the handle of a write on a connection that is in a transaction.
+    pub(super) fn write_on<'a>(&'a self, db: &'a mut AnyConnection) -> Write<'a> {
+        Write::new(db, &self.unreadable, self.database.limits().history)
+    }
+
+    /// Returns an error if the file is damaged or no longer at its path, because a write to it would be lost.
+    pub(super) fn check_file(&self, is_rolled_back: bool) -> Result<(), TransactionError> {
+        let lost = |reason| TransactionError { is_rolled_back, ..TransactionError::unavailable(reason) };
+        self.database.check_file().map_err(lost)?;
+        self.database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
     }
 
     /// Records the outcome of the last write.

@@ -5,10 +5,7 @@ use super::{
     lane::{Batch, WriteQueue},
     status::WriterStatus,
 };
-use crate::{
-    connection::AnyConnection, database::Database, failure::WorkError, purpose::Purpose,
-    table::history::Write,
-};
+use crate::{connection::AnyConnection, failure::WorkError, purpose::Purpose};
 use companion_domain::{
     change::Revision,
     port::{Cause, StoreError, StoreErrorKind},
@@ -22,7 +19,6 @@ use std::{
 
 pub(super) struct WriterThread {
     queue: Arc<WriteQueue>,
-    status: Arc<WriterStatus>,
     /// The term in which this thread serves the queue.
     term: u64,
     /// `None` after a failed transaction; the next one reconnects.
@@ -38,12 +34,10 @@ type BatchSummary = (Option<Revision>, u64, Option<Result<(), String>>);
 impl WriterThread {
     pub(super) fn start(
         queue: &Arc<WriteQueue>,
-        status: &Arc<WriterStatus>,
         term: u64,
         connection: Option<AnyConnection>,
     ) -> io::Result<()> {
-        let (queue, status) = (Arc::clone(queue), Arc::clone(status));
-        let thread = Self { queue, status, term, connection, auto_checkpoint: true };
+        let thread = Self { queue: Arc::clone(queue), term, connection, auto_checkpoint: true };
         std::thread::Builder::new().name("storage-writer".to_owned()).spawn(move || thread.run())?;
         Ok(())
     }
@@ -72,7 +66,7 @@ impl WriterThread {
         }
         let error = self.attempt(&mut jobs).err();
         if let Some(error) = &error {
-            self.status.note_failed_transaction(error);
+            self.queue.status.note_failed_transaction(error);
         }
         for job in jobs {
             job.answer(error.as_ref());
@@ -81,27 +75,28 @@ impl WriterThread {
 
     /// Runs all jobs in one transaction and commits it.
     fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
-        if let Some(refusal) = self.status.refusal() {
+        let status = Arc::clone(&self.queue.status);
+        if let Some(refusal) = status.refusal() {
             return Err(refusal);
         }
-        if self.queue.database.verify().map_err(TransactionError::unavailable)? {
+        if status.database.verify().map_err(TransactionError::unavailable)? {
             // Its page cache may be older than the file.
             self.connection = None;
         }
-        check_file(&self.queue.database, true)?;
+        status.check_file(true)?;
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;
         let (latest, writes, outcome) = self.run_all(&mut connection, jobs)?;
-        let committed = commit(&mut connection, latest, &self.queue.database, &self.status);
+        let committed = commit(&mut connection, latest, &status);
         // If the file was unlinked, this connection is the only remaining access to its content.
-        if committed.is_ok() || self.queue.database.has_lost_file() {
+        if committed.is_ok() || status.database.has_lost_file() {
             self.connection = Some(connection);
         }
         committed?;
         if let Some(outcome) = outcome {
-            self.status.note_outcome(outcome);
+            status.note_outcome(outcome);
         }
-        self.status.note_commit(writes, latest);
+        status.note_commit(writes, latest);
         Ok(())
     }
 
@@ -124,7 +119,7 @@ impl WriterThread {
             }
         }
         let unreachable = |cause: Cause| TransactionError::unavailable(cause.to_string());
-        let mut connection = self.queue.database.connect(Purpose::Write).map_err(unreachable)?;
+        let mut connection = self.queue.status.database.connect(Purpose::Write).map_err(unreachable)?;
         connection.begin_writing(self.queue.access)?;
         self.auto_checkpoint = true;
         Ok(connection)
@@ -132,7 +127,7 @@ impl WriterThread {
 
     /// Disables automatic checkpoints while a bulk write has taken them over.
     fn leave_checkpoints_to_others(&mut self, connection: &mut AnyConnection) -> Result<(), DatabaseError> {
-        let auto_checkpoint = self.status.deferred_checkpoints.load(Relaxed) == 0;
+        let auto_checkpoint = self.queue.status.deferred_checkpoints.load(Relaxed) == 0;
         if auto_checkpoint != self.auto_checkpoint {
             connection.set_auto_checkpoint(auto_checkpoint)?;
             self.auto_checkpoint = auto_checkpoint;
@@ -157,8 +152,7 @@ impl WriterThread {
             if !alone {
                 connection.begin_savepoint()?;
             }
-            let mut write =
-                Write::new(connection, &self.status.unreadable, self.queue.database.limits().history);
+            let mut write = self.queue.status.write_on(connection);
             let job_outcome = job.run(&mut write);
             let revision = write.latest();
             match job_outcome {
@@ -189,39 +183,31 @@ impl WriterThread {
 pub(super) fn commit(
     connection: &mut AnyConnection,
     latest: Option<Revision>,
-    database: &Database,
     status: &WriterStatus,
 ) -> Result<(), TransactionError> {
     if let Some(latest) = latest {
         connection.notify(latest)?;
     }
-    if let Err(lost) = check_file(database, true) {
+    if let Err(lost) = status.check_file(true) {
         let _ = connection.roll_back();
         return Err(lost);
     }
     connection.commit().map_err(|error| {
         // After a lost server or a failed disk it is unknown whether the commit is durable.
-        let is_rolled_back = !gives_up(&error, database, status) && connection.survives_failed_begin();
+        let is_rolled_back = !gives_up(&error, status) && connection.survives_failed_begin();
         TransactionError { is_rolled_back, ..TransactionError::from(error) }
     })?;
-    check_file(database, false)
-}
-
-/// Returns an error if the file is damaged or no longer at its path, because a write to it would be lost.
-pub(super) fn check_file(database: &Database, is_rolled_back: bool) -> Result<(), TransactionError> {
-    let lost = |reason| TransactionError { is_rolled_back, ..TransactionError::unavailable(reason) };
-    database.check_file().map_err(lost)?;
-    database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
+    status.check_file(false)
 }
 
 /// Rejects all further writes after a failed disk sync, and returns whether this was one. What is on disk is then
 /// unknown, and a later sync that succeeds proves nothing.
-fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -> bool {
+fn gives_up(error: &DatabaseError, status: &WriterStatus) -> bool {
     let message = match error {
         DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
         other => other.to_string(),
     };
-    let failed_sync = database.means_failed_sync(&message);
+    let failed_sync = status.database.means_failed_sync(&message);
     if failed_sync {
         status.has_given_up.store(true, Relaxed);
         tracing::error!(
