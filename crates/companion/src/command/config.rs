@@ -1,6 +1,9 @@
 //! Commands that print static information: `companion config`, `openapi` and `completions`.
 
-use super::{error::CommandError, output::print};
+use super::{
+    error::{CommandError, failed},
+    output::print,
+};
 use crate::configuration::{Effective, Loaded};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
@@ -70,7 +73,6 @@ pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), Comm
 
 pub(super) fn openapi() -> Result<(), CommandError> {
     let document = companion_management::openapi().to_pretty_json();
-    let document =
-        document.map_err(|error| CommandError::Failed(format!("the document cannot be written: {error}")))?;
-    print(&(document + "\n"))
+    let document = document.map_err(|error| failed(format_args!("the document cannot be written: {error}")));
+    print(&(document? + "\n"))
 }

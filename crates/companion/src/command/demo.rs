@@ -2,7 +2,7 @@
 
 use super::{
     VERSION,
-    error::CommandError,
+    error::{CommandError, failed},
     foreground::{Foreground, Signals},
     output::print,
 };
@@ -27,7 +27,6 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Comman
         given.log.level = LogLevel::Warn;
     }
     logging::start(&given.log);
-    let failed = |error: std::io::Error| CommandError::Failed(error.to_string());
     let runtime = Runtime::new().map_err(failed)?;
     let (signals, demo) = runtime.block_on(async {
         // Listen before the folder is created, so that an early signal leaves no files behind.
@@ -42,7 +41,7 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Comman
     drop(platform);
     let removed = folder.close();
     ended?;
-    removed.map_err(|error| CommandError::Failed(format!("cannot remove the temporary folder: {error}")))?;
+    removed.map_err(|error| failed(format_args!("cannot remove the temporary folder: {error}")))?;
     print("Stopped.\n")
 }
 
@@ -50,7 +49,7 @@ impl From<DemoError> for CommandError {
     fn from(error: DemoError) -> Self {
         match error {
             DemoError::NotLoopback { .. } => Self::Refused(error.to_string()),
-            other => Self::Failed(other.to_string()),
+            other => failed(other),
         }
     }
 }

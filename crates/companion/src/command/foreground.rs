@@ -1,6 +1,6 @@
 //! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
-use super::error::CommandError;
+use super::error::{CommandError, failed};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
@@ -36,26 +36,21 @@ impl Foreground {
         configuration: &Configuration,
         compose: impl AsyncFnOnce() -> Result<(Composition, Storage), CommandError>,
     ) -> Result<Self, CommandError> {
-        let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
-        let runtime = Runtime::new().map_err(|error| failed(&error))?;
+        let runtime = Runtime::new().map_err(failed)?;
         let (composition, storage) = runtime.block_on(compose())?;
         let passed = PassedListeners::take().map_err(|refused| CommandError::Refused(refused.to_string()))?;
         if passed.dashboard.is_some() && configuration.dashboard.listen.is_none() {
             return Err(CommandError::Refused(UNUSED_DASHBOARD.to_owned()));
         }
-        let listeners = Listeners::bind_others(configuration, passed).map_err(|error| failed(&error))?;
+        let listeners = Listeners::bind_others(configuration, passed).map_err(failed)?;
         // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the
         // service.
         let (signals, service) = runtime.block_on(async {
-            let signals = Signals::listen().map_err(|error| failed(&error))?;
+            let signals = Signals::listen().map_err(failed)?;
             let service = Service::start(configuration, composition, listeners).await;
-            Ok::<_, CommandError>((signals, service.map_err(|error| failed(&error))?))
+            Ok::<_, CommandError>((signals, service.map_err(failed)?))
         })?;
         Ok(Self { runtime, service, signals, storage, notice: None })
-    }
-
-    pub(super) const fn service(&self) -> &Service {
-        &self.service
     }
 
     /// Serves until a signal arrives, then stops.
@@ -63,7 +58,7 @@ impl Foreground {
         let ended = self.runtime.block_on(async {
             let notice = tokio::select! {
                 notice = self.signals.received() => notice,
-                error = self.service.failed() => return Err(CommandError::Failed(error.to_string())),
+                error = self.service.failed() => return Err(failed(error)),
             };
             tracing::info!("stopping");
             supervisor::stopping();
@@ -74,14 +69,11 @@ impl Foreground {
             };
             tokio::select! {
                 stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
-                    Ok(Ok(())) => Ok(()),
-                    Ok(Err(error)) => Err(CommandError::Failed(error.to_string())),
-                    Err(_) => {
-                        Err(CommandError::Failed("stopping took too long; some requests were cut off".to_owned()))
-                    }
+                    Ok(stopped) => stopped.map_err(failed),
+                    Err(_) => Err(failed("stopping took too long; some requests were cut off")),
                 },
                 _ = self.signals.received() => {
-                    Err(CommandError::Failed("a second signal arrived; requests in flight were cut off".to_owned()))
+                    Err(failed("a second signal arrived; requests in flight were cut off"))
                 }
             }
         });

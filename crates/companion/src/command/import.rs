@@ -1,7 +1,7 @@
 //! `companion import FILE`, and `--dry-run`.
 
 use super::{
-    error::{CommandError, with_causes},
+    error::{CommandError, failed, with_causes},
     output::{Progress, counted, print},
     stored::with_storage_by,
 };
@@ -13,7 +13,7 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
-    port::{Numbered, RecordSource, Replace, SourceError, SyncError},
+    port::{Numbered, RecordSource, Replace, SourceError, Stores},
     usecase::Feed,
 };
 use companion_http::audit::Audit;
@@ -27,52 +27,44 @@ use std::{
 /// Read buffer, in bytes.
 const CHUNK: usize = 256 * 1024;
 
-pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), CommandError> {
-    logging::start(&configuration.log);
+/// Imports the file. A dry run prints what that would change, changes nothing, and does not create a missing database.
+pub(super) fn run(
+    configuration: &Configuration,
+    file: &Path,
+    create: bool,
+    dry_run: bool,
+) -> Result<(), CommandError> {
+    if !dry_run {
+        logging::start(&configuration.log);
+    }
     let mut records = FileRecords::open(file)?;
-    let open = async |url: &StorageUrl| Storage::open_or_create(url, create).await;
+    let open = async |url: &StorageUrl| match dry_run {
+        true => Storage::open_without_migrating(url).await,
+        false => Storage::open_or_create(url, create).await,
+    };
     let tally = with_storage_by(configuration, open, async |storage| {
-        let imported = feed(storage).sync(&Replace::default(), &mut records).await;
-        imported.map_err(|error| refused(&error))
-    });
-    let count = records.progress.finish();
-    let tally = tally?;
-    Audit::of_command_line("import").concluded(Ok(&tally));
-    let Tally { added, changed, removed } = tally;
-    let read = counted(count, "record");
-    print(&format!("{read} read: {added} added, {changed} changed, {removed} removed\n"))
-}
-
-/// Prints what `run` would change, and changes nothing. Does not create a missing database.
-pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
-    let mut records = FileRecords::open(file)?;
-    let tally = with_storage_by(configuration, Storage::open_without_migrating, async |storage| {
-        let (feed, replace) = (feed(storage), Replace::default());
-        let previewed = match storage {
-            Storage::Diesel(database) => match feed.bounded(&replace, &mut records).await {
+        let Stores { records: stored, team, .. } = storage.stores();
+        let (feed, replace) = (Feed { records: stored, team }, Replace::default());
+        let synced = match storage {
+            Storage::Diesel(database) if dry_run => match feed.bounded(&replace, &mut records).await {
                 Ok(mut bounded) => database.preview(&replace, &mut bounded).await,
                 Err(error) => Err(error),
             },
-            // An in-memory substitute for a missing database, discarded with this command.
-            Storage::Memory(_) => feed.sync(&replace, &mut records).await,
+            // In a dry run, storage in memory is a substitute for a missing database, discarded with this command.
+            Storage::Diesel(_) | Storage::Memory(_) => feed.sync(&replace, &mut records).await,
         };
-        previewed.map_err(|error| refused(&error))
+        synced.map_err(|error| failed(format_args!("nothing was imported: {}", with_causes(&error))))
     });
-    let count = records.progress.finish();
-    let Tally { added, changed, removed } = tally?;
-    let read = counted(count, "record");
-    print(&format!(
-        "{read} read: {added} would be added, {changed} changed, {removed} removed; nothing was imported\n"
-    ))
-}
-
-fn feed(storage: &Storage) -> Feed {
-    let stores = storage.stores();
-    Feed { records: stores.records, team: stores.team }
-}
-
-fn refused(error: &SyncError) -> CommandError {
-    CommandError::Failed(format!("nothing was imported: {}", with_causes(error)))
+    let read = counted(records.progress.finish(), "record");
+    let tally = tally?;
+    let Tally { added, changed, removed } = tally;
+    if dry_run {
+        return print(&format!(
+            "{read} read: {added} would be added, {changed} changed, {removed} removed; nothing was imported\n"
+        ));
+    }
+    Audit::of_command_line("import").concluded(Ok(&tally));
+    print(&format!("{read} read: {added} added, {changed} changed, {removed} removed\n"))
 }
 
 struct FileRecords {
@@ -88,8 +80,9 @@ impl FileRecords {
             Box::new(io::stdin())
         } else {
             let opened = File::open(file);
-            let failed = |error| CommandError::Failed(format!("cannot open {}: {error}", file.display()));
-            Box::new(opened.map_err(failed)?)
+            let opened =
+                opened.map_err(|error| failed(format_args!("cannot open {}: {error}", file.display())));
+            Box::new(opened?)
         };
         Ok(Self { input, lines: Some(Lines::new(Accepted::Archive)), progress: Progress::new("read") })
     }

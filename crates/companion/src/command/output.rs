@@ -1,9 +1,9 @@
 //! Output of commands: tables, times and progress.
 
-use super::error::CommandError;
+use super::error::{CommandError, failed};
 use companion_domain::model::Timestamp;
 use std::{
-    fmt::{Display, Write as _},
+    fmt::Display,
     io::{self, IsTerminal as _, Write as _},
     time::{Duration, Instant},
 };
@@ -14,7 +14,7 @@ pub(super) fn print(text: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CommandError::Failed(format!("cannot write the output: {error}")))
+            Err(failed(format_args!("cannot write the output: {error}")))
         }
         _ => Ok(()),
     }
@@ -25,44 +25,21 @@ pub(super) fn counted<N: Copy + Display + From<u8> + PartialEq>(count: N, what: 
     format!("{count} {what}{}", if count == N::from(1) { "" } else { "s" })
 }
 
-/// Rows under a header, with the same columns in every format.
-pub(super) struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(super) fn new(header: &[&str]) -> Self {
-        Self { rows: vec![header.iter().map(|&name| name.to_owned()).collect()] }
+/// Renders rows as aligned columns for a terminal, or separated by tabs for `cut` and `awk`.
+pub(super) fn table<const N: usize>(rows: &[[String; N]], is_terminal: bool) -> String {
+    // Names come from users: control characters could drive the terminal or forge a column.
+    let rows = rows.iter().map(|row| row.each_ref().map(|cell| cell.replace(char::is_control, "\u{fffd}")));
+    let rows: Vec<_> = rows.collect();
+    let mut widths = [0; N];
+    for row in rows.iter().filter(|_| is_terminal) {
+        let wider = row.iter().zip(&mut widths);
+        wider.for_each(|(cell, width)| *width = cell.chars().count().max(*width));
     }
-
-    pub(super) fn push(&mut self, row: &[String]) {
-        // Names come from users: control characters could drive the terminal or forge a column.
-        self.rows.push(row.iter().map(|cell| cell.replace(char::is_control, "\u{fffd}")).collect());
-    }
-
-    /// Returns aligned columns on a terminal, and columns separated by tabs elsewhere, for `cut` and `awk`.
-    pub(super) fn for_output(&self) -> String {
-        if io::stdout().is_terminal() { self.aligned() } else { self.separated() }
-    }
-
-    fn aligned(&self) -> String {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        let length =
-            |row: &Vec<String>, column| row.get(column).map_or(0, |cell: &String| cell.chars().count());
-        let widths: Vec<_> = (0..columns)
-            .map(|column| self.rows.iter().map(|row| length(row, column)).max().unwrap_or(0))
-            .collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-            let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
-        text
-    }
-
-    fn separated(&self) -> String {
-        self.rows.iter().map(|row| row.join("\t") + "\n").collect()
-    }
+    let line = |row: &[String; N]| {
+        let cells: Vec<_> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        if is_terminal { cells.join("  ").trim_end().to_owned() } else { cells.join("\t") }
+    };
+    rows.iter().map(|row| line(row) + "\n").collect()
 }
 
 /// Interval between updates of the number on the terminal.
@@ -120,17 +97,11 @@ pub(super) fn utc(time: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::new(&["ID", "NAME"]);
-        table.push(&["1".to_owned(), "a\u{1b}[31m\tb".to_owned()]);
-        table.push(&["200".to_owned(), String::new()]);
-        table
-    }
-
     #[test]
     fn aligns_columns_on_a_terminal_and_separates_by_tabs_elsewhere() {
-        assert_eq!(table().aligned(), "ID   NAME\n1    a\u{fffd}[31m\u{fffd}b\n200\n");
-        assert_eq!(table().separated(), "ID\tNAME\n1\ta\u{fffd}[31m\u{fffd}b\n200\t\n");
+        let rows = [["ID", "NAME"], ["1", "a\u{1b}[31m\tb"], ["200", ""]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(&rows, true), "ID   NAME\n1    a\u{fffd}[31m\u{fffd}b\n200\n");
+        assert_eq!(table(&rows, false), "ID\tNAME\n1\ta\u{fffd}[31m\u{fffd}b\n200\t\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `companion reseal`.
 
 use super::{
-    error::{CommandError, with_causes},
+    error::{CommandError, cannot, failed},
     output::{Progress, counted, print},
     stored::with_storage,
 };
@@ -36,25 +36,19 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
             })
             .await;
         progress.finish();
-        done.map_err(|error| CommandError::Failed(format!("cannot reseal: {}", with_causes(&error))))
+        done.map_err(|error| cannot("reseal", &error))
     })?;
-    print(&report(&sum))?;
-    match (sum.busy, sum.corrupt) {
+    let Resealed { resealed, untouched, busy, corrupt } = sum;
+    let resealed = counted(resealed, "grant");
+    print(&format!(
+        "{resealed} sealed again, {untouched} needed nothing, {busy} were in use, {corrupt} could not be opened\n"
+    ))?;
+    match (busy, corrupt) {
         (0, 0) => Ok(()),
-        (_, 0) => Err(CommandError::Failed("some grants were in use; run it again".to_owned())),
-        _ => Err(CommandError::Failed(
+        (_, 0) => Err(failed("some grants were in use; run it again")),
+        _ => Err(failed(
             "some grants cannot be opened: add the key that sealed them to secrets.key; without it their users sign \
-             in again"
-                .to_owned(),
+             in again",
         )),
     }
-}
-
-fn report(sum: &Resealed) -> String {
-    let Resealed { resealed, untouched, busy, corrupt } = sum;
-    format!(
-        "{} sealed again, {untouched} needed nothing, {busy} were in use, {corrupt} could not be \
-         opened\n",
-        counted(*resealed, "grant")
-    )
 }

@@ -48,9 +48,9 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
         }
         None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
     };
-    announce(format, configuration, running.service(), &key)?;
+    announce(format, configuration, &running.service, &key)?;
     supervisor::ready();
-    running.runtime.spawn(supervisor::feed_watchdog(running.service().management_address()));
+    running.runtime.spawn(supervisor::feed_watchdog(running.service.management_address()));
     let ended = running.until_signal();
     drop(serving_lock);
     ended?;

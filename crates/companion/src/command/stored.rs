@@ -1,7 +1,7 @@
 //! Commands on stored data: `companion migrate`, `backup` and `export`, and what the others share with them.
 
 use super::{
-    error::{CommandError, with_causes},
+    error::{CommandError, cannot, failed, with_causes},
     output::{Progress, counted, print},
 };
 use crate::{
@@ -39,8 +39,7 @@ pub(super) fn with_storage_by<T>(
                 .to_owned(),
         ));
     }
-    let runtime = Runtime::new().map_err(|error| CommandError::Failed(error.to_string()))?;
-    runtime.block_on(async {
+    Runtime::new().map_err(failed)?.block_on(async {
         let storage = open(url).await?;
         let done = work(&storage).await;
         storage.close().await;
@@ -64,7 +63,7 @@ pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), C
             Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
                 BackupError::OnServer => CommandError::Refused(error.to_string()),
                 BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
-                    CommandError::Failed(with_causes(&error))
+                    failed(with_causes(&error))
                 }
             })?,
             Storage::Memory(_) => {
@@ -81,9 +80,11 @@ pub(super) fn export(configuration: &Configuration) -> Result<(), CommandError> 
         let exported = storage.stores().records.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
-        exported.map_err(|error| CommandError::Failed(format!("cannot export: {}", with_causes(&error))))?;
-        flushed.map_err(|error| CommandError::Failed(format!("cannot write the output: {error}")))?;
-        report(&format!("{} exported\n{}", counted(count, "record"), left_out(&storage.unreadable_rows())));
+        exported.map_err(|error| cannot("export", &error))?;
+        flushed.map_err(|error| cannot("write the output", &error))?;
+        let told = format!("{} exported\n{}", counted(count, "record"), left_out(&storage.unreadable_rows()));
+        // To standard error, because standard output is the export itself.
+        let _ = io::stderr().write_all(told.as_bytes());
         Ok(())
     })
 }
@@ -97,11 +98,6 @@ fn left_out(unreadable: &[(&str, u64)]) -> String {
         1 => format!("1 stored row could not be read and was left out: {}\n", tables.join(", ")),
         _ => format!("{sum} stored rows could not be read and were left out: {}\n", tables.join(", ")),
     }
-}
-
-/// Writes to standard error, because standard output is the export itself.
-fn report(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 struct Output {

@@ -1,11 +1,11 @@
 //! `companion why USER GUILD`: explains listing and permissions in plain language.
 
 use super::{
-    error::{CommandError, with_causes},
-    output::print,
+    error::{CommandError, failed, with_causes},
+    output::{counted, print},
     stored::with_storage,
 };
-use crate::{command::output::counted, configuration::Configuration, system::SystemClock};
+use crate::{configuration::Configuration, system::SystemClock};
 use companion_domain::{
     model::{GuildId, Membership, RoleKey, Subscription, Timestamp, UserId},
     policy::{Fact, Permission, Source},
@@ -23,7 +23,7 @@ pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -
         let stores = storage.stores();
         let (listings, records) = (stores.listings(), stores.records.clone());
         let explain = ExplainGuild { listings, records, clock: Arc::new(SystemClock) };
-        explain.explain(user, guild).await.map_err(|error| CommandError::Failed(with_causes(&error)))
+        explain.explain(user, guild).await.map_err(|error| failed(with_causes(&error)))
     })?;
     let freshness = Freshness {
         refresh_after: configuration.guilds.refresh_after,

@@ -2,8 +2,8 @@
 
 use crate::{
     command::{
-        error::{CommandError, with_causes},
-        output::{Table, print, utc},
+        error::{CommandError, cannot},
+        output::{print, table, utc},
         stored::with_storage,
     },
     composition::session_limits,
@@ -16,6 +16,11 @@ use companion_domain::{
     port::{Cause, Clock as _, Record, RecordSink, Stores},
     session::{Cutoffs, Session, SessionLimits},
 };
+use std::{
+    error::Error,
+    io::{self, IsTerminal as _},
+    iter,
+};
 
 pub(super) fn run(
     configuration: &Configuration,
@@ -26,14 +31,12 @@ pub(super) fn run(
     let sessions = with_storage(configuration, async |storage| {
         live(&storage.stores(), user, limits.cutoffs(now)).await
     })?;
-    print(&if json { document(&sessions, limits, now) } else { table(&sessions, limits, now) })
+    print(&if json { document(&sessions, limits, now) } else { rows(&sessions, limits, now) })
 }
 
 /// Returns the live sessions, oldest first.
 async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Vec<Session>, CommandError> {
-    let failed = |error: &dyn std::error::Error| {
-        CommandError::Failed(format!("cannot list sessions: {}", with_causes(error)))
-    };
+    let failed = |error: &dyn Error| cannot("list sessions", error);
     let mut live = Live { over, sessions: Vec::new() };
     match user {
         Some(user) => live.add(stores.sessions.of_user(user).await.map_err(|error| failed(&error))?),
@@ -67,19 +70,20 @@ impl RecordSink for Live {
     }
 }
 
-fn table(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String {
-    let mut table = Table::new(&["ID", "USER", "CREATED", "SEEN", "ENDS", "DEVICE"]);
-    for session in sessions {
-        table.push(&[
+fn rows(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String {
+    let row = |session: &Session| {
+        [
             session.id.to_string(),
             session.user.to_string(),
             utc(session.created_at),
             utc(session.last_seen_at),
             utc(limits.ends_at(session, now)),
             session.user_agent.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ]);
-    }
-    table.for_output()
+        ]
+    };
+    let header = ["ID", "USER", "CREATED", "SEEN", "ENDS", "DEVICE"].map(str::to_owned);
+    let rows: Vec<_> = iter::once(header).chain(sessions.iter().map(row)).collect();
+    table(&rows, io::stdout().is_terminal())
 }
 
 /// Renders the fields that the management API returns.

@@ -8,7 +8,7 @@ mod selection;
 
 use self::selection::{Selection, confirm};
 use super::{
-    error::{CommandError, with_causes},
+    error::{CommandError, cannot, failed},
     output::{counted, print},
     stored::with_storage,
 };
@@ -17,7 +17,7 @@ use clap::Subcommand;
 use companion_domain::{
     change::Tally,
     model::UserId,
-    port::{Clock as _, SessionStore, StoreError},
+    port::{Clock as _, SessionStore},
     session::{Session, TokenHash},
 };
 use companion_http::audit::Audit;
@@ -60,107 +60,71 @@ pub(super) enum SessionsCommand {
 }
 
 pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> Result<(), CommandError> {
-    match *command {
-        SessionsCommand::List { user, json } => list::run(configuration, user, json),
-        SessionsCommand::Revoke { ref id } => revoke(configuration, id),
+    let (action, selection, done) = match *command {
+        SessionsCommand::List { user, json } => return list::run(configuration, user, json),
+        SessionsCommand::Revoke { id } => ("revoke_session", Selection::One(id), "ended"),
         SessionsCommand::RevokeAll { user, yes } => {
             if !yes {
                 confirm(user)?;
             }
-            let selection = user.map_or(Selection::Everyone, Selection::User);
-            let ended = end(configuration, "revoke_user", &selection)?;
-            print(&format!("{} ended\n{}", counted(ended.readable, "session"), ended.note()))
+            ("revoke_user", user.map_or(Selection::Everyone, Selection::User), "ended")
         }
         SessionsCommand::Prune => {
-            let over = Selection::Over(session_limits(&configuration.sessions).cutoffs(SystemClock.now()));
-            let ended = end(configuration, "expire_session", &over)?;
-            print(&format!("{} removed\n{}", counted(ended.readable, "session"), ended.note()))
+            let over = session_limits(&configuration.sessions).cutoffs(SystemClock.now());
+            ("expire_session", Selection::Over(over), "removed")
         }
-    }
-}
-
-fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), CommandError> {
-    logging::start(&configuration.log);
-    let ended = with_storage(configuration, async |storage| {
-        storage.stores().sessions.revoke(id).await.map_err(|error| cannot_end(&error))
-    })?;
-    match ended {
-        Some(session) => {
-            record("revoke_session", &[session]);
-            print("1 session ended\n")
-        }
-        None => {
-            Err(CommandError::Failed("unknown session; `companion sessions list` prints all ids".to_owned()))
-        }
-    }
-}
-
-/// Numbers of removed sessions.
-struct Ended {
-    readable: u64,
-    unreadable: u64,
-}
-
-impl Ended {
-    fn note(&self) -> String {
-        match self.unreadable {
-            0 => String::new(),
-            count => format!("{} removed as well\n", counted(count, "unreadable row")),
-        }
-    }
-}
-
-/// Ends all sessions of a selection in batches, with one audit line per user and batch. Fails if all sessions were
-/// selected, none was ended and some are left.
-fn end(
-    configuration: &Configuration,
-    action: &'static str,
-    selection: &Selection,
-) -> Result<Ended, CommandError> {
+    };
     logging::start(&configuration.log);
     with_storage(configuration, async |storage| {
-        let sessions = storage.stores().sessions;
-        let mut sum = 0;
-        loop {
-            let ended = selection.end_some(&*sessions).await.map_err(|error| cannot_end(&error))?;
-            if ended.is_empty() {
-                break;
-            }
-            sum += ended.len() as u64;
-            let mut by_user = BTreeMap::<UserId, Vec<Session>>::new();
-            for session in ended {
-                by_user.entry(session.user).or_default().push(session);
-            }
-            by_user.values().for_each(|sessions| record(action, sessions));
-        }
-        if sum == 0 && matches!(selection, Selection::Everyone) {
-            refuse_leftovers(&*sessions).await?;
-        }
+        let sum = end(&*storage.stores().sessions, action, &selection).await?;
         let unreadable = storage.unreadable_rows();
-        let unreadable = unreadable.iter().find(|(table, _)| *table == "sessions");
-        Ok(Ended { readable: sum, unreadable: unreadable.map_or(0, |(_, count)| *count) })
+        let unreadable = unreadable.iter().find(|(table, count)| *table == "sessions" && *count > 0);
+        let note = unreadable
+            .map(|(_, count)| format!("{} removed as well\n", counted(*count, "unreadable row")))
+            .unwrap_or_default();
+        print(&format!("{} {done}\n{note}", counted(sum, "session")))
     })
 }
 
+/// Ends all sessions of a selection in batches, with one audit line per user and batch: the one that the management API
+/// writes for the same action. Fails if all sessions were selected, none was ended and some are left.
+async fn end(
+    sessions: &dyn SessionStore,
+    action: &'static str,
+    selection: &Selection,
+) -> Result<u64, CommandError> {
+    let mut sum = 0;
+    loop {
+        let ended = selection.end_some(sessions).await.map_err(|error| cannot("end sessions", &error))?;
+        if ended.is_empty() {
+            break;
+        }
+        sum += ended.len() as u64;
+        let mut by_user = BTreeMap::<UserId, Vec<Session>>::new();
+        for session in ended {
+            by_user.entry(session.user).or_default().push(session);
+        }
+        for sessions in by_user.values() {
+            let tally = Tally { removed: sessions.len() as u64, ..Tally::NOTHING };
+            Audit::of_command_line(action).sessions(sessions, Some(tally));
+        }
+    }
+    match (sum, selection) {
+        (0, Selection::One(_)) => Err(failed("unknown session; `companion sessions list` prints all ids")),
+        (0, Selection::Everyone) => refuse_leftovers(sessions).await.map(|()| 0),
+        _ => Ok(sum),
+    }
+}
+
 async fn refuse_leftovers(sessions: &dyn SessionStore) -> Result<(), CommandError> {
-    match sessions.count().await.map_err(|error| cannot_end(&error))? {
+    match sessions.count().await.map_err(|error| cannot("end sessions", &error))? {
         None | Some(0) => Ok(()),
-        Some(left) => Err(CommandError::Failed(format!(
+        Some(left) => Err(failed(format_args!(
             "no session was ended, but {} still stored\n    fix: run it again; if that does not help, stop the service and \
              delete all rows of the table sessions",
             if left == 1 { "1 is".to_owned() } else { format!("{left} are") }
         ))),
     }
-}
-
-/// Writes the audit line that the management API writes for the same action.
-fn record(action: &'static str, ended: &[Session]) {
-    let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-    Audit::of_command_line(action).sessions(ended, Some(tally));
-}
-
-fn cannot_end(error: &StoreError) -> CommandError {
-    CommandError::Failed(format!("cannot end sessions: {}", with_causes(error)))
 }
 
 #[cfg(test)]

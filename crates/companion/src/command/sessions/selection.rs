@@ -1,10 +1,10 @@
 //! Which sessions a command ends, and its confirmation.
 
-use crate::command::error::CommandError;
+use crate::command::error::{CommandError, failed};
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
-    session::{Cutoffs, Session},
+    session::{Cutoffs, Session, TokenHash},
 };
 use std::{
     io::{self, BufRead, IsTerminal as _, Write},
@@ -16,6 +16,7 @@ const END_BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 
 /// The sessions to end.
 pub(super) enum Selection {
+    One(TokenHash),
     Everyone,
     User(UserId),
     Over(Cutoffs),
@@ -30,6 +31,7 @@ impl Selection {
             Cutoffs { created: end, seen: end, ahead: end }
         };
         match self {
+            Self::One(id) => Ok(sessions.revoke(id).await?.into_iter().collect()),
             Self::User(user) => sessions.revoke_user(*user).await,
             Self::Everyone => sessions.prune(ALL, END_BATCH).await,
             Self::Over(cutoffs) => sessions.prune(*cutoffs, END_BATCH).await,
@@ -48,7 +50,7 @@ pub(super) fn confirm(user: Option<UserId>) -> Result<(), CommandError> {
     if ask(user, &mut io::stdin().lock(), &mut io::stderr()) {
         Ok(())
     } else {
-        Err(CommandError::Failed("not confirmed; no session was ended".to_owned()))
+        Err(failed("not confirmed; no session was ended"))
     }
 }
 
