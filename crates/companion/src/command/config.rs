@@ -34,10 +34,8 @@ pub(super) enum ConfigCommand {
 
 /// Prints the warnings of a configuration that loaded without errors.
 pub(super) fn check(loaded: &Loaded) -> Result<(), CommandError> {
-    let unread = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
     let warnings = loaded.warnings.iter().map(|warning| format!("Warning: {warning}\n"));
-    let right = iter::once("The configuration is right.\n".to_owned());
-    print(&right.chain(unread).chain(warnings).collect::<String>())
+    print(&iter::once("The configuration is right.\n".to_owned()).chain(warnings).collect::<String>())
 }
 
 pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), CommandError> {

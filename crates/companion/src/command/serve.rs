@@ -114,9 +114,6 @@ fn announce(
 
 /// Logs a warning for every setting that is probably a mistake.
 fn warn(loaded: &Loaded) {
-    for variable in &loaded.unread {
-        tracing::warn!("{variable}");
-    }
     for KeyError { key, problem, fix, .. } in &loaded.warnings {
         tracing::warn!("{key} {problem}; fix: {fix}");
     }

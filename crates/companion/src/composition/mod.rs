@@ -151,7 +151,7 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
         support_url,
         permissions: permissions.0,
         appearance: Appearance {
-            tagline: tagline.map(|tagline| tagline.0),
+            tagline: tagline.map(|tagline| tagline.0.to_string()),
             logo,
             accent,
             features: features.0,

@@ -3,7 +3,7 @@
 use super::{
     error::ValueError,
     raw::Raw,
-    setting::{Setting, quoted, text_like},
+    setting::{Setting, quoted, show_table},
 };
 use companion_domain::model::WebUrl;
 use companion_http::Origin;
@@ -116,6 +116,8 @@ impl SiteUrl {
 }
 
 impl Setting for SiteUrl {
+    const PATTERN: &str = "^[hH][tT][tT][pP][sS]?://.";
+
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let refused = || {
             ValueError::must_be(
@@ -128,10 +130,6 @@ impl Setting for SiteUrl {
         let url = Url::parse(origin.as_str()).map_err(|_| refused())?;
         let safe = url.scheme() == "https" || url.host_str().is_some_and(is_loopback);
         if safe { Ok(Self(origin)) } else { Err(refused()) }
-    }
-
-    fn schema() -> Value {
-        text_like("^[hH][tT][tT][pP][sS]?://.")
     }
 
     fn show(&self) -> String {
@@ -157,46 +155,30 @@ pub struct RedirectUri {
 /// The table entry for requests without an `Origin` header.
 const DEFAULT: &str = "default";
 
-impl RedirectUri {
-    fn from_table(entries: &[(String, Raw)]) -> Result<Self, ValueError> {
-        let url = |name: &str, raw: &Raw| {
-            WebUrl::read(raw).map_err(|error| error.within(format_args!("entry \"{name}\"")))
-        };
-        let mut default = None;
-        let mut by_origin = Vec::new();
-        for (name, raw) in entries {
-            if name == DEFAULT {
-                default = Some(url(name, raw)?);
-                continue;
-            }
-            let origin = name.parse().map_err(|_| {
-                ValueError::new(format!("has the entry \"{name}\", which is neither an origin nor `default`"))
-            })?;
-            by_origin.push((origin, url(name, raw)?));
-        }
-        let default = default
-            .ok_or_else(|| ValueError::new("lacks the entry `default`, for requests without an origin"))?;
-        Ok(Self { default, by_origin })
-    }
-}
-
 impl Setting for RedirectUri {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let is_table = match raw {
             Raw::Word(word) => word.trim_start().starts_with('{'),
             Raw::Value(value) => value.is_table(),
         };
-        if is_table {
-            let entries =
-                raw.table().ok_or_else(|| ValueError::must_be("an inline table of TOML, or JSON"))?;
-            return Self::from_table(&entries);
+        if !is_table {
+            let default = WebUrl::read(raw).map_err(|_| {
+                ValueError::must_be(
+                    "an absolute http or https URL, or a table from origin to URL with a `default`",
+                )
+            })?;
+            return Ok(Self { default, by_origin: Vec::new() });
         }
-        let default = WebUrl::read(raw).map_err(|_| {
-            ValueError::must_be(
-                "an absolute http or https URL, or a table from origin to URL with a `default`",
-            )
+        let entries = raw.entries("an inline table of TOML, or JSON", |name, raw| {
+            let origin = Some(name).filter(|name| *name != DEFAULT).map(str::parse).transpose();
+            let origin = origin.map_err(|_| ValueError::must_be("named by an origin or `default`"))?;
+            Ok((origin, WebUrl::read(raw)?))
         })?;
-        Ok(Self { default, by_origin: Vec::new() })
+        let default = entries.iter().find_map(|(origin, url)| origin.is_none().then(|| url.clone()));
+        let default = default
+            .ok_or_else(|| ValueError::new("lacks the entry `default`, for requests without an origin"))?;
+        let by_origin = entries.into_iter().filter_map(|(origin, url)| Some((origin?, url))).collect();
+        Ok(Self { default, by_origin })
     }
 
     fn schema() -> Value {
@@ -210,9 +192,9 @@ impl Setting for RedirectUri {
         if self.by_origin.is_empty() {
             return quoted(&self.default);
         }
-        let entry = |(origin, url): &(Origin, WebUrl)| format!(", {} = {}", quoted(origin), quoted(url));
-        let others: String = self.by_origin.iter().map(entry).collect();
-        format!("{{ {DEFAULT} = {}{others} }}", quoted(&self.default))
+        let default = format!("{DEFAULT} = {}", quoted(&self.default));
+        let entry = |(origin, url): &(Origin, WebUrl)| format!("{} = {}", quoted(origin), quoted(url));
+        show_table(std::iter::once(default).chain(self.by_origin.iter().map(entry)))
     }
 }
 
@@ -221,14 +203,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accepts_host_and_port() {
+    fn a_listen_address_is_a_host_and_a_port() {
         for text in ["127.0.0.1:8080", "[::1]:8080", "localhost:0", "0.0.0.0:65535", "my-host.example:80"] {
             assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
-    }
-
-    #[test]
-    fn refuses_malformed_listen_addresses() {
         for text in
             ["", "8080", ":8080", "localhost", "127.0.0.1:", "127.0.0.1:65536", "::1:8080", "a b:1", "h:+1"]
         {
@@ -321,7 +299,7 @@ mod tests {
             (r#"{ default = "x" }"#, "entry \"default\" must be an absolute"),
             (
                 r#"{ default = "https://a.example", b = "https://b.example" }"#,
-                "neither an origin nor `default`",
+                "entry \"b\" must be named by an origin or `default`",
             ),
             ("\"nowhere\"", "must be an absolute http or https URL, or a table"),
         ] {

@@ -7,12 +7,12 @@ use super::{
     files,
     keys::{Configuration, Key, Management},
     raw::Effective,
-    secrets::{KeySource, ScopedKey},
+    secrets::{KeySource, ManagementKey, ScopedKey},
     storage_url::StorageUrl,
 };
-use companion_domain::model::WebUrl;
 use companion_identity_oauth2::Settings;
 use companion_storage_diesel::PostgresOptions;
+use std::iter;
 
 const PER_ADDRESS: &str = "limits.connections_per_address";
 
@@ -20,9 +20,23 @@ const PER_ADDRESS: &str = "limits.connections_per_address";
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<KeyError> {
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
     let mut errors: Vec<_> = malformed_url(&storage.url, effective).into_iter().collect();
-    let mut listeners = vec![("http", &http.listen), ("management", &management.listen)];
-    listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
-    errors.extend(shared_addresses(&listeners));
+    let mut taken = Vec::<(&str, &ListenAddress)>::new();
+    let dashboard = dashboard.listen.as_ref().map(|listen| ("dashboard", listen));
+    for (table, listen) in
+        [("http", &http.listen), ("management", &management.listen)].into_iter().chain(dashboard)
+    {
+        // Port 0 never collides.
+        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == listen && listen.port != 0) {
+            let another =
+                ListenAddress { port: listen.port.checked_add(1).unwrap_or(8081), ..listen.clone() };
+            errors.push(KeyError::together(
+                &format!("{table}.listen"),
+                format!("is the same address as {other}.listen"),
+                format!("give each listener a port of its own, like listen = \"{another}\" in [{table}]"),
+            ));
+        }
+        taken.push((table, listen));
+    }
     if guilds.refresh_after > guilds.stale_for {
         errors.push(KeyError::together(
             "guilds.stale_for",
@@ -46,39 +60,23 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     errors
 }
 
-/// Returns an error for each listener that uses the address of an earlier one. Port 0 never collides.
-fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<KeyError> {
-    let taken = |(place, (table, listen)): (usize, &(&str, &ListenAddress))| {
-        let earlier = listeners.iter().take(place);
-        let (other, _) = earlier.into_iter().find(|(_, other)| other == listen && listen.port != 0)?;
-        let mut another = (*listen).clone();
-        another.port = another.port.checked_add(1).unwrap_or(8081);
-        Some(KeyError::together(
-            &format!("{table}.listen"),
-            format!("is the same address as {other}.listen"),
-            format!("give each listener a port of its own, like listen = \"{another}\" in [{table}]"),
-        ))
-    };
-    listeners.iter().enumerate().filter_map(taken).collect()
-}
-
 /// Returns an error if the PostgreSQL URL is malformed. Errors that only the server can detect appear on connecting.
 fn malformed_url(url: &StorageUrl, effective: &[Effective]) -> Option<KeyError> {
     let StorageUrl::Postgres(url) = url else { return None };
     let error = PostgresOptions::new(url.clone()).address_error()?;
     let Effective { key, source, .. } = effective.iter().find(|known| known.key.path == "storage.url")?;
-    Some(KeyError {
-        key: key.path.to_owned(),
-        source: source.clone(),
-        problem: error.to_string(),
-        fix: key.advice_like(source, "\"postgres://companion:password@localhost:5432/companion\""),
-    })
+    let fix = key.advice(source, Some("\"postgres://companion:password@localhost:5432/companion\""));
+    Some(KeyError::at(source.clone(), key.path, error.to_string(), fix))
 }
 
 /// Returns what `serve` needs in addition. Other commands need less.
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<KeyError> {
     let mut errors = incomplete_application(configuration);
-    errors.extend(insecure_platform(&configuration.identity.api_url));
+    // Tokens and the client secret are sent there.
+    errors.extend(Settings::check_address(&configuration.identity.api_url).err().map(|error| {
+        let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10";
+        KeyError::together("identity.api_url", error.to_string(), fix)
+    }));
     errors.extend(files::find_error(&configuration.http));
     errors.extend(appearance::read_logo(&configuration.dashboard).err());
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
@@ -171,56 +169,38 @@ fn incomplete_application(configuration: &Configuration) -> Vec<KeyError> {
         .collect()
 }
 
-/// The platform's URL must be secure, because tokens and the client secret are sent there.
-fn insecure_platform(api_url: &WebUrl) -> Option<KeyError> {
-    let error = Settings::check_address(api_url).err()?;
-    let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10";
-    Some(KeyError::together("identity.api_url", error.to_string(), fix))
-}
-
 fn variable(path: &str) -> String {
     Key::named(path).map(Key::variable).unwrap_or_default()
 }
 
-const MANAGEMENT_KEYS: &str = "management.keys";
 const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";
 
 /// Returns the errors of the management keys, files included, as they are now.
-pub(super) fn management_key_errors(management: &Management) -> Vec<KeyError> {
-    let all = management.key.iter().flat_map(|keys| std::iter::once(&keys.first).chain(&keys.others));
+fn management_key_errors(management: &Management) -> Vec<KeyError> {
+    let all = management.key.iter().flat_map(|keys| iter::once(&keys.first).chain(&keys.others));
     let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
     let mut errors = Vec::new();
     for ScopedKey { name, source, .. } in &management.keys.0 {
-        let key = match source.read() {
-            Ok(key) => key.0,
+        let entry = format!("entry \"{name}\"");
+        let mut refuse =
+            |problem: String, fix: &str| errors.push(KeyError::together("management.keys", problem, fix));
+        match source.read() {
             Err(error) => {
-                errors.push(KeyError::together(
-                    MANAGEMENT_KEYS,
-                    format!("entry \"{name}\" {error}"),
-                    unreadable(source),
-                ));
-                continue;
+                let fix = match source {
+                    KeySource::File(path) => {
+                        format!("write a key into it: openssl rand -base64 32 > {}", path.display())
+                    }
+                    KeySource::Written(_) => NEW_KEY.to_owned(),
+                };
+                refuse(format!("{entry} {error}"), &fix);
             }
-        };
-        match known.iter().find(|(other, _)| *other == key) {
-            Some((_, other)) => {
-                errors.push(KeyError::together(
-                    MANAGEMENT_KEYS,
-                    format!("entry \"{name}\" has the same key as {other}"),
-                    NEW_KEY,
-                ));
-            }
-            None => known.push((key, format!("entry \"{name}\""))),
+            Ok(ManagementKey(key)) => match known.iter().find(|(other, _)| *other == key) {
+                Some((_, other)) => refuse(format!("{entry} has the same key as {other}"), NEW_KEY),
+                None => known.push((key, entry)),
+            },
         }
     }
     errors
-}
-
-fn unreadable(source: &KeySource) -> String {
-    match source {
-        KeySource::File(path) => format!("write a key into it: openssl rand -base64 32 > {}", path.display()),
-        KeySource::Written(_) => NEW_KEY.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -236,6 +216,9 @@ mod tests {
             ("management.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
             ("[guilds]\nrefresh_after = '2h'\nstale_for = '1h'", "guilds.stale_for"),
             ("[limits]\nconnections = 10\nconnections_per_address = 11", "limits.connections_per_address"),
+            ("storage.url = 'postgres://db:port/companion'", "storage.url"),
+            ("storage.url = 'postgres://db:70000/companion'", "storage.url"),
+            ("storage.url = 'postgres://db/c?optoins=1'", "storage.url"),
         ] {
             assert_eq!(Given::file(text).error().key, key);
         }
@@ -283,16 +266,6 @@ mod tests {
             let keys: Vec<_> = errors.iter().flatten().map(|error| error.key.as_str()).collect();
             assert_eq!(keys, expected);
             assert!(load(&given.layers).is_ok(), "other commands do with less");
-        }
-    }
-
-    #[test]
-    fn refuses_a_malformed_postgresql_url_without_connecting() {
-        for url in
-            ["postgres://db:port/companion", "postgres://db:70000/companion", "postgres://db/c?optoins=1"]
-        {
-            let error = Given::nothing().with("COMPANION_STORAGE__URL", url).error();
-            assert_eq!(error.key, "storage.url", "{url}");
         }
     }
 

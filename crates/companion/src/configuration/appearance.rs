@@ -5,34 +5,13 @@ use super::{
     files::open_regular,
     keys::Dashboard,
     raw::Raw,
-    setting::{Setting, line, quoted, text_like},
+    setting::{Setting, line, quoted},
 };
 use companion_dashboard::{Accent, AccentError, Feature, Logo};
 use serde_json::{Value, json};
 use std::io::Read as _;
 
-const MAX_TAGLINE_CHARS: usize = 160;
 const MAX_FEATURES: usize = 6;
-const MAX_TITLE_CHARS: usize = 60;
-const MAX_TEXT_CHARS: usize = 240;
-
-/// A sentence about the bot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tagline(pub String);
-
-impl Setting for Tagline {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        Ok(Self(line(raw.text()?.trim(), MAX_TAGLINE_CHARS)?.to_owned()))
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0)
-    }
-
-    fn schema() -> Value {
-        json!({"type": "string", "minLength": 1})
-    }
-}
 
 /// What the bot can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,41 +19,49 @@ pub struct Features(pub Vec<Feature>);
 
 impl Setting for Features {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let refused =
-            || ValueError::must_be(format_args!("a list of up to {MAX_FEATURES} tables with title and text"));
-        let entries = raw.list().filter(|entries| entries.len() <= MAX_FEATURES).ok_or_else(refused)?;
-        let feature = |entry: &Raw| {
-            let (mut title, mut text) = (None, None);
-            for (name, value) in entry.table().ok_or_else(refused)?.iter() {
-                let (place, most) = match name.as_str() {
-                    "title" => (&mut title, MAX_TITLE_CHARS),
-                    "text" => (&mut text, MAX_TEXT_CHARS),
-                    _ => return Err(refused()),
-                };
-                let read = value.text().and_then(|text| line(text.trim(), most));
-                *place = Some(read.map_err(|error| error.within(name))?.to_owned());
-            }
-            title.zip(text).map(|(title, text)| Feature { title, text }).ok_or_else(refused)
-        };
-        entries.iter().map(feature).collect::<Result<_, _>>().map(Self)
+        let features = Vec::read(raw)?;
+        match features.len() {
+            0..=MAX_FEATURES => Ok(Self(features)),
+            _ => Err(ValueError::must_be(format_args!("a list of up to {MAX_FEATURES} features"))),
+        }
     }
 
     fn show(&self) -> String {
-        let entries = self.0.iter().map(|Feature { title, text }| {
-            format!("{{ title = {}, text = {} }}", quoted(title), quoted(text))
-        });
-        format!("[{}]", entries.collect::<Vec<_>>().join(", "))
+        self.0.show()
+    }
+
+    fn schema() -> Value {
+        json!({"type": "array", "maxItems": MAX_FEATURES, "items": Feature::schema()})
+    }
+}
+
+impl Setting for Feature {
+    fn read(raw: &Raw) -> Result<Self, ValueError> {
+        let what = "a table with title and text";
+        let [Some(title), Some(text)] = raw.fields(what, ["title", "text"])? else {
+            return Err(ValueError::must_be(what));
+        };
+        let read = |name: &str, raw: &Raw, most| match line(raw, most) {
+            Ok(line) => Ok(line.to_string()),
+            Err(error) => Err(error.within(name)),
+        };
+        Ok(Self { title: read("title", &title, 60)?, text: read("text", &text, 240)? })
+    }
+
+    fn show(&self) -> String {
+        format!("{{ title = {}, text = {} }}", quoted(&self.title), quoted(&self.text))
     }
 
     fn schema() -> Value {
         let text = json!({"type": "string", "minLength": 1});
-        let entry = json!({"type": "object", "required": ["title", "text"], "additionalProperties": false,
-            "properties": {"title": text, "text": text}});
-        json!({"type": "array", "maxItems": MAX_FEATURES, "items": entry})
+        json!({"type": "object", "required": ["title", "text"], "additionalProperties": false,
+            "properties": {"title": text, "text": text}})
     }
 }
 
 impl Setting for Accent {
+    const PATTERN: &str = "^#[0-9A-Fa-f]{6}$";
+
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         raw.text()?.parse().map_err(|error: AccentError| {
             let words = ValueError::new(error.to_string());
@@ -88,23 +75,19 @@ impl Setting for Accent {
     fn show(&self) -> String {
         quoted(self)
     }
-
-    fn schema() -> Value {
-        text_like("^#[0-9A-Fa-f]{6}$")
-    }
 }
 
 /// Reads the configured logo. Returns `None` if there is none.
 pub(crate) fn read_logo(dashboard: &Dashboard) -> Result<Option<Logo>, KeyError> {
     let Some(path) = &dashboard.logo_file else { return Ok(None) };
     let refused = |problem: String| {
-        let problem = format!("{} {problem}", path.0.display());
+        let problem = format!("{} {problem}", path.display());
         let fix = "name a PNG, SVG or WebP file of at most 64 KiB that the service may read";
         KeyError::together("dashboard.logo_file", problem, fix)
     };
     let mut content = Vec::new();
     let limit = Logo::MAX_BYTES as u64 + 1;
-    let read = open_regular(&path.0).and_then(|file| file.take(limit).read_to_end(&mut content));
+    let read = open_regular(path).and_then(|file| file.take(limit).read_to_end(&mut content));
     read.map_err(|error| refused(format!("cannot be read: {error}")))?;
     Logo::new(content).map(Some).map_err(|error| refused(error.to_string()))
 }

@@ -5,7 +5,7 @@ use super::{
     keys::{FILE_SUFFIX, KEYS, Key, PREFIX, SEPARATOR},
     raw::{Raw, Reader},
 };
-use std::{ffi::OsString, fmt, iter, path::PathBuf};
+use std::{ffi::OsString, iter, path::PathBuf};
 
 /// Environment variables: name and value.
 pub type Variables = Vec<(OsString, OsString)>;
@@ -26,40 +26,21 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
     }
 }
 
-/// An ignored variable whose name nearly matches one that is read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadVariable {
-    /// The name in the environment.
-    pub name: String,
-    /// The name that is read.
-    pub meant: String,
-}
-
-impl fmt::Display for UnreadVariable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is set, but not read: did you mean {}?", self.name, self.meant)
-    }
-}
-
-/// Returns variables that differ from ours only in underscores or letter case.
-pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
-    let read: Vec<_> =
-        KEYS.iter().flat_map(|key| iter::once(key.variable()).chain(key.file_variable())).collect();
-    let mut unread: Vec<_> = variables
-        .iter()
-        .filter_map(|(name, _)| name.to_str())
-        .filter_map(|name| {
-            let meant = read.iter().find(|known| normalized(known) == normalized(name))?;
-            (meant != name).then(|| UnreadVariable { name: name.to_owned(), meant: meant.clone() })
-        })
-        .collect();
-    unread.sort_by(|a, b| a.name.cmp(&b.name));
+/// Warns of variables that differ from ours only in underscores or letter case.
+pub(super) fn unread(variables: &Variables) -> Vec<KeyError> {
+    let normalized = |name: &str| name.to_ascii_uppercase().replace('_', "");
+    let names = |key: &'static Key| iter::once(key.variable()).chain(key.file_variable());
+    let read: Vec<_> = KEYS.iter().flat_map(|key| names(key).map(move |name| (key, name))).collect();
+    let warning = |name: &str| {
+        let (key, meant) = read.iter().find(|(_, known)| normalized(known) == normalized(name))?;
+        let problem = format!("is not set by {name}, which is not read");
+        let source = Source::Variable(name.to_owned());
+        (meant != name).then(|| KeyError::at(source, key.path, problem, format!("did you mean {meant}?")))
+    };
+    let names = variables.iter().filter_map(|(name, _)| name.to_str());
+    let mut unread: Vec<_> = names.filter_map(warning).collect();
+    unread.sort_by(|a, b| a.source.cmp(&b.source));
     unread
-}
-
-/// Normalizes a name: upper case, without underscores.
-fn normalized(name: &str) -> String {
-    name.to_ascii_uppercase().replace('_', "")
 }
 
 /// A value of a key.
@@ -68,54 +49,52 @@ type Given = (&'static Key, Source, Raw);
 fn given(name: &str, value: &OsString, variables: &Variables) -> Result<Given, KeyError> {
     let source = Source::Variable(name.to_owned());
     let named = |name: &str| KEYS.iter().find(|key| key.variable() == name);
-    let (key, problem, fix) = match (named(name), name.strip_suffix(FILE_SUFFIX).and_then(named)) {
+    match (named(name), name.strip_suffix(FILE_SUFFIX).and_then(named)) {
         (Some(key), _) => match value.to_str() {
-            Some(text) => return Ok((key, source, Raw::Word(text.to_owned()))),
-            None => (name.to_owned(), "is not valid UTF-8", "set it to plain text".to_owned()),
+            Some(text) => Ok((key, source, Raw::Word(text.to_owned()))),
+            None => Err(KeyError::at(source, name, "is not valid UTF-8", "set it to plain text")),
         },
-        (None, Some(key)) if key.secret => return secret(key, name, value, variables),
-        (None, Some(key)) => (
-            key.path.to_owned(),
+        (None, Some(key)) if key.secret => secret(key, name, value, variables),
+        (None, Some(key)) => Err(KeyError::at(
+            source,
+            key.path,
             "is no secret, and only secrets are read from files",
             format!("set {} itself", key.variable()),
-        ),
+        )),
         (None, None) => {
             let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(SEPARATOR, ".");
             let fix = match nearest_key(&path) {
                 Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
                 None => known_names(&path),
             };
-            (path, "there is no such key", fix)
+            Err(KeyError::at(source, &path, "there is no such key", fix))
         }
-    };
-    Err(KeyError { source, key, problem: problem.to_owned(), fix })
+    }
 }
 
-/// Reads a secret from the file that a variable names. Drops one trailing line break, which text editors add.
+/// Reads a secret from the file that a variable names.
 fn secret(key: &'static Key, name: &str, path: &OsString, variables: &Variables) -> Result<Given, KeyError> {
     let path = PathBuf::from(path);
     let source = Source::SecretFile(name.to_owned(), path.clone());
-    let key_error = |problem: String, fix: String| KeyError {
-        source: source.clone(),
-        key: key.path.to_owned(),
-        problem,
-        fix,
-    };
     let variable = key.variable();
     if variables.iter().any(|(other, _)| *other == *variable) {
-        return Err(key_error(
-            format!("is set twice, by {variable} too"),
-            format!("unset {variable} or {name}"),
-        ));
+        let problem = format!("is set twice, by {variable} too");
+        return Err(KeyError::at(source, key.path, problem, format!("unset {variable} or {name}")));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        key_error(
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((key, source, Raw::Word(without_line_break(&text).to_owned()))),
+        Err(error) => Err(KeyError::at(
+            source,
+            key.path,
             format!("cannot be read from its file: {error}"),
             format!("let {name} name a readable file"),
-        )
-    })?;
-    let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
-    Ok((key, source, Raw::Word(text.to_owned())))
+        )),
+    }
+}
+
+/// Drops one trailing line break, which text editors add.
+pub(super) fn without_line_break(text: &str) -> &str {
+    text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line))
 }
 
 #[cfg(test)]
@@ -124,31 +103,25 @@ mod tests {
     use crate::configuration::tests::Given;
 
     #[test]
-    fn ignores_variables_without_two_underscores() {
-        let given = Given::nothing()
-            .with("COMPANION_BUILD_SHA", "x")
-            .with("COMPANION_HTTP", "x")
-            .with("OTHER__KEY", "x")
-            .with("companion_http__listen", "x");
-        assert_eq!(given.configuration().http.listen.port, 8080);
-    }
-
-    #[test]
     fn reports_variables_that_nearly_match() {
-        let unread = |name: &str| Given::nothing().with(name, "x").loaded().unread;
-        for (name, meant) in [
-            ("COMPANION_HTTP_LISTEN", "COMPANION_HTTP__LISTEN"),
-            ("COMPANION_LIMITS_CONNECTIONS_PER_ADDRESS", "COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS"),
-            ("companion_storage__url", "COMPANION_STORAGE__URL"),
-            ("COMPANION_MANAGEMENT_KEY_FILE", "COMPANION_MANAGEMENT__KEY_FILE"),
+        let warnings = |name: &str| Given::nothing().with(name, "x").loaded().warnings;
+        for (name, key, meant) in [
+            ("COMPANION_HTTP_LISTEN", "http.listen", "COMPANION_HTTP__LISTEN"),
+            ("companion_storage__url", "storage.url", "COMPANION_STORAGE__URL"),
+            ("COMPANION_MANAGEMENT_KEY_FILE", "management.key", "COMPANION_MANAGEMENT__KEY_FILE"),
         ] {
-            let [named] = unread(name).try_into().unwrap();
-            assert_eq!(named.to_string(), format!("{name} is set, but not read: did you mean {meant}?"));
+            let [warning] = warnings(name).try_into().unwrap();
+            let said = format!(
+                "{key} ({name}): is not set by {name}, which is not read\n    fix: did you mean {meant}?"
+            );
+            assert_eq!(warning.to_string(), said);
         }
-        for name in ["COMPANION_BUILD_SHA", "COMPANION_TEST_POSTGRES", "HTTP_LISTEN", "PATH"] {
-            assert_eq!(unread(name), [], "{name}");
+        for name in
+            ["COMPANION_BUILD_SHA", "COMPANION_HTTP", "COMPANION_TEST_POSTGRES", "OTHER__KEY", "HTTP_LISTEN"]
+        {
+            assert_eq!(warnings(name), [], "{name}");
         }
-        assert_eq!(Given::nothing().with("COMPANION_HTTP__LISTEN", "h:1").loaded().unread, []);
+        assert_eq!(warnings("COMPANION_DASHBOARD__NAME"), []);
     }
 
     #[test]
@@ -202,35 +175,23 @@ mod tests {
     }
 
     #[test]
-    fn reads_only_secrets_from_files() {
-        let error = Given::nothing().with("COMPANION_HTTP__LISTEN_FILE", "/nowhere").error();
-        assert!(error.problem.contains("only secrets are read from files"), "{error}");
-        assert!(error.fix.contains("COMPANION_HTTP__LISTEN "), "{error}");
-    }
-
-    #[test]
-    fn refuses_a_secret_and_its_file_together() {
-        let given = Given::nothing();
-        let path = given.write("secret", "hunter2");
-        let given = given
-            .with("COMPANION_MANAGEMENT__KEY", "hunter3-hunter3-3")
-            .with("COMPANION_MANAGEMENT__KEY_FILE", path.to_str().unwrap());
-        let error = given.error();
-        assert_eq!(error.key, "management.key");
-        assert!(error.problem.contains("is set twice, by COMPANION_MANAGEMENT__KEY too"), "{error}");
-    }
-
-    #[test]
-    fn reports_the_name_of_a_missing_secret_file() {
-        let error = Given::nothing().with("COMPANION_SECRETS__KEY_FILE", "/nowhere/key").error();
-        assert_eq!(error.key, "secrets.key");
-        assert!(error.to_string().contains("/nowhere/key"), "{error}");
-    }
-
-    #[test]
-    fn an_empty_variable_counts_as_set() {
-        let error = Given::nothing().with("COMPANION_IDENTITY__CLIENT_SECRET", "").error();
-        assert_eq!(error.key, "identity.client_secret");
+    fn refuses_files_of_no_secret_missing_files_and_doubled_or_empty_secrets() {
+        for (variables, key, said) in [
+            (&[("HTTP__LISTEN_FILE", "/nowhere")][..], "http.listen", "only secrets are read from files"),
+            (&[("SECRETS__KEY_FILE", "/nowhere/key")], "secrets.key", "/nowhere/key"),
+            (&[("IDENTITY__CLIENT_SECRET", "")], "identity.client_secret", "must be text on one line"),
+            (
+                &[("MANAGEMENT__KEY", "hunter3-hunter3-3"), ("MANAGEMENT__KEY_FILE", "/nowhere")],
+                "management.key",
+                "is set twice, by COMPANION_MANAGEMENT__KEY too",
+            ),
+        ] {
+            let given = variables.iter().fold(Given::nothing(), |given, (name, value)| {
+                given.with(&format!("COMPANION_{name}"), value)
+            });
+            let error = given.error();
+            assert!(error.key == key && error.to_string().contains(said), "{error}");
+        }
     }
 
     #[test]

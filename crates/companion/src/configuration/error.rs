@@ -53,12 +53,22 @@ pub(super) const FILE: &str = "the configuration file";
 impl KeyError {
     /// Creates the error of a value that does not fit others, or the files that it names.
     pub(super) fn together(key: &str, problem: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { source: Source::Together, key: key.to_owned(), problem: problem.into(), fix: fix.into() }
+        Self::at(Source::Together, key, problem, fix)
+    }
+
+    /// Creates an error of a source.
+    pub(super) fn at(source: Source, key: &str, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { source, key: key.to_owned(), problem: problem.into(), fix: fix.into() }
+    }
+
+    /// Whether the configuration file cannot be read.
+    fn is_of_file(&self) -> bool {
+        self.key == FILE
     }
 
     /// Whether it may disappear once these errors are corrected: an invalid value counts as a missing one.
     pub(super) fn follows_from(&self, errors: &[Self]) -> bool {
-        let explains = |error: &Self| error.key == self.key || error.key == FILE;
+        let explains = |error: &Self| error.key == self.key || error.is_of_file();
         self.source == Source::Together && errors.iter().any(explains)
     }
 }
@@ -156,29 +166,27 @@ const FOREIGN_NAMES: [(&str, &str); 8] = [
     ("path", "url"),
 ];
 
-/// Returns the key that this path probably means, or `None` if none is similar.
+/// Returns the key that this path probably means, or `None` if none is similar. Foreign names count as ours.
 pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
-    let ours = with_our_name(path).as_deref().and_then(Key::named);
+    let (table, name) = parts(path);
+    let ours = FOREIGN_NAMES.iter().find(|(other, _)| *other == name);
+    let ours = ours.and_then(|(_, ours)| Key::named(&format!("{table}.{ours}")));
     ours.or_else(|| Key::named(similar(path, KEYS.iter().map(|key| key.path))?))
 }
 
-/// Replaces a foreign name in the last segment by ours.
-fn with_our_name(path: &str) -> Option<String> {
-    let (table, name) = path.rsplit_once('.')?;
-    let (_, ours) = FOREIGN_NAMES.iter().find(|(other, _)| *other == name)?;
-    Some(format!("{table}.{ours}"))
-}
-
-/// Returns the table with the most similar name, or `None` if none is similar.
-pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
-    similar(name, KEYS.iter().map(|key| key.table))
+/// Lists the keys of a table. Returns an empty list if it is unknown.
+pub(super) fn names_of(table: &str) -> String {
+    let names = KEYS.iter().filter(|key| key.table == table).map(|key| key.name);
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Lists the keys of the path's table, or all tables if it is unknown.
 pub(super) fn known_names(path: &str) -> String {
     let (table, _) = path.split_once('.').unwrap_or((path, ""));
-    let names: Vec<_> = KEYS.iter().filter(|key| key.table == table).map(|key| key.name).collect();
-    if names.is_empty() { known_tables() } else { format!("[{table}] has {}", names.join(", ")) }
+    match names_of(table) {
+        names if names.is_empty() => known_tables(),
+        names => format!("[{table}] has {names}"),
+    }
 }
 
 /// Lists all tables.

@@ -1,7 +1,7 @@
 //! The configuration file layer.
 
 use super::{
-    error::{FILE, KeyError, Source, known_names, known_tables, nearest_key, nearest_table},
+    error::{FILE, KeyError, Source, known_names, known_tables, names_of, nearest_key, similar},
     keys::{KEYS, Key},
     raw::{Raw, Reader},
 };
@@ -31,14 +31,12 @@ pub(super) fn read(file: &ConfigurationFile, reader: &mut Reader) {
     match std::fs::read_to_string(path) {
         Ok(text) => Layer { path, text: &text, reader }.read(),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => {}
-        Err(error) => reader.errors.push(KeyError {
-            source: Source::File(path.clone()),
-            key: FILE.to_owned(),
-            problem: format!("cannot be read: {error}"),
-            fix:
-                "name a readable file with --config, or begin with `companion config sample > companion.toml`"
-                    .to_owned(),
-        }),
+        Err(error) => reader.errors.push(KeyError::at(
+            Source::File(path.clone()),
+            FILE,
+            format!("cannot be read: {error}"),
+            "name a readable file with --config, or begin with `companion config sample > companion.toml`",
+        )),
     }
 }
 
@@ -53,7 +51,7 @@ impl Layer<'_> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             // Only the message: the parser's own rendering repeats the line, which may contain a secret.
-            self.error(error.span().map_or(0, |span| span.start), FILE, error.message().to_owned(), SYNTAX);
+            self.error(error.span().map_or(0, |span| span.start), FILE, error.message(), SYNTAX);
         }
         if errors.is_empty() {
             self.walk(table.get_ref(), "");
@@ -71,33 +69,35 @@ impl Layer<'_> {
             if let Some(key) = Key::named(&path) {
                 let source = self.source(position);
                 self.reader.add(key, source, Raw::from(value));
-            } else if is_table(&path) {
-                match value.get_ref() {
-                    DeValue::Table(inner) => self.walk(inner, &path),
-                    _ => self.error(position, &path, "must be a table".to_owned(), &table_advice(&path)),
+                continue;
+            }
+            match (names_of(&path), value.get_ref()) {
+                (names, value) if names.is_empty() => {
+                    self.unknown(position, &path, matches!(value, DeValue::Table(_)));
                 }
-            } else {
-                self.unknown(position, &path, matches!(value.get_ref(), DeValue::Table(_)));
+                (_, DeValue::Table(inner)) => self.walk(inner, &path),
+                (names, _) => {
+                    let fix = format!("write [{path}] on a line of its own, and below it {names}");
+                    self.error(position, &path, "must be a table", &fix);
+                }
             }
         }
     }
 
     fn unknown(&mut self, position: usize, path: &str, is_table: bool) {
-        if is_table && !path.contains('.') {
-            let nearest = nearest_table(path).map(|table| format!("did you mean [{table}]?"));
-            let fix = nearest.unwrap_or_else(known_tables);
-            self.error(position, path, "there is no such table".to_owned(), &fix);
+        let (problem, nearest, known) = if is_table && !path.contains('.') {
+            let nearest = similar(path, KEYS.iter().map(|key| key.table)).map(|table| format!("[{table}]"));
+            ("there is no such table", nearest, known_tables())
         } else {
-            let nearest = nearest_key(path).map(|key| format!("did you mean {}?", key.path));
-            let fix = nearest.unwrap_or_else(|| known_names(path));
-            self.error(position, path, "there is no such key".to_owned(), &fix);
-        }
+            ("there is no such key", nearest_key(path).map(|key| key.path.to_owned()), known_names(path))
+        };
+        let fix = nearest.map_or(known, |nearest| format!("did you mean {nearest}?"));
+        self.error(position, path, problem, &fix);
     }
 
-    fn error(&mut self, position: usize, key: &str, problem: String, fix: &str) {
-        let error =
-            KeyError { source: self.source(position), key: key.to_owned(), problem, fix: fix.to_owned() };
-        self.reader.errors.push(error);
+    fn error(&mut self, position: usize, key: &str, problem: &str, fix: &str) {
+        let source = self.source(position);
+        self.reader.errors.push(KeyError::at(source, key, problem, fix));
     }
 
     fn source(&self, position: usize) -> Source {
@@ -107,15 +107,6 @@ impl Layer<'_> {
 }
 
 const SYNTAX: &str = "correct the line; `companion config sample` shows how the file is written";
-
-fn is_table(path: &str) -> bool {
-    KEYS.iter().any(|key| key.table == path)
-}
-
-fn table_advice(table: &str) -> String {
-    let names: Vec<_> = KEYS.iter().filter(|key: &&Key| key.table == table).map(|key| key.name).collect();
-    format!("write [{table}] on a line of its own, and below it {}", names.join(", "))
-}
 
 /// Quotes a key as TOML does, so that a quoted name with a dot is not taken for a path.
 fn quoted_key(name: &str) -> Cow<'_, str> {
@@ -140,31 +131,18 @@ mod tests {
     }
 
     #[test]
-    fn reports_an_unknown_key_with_line_and_suggestion() {
-        let error = Given::file("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'").error();
-        assert_eq!(error.key, "http.listn");
-        assert!(matches!(error.source, Source::Line(_, 4)), "{error}");
-        assert_eq!(error.fix, "did you mean http.listen?");
-    }
-
-    #[test]
-    fn reports_an_unknown_table_once_with_suggestion() {
-        let error = Given::file("[limit]\nbody = 1\nconnections = 2").error();
-        assert_eq!((error.key.as_str(), error.fix.as_str()), ("limit", "did you mean [limits]?"));
-    }
-
-    #[test]
-    fn suggests_the_table_of_a_misplaced_key() {
-        let error = Given::file("client_secret = 'hunter2'").error();
-        assert_eq!(error.fix, "did you mean identity.client_secret?");
-        let error = Given::file("'http.listen' = 'h:1'").error();
-        assert_eq!(error.key, "\"http.listen\"");
-    }
-
-    #[test]
-    fn refuses_a_value_in_place_of_a_table() {
-        let error = Given::file("http = 8080").error();
-        assert_eq!((error.key.as_str(), error.problem.as_str()), ("http", "must be a table"));
+    fn reports_what_is_unknown_or_misplaced_once_with_a_suggestion() {
+        for (text, line, key, fix) in [
+            ("# mine\n[http]\nlisten = 'h:1'\nlistn = 'h:2'", 4, "http.listn", "did you mean http.listen?"),
+            ("[limit]\nbody = 1\nconnections = 2", 1, "limit", "did you mean [limits]?"),
+            ("client_secret = 'x'", 1, "client_secret", "did you mean identity.client_secret?"),
+            ("'http.listen' = 'h:1'", 1, "\"http.listen\"", "did you mean http.listen?"),
+            ("log = 8080", 1, "log", "write [log] on a line of its own, and below it format, level, access"),
+        ] {
+            let error = Given::file(text).error();
+            assert_eq!((error.key.as_str(), error.fix.as_str()), (key, fix));
+            assert!(matches!(error.source, Source::Line(_, found) if found == line), "{error}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl TlsFiles {
     #[must_use]
     pub fn of(http: &Http) -> Option<Self> {
         let (certificate, key) = http.tls_certificate.clone().zip(http.tls_key.clone())?;
-        Some(Self { certificate: certificate.0, key: key.0 })
+        Some(Self { certificate, key })
     }
 
     /// Reads both files.
@@ -69,21 +69,19 @@ impl TlsFiles {
     /// Parses the contents into a TLS identity.
     pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, KeyError> {
         TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|error| {
-            let (key, path, fix) = match error {
+            let (certificate, private) = ((CERTIFICATE, &self.certificate), (KEY, &self.key));
+            let ((key, path), fix) = match error {
                 TlsError::NoCertificate => (
-                    CERTIFICATE,
-                    &self.certificate,
+                    certificate,
                     "name the file with the certificate first and those of its issuers after it, such as fullchain.pem",
                 ),
                 TlsError::NoKey => {
-                    (KEY, &self.key, "name the file with the private key, unencrypted, such as privkey.pem")
+                    (private, "name the file with the private key, unencrypted, such as privkey.pem")
                 }
                 TlsError::Mismatch => {
-                    (KEY, &self.key, "name the key that http.tls_certificate was made with, or renew both")
+                    (private, "name the key that http.tls_certificate was made with, or renew both")
                 }
-                TlsError::Unusable(_) => {
-                    (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
-                }
+                TlsError::Unusable(_) => (certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3"),
             };
             KeyError::together(key, format!("{} {error}", path.display()), fix)
         })
@@ -99,8 +97,7 @@ pub(super) fn find_error(http: &Http) -> Option<KeyError> {
     match (&http.tls_certificate, &http.tls_key) {
         (Some(_), None) => half(KEY, CERTIFICATE),
         (None, Some(_)) => half(CERTIFICATE, KEY),
-        (None, None) => None,
-        (Some(_), Some(_)) => {
+        (None, None) | (Some(_), Some(_)) => {
             let files = TlsFiles::of(http)?;
             files.read().and_then(|text| files.identity(&text)).err()
         }

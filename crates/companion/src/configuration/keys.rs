@@ -7,12 +7,12 @@
 use self::Fallback::{Empty, Made, Value, Without};
 use super::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    appearance::{Features, Tagline},
+    appearance::Features,
     error::Source,
     permission_words::PermissionWords,
     raw::Reader,
     secrets::{Keyring, ManagementKeys, ScopedKeys, SecretUrl},
-    setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
+    setting::{ByteSize, ClientId, Line, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
 };
 use crate::system::SystemEntropy;
@@ -26,6 +26,7 @@ use companion_http::Origin;
 use std::{
     borrow::Cow,
     num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
 };
 
 macro_rules! keys {
@@ -85,10 +86,10 @@ keys! {
             "Whether the public API has `GET` and `PATCH /guilds/{guild}/settings`.";
         workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" },
             "Threads that answer public requests.";
-        tls_certificate: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
+        tls_certificate: Option<PathBuf> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
             "File with the certificate of the public API and the dashboard, and those of its issuers, in PEM; read again when it \
              changes.";
-        tls_key: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"privkey.pem\"" },
+        tls_key: Option<PathBuf> = Without { words: "none: plain HTTP", example: "\"privkey.pem\"" },
             "File with the private key of that certificate, in PEM; read again when it changes.";
     }
     /// The management API.
@@ -108,7 +109,7 @@ keys! {
         url: Option<SiteUrl> = Without { words: "none", example: "\"https://dashboard.example\"" },
             "Address of the dashboard as browsers see it: https, or http on loopback. The platform sends users back to \
              `/callback` there.";
-        name: DisplayName = Value("\"Companion\""),
+        name: Line<64> = Value("\"Companion\""),
             "What the bot is called on its pages.";
         invite_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/invite\"" },
             "Where the bot is invited to a guild.";
@@ -119,9 +120,9 @@ keys! {
         },
             "Permissions in the bot's own words: a table from a permission to `label`, `about` and `group`, of which any may be \
              left out, or to `false`, which hides it.";
-        tagline: Option<Tagline> = Without { words: "none", example: "\"Runs your roleplay server.\"" },
+        tagline: Option<Line<160>> = Without { words: "none", example: "\"Runs your roleplay server.\"" },
             "What the bot is for, in a sentence of at most 160 characters: on the home page and in previews of links.";
-        logo_file: Option<FilePath> = Without { words: "none: ours", example: "\"logo.svg\"" },
+        logo_file: Option<PathBuf> = Without { words: "none: ours", example: "\"logo.svg\"" },
             "File with the logo: PNG, SVG or WebP of at most 64 KiB, read at the start.";
         accent: Option<Accent> = Without { words: "none: ours", example: "\"#3a3fd0\"" },
             "Colour of buttons and links, as `#RRGGBB`, dark enough to be read on light pages; the dark theme has a lighter one.";
@@ -319,18 +320,14 @@ impl Key {
         }
     }
 
-    /// Returns how to correct the value at its source.
-    pub(super) fn advice(&self, source: &Source) -> String {
-        self.advice_like(source, &self.acceptable())
-    }
-
-    /// Like [`Self::advice`], but with the given example in TOML syntax.
-    pub(super) fn advice_like(&self, source: &Source, example: &str) -> String {
+    /// Returns how to correct the value at its source: like the example in TOML syntax, or a value that would be accepted.
+    pub(super) fn advice(&self, source: &Source, example: Option<&str>) -> String {
+        let example = example.map_or_else(|| self.acceptable(), Cow::from);
         match source {
             Source::SecretFile(_, path) => format!("put the value alone into {}", path.display()),
             Source::Variable(_) => {
                 let bare = example.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let value = in_shell(bare.unwrap_or(example));
+                let value = in_shell(bare.unwrap_or(&example));
                 format!("write it like {}={value}", self.variable())
             }
             Source::Default | Source::File(_) | Source::Line(..) | Source::Together => {
@@ -358,16 +355,6 @@ mod tests {
             let default = key.without_a_value().map_or_else(|words| format!("({words})"), str::to_owned);
             assert_eq!((value, source), (default, Source::Default), "{}", key.path);
         }
-    }
-
-    #[test]
-    fn parses_defaults_to_the_expected_values() {
-        let configuration = Given::nothing().configuration();
-        assert_eq!(configuration.limits.body.bytes(), 65_536);
-        assert_eq!(configuration.sessions.lifetime.get().as_secs(), 30 * 24 * 60 * 60);
-        assert_eq!(configuration.guilds.refresh_after.get().as_secs(), 60);
-        assert_eq!(configuration.http.listen.port, 8080);
-        assert!(configuration.secrets.key.is_none() && configuration.management.key.is_none());
     }
 
     #[test]

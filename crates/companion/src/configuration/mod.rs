@@ -22,8 +22,8 @@ pub(crate) use self::appearance::read_logo;
 pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular};
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    appearance::{Features, Tagline},
-    environment::{UnreadVariable, Variables},
+    appearance::Features,
+    environment::Variables,
     error::{ConfigurationError, KeyError, Source, ValueError},
     file::{ConfigurationFile, DEFAULT_FILE},
     files::{TlsFiles, TlsText},
@@ -35,7 +35,7 @@ pub use self::{
     raw::{Effective, Raw},
     reference::{reference, sample, schema},
     secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys, SecretUrl},
-    setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
+    setting::{ByteSize, ClientId, Line, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
 };
 
@@ -92,9 +92,7 @@ pub struct Loaded {
     pub configuration: Configuration,
     /// Every key with its value in printable form.
     pub effective: Vec<Effective>,
-    /// Ignored variables whose names nearly match ours.
-    pub unread: Vec<UnreadVariable>,
-    /// Accepted settings that are probably mistakes.
+    /// Accepted settings, and ignored variables with names like ours, that are probably mistakes.
     pub warnings: Vec<KeyError>,
 }
 
@@ -131,12 +129,12 @@ fn load_all(
     let mut disagreements = agreement::check(&configuration, &effective);
     disagreements.extend(further(&configuration));
     disagreements.retain(|error| !error.follows_from(&errors));
-    let mut warnings = agreement::warnings(&configuration);
+    let mut warnings = environment::unread(&layers.environment);
+    warnings.extend(agreement::warnings(&configuration));
     warnings.retain(|warning| !warning.follows_from(&errors));
     errors.extend(disagreements);
     agreement::lower_defaults(&mut configuration, &mut effective);
-    let unread = environment::unread(&layers.environment);
-    Ok((Loaded { configuration, effective, unread, warnings }, errors))
+    Ok((Loaded { configuration, effective, warnings }, errors))
 }
 
 #[cfg(test)]

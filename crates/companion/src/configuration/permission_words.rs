@@ -3,7 +3,7 @@
 use super::{
     error::{ValueError, most_similar},
     raw::Raw,
-    setting::{Setting, line, quoted},
+    setting::{Setting, line, quoted, show_table},
 };
 use companion_dashboard::{PermissionText, PermissionTexts};
 use companion_domain::policy::Permission;
@@ -18,21 +18,16 @@ const FIELDS: [(&str, usize); 3] = [("label", 40), ("about", 160), ("group", 40)
 
 impl Setting for PermissionWords {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let no_table =
-            || ValueError::must_be("a table from a permission to false or { label, about, group }");
-        let entries = raw.table().ok_or_else(no_table)?;
-        let entry = |(name, raw): &(String, Raw)| {
+        let what = "a table from a permission to false or { label, about, group }";
+        let entries = raw.entries(what, |name, raw| {
             let permission = name.parse().map_err(|_| {
-                let meant = most_similar(
-                    &name.to_ascii_uppercase(),
-                    Permission::ALL.iter().map(|known| known.as_str()),
-                );
-                ValueError::new(format!("has the unknown permission {}; did you mean {meant}?", quoted(name)))
+                let known = Permission::ALL.iter().map(|known| known.as_str());
+                let meant = most_similar(&name.to_ascii_uppercase(), known);
+                ValueError::new(format!("names no permission; did you mean {meant}?"))
             })?;
-            let text = read_text(raw).map_err(|error| error.within(format_args!("entry \"{name}\"")))?;
-            Ok((permission, text))
-        };
-        Ok(Self(entries.iter().map(entry).collect::<Result<_, ValueError>>()?))
+            Ok((permission, read_text(raw)?))
+        });
+        Ok(Self(entries?.into_iter().collect()))
     }
 
     fn schema() -> Value {
@@ -58,8 +53,7 @@ impl Setting for PermissionWords {
                 fields.filter_map(|((name, _), text)| Some(format!("{name} = {}", quoted(text.as_ref()?))));
             format!("{permission} = {{ {} }}", fields.collect::<Vec<_>>().join(", "))
         };
-        let entries: Vec<_> = self.0.iter().map(entry).collect();
-        if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) }
+        show_table(self.0.iter().map(entry))
     }
 }
 
@@ -68,25 +62,21 @@ fn read_text(raw: &Raw) -> Result<Option<PermissionText>, ValueError> {
     if raw.boolean() == Some(false) {
         return Ok(None);
     }
-    let fields = raw.table().filter(|fields| !fields.is_empty());
-    let fields = fields.ok_or_else(|| {
-        ValueError::must_be("false, which hides the permission, or a table with label, about or group")
-    })?;
-    let mut text = PermissionText::default();
-    for (name, raw) in fields {
-        let Some((_, most)) = FIELDS.iter().find(|(field, _)| *field == name) else {
-            let meant = most_similar(&name, FIELDS.iter().map(|(field, _)| *field));
-            return Err(ValueError::new(format!("has no {name}; did you mean {meant}?")));
-        };
-        let read = raw.text().and_then(|text| line(text.trim(), *most));
-        let read = read.map_err(|error| error.within(&name))?.to_owned();
-        match name.as_str() {
-            "label" => text.label = Some(read),
-            "about" => text.about = Some(read),
-            _ => text.group = Some(read),
-        }
+    let what = "false, which hides the permission, or a table with label, about or group";
+    let fields = raw.fields(what, FIELDS.map(|(name, _)| name))?;
+    if fields.iter().all(Option::is_none) {
+        return Err(ValueError::must_be(what));
     }
-    Ok(Some(text))
+    let read = |raw: &Option<Raw>, (name, most): (&str, usize)| -> Result<Option<String>, ValueError> {
+        let text = raw.as_ref().map(|raw| line(raw, most)).transpose();
+        Ok(text.map_err(|error| error.within(name))?.map(|text| text.to_string()))
+    };
+    let ([label, about, group], [of_label, of_about, of_group]) = (&fields, FIELDS);
+    Ok(Some(PermissionText {
+        label: read(label, of_label)?,
+        about: read(about, of_about)?,
+        group: read(group, of_group)?,
+    }))
 }
 
 #[cfg(test)]
@@ -117,8 +107,8 @@ mod tests {
         let long = format!("{{ MOD = {{ label = \"{}\" }} }}", "x".repeat(41));
         for (toml, said) in [
             ("[]", "must be a table from a permission to false or { label, about, group }"),
-            ("{ MODD = false }", "has the unknown permission \"MODD\"; did you mean MOD?"),
-            ("{ mod = false }", "has the unknown permission \"mod\"; did you mean MOD?"),
+            ("{ MODD = false }", "entry \"MODD\" names no permission; did you mean MOD?"),
+            ("{ mod = false }", "entry \"mod\" names no permission; did you mean MOD?"),
             ("{ MOD = true }", "entry \"MOD\" must be false, which hides the permission, or a table"),
             ("{ MOD = {} }", "entry \"MOD\" must be false"),
             ("{ MOD = { name = \"x\" } }", "entry \"MOD\" has no name; did you mean"),

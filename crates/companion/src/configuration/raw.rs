@@ -1,7 +1,7 @@
 //! Untyped values of the layers, and the reader that converts them to the types of their keys.
 
 use super::{
-    error::{KeyError, Source, ValueError},
+    error::{KeyError, Source, ValueError, most_similar},
     keys::Key,
     setting::Setting,
 };
@@ -60,7 +60,7 @@ impl Raw {
         }
     }
 
-    /// Returns the value as a table, in no particular order.
+    /// Returns the value as a table, by name.
     pub fn table(&self) -> Option<Vec<(String, Self)>> {
         match self.parsed()? {
             Value::Table(entries) => {
@@ -68,6 +68,36 @@ impl Raw {
             }
             _ => None,
         }
+    }
+
+    /// Reads each entry of a table, by name. Errors name the entry.
+    pub(super) fn entries<T>(
+        &self,
+        what: &str,
+        read: impl Fn(&str, &Self) -> Result<T, ValueError>,
+    ) -> Result<Vec<T>, ValueError> {
+        let entries = self.table().ok_or_else(|| ValueError::must_be(what))?;
+        let entries = entries.iter().map(|(name, raw)| {
+            read(name, raw).map_err(|error| error.within(format_args!("entry \"{name}\"")))
+        });
+        entries.collect()
+    }
+
+    /// Returns the fields of a table in the order of `names`. Fails if it has others.
+    pub(super) fn fields<const N: usize>(
+        &self,
+        what: &str,
+        names: [&'static str; N],
+    ) -> Result<[Option<Self>; N], ValueError> {
+        let mut table = self.table().ok_or_else(|| ValueError::must_be(what))?;
+        if let Some((name, _)) = table.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            let meant = most_similar(name, names.into_iter());
+            return Err(ValueError::new(format!("has no {name}; did you mean {meant}?")));
+        }
+        Ok(names.map(|name| {
+            let place = table.iter().position(|(known, _)| known == name)?;
+            Some(table.swap_remove(place).1)
+        }))
     }
 
     /// Parses a list or table of an environment variable: inline TOML, or JSON.
@@ -127,10 +157,7 @@ impl Reader {
                 Err(error) => self.errors.push(KeyError {
                     key: key.path.to_owned(),
                     problem: error.to_string(),
-                    fix: match &error.example {
-                        Some(example) => key.advice_like(&source, example),
-                        None => key.advice(&source),
-                    },
+                    fix: key.advice(&source, error.example.as_deref()),
                     source,
                 }),
             }

@@ -1,10 +1,11 @@
 //! Secrets: single ones, lists, and named keys for scopes of the management API.
 
 use super::{
+    environment::without_line_break,
     error::{ValueError, most_similar},
     files::open_regular,
     raw::Raw,
-    setting::{Setting, quoted, text_like},
+    setting::{Setting, quoted, show_list, show_table},
 };
 use companion_domain::model::{Secret, SecretKey, WebUrl};
 use companion_http::KeyName;
@@ -23,10 +24,6 @@ impl Setting for Secret {
         }
         Ok(Self::new(text.to_owned()))
     }
-
-    fn schema() -> Value {
-        text_like(".")
-    }
 }
 
 /// A URL that grants access, such as a webhook.
@@ -35,14 +32,11 @@ pub struct SecretUrl(pub Secret);
 
 impl Setting for SecretUrl {
     const SECRET: bool = true;
+    const PATTERN: &str = "^https?://";
 
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let url: WebUrl = raw.text()?.parse()?;
         Ok(Self(Secret::new(url.as_str().to_owned())))
-    }
-
-    fn schema() -> Value {
-        text_like("^https?://")
     }
 }
 
@@ -51,10 +45,6 @@ impl Setting for SecretKey {
 
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         Ok(raw.text()?.parse()?)
-    }
-
-    fn schema() -> Value {
-        text_like(".")
     }
 }
 
@@ -90,13 +80,10 @@ impl ManagementKey {
 
 impl Setting for ManagementKey {
     const SECRET: bool = true;
+    const PATTERN: &str = "^[!-~]{16,}$";
 
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         Self::new(raw.text()?)
-    }
-
-    fn schema() -> Value {
-        text_like("^[!-~]{16,}$")
     }
 }
 
@@ -189,57 +176,40 @@ impl KeySource {
             return Err(unread(&"it is too long to be a key"));
         }
         let text = io::read_to_string(file).map_err(|error| unread(&error))?;
-        let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
-        ManagementKey::new(line)
+        ManagementKey::new(without_line_break(&text))
             .map_err(|error| ValueError::new(format!("{KEY_FILE} {}: its content {error}", path.display())))
     }
 }
 
 impl ScopedKey {
     fn read(name: &str, raw: &Raw) -> Result<Self, ValueError> {
-        let in_entry = |error: ValueError| error.within(format_args!("entry \"{name}\""));
         let name: KeyName = name.parse().map_err(|_| {
-            ValueError::new(format!(
-                "entry {} must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -",
-                quoted(&name)
-            ))
+            ValueError::new("must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -")
         })?;
-        let fields =
-            raw.table().ok_or_else(|| in_entry(ValueError::must_be("a table with key and scopes")))?;
-        let (mut key, mut file, mut scopes) = (None, None, None);
-        for (field, raw) in fields.iter() {
-            let in_field = |error: ValueError| in_entry(error.within(field));
-            match field.as_str() {
-                KEY => key = Some(KeySource::Written(ManagementKey::read(raw).map_err(in_field)?)),
-                KEY_FILE => match raw.text().map_err(in_field)? {
-                    "" => return Err(in_field(ValueError::must_be("the path of a file"))),
-                    path => file = Some(KeySource::File(path.into())),
-                },
-                SCOPES => scopes = Some(read_scopes(raw).map_err(in_field)?),
-                other => {
-                    let meant = most_similar(other, [KEY, KEY_FILE, SCOPES].into_iter());
-                    return Err(in_entry(ValueError::new(format!("has no {other}; did you mean {meant}?"))));
-                }
+        let fields = raw.fields("a table with key and scopes", [KEY, KEY_FILE, SCOPES])?;
+        let source = match &fields {
+            [Some(_), Some(_), _] => return Err(ValueError::new("must have key or key_file, and has both")),
+            [None, None, _] => return Err(ValueError::new("must have key or key_file")),
+            [Some(key), None, _] => {
+                KeySource::Written(ManagementKey::read(key).map_err(|error| error.within(KEY))?)
             }
-        }
-        let source = match (key, file) {
-            (Some(source), None) | (None, Some(source)) => source,
-            (None, None) => return Err(in_entry(ValueError::new("must have key or key_file"))),
-            (Some(_), Some(_)) => {
-                return Err(in_entry(ValueError::new("must have key or key_file, and has both")));
+            [None, Some(file), _] => {
+                KeySource::File(PathBuf::read(file).map_err(|error| error.within(KEY_FILE))?)
             }
         };
-        let lacking = || in_entry(ValueError::new(format!("must have scopes, out of {}", all_scopes())));
-        Ok(Self { name, source, scopes: scopes.ok_or_else(lacking)? })
+        let [.., scopes] = fields;
+        let lacking = || ValueError::new(format!("must have scopes, out of {}", all_scopes()));
+        let scopes = read_scopes(&scopes.ok_or_else(lacking)?).map_err(|error| error.within(SCOPES))?;
+        Ok(Self { name, source, scopes })
     }
 
     fn show(&self) -> String {
         let source = match &self.source {
             KeySource::Written(key) => format!("{KEY} = {}", quoted(&key.show())),
-            KeySource::File(path) => format!("{KEY_FILE} = {}", quoted(&path.display())),
+            KeySource::File(path) => format!("{KEY_FILE} = {}", path.show()),
         };
-        let scopes: Vec<_> = self.scopes.iter().map(|scope| quoted(&scope.name())).collect();
-        format!("{} = {{ {source}, {SCOPES} = [{}] }}", self.name, scopes.join(", "))
+        let scopes = show_list(self.scopes.iter().map(|scope| quoted(&scope.name())));
+        format!("{} = {{ {source}, {SCOPES} = {scopes} }}", self.name)
     }
 }
 
@@ -267,22 +237,15 @@ impl Setting for ScopedKeys {
     const SECRET: bool = true;
 
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let entries =
-            raw.table().ok_or_else(|| ValueError::must_be("a table from a name to a key and its scopes"))?;
-        let mut keys = entries
-            .iter()
-            .map(|(name, entry)| ScopedKey::read(name, entry))
-            .collect::<Result<Vec<_>, ValueError>>()?;
-        keys.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(Self(keys))
+        raw.entries("a table from a name to a key and its scopes", ScopedKey::read).map(Self)
     }
 
     fn show(&self) -> String {
-        if self.0.is_empty() {
-            return "{}".to_owned();
-        }
-        let entries: Vec<_> = self.0.iter().map(ScopedKey::show).collect();
-        format!("{{ {} }}", entries.join(", "))
+        show_table(self.0.iter().map(ScopedKey::show))
+    }
+
+    fn schema() -> Value {
+        json!({"type": "object"})
     }
 }
 
@@ -308,15 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn errors_do_not_repeat_an_invalid_key() {
-        for raw in [Raw::Value("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
-            let error = Keyring::read(&raw).unwrap_err().to_string();
-            assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
-            assert!(!error.contains("c2VjcmV0"), "{error}");
-        }
-    }
-
-    #[test]
     fn accepts_any_printable_character_in_a_client_secret() {
         let odd = "p@ss: wörd/+=%&";
         assert_eq!(Secret::read(&Raw::Word(odd.into())).unwrap().expose(), odd);
@@ -324,22 +278,24 @@ mod tests {
     }
 
     #[test]
-    fn refuses_an_empty_list_of_keys() {
-        assert!(Keyring::read(&Raw::from_toml("[]").unwrap()).is_err());
-        assert!(ManagementKeys::read(&Raw::Word(String::new())).is_err());
-        assert!(ManagementKeys::read(&Raw::Word("two words of some length".into())).is_err());
-    }
-
-    #[test]
-    fn refuses_short_management_keys() {
-        let (short, enough) = ("fifteen-letters", "sixteen--letters");
-        for raw in [Raw::Value(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
-            let error = ManagementKeys::read(&raw).unwrap_err().to_string();
-            assert!(error.contains("must be 16 or more printable characters"), "{error}");
-            assert!(error.contains("openssl rand -base64 32"), "{error}");
-            assert!(!error.contains(short), "{error}");
+    fn refuses_empty_short_and_malformed_keys_without_repeating_them() {
+        fn error<T: Setting>(raw: &str) -> String {
+            T::read(&Raw::Word(raw.to_owned())).err().unwrap().to_string()
         }
-        assert!(ManagementKeys::read(&Raw::Word(format!("[\"{enough}\", \"{enough}\"]"))).is_ok());
+        assert_eq!(error::<Keyring>("[]"), "must not be an empty list");
+        for raw in ["c2VjcmV0", "[\"c2VjcmV0\"]"] {
+            let error = error::<Keyring>(raw);
+            assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
+            assert!(!error.contains("c2VjcmV0"), "{error}");
+        }
+        for raw in
+            ["", "fifteen-letters", "two words of some length", "[\"sixteen--letters\", \"fifteen-letters\"]"]
+        {
+            let error = error::<ManagementKeys>(raw);
+            assert!(error.contains("must be 16 or more printable characters without spaces"), "{error}");
+            assert!(error.ends_with("openssl rand -base64 32"), "{error}");
+        }
+        assert!(ManagementKeys::read(&Raw::Word("[\"sixteen--letters\"]".to_owned())).is_ok());
     }
 
     const LONG: &str = "sixteen--letters";

@@ -12,13 +12,15 @@ use std::{
     fmt,
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
-    str::FromStr,
 };
 
 /// The type of a key.
 pub trait Setting: Sized {
     /// Whether the value must never be shown. Such a value can also be read from a file that a variable names.
     const SECRET: bool = false;
+
+    /// The regular expression of text in a file.
+    const PATTERN: &str = ".";
 
     /// Parses a value.
     fn read(raw: &Raw) -> Result<Self, ValueError>;
@@ -29,10 +31,10 @@ pub trait Setting: Sized {
     }
 
     /// Returns the JSON Schema of values in a file. It may accept more than [`read`](Self::read) does, but never less.
-    /// The default accepts everything.
+    /// The default is text of the pattern.
     #[must_use]
     fn schema() -> Value {
-        json!({})
+        json!({"type": "string", "pattern": Self::PATTERN})
     }
 
     /// Returns the value of an unset key, or `None` for types that cannot be absent.
@@ -78,7 +80,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 
     fn show(&self) -> String {
-        format!("[{}]", self.iter().map(Setting::show).collect::<Vec<_>>().join(", "))
+        show_list(self.iter().map(Setting::show))
     }
 
     fn schema() -> Value {
@@ -130,32 +132,37 @@ impl Setting for NonZeroUsize {
     }
 }
 
-/// Returns the schema of text that matches a pattern.
-pub(super) fn text_like(pattern: &str) -> Value {
-    json!({"type": "string", "pattern": pattern})
+/// Lists values in TOML syntax.
+pub(super) fn show_list(values: impl Iterator<Item = String>) -> String {
+    format!("[{}]", values.collect::<Vec<_>>().join(", "))
 }
 
-/// Reads text of at most this many characters on one line, which is not blank.
-pub(super) fn line(text: &str, most: usize) -> Result<&str, ValueError> {
-    let fits = text.chars().count() <= most && !text.trim().is_empty() && !text.chars().any(char::is_control);
-    let refused = || ValueError::must_be(format_args!("text of 1 to {most} characters on one line"));
-    fits.then_some(text).ok_or_else(refused)
+/// Shows a table of entries in TOML syntax.
+pub(super) fn show_table(entries: impl Iterator<Item = String>) -> String {
+    let entries = entries.collect::<Vec<_>>().join(", ");
+    if entries.is_empty() { "{}".to_owned() } else { format!("{{ {entries} }}") }
+}
+
+/// Reads text of at most this many characters on one line, which is not blank. Drops space around it.
+pub(super) fn line(raw: &Raw, most: usize) -> Result<Name, ValueError> {
+    let text = raw.text()?.trim();
+    let fits = text.chars().count() <= most && !text.chars().any(char::is_control);
+    let line = text.parse().ok().filter(|_| fits);
+    line.ok_or_else(|| ValueError::must_be(format_args!("text of 1 to {most} characters on one line")))
 }
 
 /// Implements [`Setting`] for types that parse from and display as text of the given pattern.
 macro_rules! text_settings {
     ($($type:ty = $pattern:literal),+) => {$(
         impl Setting for $type {
+            const PATTERN: &str = $pattern;
+
             fn read(raw: &Raw) -> Result<Self, ValueError> {
                 raw.text()?.parse().map_err(ValueError::from)
             }
 
             fn show(&self) -> String {
                 quoted(self)
-            }
-
-            fn schema() -> Value {
-                text_like($pattern)
             }
         }
     )+};
@@ -184,24 +191,6 @@ impl ByteSize {
     pub const fn bytes(self) -> usize {
         self.0
     }
-
-    fn of(bytes: u64) -> Option<Self> {
-        let bytes = Some(bytes).filter(|bytes| (1..=MAX_BYTES).contains(bytes))?;
-        usize::try_from(bytes).ok().map(Self)
-    }
-}
-
-fn no_size() -> ValueError {
-    ValueError::must_be("a number of bytes, like 65536 or \"64 KiB\" (B, KiB, MiB, GiB), up to 1 GiB")
-}
-
-impl FromStr for ByteSize {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let read = text.parse::<bytesize::ByteSize>().ok();
-        read.and_then(|size| Self::of(size.as_u64())).ok_or_else(no_size)
-    }
 }
 
 impl fmt::Display for ByteSize {
@@ -216,14 +205,18 @@ impl fmt::Display for ByteSize {
 
 impl Setting for ByteSize {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        match raw.integer() {
-            Some(bytes) => u64::try_from(bytes).ok().and_then(Self::of).ok_or_else(no_size),
-            None => raw.text().map_err(|_| no_size())?.parse(),
-        }
+        let bytes = match raw.integer() {
+            Some(bytes) => u64::try_from(bytes).ok(),
+            None => raw.text().ok().and_then(|text| Some(text.parse::<bytesize::ByteSize>().ok()?.as_u64())),
+        };
+        let bytes = bytes.filter(|bytes| (1..=MAX_BYTES).contains(bytes));
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()).map(Self).ok_or_else(|| {
+            ValueError::must_be("a number of bytes, like 65536 or \"64 KiB\" (B, KiB, MiB, GiB), up to 1 GiB")
+        })
     }
 
     fn schema() -> Value {
-        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_BYTES}, text_like("^[0-9]")]})
+        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_BYTES}, {"type": "string", "pattern": "^[0-9]"}]})
     }
 
     fn show(&self) -> String {
@@ -244,6 +237,8 @@ impl ClientId {
 }
 
 impl Setting for ClientId {
+    const PATTERN: &str = "^[!-~]+$";
+
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let text = raw.text()?;
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
@@ -253,29 +248,18 @@ impl Setting for ClientId {
         }
     }
 
-    fn schema() -> Value {
-        text_like("^[!-~]+$")
-    }
-
     fn show(&self) -> String {
         quoted(&self.0)
     }
 }
 
-/// Maximum length of a display name, in characters.
-const MAX_NAME_CHARS: usize = 64;
-
-/// A name shown in headings and titles: short, on one line, and not blank.
+/// Text on one line, of at most this many characters, and not blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DisplayName(pub Name);
+pub struct Line<const MAX: usize>(pub Name);
 
-impl Setting for DisplayName {
+impl<const MAX: usize> Setting for Line<MAX> {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
-        Ok(Self(line(raw.text()?, MAX_NAME_CHARS)?.parse()?))
-    }
-
-    fn schema() -> Value {
-        json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS})
+        line(raw, MAX).map(Self)
     }
 
     fn show(&self) -> String {
@@ -284,20 +268,17 @@ impl Setting for DisplayName {
 }
 
 /// The path of a file, relative to the working directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePath(pub PathBuf);
-
-impl Setting for FilePath {
+impl Setting for PathBuf {
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         let path = raw.text()?;
         if path.is_empty() || path.chars().any(char::is_control) {
             return Err(ValueError::must_be("the path of a file"));
         }
-        Ok(Self(path.into()))
+        Ok(path.into())
     }
 
     fn show(&self) -> String {
-        quoted(&self.0.display())
+        quoted(&self.display())
     }
 }
 
@@ -427,7 +408,7 @@ mod tests {
 
     #[test]
     fn refuses_long_blank_and_multiline_display_names() {
-        let read = |text: &str| DisplayName::read(&Raw::Word(text.to_owned())).is_ok();
+        let read = |text: &str| Line::<64>::read(&Raw::Word(text.to_owned())).is_ok();
         assert!(read("Night Watch") && read(&"ä".repeat(64)));
         for refused in ["", "  ", "a\nb", "\u{7f}", &"a".repeat(65)] {
             assert!(!read(refused), "{refused:?}");

@@ -3,10 +3,9 @@
 use super::{
     error::ValueError,
     raw::Raw,
-    setting::{Setting, quoted, text_like},
+    setting::{Setting, quoted},
 };
 use companion_domain::model::Secret;
-use serde_json::Value;
 use std::{path::PathBuf, str::FromStr};
 
 /// A storage URL. A PostgreSQL URL contains a password, so every storage URL is treated as a secret.
@@ -64,13 +63,10 @@ fn unknown_scheme(scheme: &str) -> ValueError {
 
 impl Setting for StorageUrl {
     const SECRET: bool = true;
+    const PATTERN: &str = "^(sqlite:.+|postgres(ql)?://.*|memory:)$";
 
     fn read(raw: &Raw) -> Result<Self, ValueError> {
         raw.text()?.parse()
-    }
-
-    fn schema() -> Value {
-        text_like("^(sqlite:.+|postgres(ql)?://.*|memory:)$")
     }
 
     fn show(&self) -> String {

@@ -4,15 +4,11 @@ use super::{
     check::{Check, Installation, Status, Subject},
     report::one_line,
 };
-use crate::configuration::{Effective, KeyError, Source, UnreadVariable};
+use crate::configuration::{Effective, KeyError, Source};
 
 const NAME: &str = "configuration";
 
-pub(super) fn check(
-    installation: &Installation,
-    unread: &[UnreadVariable],
-    warnings: &[KeyError],
-) -> Vec<Check> {
+pub(super) fn check(installation: &Installation, warnings: &[KeyError]) -> Vec<Check> {
     let told = |status: Status, error: &KeyError| Check {
         name: NAME,
         key: error.key.clone(),
@@ -23,13 +19,6 @@ pub(super) fn check(
     let errors = installation.errors.iter().map(|error| told(Status::Failed, error));
     let warnings = warnings.iter().map(|warning| told(Status::Warning, warning));
     let mut checks: Vec<_> = errors.chain(warnings).collect();
-    checks.extend(unread.iter().map(|variable| Check {
-        name: NAME,
-        key: variable.name.clone(),
-        status: Status::Warning,
-        cause: "this variable is set, but not read".to_owned(),
-        remedy: Some(format!("call it {}", variable.meant)),
-    }));
     if checks.is_empty() {
         checks.push(Subject::new(NAME, "--config").ok(sources(&installation.effective)));
     }

@@ -39,7 +39,7 @@ pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
     let (loaded, errors) = crate::configuration::examine(layers)?;
     let installation =
         Installation { configuration: loaded.configuration, effective: loaded.effective, errors };
-    let mut checks = configuration::check(&installation, &loaded.unread, &loaded.warnings);
+    let mut checks = configuration::check(&installation, &loaded.warnings);
     checks.extend(files::check(&installation));
     let (database, written, asked) =
         tokio::join!(database::inspect(&installation), write::beside(&installation), ask(&installation));
