@@ -2,7 +2,10 @@
 
 use super::keys::{KEYS, Key};
 use companion_domain::model::Invalid;
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The source of a value. The order is that of the layers: a later one wins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +22,16 @@ pub enum Source {
     SecretFile(String, PathBuf),
     /// Several values that contradict each other.
     Together,
+}
+
+impl Source {
+    /// Returns the file that contains the value, if any.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::Line(path, _) | Self::SecretFile(_, path) => Some(path),
+            Self::Default | Self::Variable(_) | Self::Together => None,
+        }
+    }
 }
 
 impl fmt::Display for Source {
@@ -62,7 +75,7 @@ impl KeyError {
     }
 
     /// Whether the configuration file cannot be read.
-    fn is_of_file(&self) -> bool {
+    pub(crate) fn is_of_file(&self) -> bool {
         self.key == FILE
     }
 

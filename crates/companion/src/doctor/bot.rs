@@ -2,17 +2,16 @@
 
 use super::{
     check::{Check, Installation, Subject},
-    database::Database,
     report::length,
 };
 use crate::system::SystemClock;
 use companion_domain::port::Clock as _;
+use companion_storage_diesel::Inspection;
 
 const BOT: Subject = Subject::new("bot", "bot.silent_after");
 
-pub(super) fn check(installation: &Installation, database: &Database) -> Check {
-    let complete = database.inspection.as_ref().filter(|found| found.pending.is_empty());
-    let Some(found) = complete else {
+pub(super) fn check(installation: &Installation, inspection: Option<&Inspection>) -> Check {
+    let Some(found) = inspection.filter(|found| found.pending.is_empty()) else {
         return BOT.skipped("cannot be told before the database can be read");
     };
     let Some(last) = found.last_report else {

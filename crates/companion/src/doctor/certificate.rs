@@ -14,48 +14,40 @@ use std::{sync::Arc, time::Duration};
 
 const CERTIFICATE: Subject = Subject::new("certificate", "http.tls_certificate");
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Certificates are usually renewed automatically long before.
-const RENEWAL_DUE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// In days. Certificates are usually renewed automatically long before.
+const RENEWAL_DUE: u64 = 14;
 
-/// The certificate that listeners should present.
-pub(super) struct OwnCertificate {
-    pub(super) check: Check,
-    /// `None` if it cannot be used.
-    pub(super) shown: Option<CertificateDer<'static>>,
-}
-
-/// Reads the certificate. Returns `None` if listeners speak plain HTTP.
-pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
+/// Reads the certificate that listeners should present. Returns `None` if they speak plain HTTP, and only the check if the
+/// certificate cannot be used.
+pub(super) fn read(installation: &Installation) -> Option<(Check, Option<CertificateDer<'static>>)> {
     let http = &installation.configuration.http;
     if http.tls_certificate.is_none() && http.tls_key.is_none() {
         return None;
     }
-    if let Err(check) = installation.needs(CERTIFICATE, &["http.tls_certificate", "http.tls_key"]) {
-        return Some(OwnCertificate { check, shown: None });
+    if let Err(skipped) = installation.needs(CERTIFICATE, &["http.tls_certificate", "http.tls_key"]) {
+        return Some((skipped, None));
     }
     let files = TlsFiles::of(http)?;
     Some(match files.read().and_then(|text| files.identity(&text)) {
         Err(error) => {
             let cause = format!("{} {}", error.key, error.problem);
-            OwnCertificate { check: CERTIFICATE.failed(cause, error.fix), shown: None }
+            (CERTIFICATE.failed(cause, error.fix), None)
         }
-        Ok(identity) => {
-            OwnCertificate { check: check_expiry(&identity), shown: Some(identity.certificate().clone()) }
-        }
+        Ok(identity) => (check_expiry(&identity), Some(identity.certificate().clone())),
     })
 }
 
 fn check_expiry(identity: &TlsIdentity) -> Check {
     let now = SystemClock.now();
     let renew = "renew it; the service takes the new one up without a restart";
-    match identity.ends_at() {
-        Some(end) if end <= now => CERTIFICATE.failed("has expired, and clients refuse it", renew),
-        Some(end) if end.since(now) < RENEWAL_DUE => {
-            CERTIFICATE.warning(format!("ends in {} days", end.since(now).as_secs() / DAY.as_secs()), renew)
-        }
-        Some(end) => CERTIFICATE
-            .ok(format!("fits its key, and ends in {} days", end.since(now).as_secs() / DAY.as_secs())),
-        None => CERTIFICATE.ok("fits its key"),
+    let Some(end) = identity.ends_at() else { return CERTIFICATE.ok("fits its key") };
+    let days = end.since(now).as_secs() / DAY.as_secs();
+    if end <= now {
+        CERTIFICATE.failed("has expired, and clients refuse it", renew)
+    } else if days < RENEWAL_DUE {
+        CERTIFICATE.warning(format!("ends in {days} days"), renew)
+    } else {
+        CERTIFICATE.ok(format!("fits its key, and ends in {days} days"))
     }
 }
 

@@ -1,9 +1,11 @@
 //! The result of a check, and the installation under examination.
 
 use crate::configuration::{Configuration, Effective, KeyError, Source};
+use serde::Serialize;
 
 /// The outcome of a check, from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It was not checked.
     Skipped,
@@ -29,7 +31,7 @@ impl Status {
 }
 
 /// One line of the report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// What was checked. Scripts may rely on it.
     pub name: &'static str,
@@ -80,6 +82,7 @@ impl Subject {
 pub(super) struct Installation {
     pub(super) configuration: Configuration,
     pub(super) effective: Vec<Effective>,
+    pub(super) warnings: Vec<KeyError>,
     pub(super) errors: Vec<KeyError>,
 }
 
@@ -98,13 +101,7 @@ impl Installation {
         let wrong = |error: &KeyError| error.key == key && error.source != Source::Together;
         let is_default =
             self.effective.iter().any(|known| known.key.path == key && known.source == Source::Default);
-        !(self.errors.iter().any(wrong) || is_default && self.has_unreadable_file())
-    }
-
-    fn has_unreadable_file(&self) -> bool {
-        let unreadable = |error: &KeyError| {
-            matches!(error.source, Source::File(_) | Source::Line(..)) && error.key.contains(' ')
-        };
-        self.errors.iter().any(unreadable)
+        let unreadable = |error: &KeyError| error.is_of_file();
+        !(self.errors.iter().any(wrong) || is_default && self.errors.iter().any(unreadable))
     }
 }

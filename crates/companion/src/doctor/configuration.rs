@@ -8,17 +8,18 @@ use crate::configuration::{Effective, KeyError, Source};
 
 const NAME: &str = "configuration";
 
-pub(super) fn check(installation: &Installation, warnings: &[KeyError]) -> Vec<Check> {
-    let told = |status: Status, error: &KeyError| Check {
-        name: NAME,
-        key: error.key.clone(),
-        status,
-        cause: format!("{} ({})", one_line(&error.problem), error.source),
-        remedy: Some(one_line(&error.fix)),
+pub(super) fn check(installation: &Installation) -> Vec<Check> {
+    let told = |status: Status| {
+        move |error: &KeyError| Check {
+            name: NAME,
+            key: error.key.clone(),
+            status,
+            cause: format!("{} ({})", one_line(&error.problem), error.source),
+            remedy: Some(one_line(&error.fix)),
+        }
     };
-    let errors = installation.errors.iter().map(|error| told(Status::Failed, error));
-    let warnings = warnings.iter().map(|warning| told(Status::Warning, warning));
-    let mut checks: Vec<_> = errors.chain(warnings).collect();
+    let errors = installation.errors.iter().map(told(Status::Failed));
+    let mut checks: Vec<_> = errors.chain(installation.warnings.iter().map(told(Status::Warning))).collect();
     if checks.is_empty() {
         checks.push(Subject::new(NAME, "--config").ok(sources(&installation.effective)));
     }
@@ -38,9 +39,10 @@ fn sources(effective: &[Effective]) -> String {
         count => format!("{count} keys are"),
     };
     let outside = set.iter().any(|known| !matches!(known.source, Source::Line(..)));
-    match file {
-        Some(file) if outside => format!("{keys} set, in {file} and the environment; serve accepts them"),
-        Some(file) => format!("{keys} set, in {file}; serve accepts them"),
-        None => format!("{keys} set, in the environment; serve accepts them"),
-    }
+    let place = match file {
+        Some(file) if outside => format!("{file} and the environment"),
+        Some(file) => file,
+        None => "the environment".to_owned(),
+    };
+    format!("{keys} set, in {place}; serve accepts them")
 }

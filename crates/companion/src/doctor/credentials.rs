@@ -3,7 +3,7 @@
 use super::{
     HttpClient,
     check::{Check, Installation, Subject},
-    provider::Provider,
+    json,
 };
 use crate::configuration::{Configuration, SiteUrl};
 use reqwest::{Method, StatusCode};
@@ -16,7 +16,7 @@ const KEYS: [&str; 3] = ["identity.client_id", "identity.client_secret", "identi
 const UNISSUED_CODE: &str = "companion-doctor-asks";
 
 /// Tries to exchange a made-up code. The platform rejects the code only after it has accepted the credentials.
-pub(super) async fn check(installation: &Installation, provider: &Provider, client: &HttpClient) -> Check {
+pub(super) async fn check(installation: &Installation, is_reached: bool, client: &HttpClient) -> Check {
     if let Err(skipped) = installation.needs(CREDENTIALS, &KEYS) {
         return skipped;
     }
@@ -26,7 +26,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, clie
             "set identity.client_id, identity.client_secret and identity.redirect_uri to those of the application",
         );
     };
-    if !provider.is_reached {
+    if !is_reached {
         return CREDENTIALS.skipped("cannot be told before the provider answers");
     }
     let url = format!(
@@ -41,9 +41,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, clie
         }
     };
     let status = answer.status();
-    let body: Value =
-        answer.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();
-    match (body.get("error").and_then(Value::as_str), status) {
+    match (json(answer).await.get("error").and_then(Value::as_str), status) {
         (Some("invalid_grant"), _) => CREDENTIALS.ok("the platform accepts them"),
         (Some("invalid_client"), _) | (None, StatusCode::UNAUTHORIZED) => CREDENTIALS.failed(
             "the platform does not know this id with this secret (invalid_client)",

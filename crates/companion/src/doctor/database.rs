@@ -16,53 +16,36 @@ const DATABASE: Subject = Subject::new("database", "storage.url");
 /// Timeout of the inspection, long enough for a distant server.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The result of the inspection, and what other checks need of it.
-pub(super) struct Database {
-    pub(super) check: Check,
-    pub(super) inspection: Option<Inspection>,
-    /// The schema error, if that is the problem.
-    pub(super) schema_error: Option<OpenError>,
-}
+/// An inspected database, or why its schema is not ours. `None` if the database could not be inspected.
+type Inspected = Option<Result<Inspection, OpenError>>;
 
-impl Database {
-    const fn without(check: Check) -> Self {
-        Self { check, inspection: None, schema_error: None }
-    }
-}
-
-pub(super) async fn inspect(installation: &Installation) -> Database {
+pub(super) async fn inspect(installation: &Installation) -> (Check, Inspected) {
     if let Err(skipped) = installation.needs(DATABASE, &["storage.url"]) {
-        return Database::without(skipped);
+        return (skipped, None);
     }
     let configuration = &installation.configuration;
-    if configuration.storage.url == StorageUrl::Memory {
-        return Database::without(DATABASE.warning(
-            "storage is in memory: all data is lost when the program exits",
-            "set COMPANION_STORAGE__URL=sqlite:PATH",
-        ));
-    }
     let url = configuration.storage.url.clone();
     let inspecting = spawn_blocking(move || match url {
-        StorageUrl::Sqlite(path) => SqliteOptions::new(path).inspect().map(Some),
-        StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(Some),
-        StorageUrl::Memory => Ok(None),
+        StorageUrl::Sqlite(path) => Some(SqliteOptions::new(path).inspect()),
+        StorageUrl::Postgres(url) => Some(PostgresOptions::new(url).inspect()),
+        StorageUrl::Memory => None,
     });
-    match timeout(DEADLINE, inspecting).await {
-        Ok(Ok(Ok(inspection))) => {
-            Database { check: DATABASE.ok(location(configuration)), inspection, schema_error: None }
+    let check = match timeout(DEADLINE, inspecting).await {
+        Ok(Ok(None)) => DATABASE.warning(
+            "storage is in memory: all data is lost when the program exits",
+            "set COMPANION_STORAGE__URL=sqlite:PATH",
+        ),
+        Ok(Ok(Some(inspected @ (Ok(_) | Err(OpenError::Newer { .. } | OpenError::Altered { .. }))))) => {
+            return (DATABASE.ok(location(configuration)), Some(inspected));
         }
-        Ok(Ok(Err(error @ (OpenError::Newer { .. } | OpenError::Altered { .. })))) => Database {
-            check: DATABASE.ok(location(configuration)),
-            inspection: None,
-            schema_error: Some(error),
-        },
-        Ok(Ok(Err(error))) => Database::without(check_of_error(&error, configuration)),
-        Ok(Err(stopped)) => Database::without(DATABASE.failed(stopped.to_string(), "run doctor again")),
-        Err(_) => Database::without(DATABASE.failed(
+        Ok(Ok(Some(Err(error)))) => check_of_error(&error, configuration),
+        Ok(Err(stopped)) => DATABASE.failed(stopped.to_string(), "run doctor again"),
+        Err(_) => DATABASE.failed(
             format!("it did not answer within {} s", DEADLINE.as_secs()),
             "check that the server runs, and that a firewall lets this machine through",
-        )),
-    }
+        ),
+    };
+    (check, None)
 }
 
 fn location(configuration: &Configuration) -> String {
@@ -93,7 +76,7 @@ fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
 }
 
 /// Splits an error's message into problem and fix.
-pub(super) fn problem_and_fix(error: &OpenError) -> (String, String) {
+fn problem_and_fix(error: &OpenError) -> (String, String) {
     let sentence = one_line(&error.to_string());
     let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));
     let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operate.md"));
@@ -105,17 +88,17 @@ pub(super) fn problem_and_fix(error: &OpenError) -> (String, String) {
 
 const SCHEMA: Subject = Subject::new("schema", "storage.url");
 
-pub(super) fn check(database: &Database) -> Check {
-    if let Some(error) = &database.schema_error {
-        let (cause, remedy) = problem_and_fix(error);
-        return SCHEMA.failed(cause, remedy);
-    }
-    match &database.inspection {
+pub(super) fn check_schema(inspected: Option<&Result<Inspection, OpenError>>) -> Check {
+    match inspected {
         None => SCHEMA.skipped("there is no database to look at"),
-        Some(found) if found.pending.is_empty() => {
+        Some(Err(error)) => {
+            let (cause, remedy) = problem_and_fix(error);
+            SCHEMA.failed(cause, remedy)
+        }
+        Some(Ok(found)) if found.pending.is_empty() => {
             SCHEMA.ok(format!("it has all {} steps of this version", found.applied))
         }
-        Some(found) => SCHEMA.warning(
+        Some(Ok(found)) => SCHEMA.warning(
             format!("it lacks {}", found.pending.join(", ")),
             "`companion serve` and `companion migrate` bring it up to date; make a backup first",
         ),

@@ -2,14 +2,14 @@
 
 use super::{
     check::{Check, Installation, Subject},
-    database::Database,
     report::with_fix,
 };
 use crate::{
     composition::{CompositionError, Keys, is_open_to_all},
-    configuration::{Source, StorageUrl},
+    configuration::{Effective, Source, StorageUrl},
 };
-use std::{collections::BTreeSet, path::PathBuf};
+use companion_storage_diesel::Inspection;
+use std::{collections::BTreeSet, path::Path};
 
 const KEY: Subject = Subject::new("key file", "secrets.key");
 const FIT: Subject = Subject::new("key", "secrets.key");
@@ -17,34 +17,32 @@ const RIGHTS: Subject = Subject::new("file rights", "storage.url");
 const CONFIGURATION_RIGHTS: Subject = Subject::new("file rights", "--config");
 
 pub(super) fn check(installation: &Installation) -> Vec<Check> {
-    let mut checks = vec![key(installation).unwrap_or_else(|skipped| skipped)];
+    let mut checks = vec![key(installation)];
     checks.extend(rights(installation));
     checks
 }
 
-fn key(installation: &Installation) -> Result<Check, Check> {
-    installation.needs(KEY, &["secrets.key", "storage.url"])?;
+fn key(installation: &Installation) -> Check {
+    if let Err(skipped) = installation.needs(KEY, &["secrets.key", "storage.url"]) {
+        return skipped;
+    }
     let configuration = &installation.configuration;
     if configuration.secrets.key.is_some() {
-        return Ok(KEY.ok("it is configured"));
+        return KEY.ok("it is configured");
     }
     let StorageUrl::Sqlite(database) = &configuration.storage.url else {
-        return Err(KEY.skipped("keys are not kept in files here"));
+        return KEY.skipped("keys are not kept in files here");
     };
     let file = Keys::file_beside(database);
-    if !file.exists() {
-        return Ok(match database.exists() {
-            true => KEY.warning(
-                format!("the database is there, and its key file {} is not", file.display()),
-                "restore it; serve makes a new one only if no session needs the old one",
-            ),
-            false => KEY.skipped("serve makes it together with the database"),
-        });
-    }
-    Ok(match Keys::existing_ring(configuration) {
+    match Keys::existing_ring(configuration) {
+        _ if !file.exists() && !database.exists() => KEY.skipped("serve makes it together with the database"),
+        _ if !file.exists() => KEY.warning(
+            format!("the database is there, and its key file {} is not", file.display()),
+            "restore it; serve makes a new one only if no session needs the old one",
+        ),
         Ok(_) => KEY.ok(format!("{} holds a key", file.display())),
         Err(error) => failed(KEY, &error),
-    })
+    }
 }
 
 fn failed(subject: Subject, error: &CompositionError) -> Check {
@@ -54,10 +52,9 @@ fn failed(subject: Subject, error: &CompositionError) -> Check {
 }
 
 /// Checks whether the key belongs to this database. Returns `None` if that is unknown.
-pub(super) fn check_key(installation: &Installation, database: &Database) -> Option<Check> {
+pub(super) fn check_key(installation: &Installation, inspection: Option<&Inspection>) -> Option<Check> {
     installation.needs(FIT, &["secrets.key"]).ok()?;
-    let sealed = &database.inspection.as_ref()?.sealed;
-    match Keys::check_ring(&installation.configuration, sealed) {
+    match Keys::check_ring(&installation.configuration, &inspection?.sealed) {
         Ok(opened) => opened.then(|| FIT.ok("it opens what is stored")),
         Err(error) => Some(failed(FIT, &error)),
     }
@@ -67,7 +64,7 @@ fn rights(installation: &Installation) -> Vec<Check> {
     if let Err(skipped) = installation.needs(RIGHTS, &["storage.url"]) {
         return vec![skipped];
     }
-    let open = |subject: Subject, file: &PathBuf, rights: &str| {
+    let open = |subject: Subject, file: &Path, rights: &str| {
         subject.warning(
             format!("other users of this machine can read {}", file.display()),
             format!("chmod {rights} {}", file.display()),
@@ -75,27 +72,16 @@ fn rights(installation: &Installation) -> Vec<Check> {
     };
     let keys = Keys::open_to_others(&installation.configuration);
     let mut checks: Vec<_> = keys.iter().map(|file| open(RIGHTS, file, "600")).collect();
-    let with_secrets = files_with_secrets(installation);
+    // The storage URL is a secret only if it names a server.
+    let on_server = matches!(installation.configuration.storage.url, StorageUrl::Postgres(_));
+    let is_secret = |known: &&Effective| known.key.secret && (known.key.path != "storage.url" || on_server);
+    let sources = installation.effective.iter().filter(is_secret).map(|known| &known.source);
+    let files: BTreeSet<_> = sources.filter_map(Source::file).collect();
     // Group access is allowed, because operators grant it to the service's group.
-    let open_to_all = with_secrets.iter().filter(|file| is_open_to_all(file));
+    let open_to_all = files.into_iter().filter(|file| is_open_to_all(file));
     checks.extend(open_to_all.map(|file| open(CONFIGURATION_RIGHTS, file, "o=")));
     if checks.is_empty() {
         checks.push(RIGHTS.ok("what is secret can be read by its owner only"));
     }
     checks
-}
-
-/// Returns the configuration files that contain secrets. The storage URL counts only if it names a server.
-fn files_with_secrets(installation: &Installation) -> BTreeSet<PathBuf> {
-    let on_server = matches!(installation.configuration.storage.url, StorageUrl::Postgres(_));
-    let secret = installation
-        .effective
-        .iter()
-        .filter(|known| known.key.secret && (known.key.path != "storage.url" || on_server));
-    secret
-        .filter_map(|known| match &known.source {
-            Source::Line(path, _) | Source::SecretFile(_, path) => Some(path.clone()),
-            Source::Default | Source::File(_) | Source::Variable(_) | Source::Together => None,
-        })
-        .collect()
 }

@@ -2,10 +2,11 @@
 
 use super::{
     DEADLINE, HttpClient,
-    check::{Check, Installation, Status, Subject},
+    check::{Check, Installation, Subject},
+    json,
 };
 use crate::configuration::ListenAddress;
-use reqwest::{Method, Response};
+use reqwest::Method;
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tokio::{net::TcpStream, time::timeout};
@@ -13,132 +14,86 @@ use tokio::{net::TcpStream, time::timeout};
 const PUBLIC: Subject = Subject::new("public listener", "http.listen");
 const MANAGEMENT: Subject = Subject::new("management listener", "management.listen");
 const DASHBOARD: Subject = Subject::new("dashboard listener", "dashboard.listen");
+const ANOTHER_PROGRAM: &str = "stop that program, or give this listener another port";
 
-/// The results of all listeners.
-pub(super) struct Listeners {
-    pub(super) checks: Vec<Check>,
-    /// The URL at which the public API answers.
-    pub(super) public: Option<String>,
-}
-
-pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Listeners {
+/// Asks all listeners. Returns the checks, and the URL at which the public API answers.
+pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> (Vec<Check>, Option<String>) {
     let configuration = &installation.configuration;
     let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
-    let dashboard = async {
-        match &configuration.dashboard.listen {
-            Some(listen) => {
-                Some(probe(installation, client, DASHBOARD, (scheme, listen), "/", is_anything).await)
+    let probe = async |subject: Subject, scheme: &str, listen: &ListenAddress, path: &str, judge: Judge| {
+        let found = match installation.needs(subject, &[subject.key]) {
+            Err(skipped) => Found::Skipped(skipped),
+            Ok(()) if listen.port == 0 => {
+                Found::Skipped(subject.skipped("its port is 0, so the address is unknown"))
             }
-            None => None,
-        }
+            Ok(()) => find(client, &address(scheme, listen), listen, path, judge).await,
+        };
+        (subject, listen.clone(), found)
     };
+    let listen = configuration.dashboard.listen.as_ref();
     let (public, management, dashboard) = tokio::join!(
-        probe(installation, client, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
-        probe(
-            installation,
-            client,
-            MANAGEMENT,
-            ("http", &configuration.management.listen),
-            "/health/ready",
-            is_readiness
-        ),
-        dashboard,
+        probe(PUBLIC, scheme, &configuration.http.listen, "/", is_status),
+        probe(MANAGEMENT, "http", &configuration.management.listen, "/health/ready", is_readiness),
+        async { Some(probe(DASHBOARD, scheme, listen?, "/", is_anything).await) },
     );
+    let url = matches!(public.2, Found::Answer(Ok(_)));
+    let url = url.then(|| address(scheme, &configuration.http.listen));
     let found: Vec<_> = [public, management].into_iter().chain(dashboard).collect();
     // If the service answers on no listener, it is not running, which is no failure.
-    let is_skipped = |listener: &Listener| listener.check.status == Status::Skipped;
-    let runs = found.iter().any(|listener| listener.answerer == Answerer::Service)
-        || found.iter().all(|listener| listener.answerer == Answerer::AnySite || is_skipped(listener));
-    let is_well =
-        |listener: &Listener| listener.subject.key == PUBLIC.key && listener.check.status == Status::Ok;
-    Listeners {
-        public: found.iter().any(is_well).then(|| address(scheme, &configuration.http.listen)),
-        checks: found.into_iter().map(|listener| listener.into_check(runs)).collect(),
-    }
-}
-
-/// The result of one listener.
-struct Listener {
-    subject: Subject,
-    check: Check,
-    answerer: Answerer,
+    let runs = found
+        .iter()
+        .any(|(subject, _, found)| matches!(found, Found::Answer(_)) && subject.key != DASHBOARD.key)
+        || found.iter().all(|(.., found)| matches!(found, Found::Answer(_) | Found::Skipped(_)));
+    let checks = found.into_iter().map(|(subject, listen, found)| check_of(subject, &listen, found, runs));
+    (checks.collect(), url)
 }
 
 /// What answers on an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answerer {
-    Service,
-    AnotherProgram,
-    /// Unknown: a page of the dashboard cannot be told from that of another site.
-    AnySite,
-    Nothing,
+enum Found {
+    Skipped(Check),
+    Nothing(String),
+    /// The reason why it is not the service, or why the service is not well.
+    AnotherProgram(Option<String>),
+    /// The service. On [`DASHBOARD`] it may be another site: a page of the dashboard cannot be told from theirs.
+    Answer(Judgement),
 }
 
-impl Listener {
-    fn another_program(subject: Subject, listen: &ListenAddress, how: &str) -> Self {
-        let cause = format!("another program listens on {listen}{how}");
-        let check = subject.failed(cause, "stop that program, or give this listener another port");
-        Self { subject, check, answerer: Answerer::AnotherProgram }
-    }
+/// A phrase about a service that is well, or problem and fix.
+type Judgement = Result<String, (String, &'static str)>;
 
-    fn into_check(self, runs: bool) -> Check {
-        match (self.answerer, self.check.status) {
-            (Answerer::Nothing, Status::Failed) if !runs => self.subject.skipped("no service runs here"),
-            (Answerer::AnySite, _) if !runs => self.subject.failed(
-                "another program answers there, as the service does not run",
-                "stop that program, or give this listener another port",
-            ),
-            _ => self.check,
-        }
-    }
-}
+/// Judges a response by its status and body. Returns `None` if another program answered.
+type Judge = fn(u16, &Value) -> Option<Judgement>;
 
-/// Judges a response by its status and body. `Ok` if the service is well, `Err` with problem and fix otherwise, `None`
-/// if another program answered.
-type Judge = fn(u16, &Value) -> Option<Result<String, (String, String)>>;
-
-async fn probe(
-    installation: &Installation,
-    client: &HttpClient,
-    subject: Subject,
-    (scheme, listen): (&str, &ListenAddress),
-    path: &str,
-    judge: Judge,
-) -> Listener {
-    if let Err(check) = installation.needs(subject, &[subject.key]) {
-        return Listener { subject, check, answerer: Answerer::Nothing };
-    }
-    if listen.port == 0 {
-        let check = subject.skipped("its port is 0, so the address is unknown");
-        return Listener { subject, check, answerer: Answerer::Nothing };
-    }
-    let url = format!("{}{path}", address(scheme, listen));
-    match client.ask(Method::GET, &url, &[], String::new()).await {
-        Err(why) if accepts_connections(listen).await => Listener::another_program(
-            subject,
-            listen,
-            &format!(", or the service does not answer as it should: {why}"),
-        ),
-        Err(why) => {
-            let check = subject.failed(
-                format!("no answer on {listen}: {why}"),
-                "the service runs with another address: restart it with this configuration, or run doctor with its own",
-            );
-            Listener { subject, check, answerer: Answerer::Nothing }
-        }
+async fn find(client: &HttpClient, url: &str, listen: &ListenAddress, path: &str, judge: Judge) -> Found {
+    match client.ask(Method::GET, &format!("{url}{path}"), &[], String::new()).await {
+        Err(why) if accepts_connections(listen).await => Found::AnotherProgram(Some(why)),
+        Err(why) => Found::Nothing(why),
         Ok(answer) => {
-            let (status, body) = read(answer).await;
-            let Some(found) = judge(status, &body) else {
-                return Listener::another_program(subject, listen, "");
-            };
-            let check = match found {
-                Ok(cause) => subject.ok(format!("{listen} {cause}")),
-                Err((cause, remedy)) => subject.failed(format!("{listen} {cause}"), remedy),
-            };
-            let is_site = subject.key == DASHBOARD.key;
-            let answerer = if is_site { Answerer::AnySite } else { Answerer::Service };
-            Listener { subject, check, answerer }
+            let status = answer.status().as_u16();
+            let judged = judge(status, &json(answer).await);
+            judged.map_or(Found::AnotherProgram(None), Found::Answer)
         }
+    }
+}
+
+fn check_of(subject: Subject, listen: &ListenAddress, found: Found, runs: bool) -> Check {
+    match found {
+        Found::Skipped(check) => check,
+        Found::Nothing(_) if !runs => subject.skipped("no service runs here"),
+        Found::Nothing(why) => subject.failed(
+            format!("no answer on {listen}: {why}"),
+            "the service runs with another address: restart it with this configuration, or run doctor with its own",
+        ),
+        Found::AnotherProgram(why) => {
+            let how = why.map(|why| format!(", or the service does not answer as it should: {why}"));
+            let cause = format!("another program listens on {listen}{}", how.unwrap_or_default());
+            subject.failed(cause, ANOTHER_PROGRAM)
+        }
+        Found::Answer(_) if !runs => {
+            subject.failed("another program answers there, as the service does not run", ANOTHER_PROGRAM)
+        }
+        Found::Answer(Ok(cause)) => subject.ok(format!("{listen} {cause}")),
+        Found::Answer(Err((cause, remedy))) => subject.failed(format!("{listen} {cause}"), remedy),
     }
 }
 
@@ -148,32 +103,24 @@ async fn accepts_connections(listen: &ListenAddress) -> bool {
     matches!(timeout(DEADLINE, connecting).await, Ok(Ok(_)))
 }
 
-async fn read(answer: Response) -> (u16, Value) {
-    let status = answer.status().as_u16();
-    let body = answer.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok());
-    (status, body.unwrap_or_default())
-}
-
-fn is_status(status: u16, body: &Value) -> Option<Result<String, (String, String)>> {
+fn is_status(status: u16, body: &Value) -> Option<Judgement> {
     match (status, body.pointer("/data/version/name")) {
         (200, Some(Value::String(version))) => Some(Ok(format!("is answered by version {version}"))),
         _ => None,
     }
 }
 
-fn is_readiness(status: u16, body: &Value) -> Option<Result<String, (String, String)>> {
+fn is_readiness(status: u16, body: &Value) -> Option<Judgement> {
     match (status, body.get("message").and_then(Value::as_str)) {
         (200, Some(_)) => Some(Ok("is answered, and the service is ready".to_owned())),
-        (503, Some(why)) => {
-            Some(Err((format!("says that the service is not ready: {why}"), "see its log".to_owned())))
-        }
+        (503, Some(why)) => Some(Err((format!("says that the service is not ready: {why}"), "see its log"))),
         _ => None,
     }
 }
 
-fn is_anything(status: u16, _: &Value) -> Option<Result<String, (String, String)>> {
+fn is_anything(status: u16, _: &Value) -> Option<Judgement> {
     Some(match status {
-        500.. => Err((format!("answers with {status}"), "see the log of the service".to_owned())),
+        500.. => Err((format!("answers with {status}"), "see the log of the service")),
         _ => Ok("is answered".to_owned()),
     })
 }

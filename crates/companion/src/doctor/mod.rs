@@ -28,59 +28,56 @@ pub use self::{
 use self::{check::Installation, report::root};
 use crate::{
     composition::user_agent,
-    configuration::{ConfigurationError, Layers},
+    configuration::{ConfigurationError, Layers, Loaded},
 };
 use reqwest::{Client, Method, Response};
-use rustls::{ClientConfig, pki_types::CertificateDer};
-use std::time::Duration;
+use rustls::ClientConfig;
+use std::{fmt::Display, time::Duration};
 
 /// Examines the installation that these layers describe. Fails only if no configuration can be read at all.
 pub async fn examine(layers: &Layers) -> Result<Report, ConfigurationError> {
-    let (loaded, errors) = crate::configuration::examine(layers)?;
-    let installation =
-        Installation { configuration: loaded.configuration, effective: loaded.effective, errors };
-    let mut checks = configuration::check(&installation, &loaded.warnings);
+    let (Loaded { configuration, effective, warnings }, errors) = crate::configuration::examine(layers)?;
+    let installation = Installation { configuration, effective, warnings, errors };
+    let mut checks = configuration::check(&installation);
     checks.extend(files::check(&installation));
-    let (database, written, asked) =
+    let ((database, inspected), written, asked) =
         tokio::join!(database::inspect(&installation), write::beside(&installation), ask(&installation));
-    let written = written.unwrap_or_else(|| write::on_server(database.inspection.as_ref()));
-    let bot = bot::check(&installation, &database);
-    checks.push(database.check.clone());
-    checks.push(written);
-    checks.push(database::check(&database));
-    checks.extend(files::check_key(&installation, &database));
+    let inspection = inspected.as_ref().and_then(|inspected| inspected.as_ref().ok());
+    checks.push(database);
+    checks.push(written.unwrap_or_else(|| write::on_server(inspection)));
+    checks.push(database::check_schema(inspected.as_ref()));
+    checks.extend(files::check_key(&installation, inspection));
     checks.extend(asked);
     checks.push(listeners::check(&installation));
-    checks.push(bot);
+    checks.push(bot::check(&installation, inspection));
     Ok(Report { checks })
 }
 
 /// Runs the checks that send requests: to the platform, and to the running service.
 async fn ask(installation: &Installation) -> Vec<Check> {
     let user_agent = user_agent(&installation.configuration);
-    let client = match HttpClient::for_platform(&user_agent) {
+    let client = match HttpClient::new(&user_agent, companion_identity_oauth2::platform_tls()) {
         Ok(client) => client,
         Err(why) => return vec![provider::without_client(&why)],
     };
     let platform = async {
-        let provider = provider::ask(installation, &client).await;
-        let credentials = credentials::check(installation, &provider, &client).await;
-        let clock = provider::check_clock(&provider);
-        vec![provider.check, clock, credentials]
+        let (provider, answer) = provider::ask(installation, &client).await;
+        let credentials = credentials::check(installation, answer.is_some(), &client).await;
+        [provider, provider::check_clock(answer.as_ref()), credentials]
     };
-    let certificate = certificate::read(installation);
-    let pinned = certificate
-        .as_ref()
-        .and_then(|own| HttpClient::for_own_listeners(&user_agent, own.shown.clone()?).ok());
+    let (certificate, shown) = certificate::read(installation).unzip();
+    // Our own listeners show our own certificate, whoever issued it.
+    let pinned = shown.flatten().and_then(|own| HttpClient::new(&user_agent, certificate::pinned(own)).ok());
     let service = async {
         let client = pinned.as_ref().unwrap_or(&client);
-        let listeners = listeners::ask(installation, client).await;
-        let preflights = preflight::check(installation, listeners.public.as_deref(), client).await;
-        (listeners.checks, preflights)
+        let (listeners, public) = listeners::ask(installation, client).await;
+        let preflights = preflight::check(installation, public.as_deref(), client).await;
+        (listeners, preflights)
     };
-    let (mut checks, (listeners, preflights)) = tokio::join!(platform, service);
+    let (platform, (listeners, preflights)) = tokio::join!(platform, service);
+    let mut checks = Vec::from(platform);
     checks.extend(redirects::check(installation));
-    checks.extend(certificate.map(|own| own.check));
+    checks.extend(certificate);
     checks.extend(listeners);
     checks.extend(preflights);
     checks
@@ -92,21 +89,10 @@ const DEADLINE: Duration = Duration::from_secs(5);
 struct HttpClient(Client);
 
 impl HttpClient {
-    /// Returns a client for servers with a certificate of a public authority, such as the platform.
-    fn for_platform(user_agent: &str) -> Result<Self, String> {
-        let tls = companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?;
-        Self::with(user_agent, tls)
-    }
-
-    /// Returns a client for our own listeners, which present this certificate.
-    fn for_own_listeners(user_agent: &str, certificate: CertificateDer<'static>) -> Result<Self, String> {
-        Self::with(user_agent, certificate::pinned(certificate).map_err(|error| error.to_string())?)
-    }
-
-    fn with(user_agent: &str, tls: ClientConfig) -> Result<Self, String> {
+    fn new(user_agent: &str, tls: Result<ClientConfig, impl Display>) -> Result<Self, String> {
         let client = Client::builder()
             .user_agent(user_agent)
-            .tls_backend_preconfigured(tls)
+            .tls_backend_preconfigured(tls.map_err(|error| error.to_string())?)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
@@ -136,4 +122,10 @@ impl HttpClient {
             }
         })
     }
+}
+
+/// Reads a JSON body. Returns `null` for another one.
+async fn json(answer: Response) -> serde_json::Value {
+    let body = answer.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok());
+    body.unwrap_or_default()
 }

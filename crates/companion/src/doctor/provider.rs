@@ -7,23 +7,10 @@ use super::{
 };
 use crate::system::SystemClock;
 use companion_domain::{model::Timestamp, port::Clock as _};
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use std::time::{Duration, UNIX_EPOCH};
 
 const PROVIDER: Subject = Subject::new("provider", "identity.api_url");
-
-/// The platform's response: the check, and its date.
-pub(super) struct Provider {
-    pub(super) check: Check,
-    pub(super) is_reached: bool,
-    pub(super) date: Option<Timestamp>,
-}
-
-impl Provider {
-    const fn unreached(check: Check) -> Self {
-        Self { check, is_reached: false, date: None }
-    }
-}
 
 /// Returns the check if no HTTP client can be created.
 pub(super) fn without_client(why: &str) -> Check {
@@ -31,9 +18,9 @@ pub(super) fn without_client(why: &str) -> Check {
 }
 
 /// Requests the token endpoint in a way that changes nothing and does not count as an invalid request.
-pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Provider {
+pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> (Check, Option<Response>) {
     if let Err(skipped) = installation.needs(PROVIDER, &["identity.api_url"]) {
-        return Provider::unreached(skipped);
+        return (skipped, None);
     }
     let api = installation.configuration.identity.api_url.as_str().trim_end_matches('/');
     let answer = client.ask(Method::GET, &format!("{api}/oauth2/token"), &[], String::new()).await;
@@ -45,15 +32,12 @@ pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Pro
                 "check the address, name resolution, and that this machine may connect to the platform";
             // An installation without sign-in does not need the platform.
             let is_needed = installation.configuration.identity.client_id.is_some();
-            return Provider::unreached(match is_needed {
-                true => PROVIDER.failed(cause, remedy),
-                false => PROVIDER.warning(cause, remedy),
-            });
+            return match is_needed {
+                true => (PROVIDER.failed(cause, remedy), None),
+                false => (PROVIDER.warning(cause, remedy), None),
+            };
         }
     };
-    let date = answer.headers().get("date").and_then(|date| date.to_str().ok());
-    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
-    let date = date.and_then(|date| date.duration_since(UNIX_EPOCH).ok());
     let check = match answer.status() {
         StatusCode::TOO_MANY_REQUESTS => PROVIDER.warning(
             format!("{api} answers, and limits this address"),
@@ -69,7 +53,7 @@ pub(super) async fn ask(installation: &Installation, client: &HttpClient) -> Pro
         ),
         _ => PROVIDER.ok(format!("{api} answers")),
     };
-    Provider { check, is_reached: true, date: date.map(|since| Timestamp::EPOCH.after(since)) }
+    (check, Some(answer))
 }
 
 /// No key controls the clock, but session lifetimes depend on it.
@@ -78,10 +62,13 @@ const CLOCK: Subject = Subject::new("clock", "sessions.lifetime");
 const TOLERANCE: Duration = Duration::from_secs(30);
 
 /// Compares the clock of this machine with the platform's.
-pub(super) fn check_clock(provider: &Provider) -> Check {
-    let Some(theirs) = provider.date else {
+pub(super) fn check_clock(answer: Option<&Response>) -> Check {
+    let date = answer.and_then(|answer| answer.headers().get("date")?.to_str().ok());
+    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    let Some(since) = date.and_then(|date| date.duration_since(UNIX_EPOCH).ok()) else {
         return CLOCK.skipped("cannot be told before the provider answers");
     };
+    let theirs = Timestamp::EPOCH.after(since);
     let ours = SystemClock.now();
     let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
     let off = ahead.max(behind);

@@ -1,7 +1,7 @@
 //! Checks whether the redirect URIs fit the allowed origins.
 
 use super::check::{Check, Installation, Subject};
-use crate::configuration::{Configuration, Dashboard, RedirectUri, is_loopback};
+use crate::configuration::{Dashboard, RedirectUri, is_loopback};
 use companion_http::Origin;
 use url::Url;
 
@@ -13,7 +13,14 @@ pub(super) fn check(installation: &Installation) -> Vec<Check> {
         return vec![skipped];
     }
     let configuration = &installation.configuration;
-    let mut checks: Vec<_> = dashboard(configuration).into_iter().collect();
+    let Dashboard { listen, url, .. } = &configuration.dashboard;
+    let dashboard = listen.as_ref().and(url.as_ref()).map(|url| {
+        let callback = url.callback();
+        DASHBOARD.ok(format!(
+            "the dashboard's is {callback}; it must be registered at the platform, to the letter"
+        ))
+    });
+    let mut checks = Vec::from_iter(dashboard);
     let origins = &configuration.http.allowed_origins;
     match &configuration.identity.redirect_uri {
         Some(redirect) => checks.extend(public(redirect, origins)),
@@ -22,26 +29,44 @@ pub(super) fn check(installation: &Installation) -> Vec<Check> {
     checks
 }
 
-/// Returns the dashboard's redirect URI as a check, if the dashboard is on.
-fn dashboard(configuration: &Configuration) -> Option<Check> {
-    let Dashboard { listen, url, .. } = &configuration.dashboard;
-    listen.as_ref()?;
-    let callback = url.as_ref()?.callback();
-    Some(
-        DASHBOARD.ok(format!(
-            "the dashboard's is {callback}; it must be registered at the platform, to the letter"
-        )),
-    )
-}
-
 fn public(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
+    let RedirectUri { default, by_origin } = redirect;
     let mut checks = Vec::new();
-    checks.extend(unencrypted(redirect));
-    checks.extend(refused_origins(redirect, origins));
-    if redirect.by_origin.is_empty() {
-        checks.extend(another_page(redirect, origins));
-    } else {
-        checks.extend(without_address(redirect, origins));
+    // Over a connection without TLS a code can be intercepted.
+    let all = std::iter::once(default).chain(by_origin.iter().map(|(_, url)| url));
+    let is_unsafe = |url: &Url| url.scheme() == "http" && !url.host_str().is_some_and(is_loopback);
+    if let Some(url) = all.into_iter().find(|url| Url::parse(url.as_str()).is_ok_and(|url| is_unsafe(&url))) {
+        checks.push(REDIRECTS.warning(
+            format!("codes come back to {url} without encryption"),
+            "use https, here and at the platform",
+        ));
+    }
+    let refused = by_origin.iter().filter(|(origin, _)| !origins.contains(origin));
+    checks.extend(refused.map(|(origin, _)| {
+        REDIRECTS.failed(
+            format!("{origin} is in the table, but its sign-ins are refused (403 origin_refused)"),
+            format!("add \"{origin}\" to http.allowed_origins"),
+        )
+    }));
+    let is_known = |origin: &Origin| by_origin.iter().any(|(known, _)| known == origin);
+    let missing = origins.iter().filter(|origin| !by_origin.is_empty() && !is_known(origin));
+    checks.extend(missing.map(|origin| {
+        REDIRECTS.failed(
+            format!("{origin} is in http.allowed_origins, but not in the table, so its sign-ins are refused"),
+            format!("add an entry for \"{origin}\" to the table"),
+        )
+    }));
+    // A single one may belong to an origin that is not allowed only if a backend posts the codes.
+    let page = Url::parse(default.as_str()).map(|url| url.origin().ascii_serialization());
+    let page = page.ok().filter(|_| by_origin.is_empty() && !origins.is_empty());
+    if let Some(page) = page.filter(|page| !origins.iter().any(|known| known.as_str() == page)) {
+        checks.push(REDIRECTS.warning(
+            format!("users come back to {page}, which is not in http.allowed_origins"),
+            format!(
+                "let it be the address that the sign-in page itself names to the platform; if that is this one, add \"{page}\" \
+                 to http.allowed_origins, unless only a backend posts the codes"
+            ),
+        ));
     }
     if checks.is_empty() {
         checks.push(
@@ -50,62 +75,4 @@ fn public(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
         );
     }
     checks
-}
-
-/// Warns of a redirect URI without TLS, over which a code can be intercepted.
-fn unencrypted(redirect: &RedirectUri) -> Option<Check> {
-    let all = std::iter::once(&redirect.default).chain(redirect.by_origin.iter().map(|(_, url)| url));
-    let unsafe_one = all.map(|url| url.as_str()).find(|url| {
-        let url = Url::parse(url).ok();
-        url.is_some_and(|url| url.scheme() == "http" && !url.host_str().is_some_and(is_loopback))
-    })?;
-    Some(REDIRECTS.warning(
-        format!("codes come back to {unsafe_one} without encryption"),
-        "use https, here and at the platform",
-    ))
-}
-
-/// Returns a failure for each origin that has a redirect URI but is not allowed.
-fn refused_origins(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
-    let refused = redirect.by_origin.iter().filter(|(origin, _)| !origins.contains(origin));
-    refused
-        .map(|(origin, _)| {
-            REDIRECTS.failed(
-                format!("{origin} is in the table, but its sign-ins are refused (403 origin_refused)"),
-                format!("add \"{origin}\" to http.allowed_origins"),
-            )
-        })
-        .collect()
-}
-
-/// Returns a failure for each allowed origin that has no redirect URI.
-fn without_address(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
-    let without =
-        origins.iter().filter(|origin| !redirect.by_origin.iter().any(|(known, _)| known == *origin));
-    without
-        .map(|origin| {
-            REDIRECTS.failed(
-                format!(
-                    "{origin} is in http.allowed_origins, but not in the table, so its sign-ins are refused"
-                ),
-                format!("add an entry for \"{origin}\" to the table"),
-            )
-        })
-        .collect()
-}
-
-/// Warns if the only redirect URI belongs to an origin that is not allowed. That is right only if a backend posts the
-/// codes.
-fn another_page(redirect: &RedirectUri, origins: &[Origin]) -> Option<Check> {
-    let origin = Url::parse(redirect.default.as_str()).ok()?.origin().ascii_serialization();
-    if origins.is_empty() || origins.iter().any(|known| known.as_str() == origin) {
-        return None;
-    }
-    Some(REDIRECTS.warning(
-        format!("users come back to {origin}, which is not in http.allowed_origins"),
-        format!(
-            "let it be the address that the sign-in page itself names to the platform; if that is this one, add \"{origin}\" to \
-             http.allowed_origins, unless only a backend posts the codes"
-        ),
-    ))
 }

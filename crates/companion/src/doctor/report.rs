@@ -21,14 +21,7 @@ impl Report {
     /// Returns the report as a JSON document.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let check = |check: &Check| {
-            json!({
-                "name": check.name, "key": check.key, "status": check.status.as_str(), "cause": check.cause,
-                "remedy": check.remedy,
-            })
-        };
-        let checks: Vec<_> = self.checks.iter().map(check).collect();
-        json!({"status": self.status().as_str(), "checks": checks})
+        json!({"status": self.status(), "checks": self.checks})
     }
 
     fn count(&self, status: Status) -> usize {
