@@ -230,11 +230,6 @@ mod tests {
             assert!(range(text).has(inside.parse().unwrap()), "{text} {inside}");
             assert!(!range(text).has(outside.parse().unwrap()), "{text} {outside}");
         }
-        assert!(range("::/0").has("2001:db8::1".parse().unwrap()));
-    }
-
-    #[test]
-    fn refuses_malformed_ranges() {
         for text in ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "proxy.example", "::1/129", "10.0.0.1/8"] {
             assert!(text.parse::<AddressRange>().is_err(), "{text}");
         }
@@ -275,14 +270,10 @@ mod tests {
     }
 
     #[test]
-    fn a_single_redirect_uri_applies_to_all_origins() {
+    fn reads_one_redirect_uri_or_a_table_by_origin() {
         let one = redirect(&Raw::Word("https://a.example/back".into())).unwrap();
         assert_eq!(one.default.as_str(), "https://a.example/back");
         assert_eq!(one.show(), "\"https://a.example/back\"");
-    }
-
-    #[test]
-    fn reads_a_table_of_redirect_uris_by_origin() {
         let toml =
             r#"{ default = "https://a.example/back", "https://b.example" = "https://b.example/back" }"#;
         for raw in [Raw::from_toml(toml).unwrap(), Raw::Word(toml.to_owned())] {

@@ -211,18 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn the_default_file_may_be_absent() {
+    fn the_default_file_may_be_absent_and_a_named_one_must_exist() {
         let mut given = Given::nothing();
         let path = given.folder.path().join("companion.toml");
         given.layers.file = ConfigurationFile::IfPresent(path);
         assert_eq!(given.configuration().http.listen.port, 8080);
         given.write("companion.toml", "http.listen = 'localhost:1'");
         assert_eq!(given.configuration().http.listen.port, 1);
-    }
-
-    #[test]
-    fn a_named_file_must_exist() {
-        let mut given = Given::nothing();
         let path = given.folder.path().join("other.toml");
         given.layers.file = ConfigurationFile::Named(path.clone());
         let error = given.error();

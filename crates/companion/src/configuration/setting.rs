@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn parses_sizes_with_and_without_unit() {
+    fn parses_sizes_with_and_without_unit_up_to_1_gib() {
         for (toml, bytes, shown) in [
             ("65536", 65_536, "\"64 KiB\""),
             ("\"64 KiB\"", 65_536, "\"64 KiB\""),
@@ -396,10 +396,6 @@ mod tests {
             assert_eq!((size.bytes(), size.show()), (bytes, shown.to_owned()), "{toml}");
         }
         assert_eq!(ByteSize::read(&Raw::Word("65536".into())).unwrap().bytes(), 65_536);
-    }
-
-    #[test]
-    fn refuses_zero_large_and_malformed_sizes() {
         for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 parsecs\"", "\"KiB\"", "\"\"", "true", "1.5"]
         {
             assert!(ByteSize::read(&Raw::from_toml(toml).unwrap()).is_err(), "{toml}");

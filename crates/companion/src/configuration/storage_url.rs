@@ -103,13 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn reports_an_unknown_scheme() {
+    fn refuses_unknown_schemes_and_incomplete_urls() {
         assert!(error("mysql://u:hunter2@db/c").starts_with("has the unknown scheme `mysql:`;"));
         assert!(error("companion.db").starts_with("must be a URL: sqlite:PATH"));
-    }
-
-    #[test]
-    fn refuses_incomplete_storage_urls() {
         for text in ["sqlite:", "sqlite::memory:", "sqlite://c.db", "postgres:db", "memory", "memory:x", ""] {
             assert!(text.parse::<StorageUrl>().is_err(), "{text}");
         }

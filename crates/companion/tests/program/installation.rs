@@ -7,7 +7,7 @@
 use crate::{
     http,
     program::{Finished, Program, Running},
-    stage::{REDIRECT, account, platform},
+    stage::{MANAGEMENT_KEY, REDIRECT, account, platform},
     stored::run_statements,
 };
 use std::{
@@ -24,7 +24,6 @@ use std::{
 use tempfile::TempDir;
 
 pub(crate) const USER: u64 = 190_000_000_000_000_007;
-pub(crate) const MANAGEMENT_KEY: &str = "the-management-key";
 
 /// What all programs of an installation have in common. Each of its settings can be made wrong.
 pub(crate) struct Installation {
@@ -43,7 +42,7 @@ impl Installation {
             ("HTTP__ALLOWED_ORIGINS", "[\"https://dashboard.example\"]"),
             ("HTTP__TRUSTED_PROXIES", "[\"127.0.0.1\"]"),
             ("MANAGEMENT__LISTEN", &management),
-            ("MANAGEMENT__KEY", MANAGEMENT_KEY),
+            ("MANAGEMENT__KEY", "the-management-key"),
             ("IDENTITY__CLIENT_ID", "123"),
             ("IDENTITY__CLIENT_SECRET", "secret"),
             ("IDENTITY__REDIRECT_URI", REDIRECT),
@@ -116,16 +115,12 @@ impl Installation {
         service
     }
 
-    /// Puts something through the management API.
-    pub(crate) fn feed(&self, path: &str, body: &str) {
-        let key = format!("Bearer {MANAGEMENT_KEY}");
-        let answer = http::send(self.management(), "PUT", path, &[("Authorization", &key)], body).unwrap();
-        assert_eq!(answer.status, 200, "{}", answer.body);
-    }
-
     /// Lets the bot report.
     pub(crate) fn report(&self) {
-        self.feed("/bot/clusters/one/heartbeat", r#"{"memory": 1, "started_at": 1700000000, "shards": {}}"#);
+        let report = r#"{"memory": 1, "started_at": 1700000000, "shards": {}}"#;
+        let path = "/bot/clusters/one/heartbeat";
+        let answer = http::send(self.management(), "PUT", path, &[MANAGEMENT_KEY], report).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
     /// Signs the user in, and returns the token.

@@ -53,7 +53,7 @@ fn listed(folder: &Arc<TempDir>, more: &[&str]) -> Vec<String> {
 }
 
 /// Returns the lines of the audit log, without the time.
-fn audited(finished: &Finished) -> Vec<Value> {
+pub(crate) fn audited(finished: &Finished) -> Vec<Value> {
     let line = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         line.as_object_mut().unwrap().remove("timestamp").unwrap();

@@ -3,10 +3,11 @@
 use crate::{
     http,
     program::{Finished, Program},
+    sessions::audited,
     stage::{KEY as SECRETS_KEY, MANAGEMENT_KEY, until},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{fs, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -182,14 +183,6 @@ fn migrates_on_command_and_refuses_storage_in_memory() {
 #[test]
 fn audits_changes_made_without_a_request() {
     const OVER: &str = r#"{"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000aa","user":"7","created_at":1,"last_seen_at":1}"#;
-    let trail = |log: &str| {
-        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let mut told: Vec<_> = lines.filter(|line| line["target"] == "companion::audit").collect();
-        for line in &mut told {
-            line.as_object_mut().unwrap().remove("timestamp");
-        }
-        told
-    };
     let folder = folder();
     let import = Program::within(&folder, &["import", "over.ndjson"]).file("over.ndjson", OVER);
     let imported = import.env("COMPANION_LOG__FORMAT", "json").finish();
@@ -197,7 +190,7 @@ fn audits_changes_made_without_a_request() {
         "level": "INFO", "message": "audit", "action": "import", "outcome": "success", "by": "command_line",
         "added": 1, "changed": 0, "removed": 0, "target": "companion::audit",
     });
-    assert_eq!(trail(&imported.err), [expected]);
+    assert_eq!(audited(&imported), [expected]);
     let mut service = serve(&folder).env("COMPANION_LOG__FORMAT", "json").start();
     service.management();
     while run(&folder, &["export"]).out.contains("session") {}
@@ -205,7 +198,7 @@ fn audits_changes_made_without_a_request() {
         "level": "INFO", "message": "audit", "action": "expire_session", "outcome": "success", "by": "service",
         "user": "7", "session": "00000000", "added": 0, "changed": 0, "removed": 1, "target": "companion::audit",
     });
-    assert_eq!(trail(&service.stop().err), [expected]);
+    assert_eq!(audited(&service.stop()), [expected]);
 }
 
 #[test]

@@ -70,17 +70,7 @@ impl Nginx {
     fn start(&mut self, public: &[String], dashboard: &str) {
         let path = |name: &str| self.folder().join(name).display().to_string();
         let made = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-days",
-                "2",
-            ])
+            .args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2".split(' '))
             .args(["-subj", "/CN=example", "-addext", "subjectAltName=DNS:dashboard.example,DNS:api.example"])
             .args(["-keyout", &path("key"), "-out", &path("certificate")])
             .output()
@@ -194,16 +184,8 @@ fn works_behind_nginx_as_documented() {
     assert!(status.starts_with("HTTP/2 200"), "{status}");
     assert!(header(&status, "strict-transport-security").is_some(), "{status}");
     assert_eq!(header(&status, "x-content-type-options"), Some("nosniff"), "{status}");
-    let lie = [
-        "--interface",
-        "127.0.0.2",
-        "-H",
-        "X-Forwarded-For: 192.0.2.1",
-        "-X",
-        "POST",
-        "-H",
-        "Idp-Code: none",
-    ];
+    let lie = ["-H", "X-Forwarded-For: 192.0.2.1", "-H", "Idp-Code: none"];
+    let lie = [&["--interface", "127.0.0.2", "-X", "POST"], &lie[..]].concat();
     assert!(stage.nginx.get(&lie, "api.example", "/auth").starts_with("HTTP/2 401"));
     let code = stage.platform.control().mint_code(USER);
     let post = ["-X", "POST", "-H", &format!("Idp-Code: {code}")];
