@@ -33,7 +33,9 @@ impl<'a> GuildView<'a> {
 pub(crate) async fn listing(visitor: &Visitor) -> Result<GuildListing, ApiError> {
     let Exchange { context, request } = &visitor.exchange;
     let list_guilds = &context.use_cases.list_guilds;
-    guilds_of(visitor.user(), list_guilds, &context.storage_limiter, &context.list_limiter, request).await
+    // Pages hold this future by value, and without optimisation each caller holds several copies of it.
+    Box::pin(guilds_of(visitor.user(), list_guilds, &context.storage_limiter, &context.list_limiter, request))
+        .await
 }
 
 /// Returns a guild of the user's list. Others are not found, whether or not they exist. If the bot has left it, the error

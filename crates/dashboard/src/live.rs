@@ -111,7 +111,7 @@ struct Watch {
 impl Watch {
     /// Returns what the page shows now.
     async fn look(&self, max_age: Duration) -> Result<Shown, StatusCode> {
-        let render = async || render(self.page, &self.exchange).await;
+        let render = || Box::pin(render(self.page, &self.exchange));
         self.view.look(&self.changes, self.since, max_age, render).await
     }
 

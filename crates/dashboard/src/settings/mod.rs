@@ -114,7 +114,7 @@ impl Loaded {
         let listed = guilds::listed(visitor, guild).await?;
         let use_case = &context.use_cases.settings;
         let (settings, rights) =
-            shown_settings_of(user, guild, use_case, &context.list_limiter, request).await?;
+            Box::pin(shown_settings_of(user, guild, use_case, &context.list_limiter, request)).await?;
         let outline = exchange.read(find_outline(&*use_case.records, guild)).await?;
         let names = use_case.editors(settings.stored.changed.filter(|edit| edit.by != Some(user)));
         Ok(Self { listed, settings, rights, outline, names: exchange.read(names).await? })
