@@ -324,35 +324,6 @@ async fn stage() -> Stage {
 }
 
 #[tokio::test]
-async fn a_watch_starts_now_and_yields_each_change_once_in_order() {
-    let stage = stage().await;
-    let mut watch = stage.watch(None);
-    assert_eq!(now(&mut watch), Some(WatchEvent::Beginning(stage.latest().await)));
-    assert_eq!(now(&mut watch), None);
-    stage.block([2, 3]).await;
-    stage.show().await;
-    let heard = changes_now(&mut watch);
-    assert_eq!(users(&heard), blocked([2, 3]));
-    assert!(heard[0].revision < heard[1].revision);
-    assert_eq!(now(&mut watch), None);
-    stage.block([4]).await;
-    stage.show().await;
-    assert_eq!(users(&changes_now(&mut watch)), blocked([4]));
-}
-
-#[tokio::test]
-async fn a_change_wakes_a_waiting_watch() {
-    let stage = stage().await;
-    let mut watch = stage.watch(None);
-    watch.next().await.unwrap();
-    let heard = tokio::spawn(async move { watch.next().await.unwrap() });
-    tokio::task::yield_now().await;
-    stage.block([2]).await;
-    stage.show().await;
-    assert!(matches!(heard.await.unwrap(), WatchEvent::Changes(changes) if users(&changes) == blocked([2])));
-}
-
-#[tokio::test]
 async fn a_watch_yields_a_change_only_after_all_subscribers_have_it() {
     let (stage, slow): (_, Arc<Recorder>) = Stage::followed(MemoryStorage::new());
     stage.show().await;
@@ -397,18 +368,6 @@ async fn a_watch_ahead_of_this_node_waits_for_it() {
     stage.block([3]).await;
     stage.show().await;
     assert_eq!(users(&changes_now(&mut watch)), blocked([3]));
-}
-
-#[tokio::test]
-async fn a_watch_beyond_the_history_is_reset() {
-    let stage = stage().await;
-    stage.block([7]).await;
-    stage.show().await;
-    let mut unknown = stage.watch(Some(Revision(1_000_000)));
-    assert_eq!(now(&mut unknown), Some(WatchEvent::Reset(stage.latest().await)));
-    stage.block([2]).await;
-    stage.show().await;
-    assert_eq!(users(&changes_now(&mut unknown)), blocked([2]));
 }
 
 #[tokio::test]

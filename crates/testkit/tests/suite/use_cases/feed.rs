@@ -6,8 +6,8 @@ use companion_domain::{
     change::{Key, Kind, Subject, Tally},
     model::{GuildId, GuildWithRoles, Roster, StaffPermission, StaffPermissions, TeamMember, UserId},
     port::{
-        ApplyError, BlockList, BotTelemetry, GrantStore, GuildDirectory, Mutation, Record, Records as _,
-        Replace, SessionStore, SourceError, StoreError, SyncError, TeamRoster,
+        ApplyError, BlockList, GuildDirectory, Mutation, Record, Replace, SourceError, StoreError, SyncError,
+        TeamRoster,
     },
     usecase::ListGuildsError,
 };
@@ -65,24 +65,17 @@ async fn delivers_every_write_before_it_returns() {
     assert_eq!(recorder.subjects(), expected);
     stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), expected, "what was delivered is not delivered again");
-}
 
-#[tokio::test]
-async fn a_sync_removes_omitted_records_of_replaced_kinds() {
-    let stage = Stage::new();
-    let (kept, gone) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER + 1, vec![]).await);
-    stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", at(1_000)))).await.unwrap();
-    let storage = &*stage.memory.storage;
-    let grant = GrantStore::find(storage, kept.user.id).await.unwrap().unwrap();
-    let stream = vec![Record::Session(kept.session.clone()), Record::Grant(kept.user.id, grant.clone())];
-    let kinds = [Kind::Session, Kind::Grant, Kind::Cluster].into();
-    let tally = storage.sync(&Replace { kinds, shard: None }, &mut Stream::of(stream)).await.unwrap().tally;
-    assert_eq!(tally, Tally { removed: 3, ..Tally::NOTHING });
-    assert_eq!(SessionStore::find(storage, &kept.session.id).await.unwrap(), Some(kept.session));
-    assert_eq!(SessionStore::find(storage, &gone.session.id).await.unwrap(), None);
-    assert_eq!(GrantStore::find(storage, kept.user.id).await.unwrap(), Some(grant));
-    assert_eq!(GrantStore::find(storage, gone.user.id).await.unwrap(), None);
-    assert_eq!(storage.clusters().await.unwrap(), []);
+    let [ended, forgotten] = [stage.signs_in(USER + 1, vec![]).await, stage.signs_in(USER + 2, vec![]).await];
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
+    let before = recorder.subjects().len();
+    stage.use_cases.sessions.revoke(&ended.session.id).await.unwrap();
+    assert_eq!(recorder.subjects()[before..], [Subject::Session(ended.session.id)]);
+    stage.use_cases.forget.forget(forgotten.user.id).await.unwrap();
+    let told = recorder.subjects().split_off(before);
+    for subject in [Subject::Session(forgotten.session.id), Subject::Grant(forgotten.user.id)] {
+        assert!(told.contains(&subject), "{subject:?}");
+    }
 }
 
 #[tokio::test]

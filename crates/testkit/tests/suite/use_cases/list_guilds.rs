@@ -4,10 +4,7 @@ use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{
-        Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, StaffPermission, Timestamp, UserId,
-    },
-    policy::{GuildRole, Permission},
+    model::{Timestamp, UserId},
     port::{
         Clock as _, Grant, GrantContent, GrantStore, IdentityErrorKind, Listing, ListingScope, Listings,
         Record, StoreError, StoreErrorKind, Stores,
@@ -18,36 +15,9 @@ use companion_storage_memory::IdentityCall;
 use companion_testkit::{
     over::{GrantStoreOver, ListingsOver, Over},
     use_cases::{InMemory, Settings, settings},
-    world::{
-        a_guild, a_member, a_membership, a_subscription, a_user, an_ownership, guild_id, roles, user_id,
-    },
+    world::{a_guild, a_user, an_ownership, guild_id, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
-
-#[tokio::test]
-async fn combines_data_of_platform_and_bot() {
-    let stage = Stage::new();
-    let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
-    stage.put(Record::Guild(Guild { bindings, ..a_guild(1) })).await;
-    for guild in [2, 3, 4] {
-        stage.put(Record::Guild(a_guild(guild))).await;
-    }
-    stage.put(Record::Member(a_member(1, USER, &[8, 9]))).await;
-    stage.put(Record::Subscription(a_subscription(77, &[1]))).await;
-    stage.put(Record::Staff(user_id(USER), [StaffPermission::Support].into_iter().collect())).await;
-    let managed = Membership { permissions: PlatformPermissions::from_bits(1 << 5), ..a_membership(2) };
-    stage.signs_in(USER, vec![a_membership(1), managed, a_membership(3), an_ownership(5)]).await;
-    let listing = stage.list().await.unwrap();
-    let shown: Vec<_> = listing.guilds().iter().map(|listed| (listed.guild.id.get(), listed.role)).collect();
-    assert_eq!(shown, [(2, GuildRole::Manager), (1, GuildRole::Moderator)]);
-    let moderated = &listing.guilds()[1];
-    assert_eq!(moderated.plus.as_deref(), Some(&a_subscription(77, &[1])));
-    for granted in [Permission::Mod, Permission::Support, Permission::Setup, Permission::ServicePlusGuild] {
-        assert!(moderated.permissions.contains(granted), "{granted}");
-    }
-    assert_eq!(listing.guilds()[0].plus, None);
-    assert_eq!(listing.age, Duration::ZERO);
-}
 
 #[tokio::test]
 async fn fed_data_shows_at_once() {

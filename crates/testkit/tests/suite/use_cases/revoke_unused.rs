@@ -3,16 +3,15 @@
 use crate::use_cases::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Subject, Tally},
-    model::{Feedback, StaffPermission, UserId},
+    model::UserId,
     port::{BlockList, Claimed, GrantStore, IdentityErrorKind, Record, StoreError},
     usecase::{Resealed, Round, SignInError},
 };
-use companion_storage_memory::{IdentityCall, MemoryStorage};
+use companion_storage_memory::IdentityCall;
 use companion_testkit::{
     use_cases::{Settings, UseCases, settings},
     vault::TestVault,
-    world::{a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, guild_id, user_id},
+    world::{a_user, an_ownership, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -200,57 +199,6 @@ async fn revokes_nothing_if_the_user_is_unknown() {
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
     stage.memory.scheduler.settled().await;
     assert_eq!(stage.revocations(), 0, "it would end the authorisation of an unknown user");
-}
-
-impl Stage {
-    /// Stores every kind of data about a user.
-    async fn knows(&self, user: u64) {
-        self.put(Record::Guild(a_guild(GUILD))).await;
-        self.put(Record::Member(a_member(GUILD, user, &[1]))).await;
-        self.put(Record::Staff(user_id(user), [StaffPermission::Support].into_iter().collect())).await;
-        self.put(Record::Subscription(a_subscription(user, &[GUILD]))).await;
-        let feedback = Feedback { submitter: a_user(user), ..a_feedback(&format!("by{user}"), 5) };
-        self.put(Record::Feedback(feedback)).await;
-        self.signs_in(user, vec![an_ownership(GUILD)]).await;
-    }
-}
-
-#[tokio::test]
-async fn forgetting_removes_one_user_and_keeps_the_others() {
-    let stage = Stage::new();
-    stage.knows(USER).await;
-    stage.knows(USER + 1).await;
-    stage.signs_in(USER, vec![]).await;
-    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
-    // Two sessions, and one each of grant, roles, staff permissions, subscription and feedback.
-    assert_eq!(tally, Tally { removed: 7, ..Tally::NOTHING });
-    stage.memory.scheduler.settled().await;
-    for (user, left) in [(USER, false), (USER + 1, true)] {
-        assert_eq!(stage.use_cases.show_user.show(user_id(user)).await.unwrap().is_some(), left);
-        assert_eq!(stage.memory.identity.is_authorised(user_id(user)), left);
-    }
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Revoke), 1);
-}
-
-#[tokio::test]
-async fn forgetting_reaches_subscribers_before_it_returns() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.knows(USER).await;
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    let before = recorder.subjects().len();
-    stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
-    let told = recorder.subjects().split_off(before);
-    let user = user_id(USER);
-    for subject in [
-        Subject::Grant(user),
-        Subject::Member(guild_id(GUILD), user),
-        Subject::Staff(user),
-        Subject::Subscription(user),
-        Subject::Feedback(format!("by{USER}").parse().unwrap()),
-    ] {
-        assert!(told.contains(&subject), "{subject:?}");
-    }
-    assert!(told.iter().any(|subject| matches!(subject, Subject::Session(_))));
 }
 
 #[tokio::test]

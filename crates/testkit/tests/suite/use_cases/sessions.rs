@@ -37,29 +37,6 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn revokes_the_grant_with_the_last_session() {
-    let stage = Stage::new();
-    let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    let ended = stage.use_cases.sessions.revoke(&one.session.id).await.unwrap();
-    assert_eq!(ended, Some(one.session));
-    assert_eq!(stage.given_back().await, (0, true));
-    stage.use_cases.sessions.revoke(&other.session.id).await.unwrap();
-    assert_eq!(stage.given_back().await, (1, false));
-    assert_eq!(stage.grant().await, None);
-}
-
-#[tokio::test]
-async fn a_token_ends_its_own_session() {
-    let stage = Stage::new();
-    let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    let sessions = &stage.use_cases.sessions;
-    assert_eq!(sessions.sign_out("cmp_nonsense").await.unwrap(), None);
-    assert_eq!(sessions.sign_out(one.token.expose()).await.unwrap(), Some(one.session));
-    assert_eq!(sessions.sign_out(one.token.expose()).await.unwrap(), None);
-    assert_eq!(sessions.of_user(user_id(USER)).await.unwrap(), [other.session]);
-}
-
-#[tokio::test]
 async fn ends_all_sessions_of_one_user_only() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![]).await;
@@ -81,21 +58,6 @@ async fn revokes_nothing_without_kept_tokens() {
 }
 
 #[tokio::test]
-async fn lists_live_sessions_oldest_first() {
-    let stage = Stage::new();
-    stage.signs_in(USER, vec![]).await;
-    stage.memory.clock.advance(6 * DAY);
-    let older = stage.signs_in(USER, vec![]).await;
-    stage.memory.clock.advance(HOUR);
-    let newer = stage.signs_in(USER, vec![]).await;
-    stage.memory.clock.advance(DAY);
-    assert_eq!(
-        stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(),
-        [older.session, newer.session]
-    );
-}
-
-#[tokio::test]
 async fn prunes_ended_sessions_and_revokes_their_grants_next_round() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![]).await;
@@ -109,17 +71,6 @@ async fn prunes_ended_sessions_and_revokes_their_grants_next_round() {
     let kept = SessionStore::of_user(&*stage.memory.storage, user_id(USER + 1)).await.unwrap();
     assert_eq!(kept, [live.session]);
     assert_eq!(stage.use_cases.sessions.prune(ALL).await.unwrap(), []);
-}
-
-#[tokio::test]
-async fn an_ended_session_reaches_subscribers_before_it_returns() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    stage.use_cases.dispatcher.catch_up().await.unwrap();
-    stage.use_cases.sessions.revoke(&one.session.id).await.unwrap();
-    assert_eq!(recorder.subjects(), [Subject::Session(one.session.id)]);
-    stage.use_cases.sessions.revoke_user(user_id(USER)).await.unwrap();
-    assert_eq!(recorder.subjects()[1], Subject::Session(other.session.id));
 }
 
 async fn opens(authenticate: &Authenticate, signed_in: &SignedIn) -> bool {

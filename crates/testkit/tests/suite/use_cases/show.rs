@@ -10,7 +10,7 @@ use companion_domain::{
     policy::GuildRole,
     port::{ChangeBatch, Clock as _, IdentityErrorKind, Mutation, Record, Records},
     rules::NotListed,
-    usecase::{ClusterCount, Clusters, Explanation, LastList, Moment, ReportStatus},
+    usecase::{ClusterCount, Clusters, Explanation, LastList, ReportStatus},
 };
 use companion_storage_memory::{IdentityCall, MemoryStorage};
 use companion_testkit::{
@@ -50,20 +50,6 @@ async fn shows_the_team_in_the_configured_order() {
     stage.use_cases.feed.records.write(Mutation::ReplaceTeam(Roster::new(members).unwrap())).await.unwrap();
     let team = stage.use_cases.show_team.show().await.unwrap();
     assert_eq!(team.iter().map(|member| member.user.id.get()).collect::<Vec<_>>(), [4, 3, 2, 1]);
-}
-
-#[tokio::test]
-async fn a_silent_cluster_no_longer_counts() {
-    let stage = Stage::new();
-    let now = stage.memory.ports.clock.now();
-    stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", now))).await.unwrap();
-    let report_status = &stage.use_cases.report_status;
-    let clusters = report_status.clusters(None, &ChangeBatch::Everything).await.unwrap();
-    stage.memory.clock.advance(89 * SECOND);
-    let status = || report_status.report(&clusters, Moment::of(&*stage.memory.ports.clock)).0;
-    assert_eq!(status().shards.len(), 1);
-    stage.memory.clock.advance(SECOND);
-    assert_eq!((status().shards.len(), status().uptime.readable.as_str()), (0, "not reporting"));
 }
 
 fn news_of(clusters: &[&str]) -> ChangeBatch {

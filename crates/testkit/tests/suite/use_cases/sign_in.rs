@@ -119,26 +119,6 @@ async fn refuses_a_code_that_the_platform_rejects() {
 }
 
 #[tokio::test]
-async fn sends_verifier_and_redirect_to_the_platform() {
-    let stage = Stage::new();
-    let mut request = stage.memory.arrival(a_user(USER), vec![]);
-    let terms = CodeTerms {
-        verifier: Some("v".repeat(43).parse().unwrap()),
-        redirect: Some("https://other.example/back".parse().unwrap()),
-        scope: None,
-    };
-    let issue = || stage.memory.identity.issue_code_for(user_id(USER), terms.clone()).parse().unwrap();
-    request.code = issue();
-    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
-    request.code = issue();
-    request.verifier = terms.verifier.clone();
-    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
-    request.code = issue();
-    request.redirect = terms.redirect.clone().unwrap();
-    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
-}
-
-#[tokio::test]
 async fn a_code_with_missing_scopes_is_spent_without_further_calls() {
     let stage = Stage::new();
     let session = stage.signs_in(USER, vec![]).await.session;
@@ -277,16 +257,6 @@ async fn does_not_wait_for_the_list_if_the_user_fails() {
     let failed = tokio::time::timeout(SECOND, stage.use_cases.sign_in.sign_in(&request)).await.unwrap();
     assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::Failed));
     assert_eq!(stage.sessions().await, []);
-}
-
-#[tokio::test]
-async fn simultaneous_sign_ins_never_evict_the_newest_session() {
-    let stage = Stage::new();
-    for _ in 0..30 {
-        let signed_in = stage.signs_in(USER, vec![]).await;
-        assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
-    }
-    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use companion_domain::{
         ClusterId, Heartbeat, Number, Period, PeriodSubject, Shard, ShardCount, ShardId, Shards, Span,
         Timestamp,
     },
-    port::{ChangeBatch, ChangeFeed, Clock as _, Mutation, Records, StatusHistory},
+    port::{BotTelemetry as _, ChangeBatch, ChangeFeed, Clock as _, Mutation, Records, StatusHistory},
     usecase::{Alert, Clusters, Observed, Periods, ReportStatus, WatchBot},
 };
 use companion_storage_memory::MemoryStorage;
@@ -408,8 +408,8 @@ impl World {
             self.tick(number).await;
         }
         // What the store has retired or forgotten is no longer known.
-        let kept = self.storage.clusters_by_name().await;
-        self.heard.retain(|name, _| kept.contains(name));
+        let kept = self.storage.clusters().await.unwrap();
+        self.heard.retain(|name, _| kept.iter().any(|report| report.cluster.as_str() == name));
     }
 
     async fn compare(&mut self, number: usize, word: &str) {
@@ -443,17 +443,6 @@ impl World {
             return;
         }
         assert_eq!(self.nodes[number].watch.sent(alert, true).await.unwrap(), None);
-    }
-}
-
-trait Names {
-    async fn clusters_by_name(&self) -> BTreeSet<String>;
-}
-
-impl Names for MemoryStorage {
-    async fn clusters_by_name(&self) -> BTreeSet<String> {
-        use companion_domain::port::BotTelemetry;
-        self.clusters().await.unwrap().iter().map(|report| report.cluster.to_string()).collect()
     }
 }
 

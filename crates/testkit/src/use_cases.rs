@@ -1,13 +1,26 @@
-//! In-memory ports, with access to what is behind them.
+//! All use cases over ports that can be replaced one by one.
+//!
+//! ```
+//! use companion_testkit::use_cases::{InMemory, Settings, UseCases, settings};
+//!
+//! let memory = InMemory::new();
+//! let use_cases = UseCases::new(&memory.ports, Settings { keep_tokens: false, ..settings() });
+//! ```
+
+pub use companion_domain::{
+    port::{Ports, Stores},
+    usecase::{Settings, UseCases},
+};
 
 use crate::{clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault};
 use companion_domain::{
-    model::{Membership, User, UserId},
-    port::{Clock, Entropy, Ports, Stores},
-    usecase::SignInRequest,
+    model::{Membership, SecretKey, Span, User, UserId},
+    port::{Clock, Entropy},
+    session::{SessionLimits, TokenRing},
+    usecase::{Freshness, SignInRequest},
 };
 use companion_storage_memory::{MemoryIdentity, MemoryStorage};
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 /// The redirect URI of requests created here.
 pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
@@ -73,5 +86,24 @@ impl InMemory {
 impl Default for InMemory {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+const DAY: u32 = 24 * 60 * 60;
+
+/// Returns the defaults of the program, with a well-known key.
+#[must_use]
+pub fn settings() -> Settings {
+    Settings {
+        tokens: TokenRing::new(&SecretKey::new([1; 32]), &[]),
+        limits: SessionLimits {
+            lifetime: Span::from_seconds(30 * DAY),
+            idle: Span::from_seconds(7 * DAY),
+            per_user: NonZeroU32::MIN.saturating_add(9),
+        },
+        keep_tokens: true,
+        freshness: Freshness { refresh_after: Span::from_seconds(60), stale_for: Span::from_seconds(DAY) },
+        categories: Vec::new(),
+        silent_after: Span::from_seconds(90),
     }
 }
