@@ -4,7 +4,14 @@ use std::{
     io,
     sync::{Arc, Mutex},
 };
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::{
+    level_filters::LevelFilter,
+    subscriber::{DefaultGuard, set_default},
+};
+use tracing_subscriber::fmt::{
+    MakeWriter, SubscriberBuilder,
+    format::{DefaultFields, Format},
+};
 
 /// Captured log output.
 #[derive(Debug, Clone, Default)]
@@ -38,25 +45,20 @@ impl MakeWriter<'_> for Lines {
 
 /// Captures what this test logs as JSON, until the guard is dropped.
 #[must_use]
-pub fn listening_to_json() -> (Lines, tracing::subscriber::DefaultGuard) {
+pub fn listening_to_json() -> (Lines, DefaultGuard) {
     let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(lines.clone())
-        .finish();
-    (lines, tracing::subscriber::set_default(subscriber))
+    let subscriber = writing_to(&lines).json().flatten_event(true).finish();
+    (lines, set_default(subscriber))
 }
 
 /// Captures what this test logs, until the guard is dropped.
 #[must_use]
-pub fn listening() -> (Lines, tracing::subscriber::DefaultGuard) {
+pub fn listening() -> (Lines, DefaultGuard) {
     let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(lines.clone())
-        .finish();
-    (lines, tracing::subscriber::set_default(subscriber))
+    let subscriber = writing_to(&lines).with_ansi(false).finish();
+    (lines, set_default(subscriber))
+}
+
+fn writing_to(lines: &Lines) -> SubscriberBuilder<DefaultFields, Format, LevelFilter, Lines> {
+    tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_writer(lines.clone())
 }

@@ -326,21 +326,6 @@ impl Faulty {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// Replaces these ports by the faulty store.
-    pub fn put_into(self: &Arc<Self>, stores: &mut Stores) {
-        let over = Arc::new(Over(Arc::clone(self)));
-        stores.blocked = over.clone();
-        stores.feedback = over.clone();
-        stores.records = over.clone();
-        stores.sessions = over.clone();
-        stores.settings = over.clone();
-        stores.sign_ins = over.clone();
-        stores.spent_codes = over.clone();
-        stores.stored_listings = over.clone();
-        stores.team = over.clone();
-        stores.telemetry = over;
-    }
-
     async fn working(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap();
         match fault {
@@ -352,9 +337,10 @@ impl Faulty {
     }
 }
 
+/// Lists the ports that fail.
 macro_rules! failing {
-    ($($over:ident by $inner:ident: $port:ident;)+) => {$(
-        #[async_trait]
+    ($($over:ident by $inner:ident for $field:ident: $port:ident;)+) => {
+        $(#[async_trait]
         impl $over for Faulty {
             fn $inner(&self) -> &dyn $port {
                 &*self.inner
@@ -363,21 +349,29 @@ macro_rules! failing {
             async fn before(&self) -> Result<(), StoreError> {
                 self.working().await
             }
+        })+
+
+        impl Faulty {
+            /// Replaces these ports by the faulty store.
+            pub fn put_into(self: &Arc<Self>, stores: &mut Stores) {
+                let over = Arc::new(Over(Arc::clone(self)));
+                $(stores.$field = over.clone();)+
+            }
         }
-    )+};
+    };
 }
 
 failing! {
-    BlockListOver by blocked: BlockList;
-    BotTelemetryOver by telemetry: BotTelemetry;
-    FeedbackStoreOver by feedback: FeedbackStore;
-    SessionStoreOver by sessions: SessionStore;
-    ListingsOver by listings: Listings;
-    RecordsOver by records: Records;
-    SettingsStoreOver by settings: SettingsStore;
-    SignInsOver by sign_ins: SignIns;
-    SpentCodesOver by spent_codes: SpentCodes;
-    TeamRosterOver by team: TeamRoster;
+    BlockListOver by blocked for blocked: BlockList;
+    BotTelemetryOver by telemetry for telemetry: BotTelemetry;
+    FeedbackStoreOver by feedback for feedback: FeedbackStore;
+    SessionStoreOver by sessions for sessions: SessionStore;
+    ListingsOver by listings for stored_listings: Listings;
+    RecordsOver by records for records: Records;
+    SettingsStoreOver by settings for settings: SettingsStore;
+    SignInsOver by sign_ins for sign_ins: SignIns;
+    SpentCodesOver by spent_codes for spent_codes: SpentCodes;
+    TeamRosterOver by team for team: TeamRoster;
 }
 
 /// Creates a service without configured sign-in.

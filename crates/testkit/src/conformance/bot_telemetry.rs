@@ -10,6 +10,7 @@ use companion_domain::{
     model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardCount, ShardId, Shards, Timestamp},
     port::Mutation,
 };
+use std::sync::Arc;
 
 suite! {
     /// Generates one test per behaviour of `BotTelemetry`. It needs `Records` to write with.
@@ -32,10 +33,15 @@ async fn forget_silent(stores: &Stores, silent: &[(ClusterId, Timestamp)]) -> Ta
 }
 
 async fn clusters(stores: &Stores) -> Vec<Heartbeat> {
-    let mut clusters: Vec<_> =
-        stores.telemetry.clusters().await.unwrap().iter().map(|report| (**report).clone()).collect();
+    let clusters = stores.telemetry.clusters().await.unwrap();
+    let mut clusters: Vec<_> = clusters.into_iter().map(Arc::unwrap_or_clone).collect();
     clusters.sort_by(|one, two| one.cluster.cmp(&two.cluster));
     clusters
+}
+
+/// Returns what both handles show.
+async fn shown(fresh: &Fresh<Stores>) -> Vec<Heartbeat> {
+    fresh.shows(async |stores| clusters(stores).await).await
 }
 
 async fn reports_are_stored_exactly(fresh: &Fresh<Stores>) {
@@ -67,12 +73,11 @@ async fn reports_are_stored_exactly(fresh: &Fresh<Stores>) {
     for report in [&report, &without_shards, &large] {
         record(&fresh.one, report).await;
     }
-    fresh.settle().await;
-    assert_eq!(clusters(&fresh.other).await, [report, without_shards, large]);
+    assert_eq!(shown(fresh).await, [report, without_shards, large]);
 }
 
 async fn the_last_report_to_arrive_replaces_the_earlier_one(fresh: &Fresh<Stores>) {
-    fresh.through_both(async |stores| assert_eq!(clusters(stores).await, [])).await;
+    assert_eq!(shown(fresh).await, []);
     // With other shards each time: one that is no longer reported is gone. The date does not matter.
     let dated = |shard, time| Heartbeat { shards: shards([shard]), ..heartbeat("one", at(time)) };
     let same_moment = Heartbeat { memory: Megabytes::ZERO, ..dated(10, 5) };
@@ -87,8 +92,7 @@ async fn the_last_report_to_arrive_replaces_the_earlier_one(fresh: &Fresh<Stores
     for (report, expected) in reports {
         assert_eq!(record(&fresh.one, &report).await, expected, "{report:?}");
         assert_eq!(record(&fresh.one, &report).await, Tally::NOTHING, "the same report again");
-        let last = std::slice::from_ref(&report);
-        fresh.through_both(async |stores| assert_eq!(clusters(stores).await, last)).await;
+        assert_eq!(shown(fresh).await, [report]);
     }
 }
 
@@ -100,7 +104,7 @@ async fn clusters_are_separate(fresh: &Fresh<Stores>) {
     assert_eq!(clusters(&fresh.one).await, reports);
     assert_eq!(forget_silent(&fresh.one, &[(cluster_id("a_"), at(0))]).await, Tally::REMOVED);
     let left: Vec<_> = reports.into_iter().filter(|report| report.cluster != cluster_id("a_")).collect();
-    fresh.through_both(async |store| assert_eq!(clusters(store).await, left)).await;
+    assert_eq!(shown(fresh).await, left);
 }
 
 async fn removes_a_silent_cluster_unless_it_has_reported_since(fresh: &Fresh<Stores>) {
@@ -114,8 +118,7 @@ async fn removes_a_silent_cluster_unless_it_has_reported_since(fresh: &Fresh<Sto
         assert_eq!(forget_silent(&fresh.one, silent).await, expected);
     }
     let left = [heartbeat("four", at(100)), heartbeat("three", at(101)), heartbeat("two", at(100))];
-    fresh.settle().await;
-    assert_eq!(clusters(&fresh.other).await, left);
+    assert_eq!(shown(fresh).await, left);
     assert_eq!(record(&fresh.one, &heartbeat("one", at(50))).await, Tally::ADDED, "it may report again");
 }
 
@@ -152,10 +155,9 @@ async fn an_unreadable_report_affects_no_other(fresh: &Fresh<Stores>) {
     for report in [&damaged, &sound] {
         record(&fresh.one, report).await;
     }
-    if fresh.damage(Damage::Cluster(damaged.cluster.clone())).await {
-        let left = std::slice::from_ref(&sound);
-        fresh.through_both(async |store| assert_eq!(clusters(store).await, left)).await;
+    if fresh.damage([Damage::Cluster(damaged.cluster.clone())]).await {
+        assert_eq!(shown(fresh).await, [sound]);
         record(&fresh.one, &damaged).await;
-        fresh.through_both(async |store| assert_eq!(clusters(store).await.len(), 2)).await;
+        assert_eq!(shown(fresh).await.len(), 2);
     }
 }

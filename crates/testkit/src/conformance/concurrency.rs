@@ -99,23 +99,18 @@ pub(super) async fn pages<T: Clone>(
     page: impl AsyncFn(Option<T>, NonZeroU32) -> Vec<T>,
     between: impl AsyncFn(T),
 ) -> Vec<T> {
-    let mut all: Vec<T> = Vec::new();
+    let (mut all, limit): (Vec<T>, _) = (Vec::new(), NonZeroU32::new(limit).unwrap());
     loop {
-        let next = page(all.last().cloned(), NonZeroU32::new(limit).unwrap()).await;
-        let (length, last) = (next.len(), next.last().cloned());
-        assert!(length <= limit as usize && all.len() < 10_000, "pages are short, and end");
+        let next = page(all.last().cloned(), limit).await;
+        assert!(next.len() <= limit.get() as usize && all.len() < 10_000, "pages are short, and end");
+        let Some(last) = next.last().cloned() else { return all };
+        let is_full = next.len() == limit.get() as usize;
         all.extend(next);
-        match last {
-            Some(last) if length == limit as usize => between(last).await,
-            Some(last) => {
-                between(last).await;
-                assert!(
-                    page(all.last().cloned(), NonZeroU32::MIN).await.is_empty(),
-                    "only the last page is not full"
-                );
-                return all;
-            }
-            None => return all,
+        between(last).await;
+        if !is_full {
+            let more = page(all.last().cloned(), NonZeroU32::MIN).await;
+            assert!(more.is_empty(), "only the last page is not full");
+            return all;
         }
     }
 }
@@ -140,70 +135,46 @@ async fn polled<F: Future>(future: F, times: u64) -> Option<F::Output> {
     .await
 }
 
-/// A write that is cancelled at each of its await points, and its allowed effects. Everything concerns the entities of
-/// one number, and `look` returns comparable values for every number.
-pub(super) struct CancelledWrite<'a, P: ?Sized, Ready, Write, Look, Further> {
-    pub(super) fresh: &'a Fresh<P>,
-    /// The name of the write in failure messages.
-    pub(super) what: &'a str,
-    /// Prepares the write.
-    pub(super) ready: Ready,
-    pub(super) write: Write,
-    /// Returns the visible effects.
-    pub(super) look: Look,
-    /// An unrelated write.
-    pub(super) further: Further,
-}
-
-impl<P, Ready, Write, Look, Further, Made, Written, Seen, Other>
-    CancelledWrite<'_, P, Ready, Write, Look, Further>
-where
-    P: ?Sized,
-    Ready: AsyncFn(&Arc<P>, u64) -> Made,
-    Write: AsyncFn(&Arc<P>, u64) -> Written,
-    Look: AsyncFn(&Arc<P>, u64) -> Seen,
-    Further: AsyncFn(&Arc<P>) -> Other,
-    Seen: PartialEq + Debug,
-{
-    /// Cancels the write after zero polls, one poll, two and so on until it completes. Asserts each time that the
-    /// effects are either none or complete.
-    pub(super) async fn leaves_all_or_nothing(&self) {
-        let Self { fresh, what, ready, write, .. } = self;
-        ready(&fresh.one, 0).await;
-        let before = self.seen(0).await;
-        write(&fresh.one, 0).await;
-        let after = self.seen(0).await;
-        assert_ne!(before, after, "{what} changes something");
-        for polls in 0..MAX_POLLS {
-            let number = polls + 1;
-            ready(&fresh.one, number).await;
-            let done = polled(write(&fresh.one, number), polls).await.is_some();
-            let mut seen = self.seen(number).await;
-            // A cancelled write may still be applied in the background, but never partially.
-            for _ in 0..50 {
-                if seen == before || seen == after {
-                    break;
-                }
-                tokio::task::yield_now().await;
-                seen = self.seen(number).await;
+/// Cancels a write after zero polls, one poll, two and so on until it completes. Asserts each time that its effects are
+/// either none or complete. Each attempt concerns the entities of one number: `ready` prepares it, and `look` returns
+/// what is visible of it, comparable between numbers. `further` is an unrelated write: a store that serializes writes has
+/// applied all earlier ones when it acknowledges that.
+pub(super) async fn cancelled<P: ?Sized, Made, Written, Seen: PartialEq + Debug, Other>(
+    fresh: &Fresh<P>,
+    what: &str,
+    ready: impl AsyncFn(&Arc<P>, u64) -> Made,
+    write: impl AsyncFn(&Arc<P>, u64) -> Written,
+    look: impl AsyncFn(&Arc<P>, u64) -> Seen,
+    further: impl AsyncFn(&Arc<P>) -> Other,
+) {
+    let seen = async |number| {
+        further(&fresh.one).await;
+        fresh.settle().await;
+        look(&fresh.other, number).await
+    };
+    ready(&fresh.one, 0).await;
+    let before = seen(0).await;
+    write(&fresh.one, 0).await;
+    let after = seen(0).await;
+    assert_ne!(before, after, "{what} changes something");
+    for polls in 0..MAX_POLLS {
+        let number = polls + 1;
+        ready(&fresh.one, number).await;
+        let done = polled(write(&fresh.one, number), polls).await.is_some();
+        let mut now = seen(number).await;
+        // A cancelled write may still be applied in the background, but never partially.
+        for _ in 0..50 {
+            if now == before || now == after {
+                break;
             }
-            assert!(
-                seen == before || seen == after,
-                "half of {what}, given up after {polls} polls: {seen:?}"
-            );
-            if done {
-                assert_eq!(seen, after, "{what} was answered");
-                return;
-            }
+            tokio::task::yield_now().await;
+            now = seen(number).await;
         }
-        panic!("{what} does not end");
+        assert!(now == before || now == after, "half of {what}, given up after {polls} polls: {now:?}");
+        if done {
+            assert_eq!(now, after, "{what} was answered");
+            return;
+        }
     }
-
-    /// Returns what the other handle shows once all earlier writes are done: a store that serializes writes has applied
-    /// them when it acknowledges an unrelated one.
-    async fn seen(&self, number: u64) -> Seen {
-        (self.further)(&self.fresh.one).await;
-        self.fresh.settle().await;
-        (self.look)(&self.fresh.other, number).await
-    }
+    panic!("{what} does not end");
 }

@@ -7,7 +7,8 @@ use companion_domain::{
 use futures_util::future::BoxFuture;
 use std::{
     any::Any,
-    fmt,
+    fmt::{self, Debug},
+    future::ready,
     pin::pin,
     sync::{Arc, OnceLock, mpsc},
     task::{Context, Waker},
@@ -33,14 +34,13 @@ pub struct Fresh<P: ?Sized> {
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Operations that only the adapter's author can provide.
-#[derive(Clone, Default)]
 struct Hooks {
-    patience: Option<Duration>,
-    settle: Settle,
+    patience: Duration,
+    settle: Hook<(), ()>,
     close_gate: Option<Hook<(), Gate>>,
     damage: Option<Hook<Damage, bool>>,
     /// The hook that a behaviour needed and that is missing.
-    missed: Arc<OnceLock<Needs>>,
+    missed: OnceLock<Needs>,
 }
 
 /// A hook that a behaviour needs to observe anything.
@@ -61,28 +61,23 @@ impl fmt::Display for Needs {
     }
 }
 
-type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
+pub(super) type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
 
 /// Blocks writes until dropped.
 pub type Gate = Box<dyn Any + Send>;
-
-/// Updates every handle, if the adapter needs that.
-#[derive(Clone, Default)]
-pub(super) struct Settle(Option<Hook<(), ()>>);
-
-impl Settle {
-    pub(super) async fn settle(&self) {
-        if let Self(Some(settle)) = self {
-            settle(()).await;
-        }
-    }
-}
 
 impl<P: ?Sized> Fresh<P> {
     /// Creates an adapter with a single handle.
     #[must_use]
     pub fn new(adapter: Arc<P>) -> Self {
-        Self { other: Arc::clone(&adapter), one: adapter, hooks: Hooks::default(), kept: Vec::new() }
+        let hooks = Hooks {
+            patience: DEFAULT_TIMEOUT,
+            settle: Arc::new(|()| Box::pin(ready(()))),
+            close_gate: None,
+            damage: None,
+            missed: OnceLock::new(),
+        };
+        Self { other: Arc::clone(&adapter), one: adapter, hooks, kept: Vec::new() }
     }
 
     /// Adds a second handle to the same store.
@@ -98,7 +93,7 @@ impl<P: ?Sized> Fresh<P> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.hooks.settle = Settle(Some(Arc::new(move |()| Box::pin(settle()))));
+        self.hooks.settle = Arc::new(move |()| Box::pin(settle()));
         self
     }
 
@@ -127,13 +122,13 @@ impl<P: ?Sized> Fresh<P> {
     /// Sets how long a behaviour waits before the adapter counts as blocked. Useful if a failure is expected.
     #[must_use]
     pub fn giving_up_after(mut self, patience: Duration) -> Self {
-        self.hooks.patience = Some(patience);
+        self.hooks.patience = patience;
         self
     }
 
     /// Returns how long to wait before the adapter counts as blocked.
     pub(super) fn patience(&self) -> Duration {
-        self.hooks.patience.unwrap_or(DEFAULT_TIMEOUT)
+        self.hooks.patience
     }
 
     /// Keeps a value alive until the test is over, such as the folder that the adapter writes to.
@@ -153,7 +148,7 @@ impl<P: ?Sized> Fresh<P> {
     /// Must run between a write through one handle and a read through the other. Reads through the writing handle and
     /// results of writes do not need it.
     pub async fn settle(&self) {
-        self.hooks.settle.settle().await;
+        (self.hooks.settle)(()).await;
     }
 
     /// Runs the check on both handles after a write through the first: on the first at once, on the other after
@@ -164,9 +159,18 @@ impl<P: ?Sized> Fresh<P> {
         check(&self.other).await;
     }
 
+    /// Returns what both handles show after a write through the first, which must be the same: the first at once, the
+    /// other after settling.
+    pub(super) async fn shows<T: PartialEq + Debug>(&self, read: impl AsyncFn(&Arc<P>) -> T) -> T {
+        let shown = read(&self.one).await;
+        self.settle().await;
+        assert_eq!(read(&self.other).await, shown, "through the other handle");
+        shown
+    }
+
     /// Like [`settle`](Self::settle), for a task that may outlive the borrow.
-    pub(super) fn settler(&self) -> Settle {
-        self.hooks.settle.clone()
+    pub(super) fn settler(&self) -> Hook<(), ()> {
+        Arc::clone(&self.hooks.settle)
     }
 
     /// Whether the author provides this hook.
@@ -186,26 +190,19 @@ impl<P: ?Sized> Fresh<P> {
         self.hooks.missed.get_or_init(|| needs);
     }
 
-    /// Blocks writes. Returns `None` without the hook.
-    pub(super) async fn close_gate(&self) -> Option<Gate> {
-        let Some(close_gate) = &self.hooks.close_gate else {
-            self.miss(Needs::Gating);
-            return None;
+    /// Makes stored values unreadable, and returns whether all are.
+    pub(super) async fn damage(&self, values: impl IntoIterator<Item = Damage>) -> bool {
+        let Some(damage) = &self.hooks.damage else {
+            self.miss(Needs::Damaging);
+            return false;
         };
-        Some(close_gate(()).await)
-    }
-
-    /// Makes a stored value unreadable, and returns whether it is.
-    pub(super) async fn damage(&self, what: Damage) -> bool {
-        let damaged = match &self.hooks.damage {
-            Some(damage) => damage(what).await,
-            None => {
-                self.miss(Needs::Damaging);
-                false
+        for value in values {
+            if !damage(value).await {
+                return false;
             }
-        };
+        }
         self.settle().await;
-        damaged
+        true
     }
 }
 
@@ -250,7 +247,8 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     /// Starts a write while writes are blocked, and asserts that its first poll returns pending. Does nothing without
     /// the gating hook.
     pub(super) async fn waits_elsewhere<T>(&self, write: impl AsyncFnOnce(&P) -> T + Send + 'static) {
-        let Some(gate) = self.close_gate().await else { return };
+        let Some(close_gate) = &self.hooks.close_gate else { return self.miss(Needs::Gating) };
+        let gate = close_gate(()).await;
         let (store, (tell, told)) = (Arc::clone(&self.one), mpsc::channel());
         // On its own thread and runtime: if it blocks, it blocks no other test code.
         let polling = thread::spawn(move || {

@@ -32,7 +32,6 @@
 mod suite;
 mod concurrency;
 mod fresh;
-mod memory_platform;
 mod sample;
 mod storage;
 

@@ -3,7 +3,7 @@
 
 use super::{
     Fresh, Stores,
-    concurrency::pages,
+    grant_store::pages_list_each_once,
     sample::{BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, grant, session, user_id},
     stream::Stream,
 };
@@ -12,23 +12,22 @@ use companion_domain::{
     port::{ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
     session::Cutoffs,
 };
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 suite! {
     /// Generates one test per behaviour of grants and sessions together.
     sessions_and_grants_conformance($): sessions_and_grants, Stores;
     a_grant_is_unused_once_its_user_has_no_session,
-    exactly_one_concurrent_caller_removes_the_unused_grant,
     pages_list_each_unused_grant_once,
 }
 
-async fn unused(stores: &Stores) -> Vec<UserId> {
-    stores.grants.unused(None, NonZeroU32::MAX).await.unwrap()
+async fn unused(fresh: &Fresh<Stores>) -> Vec<UserId> {
+    fresh.shows(async |stores| stores.grants.unused(None, NonZeroU32::MAX).await.unwrap()).await
 }
 
 async fn a_grant_is_unused_once_its_user_has_no_session(fresh: &Fresh<Stores>) {
     let (stores, grants, user) = (&fresh.one, &fresh.one.grants, user_id(1));
-    fresh.through_both(async |stores| assert_eq!(unused(stores).await, [])).await;
+    assert_eq!(unused(fresh).await, []);
     assert!(!grants.remove_unused(user, GrantVersion(1)).await.unwrap());
     for (number, user) in [(1, user), (2, user), (3, user_id(2))] {
         stores.sessions.create(&session(number, user, at(0)), TEN, NONE_OVER).await.unwrap();
@@ -36,42 +35,27 @@ async fn a_grant_is_unused_once_its_user_has_no_session(fresh: &Fresh<Stores>) {
     let theirs = grants.replace(user_id(2), &grant(2)).await.unwrap();
     let stale = grants.replace(user, &grant(1)).await.unwrap();
     let version = grants.replace(user, &grant(1)).await.unwrap();
+    let found = async |user| fresh.shows(async |stores| stores.grants.find(user).await.unwrap()).await;
     let is_kept = async |user, version, number| {
         assert!(!grants.remove_unused(user, version).await.unwrap());
-        let kept = Some(Grant { version, content: grant(number) });
-        fresh.through_both(async |stores| assert_eq!(stores.grants.find(user).await.unwrap(), kept)).await;
+        assert_eq!(found(user).await, Some(Grant { version, content: grant(number) }));
     };
     // A store has no clock, so an ended session counts until it is removed.
     for session in [1, 2].map(|number| session(number, user, at(0))) {
-        fresh.through_both(async |stores| assert_eq!(unused(stores).await, [])).await;
+        assert_eq!(unused(fresh).await, []);
         is_kept(user, version, 1).await;
         let ended = Cutoffs { created: at(0), ..NONE_OVER };
         stores.sessions.expire(&session.id, ended).await.unwrap().unwrap();
     }
-    fresh.through_both(async |stores| assert_eq!(unused(stores).await, [user])).await;
+    assert_eq!(unused(fresh).await, [user]);
     assert!(!grants.remove_unused(user, stale).await.unwrap());
     assert_eq!(grants.claim_refresh(user, version, at(10), None).await.unwrap(), Claimed::Granted);
     assert!(fresh.other.grants.remove_unused(user, version).await.unwrap(), "a claim does not keep it");
     assert!(grants.update(user, version, &grant(2), ClaimAfter::Released).await.is_err());
     assert!(!grants.remove_unused(user, version).await.unwrap());
     fresh.settle().await;
-    fresh
-        .through_both(async |stores| {
-            assert_eq!(stores.grants.find(user).await.unwrap(), None);
-            assert_eq!(unused(stores).await, []);
-        })
-        .await;
+    assert_eq!((found(user).await, unused(fresh).await), (None, vec![]));
     is_kept(user_id(2), theirs, 2).await;
-}
-
-async fn exactly_one_concurrent_caller_removes_the_unused_grant(fresh: &Fresh<Stores>) {
-    let version = fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap();
-    let removed = fresh
-        .concurrently(move |_, stores| async move {
-            stores.grants.remove_unused(user_id(1), version).await.unwrap()
-        })
-        .await;
-    assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
 }
 
 async fn pages_list_each_unused_grant_once(fresh: &Fresh<Stores>) {
@@ -85,24 +69,10 @@ async fn pages_list_each_unused_grant_once(fresh: &Fresh<Stores>) {
         fresh.one.sessions.create(&session(user.get(), user, at(0)), TEN, NONE_OVER).await.unwrap();
     }
     let expected: Vec<_> = all.into_iter().filter(|user| !in_use.contains(user)).collect();
-    let page = async |stores: &Stores, after: Option<UserId>, limit| {
-        stores.grants.unused(after, limit).await.unwrap()
-    };
-    fresh
-        .through_both(async |stores| {
-            for limit in [97, 500, u32::MAX] {
-                let mut listed =
-                    pages(limit, async |after, limit| page(stores, after, limit).await, async |_| {}).await;
-                listed.sort_unstable();
-                assert_eq!(listed, expected, "pages of {limit}");
-            }
-        })
-        .await;
+    let page = async |stores: &Arc<Stores>, after, limit| stores.grants.unused(after, limit).await.unwrap();
     let remove = async |user| {
         let version = fresh.one.grants.find(user).await.unwrap().unwrap().version;
         assert!(fresh.one.grants.remove_unused(user, version).await.unwrap());
     };
-    let mut listed = pages(97, async |after, limit| page(&fresh.one, after, limit).await, remove).await;
-    listed.sort_unstable();
-    assert_eq!(listed, expected, "each once, though some are removed in between");
+    pages_list_each_once(fresh, &expected, page, remove).await;
 }

@@ -18,7 +18,7 @@ use companion_domain::{
         Stored, Value,
     },
 };
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 suite! {
     /// Generates one test per behaviour of `SettingsStore`. It needs all storage ports.
@@ -73,6 +73,13 @@ async fn set(stores: &Stores, guild: GuildId, to: &str) -> (Stored, Applied) {
     stores.settings.change(&change(guild, [("free.text", text(to))])).await.unwrap()
 }
 
+/// Returns the settings of a guild and its history, as both handles show them.
+async fn shown(fresh: &Fresh<Stores>, guild: GuildId) -> (Stored, Vec<HistoryEntry>) {
+    let find = async |stores: &Arc<Stores>| stores.settings.find(guild).await.unwrap();
+    let history = async |stores: &Arc<Stores>| stores.settings.history(guild).await.unwrap();
+    (fresh.shows(find).await, fresh.shows(history).await)
+}
+
 async fn rejected(stores: &Stores, change: &Change) -> Rejected {
     match stores.settings.change(change).await {
         Err(ChangeSettingsError::Rejected(rejected)) => rejected,
@@ -90,11 +97,8 @@ async fn returns_the_last_published_schema(fresh: &Fresh<Stores>) {
             assert_eq!(stores.settings.publish(schema).await.unwrap().changes.len(), 1);
         };
         assert_eq!(subjects_of(fresh, publish).await, [Subject::Many(Kind::Schema)]);
-        fresh
-            .through_both(async |stores| {
-                assert_eq!(stores.settings.schema().await.unwrap().as_deref(), Some(schema));
-            })
-            .await;
+        let shown = fresh.shows(async |stores| stores.settings.schema().await.unwrap()).await;
+        assert_eq!(shown.as_deref(), Some(schema));
     }
     assert_eq!(fresh.one.settings.publish(&first).await.unwrap(), Applied::default());
 }
@@ -124,12 +128,8 @@ async fn returns_values_exactly_as_they_were_set(fresh: &Fresh<Stores>) {
         assert_eq!(stores.settings.change(&sent).await.unwrap(), (expected.clone(), Applied::default()));
     };
     assert_eq!(subjects_of(fresh, again).await, []);
-    fresh
-        .through_both(async |stores| {
-            assert_eq!(stores.settings.find(guild_id(u64::MAX)).await.unwrap(), expected);
-            assert_eq!(stores.settings.history(guild_id(u64::MAX)).await.unwrap().len(), 1);
-        })
-        .await;
+    let (stored, history) = shown(fresh, guild_id(u64::MAX)).await;
+    assert_eq!((stored, history.len()), (expected, 1));
 }
 
 async fn a_change_is_one_step_with_its_history_and_its_change(fresh: &Fresh<Stores>) {
@@ -146,14 +146,9 @@ async fn a_change_is_one_step_with_its_history_and_its_change(fresh: &Fresh<Stor
         ChangedField { key: key("free.on"), from: None, to: Some(Value::Boolean(true)) },
         ChangedField { key: key("free.text"), from: text("first"), to: None },
     ];
-    let expected = HistoryEntry { guild, revision: 2, edit: second.edit, changes };
-    fresh
-        .through_both(async |stores| {
-            let history = stores.settings.history(guild).await.unwrap();
-            assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2, 1]);
-            assert_eq!(history.first(), Some(&expected));
-        })
-        .await;
+    let (_, history) = shown(fresh, guild).await;
+    assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(history.first(), Some(&HistoryEntry { guild, revision: 2, edit: second.edit, changes }));
 }
 
 async fn an_outdated_or_wrong_change_changes_nothing(fresh: &Fresh<Stores>) {
@@ -181,18 +176,15 @@ async fn one_of_many_changes_of_a_revision_wins(fresh: &Fresh<Stores>) {
         .concurrently(|number, stores| async move {
             let values = [("free.text", text(&format!("{number}")))];
             let change = Change { expected: Some(0), ..change(guild_id(GUILD), values) };
-            stores.settings.change(&change).await.map(|(stored, _)| stored)
+            match stores.settings.change(&change).await {
+                Ok((stored, _)) => Some(stored),
+                Err(ChangeSettingsError::Rejected(Rejected::Outdated(1))) => None,
+                Err(other) => panic!("{other:?}"),
+            }
         })
         .await;
-    let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
-    let outdated = |outcome: &Result<Stored, ChangeSettingsError>| {
-        matches!(outcome, Err(ChangeSettingsError::Rejected(Rejected::Outdated(1))))
-    };
-    assert!(won.len() == 1 && lost.iter().all(outdated), "{lost:?}");
-    assert_eq!(
-        fresh.one.settings.find(guild_id(GUILD)).await.unwrap(),
-        *won.first().unwrap().as_ref().unwrap()
-    );
+    let won: Vec<_> = outcomes.into_iter().flatten().collect();
+    assert_eq!(won, [fresh.one.settings.find(guild_id(GUILD)).await.unwrap()]);
 }
 
 async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) {
@@ -206,10 +198,12 @@ async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) 
     let count = revisions.len() as u64;
     assert_eq!(revisions, (1..=count).collect::<Vec<_>>());
     let history = fresh.one.settings.history(guild_id(GUILD)).await.unwrap();
-    for (later, earlier) in history.iter().zip(history.iter().skip(1)) {
-        let (from, to) =
-            (later.changes.first().unwrap().from.clone(), earlier.changes.first().unwrap().to.clone());
-        assert_eq!((later.revision - 1, from), (earlier.revision, to), "each follows the one before");
+    let step = |entry: &HistoryEntry| {
+        let change = entry.changes.first().unwrap();
+        (entry.revision, change.from.clone(), change.to.clone())
+    };
+    for (later, earlier) in history.iter().map(step).zip(history.iter().skip(1).map(step)) {
+        assert_eq!((later.0 - 1, later.1), (earlier.0, earlier.2), "each follows the one before");
     }
 }
 
@@ -258,14 +252,10 @@ async fn the_history_keeps_the_last_fifty_changes(fresh: &Fresh<Stores>) {
     for number in 1..=53 {
         set(stores, guild, &format!("{number}")).await;
     }
-    fresh
-        .through_both(async |stores| {
-            let history = stores.settings.history(guild).await.unwrap();
-            let revisions: Vec<_> = history.iter().map(|entry| entry.revision).collect();
-            assert_eq!(revisions, (4..=53).rev().collect::<Vec<_>>());
-            assert_eq!(stores.settings.history(other).await.unwrap().len(), 1);
-        })
-        .await;
+    let (_, history) = shown(fresh, guild).await;
+    let revisions: Vec<_> = history.iter().map(|entry| entry.revision).collect();
+    assert_eq!(revisions, (4..=53).rev().collect::<Vec<_>>());
+    assert_eq!(shown(fresh, other).await.1.len(), 1);
 }
 
 async fn a_confirmation_never_lowers_and_repeats_nothing(fresh: &Fresh<Stores>) {
@@ -287,12 +277,8 @@ async fn a_confirmation_never_lowers_and_repeats_nothing(fresh: &Fresh<Stores>) 
         let expected: Vec<_> = differs.then_some(Subject::Applied(guild, revision)).into_iter().collect();
         assert_eq!(subjects_of(fresh, confirm).await, expected);
     }
-    fresh
-        .through_both(async |stores| {
-            let stored = stores.settings.find(guild).await.unwrap();
-            assert_eq!((stored.revision, stored.applied, &stored.problems), (2, Some(2), &problems));
-        })
-        .await;
+    let (stored, _) = shown(fresh, guild).await;
+    assert_eq!((stored.revision, stored.applied, &stored.problems), (2, Some(2), &problems));
     set(stores, guild, "three").await;
     assert_eq!(stores.settings.find(guild).await.unwrap().applied, Some(2));
 }
@@ -306,13 +292,9 @@ async fn only_a_removal_ends_values_confirmation_and_history(fresh: &Fresh<Store
     set(stores, other, "kept").await;
     stores.settings.confirm(id, 1, &[]).await.unwrap();
     let shows = async |expected: Stored, edits| {
-        fresh
-            .through_both(async |stores| {
-                assert_eq!(stores.settings.find(id).await.unwrap(), expected);
-                assert_eq!(stores.settings.history(id).await.unwrap().len(), edits);
-                assert_eq!(stores.settings.history(other).await.unwrap().len(), 1);
-            })
-            .await;
+        let (stored, history) = shown(fresh, id).await;
+        assert_eq!((stored, history.len()), (expected, edits));
+        assert_eq!(shown(fresh, other).await.1.len(), 1);
     };
     let stored = stores.settings.find(id).await.unwrap();
     stores.records.remove(Key::Guild(id)).await.unwrap();
@@ -327,13 +309,8 @@ async fn only_a_removal_ends_values_confirmation_and_history(fresh: &Fresh<Store
 
 async fn pages_contain_each_guild_with_values_once_by_id(fresh: &Fresh<Stores>) {
     publish(&fresh.one).await;
-    let ids = [
-        guild_id_in(0, 3),
-        guild_id_in(1, 1),
-        guild_id_in(2, 9),
-        guild_id(BEYOND_SIGNED),
-        guild_id(u64::MAX),
-    ];
+    let large = [BEYOND_SIGNED, u64::MAX].map(guild_id);
+    let ids = [[guild_id_in(0, 3), guild_id_in(1, 1), guild_id_in(2, 9)].as_slice(), &large].concat();
     for id in ids.iter().rev() {
         set(&fresh.one, *id, "set").await;
     }
@@ -370,17 +347,12 @@ async fn forgetting_a_user_keeps_what_they_changed(fresh: &Fresh<Stores>) {
     let about = stores.records.about(user).await.unwrap();
     assert!(about.len() == 2 && about.iter().all(|it| matches!(it, Record::SettingsEdit(_))), "{about:?}");
     assert_eq!(stores.records.forget(user).await.unwrap().tally.changed, 2);
-    fresh
-        .through_both(async |stores| {
-            let by: Vec<_> =
-                stores.settings.history(guild).await.unwrap().iter().map(|it| it.edit.by).collect();
-            assert_eq!(by, [None, Some(user_id(2)), None]);
-            let stored = stores.settings.find(guild).await.unwrap();
-            assert_eq!(stored.values.get(&key("free.text")), text("three").as_ref());
-            assert_eq!(stored.changed, Some(Edit { at: at(1), by: None, via: Origin::Bot }));
-            assert_eq!(stores.records.about(user).await.unwrap(), []);
-        })
-        .await;
+    let (stored, history) = shown(fresh, guild).await;
+    let by: Vec<_> = history.iter().map(|entry| entry.edit.by).collect();
+    assert_eq!(by, [None, Some(user_id(2)), None]);
+    assert_eq!(stored.values.get(&key("free.text")), text("three").as_ref());
+    assert_eq!(stored.changed, Some(Edit { at: at(1), by: None, via: Origin::Bot }));
+    assert_eq!(fresh.shows(async |stores| stores.records.about(user).await.unwrap()).await, []);
 }
 
 async fn unreadable_settings_affect_no_other(fresh: &Fresh<Stores>) {
@@ -390,10 +362,8 @@ async fn unreadable_settings_affect_no_other(fresh: &Fresh<Stores>) {
     for to in ["one", "two", "three"] {
         set(stores, other, to).await;
     }
-    for damage in [Damage::Settings(guild), Damage::SettingsEdit(other, 2)] {
-        if !fresh.damage(damage).await {
-            return;
-        }
+    if !fresh.damage([Damage::Settings(guild), Damage::SettingsEdit(other, 2)]).await {
+        return;
     }
     // A change would overwrite what an operator may still repair.
     let found = stores.settings.find(guild).await;
@@ -407,7 +377,7 @@ async fn unreadable_settings_affect_no_other(fresh: &Fresh<Stores>) {
     let history = stores.settings.history(other).await.unwrap();
     assert_eq!(history.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [3, 1]);
     assert_eq!(set(stores, other, "four").await.0.revision, 4);
-    if fresh.damage(Damage::Schema).await {
+    if fresh.damage([Damage::Schema]).await {
         assert_eq!(stores.settings.schema().await.unwrap(), None, "it counts as absent");
         publish(stores).await;
         assert_eq!(stores.settings.schema().await.unwrap().as_deref(), Some(&settings_schema()));

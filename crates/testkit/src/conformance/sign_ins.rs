@@ -2,8 +2,8 @@
 
 use super::{
     Fresh, Stores,
-    change_feed::subjects_of,
-    concurrency::{CALLERS, CancelledWrite},
+    change_feed::{assert_are, lists_once, subjects_of},
+    concurrency::{CALLERS, cancelled},
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
     stream::Stream,
 };
@@ -47,6 +47,11 @@ async fn standing(stores: &Stores, user: UserId) -> (usize, bool) {
     (stores.sessions.of_user(user).await.unwrap().len(), version_of(stores, user).await.is_some())
 }
 
+/// Returns [`standing`] through both handles.
+async fn shown(fresh: &Fresh<Stores>, user: UserId) -> (usize, bool) {
+    fresh.shows(async |stores| standing(stores, user).await).await
+}
+
 async fn a_sign_in_writes_the_session_and_replaces_the_grant(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let claim = async |version| fresh.one.grants.claim_refresh(user, version, at(9), None).await.unwrap();
@@ -58,13 +63,10 @@ async fn a_sign_in_writes_the_session_and_replaces_the_grant(fresh: &Fresh<Store
         assert_eq!(begin(&fresh.one, &made, &content).await, []);
         let version = version_of(&fresh.one, user).await.unwrap();
         assert!(version > last);
-        let granted = Some(Grant { version, content });
-        fresh
-            .through_both(async |stores| {
-                assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made.clone()));
-                assert_eq!(stores.grants.find(user).await.unwrap(), granted, "nothing of an old one is left");
-            })
-            .await;
+        let found = fresh.shows(async |stores| stores.sessions.find(&made.id).await.unwrap()).await;
+        let granted = fresh.shows(async |stores| stores.grants.find(user).await.unwrap()).await;
+        assert_eq!(found, Some(made));
+        assert_eq!(granted, Some(Grant { version, content }), "nothing of an old one is left");
         assert_eq!(claim(last).await, Claimed::Gone);
         assert_eq!(claim(version).await, Claimed::Granted);
         last = version;
@@ -73,25 +75,22 @@ async fn a_sign_in_writes_the_session_and_replaces_the_grant(fresh: &Fresh<Store
 }
 
 async fn a_sign_in_honours_the_cap_of_sessions(fresh: &Fresh<Stores>) {
-    let sessions: Vec<_> = (1..=4)
-        .map(|number| session(number, user_id(1), at(i64::try_from(number).unwrap())))
-        .map(|session| Session { last_seen_at: at(100), ..session })
-        .collect();
-    let [first, second, third, fourth] = <[Session; 4]>::try_from(sessions).unwrap();
-    let idle = Session { last_seen_at: at(3), ..third };
-    for session in [first.clone(), second.clone(), idle.clone()] {
-        assert_eq!(begin(&fresh.one, &session, &grant(1)).await, []);
+    let made = |number: u64, seen| Session {
+        last_seen_at: at(seen),
+        ..session(number, user_id(1), at(number.cast_signed()))
+    };
+    let [first, second, idle] = [made(1, 100), made(2, 100), made(3, 3)];
+    for session in [&first, &second, &idle, &session(9, user_id(2), at(0))] {
+        assert_eq!(begin(&fresh.one, session, &grant(1)).await, []);
     }
-    begin(&fresh.one, &session(9, user_id(2), at(0)), &grant(9)).await;
-    let ended = Cutoffs { seen: at(50), ..NONE_OVER };
-    let three = NonZeroU32::new(3).unwrap();
-    let gone = fresh.one.sign_ins.begin(&fourth, three, ended, &grant(4)).await.unwrap();
-    assert_eq!(gone, [idle], "the one that is over");
-    let fifth = session(5, user_id(1), at(5));
-    let gone = fresh.one.sign_ins.begin(&fifth, three, NONE_OVER, &grant(5)).await.unwrap();
-    assert_eq!(gone, [first], "the oldest");
-    fresh.settle().await;
-    assert_eq!(fresh.other.sessions.of_user(user_id(1)).await.unwrap(), [second, fourth, fifth]);
+    let over = Cutoffs { seen: at(50), ..NONE_OVER };
+    // One has ended, and then the oldest goes.
+    for (new, ended, evicted) in [(made(4, 100), over, idle), (made(5, 100), NONE_OVER, first)] {
+        let three = NonZeroU32::new(3).unwrap();
+        assert_eq!(fresh.one.sign_ins.begin(&new, three, ended, &grant(4)).await.unwrap(), [evicted]);
+    }
+    let left = fresh.shows(async |stores| stores.sessions.of_user(user_id(1)).await.unwrap()).await;
+    assert_eq!(left, [second, made(4, 100), made(5, 100)]);
     assert_eq!(standing(&fresh.one, user_id(2)).await, (1, true));
 }
 
@@ -109,12 +108,6 @@ async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) 
     assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
 }
 
-async fn further(stores: &Arc<Stores>) {
-    let user = user_id(1);
-    stores.sessions.revoke_user(user).await.unwrap();
-    begin(stores, &session(1, user, at(0)), &grant(1)).await;
-}
-
 /// Cancels a write about one user, whose number is `first` or higher and who has these many sessions, with or without
 /// a grant.
 async fn check(
@@ -124,23 +117,22 @@ async fn check(
     write: impl AsyncFn(&Stores, UserId),
 ) {
     let user = |number| user_id(first + number);
-    let cancelled = CancelledWrite {
-        fresh,
-        what,
-        ready: async |stores: &Arc<Stores>, number| {
-            for index in 0..sessions {
-                let made = session(10 * (first + number) + index, user(number), at(0));
-                stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
-            }
-            if granted {
-                stores.grants.replace(user(number), &grant(1)).await.unwrap();
-            }
-        },
-        write: async |stores: &Arc<Stores>, number| write(stores, user(number)).await,
-        look: async |stores: &Arc<Stores>, number| standing(stores, user(number)).await,
-        further,
+    let ready = async |stores: &Arc<Stores>, number| {
+        for index in 0..sessions {
+            let made = session(10 * (first + number) + index, user(number), at(0));
+            stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
+        }
+        if granted {
+            stores.grants.replace(user(number), &grant(1)).await.unwrap();
+        }
     };
-    cancelled.leaves_all_or_nothing().await;
+    let write = async |stores: &Arc<Stores>, number| write(stores, user(number)).await;
+    let look = async |stores: &Arc<Stores>, number| standing(stores, user(number)).await;
+    let further = async |stores: &Arc<Stores>| {
+        stores.sessions.revoke_user(user_id(1)).await.unwrap();
+        begin(stores, &session(1, user_id(1), at(0)), &grant(1)).await;
+    };
+    cancelled(fresh, what, ready, write, look, further).await;
 }
 
 async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
@@ -185,40 +177,32 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
         fresh.one.records.sync(&Replace::default(), &mut Stream::in_batches(imported, 500)).await.unwrap();
         let version = granted_if(fresh, granted).await;
         let ended = end(&fresh.one, user, version).await;
-        assert!(
-            ended.as_ref() == Some(&all),
-            "all of them, the oldest first: {:?}",
-            ended.map(|all| all.len())
-        );
-        fresh.through_both(async |stores| assert_eq!(standing(stores, user).await, (0, false))).await;
+        let count = ended.as_ref().map(Vec::len);
+        assert!(ended.as_ref() == Some(&all), "all of them, the oldest first: {count:?}");
+        assert_eq!(shown(fresh, user).await, (0, false));
     }
 }
 
 async fn readers_never_see_a_session_without_its_grant(fresh: &Fresh<Stores>) {
     fresh
         .concurrently(|number, stores| {
-            let caches = fresh.settler();
+            let settle = fresh.settler();
             async move {
-                let (user, number) = (user_id(1 + number / 2), number);
+                let user = user_id(1 + number / 2);
                 let made = session(user.get(), user, at(0));
+                // Writers and readers use different handles.
                 if number % 2 == 0 {
-                    // Writers and readers use different handles.
                     begin(&stores, &made, &grant(1)).await;
                     return;
                 }
                 for _ in 0..10_000 {
-                    if stores.sessions.find(&made.id).await.unwrap().is_some() {
-                        caches.settle().await;
-                        assert!(version_of(&stores, user).await.is_some(), "a session without its grant");
+                    let has_session = stores.sessions.find(&made.id).await.unwrap().is_some();
+                    if has_session || version_of(&stores, user).await.is_some() {
+                        settle(()).await;
+                        assert_eq!(standing(&stores, user).await, (1, true), "one without the other");
                         return;
                     }
-                    if version_of(&stores, user).await.is_some() {
-                        caches.settle().await;
-                        let found = stores.sessions.find(&made.id).await.unwrap();
-                        assert!(found.is_some(), "a grant without its session");
-                        return;
-                    }
-                    caches.settle().await;
+                    settle(()).await;
                     tokio::task::yield_now().await;
                 }
                 panic!("what was written is never seen");
@@ -238,9 +222,7 @@ async fn ending_a_grant_ends_only_the_sessions_of_its_user(fresh: &Fresh<Stores>
     let ended = fresh.one.sign_ins.end(user, version).await.unwrap();
     let [first, second, third] = mine;
     assert_eq!(ended, Some(vec![second, third, first]), "the oldest first");
-    fresh.settle().await;
-    assert_eq!(standing(&fresh.other, user).await, (0, false));
-    assert_eq!(standing(&fresh.other, user_id(2)).await, (1, true));
+    assert_eq!((shown(fresh, user).await, shown(fresh, user_id(2)).await), ((0, false), (1, true)));
     assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), None);
 }
 
@@ -272,17 +254,12 @@ async fn ends_only_sessions_without_a_grant(fresh: &Fresh<Stores>) {
     assert_eq!(standing(stores, other).await, (1, true));
     let [newer, older] = sessions;
     assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![older, newer]));
-    fresh.settle().await;
-    assert_eq!(standing(&fresh.other, user).await, (0, false));
+    assert_eq!(shown(fresh, user).await, (0, false));
     assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![]));
 }
 
 async fn concurrent_ends_return_each_session_once(fresh: &Fresh<Stores>) {
     let user = user_id(1);
-    let by_id = |mut sessions: Vec<Session>| {
-        sessions.sort_by_key(|session| session.id);
-        sessions
-    };
     let all: Vec<_> = (1..=5).map(|number| session(number, user, at(0))).collect();
     for granted in [true, false] {
         for made in &all {
@@ -292,7 +269,7 @@ async fn concurrent_ends_return_each_session_once(fresh: &Fresh<Stores>) {
         let told =
             fresh.concurrently(move |_, stores| async move { end(&stores, user, version).await }).await;
         let told: Vec<_> = told.into_iter().flatten().flatten().collect();
-        assert_eq!(by_id(told), by_id(all.clone()));
+        assert!(told.len() == all.len() && all.iter().all(|session| told.contains(session)), "{told:?}");
     }
 }
 
@@ -305,9 +282,8 @@ async fn concurrent_sign_ins_and_ends_leave_both_or_neither(fresh: &Fresh<Stores
                     (0, Some(version)) => drop(stores.sign_ins.end(user, version).await.unwrap()),
                     (1, _) => drop(stores.sign_ins.end_without_grant(user).await.unwrap()),
                     _ => {
-                        drop(
-                            begin(&stores, &session(round * CALLERS + number, user, at(0)), &grant(1)).await,
-                        );
+                        let made = session(round * CALLERS + number, user, at(0));
+                        begin(&stores, &made, &grant(1)).await;
                     }
                 }
             })
@@ -322,23 +298,17 @@ async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
     let [first, second, third] = [1, 2, 3].map(|number| session(number, user, at(0)));
     let granted = Subject::Grant(user);
     let about = |session: &Session| Subject::Session(session.id);
-    let is = |told: Vec<Subject>, expected: &[Subject]| {
-        assert!(told.len() == expected.len() && expected.iter().all(|one| told.contains(one)), "{told:?}");
-    };
     let sign_in = async |stores: &Stores| begin(stores, &first, &grant(1)).await;
-    is(subjects_of(fresh, sign_in).await, &[about(&first), granted.clone()]);
+    assert_are(&subjects_of(fresh, sign_in).await, &[about(&first), granted.clone()]);
     let evict = async |stores: &Stores| {
         stores.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap()
     };
-    is(subjects_of(fresh, evict).await, &[about(&first), about(&second), granted.clone()]);
+    assert_are(&subjects_of(fresh, evict).await, &[about(&first), about(&second), granted.clone()]);
     let version = version_of(&fresh.one, user).await;
     let ends = async |stores: &Stores| end(stores, user, version).await;
-    is(subjects_of(fresh, ends).await, &[about(&second), granted]);
-    is(subjects_of(fresh, ends).await, &[]);
+    lists_once(fresh, &[about(&second), granted], ends).await;
     fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
-    let ends = async |stores: &Stores| end(stores, user, None).await;
-    is(subjects_of(fresh, ends).await, &[about(&third)]);
-    is(subjects_of(fresh, ends).await, &[]);
+    lists_once(fresh, &[about(&third)], async |stores| end(stores, user, None).await).await;
 }
 
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {

@@ -2,12 +2,12 @@
 
 use super::{
     Damage, Fresh, Stores,
-    change_feed::subjects_of,
+    change_feed::{lists_once, subjects_of},
     sample::{at, cluster_id, heartbeat, notice, period},
     stream::Stream,
 };
 use companion_domain::{
-    change::{Key, Kind, Revision, Subject, Tally},
+    change::{Key, Kind, Subject, Tally},
     model::{Notice, Period, PeriodChange, PeriodSubject, Silence, Timestamp},
     port::{ApplyError, Mutation, Record, Replace},
 };
@@ -45,10 +45,6 @@ async fn periods(stores: &Stores) -> Vec<Period> {
     periods
 }
 
-async fn latest(stores: &Stores) -> Revision {
-    stores.changes.latest().await.unwrap()
-}
-
 async fn a_period_begins_and_ends_once(fresh: &Fresh<Stores>) {
     let subject = PeriodSubject::Cluster(cluster_id("one"));
     for (step, expected, why) in [
@@ -66,20 +62,22 @@ async fn a_period_begins_and_ends_once(fresh: &Fresh<Stores>) {
     // The clock was set back meanwhile: no period ends before it began.
     let ended = Period { ended_at: Some(at(10)), ..period(subject, at(10)) };
     let open = period(PeriodSubject::Silent, at(12));
-    fresh.through_both(async |stores| assert_eq!(periods(stores).await, [open.clone(), ended.clone()])).await;
+    assert_eq!(fresh.shows(async |stores| periods(stores).await).await, [open, ended]);
 }
 
 async fn a_period_begins_only_if_its_clusters_have_not_reported_since(fresh: &Fresh<Stores>) {
-    let stores = &fresh.one;
     for report in [heartbeat("one", at(1)), heartbeat("two", at(2))] {
-        stores.records.write(Mutation::Report(report)).await.unwrap();
+        fresh.one.records.write(Mutation::Report(report)).await.unwrap();
     }
-    let silent =
-        |seconds, is_of_all| Silence { clusters: [(cluster_id("one"), at(seconds))].into(), is_of_all };
-    let begin = |silence| PeriodChange::Begin(period(PeriodSubject::Silent, at(100)), silence);
-    assert_eq!(change(stores, begin(silent(0, false))).await, Tally::NOTHING, "it has reported since");
-    assert_eq!(change(stores, begin(silent(1, true))).await, Tally::NOTHING, "there is another cluster");
-    assert_eq!(change(stores, begin(silent(1, false))).await, Tally::ADDED);
+    for (heard, is_of_all, expected, why) in [
+        (at(0), false, Tally::NOTHING, "it has reported since"),
+        (at(1), true, Tally::NOTHING, "there is another cluster"),
+        (at(1), false, Tally::ADDED, "it is silent"),
+    ] {
+        let silence = Silence { clusters: [(cluster_id("one"), heard)].into(), is_of_all };
+        let begin = PeriodChange::Begin(period(PeriodSubject::Silent, at(100)), silence);
+        assert_eq!(change(&fresh.one, begin).await, expected, "{why}");
+    }
 }
 
 async fn one_of_many_beginnings_wins(fresh: &Fresh<Stores>) {
@@ -96,10 +94,11 @@ async fn watching_extends_a_period_without_a_change(fresh: &Fresh<Stores>) {
     let (stores, gap) = (&fresh.one, Period::WATCH_GAP);
     let watch = async |at| change(stores, PeriodChange::Watch(at)).await;
     assert_eq!(watch(at(1000)).await, Tally::ADDED);
-    let before = latest(stores).await;
+    let before = stores.changes.latest().await.unwrap();
     assert_eq!(watch(at(1000).after(gap)).await, Tally::CHANGED);
     assert_eq!(watch(at(1010)).await, Tally::NOTHING, "another node was there first");
-    assert_eq!(latest(stores).await, before, "a change every minute would wake every node");
+    let after = stores.changes.latest().await.unwrap();
+    assert_eq!(after, before, "a change every minute would wake every node");
     let later = at(1000).after(gap * 2 + Duration::from_secs(1));
     assert_eq!(watch(later).await, Tally::ADDED, "after a gap");
     assert_eq!(watch(at(10)).await, Tally::ADDED, "the clock was set back");
@@ -108,7 +107,7 @@ async fn watching_extends_a_period_without_a_change(fresh: &Fresh<Stores>) {
         Period { ended_at: Some(ended_at), reason: None, ..watched }
     };
     let expected = [of(at(10), at(10)), of(at(1000), at(1000).after(gap)), of(later, later)];
-    fresh.through_both(async |stores| assert_eq!(periods(stores).await, expected)).await;
+    assert_eq!(fresh.shows(async |stores| periods(stores).await).await, expected);
 }
 
 async fn an_alert_is_moved_by_one_caller(fresh: &Fresh<Stores>) {
@@ -154,27 +153,26 @@ async fn at_most_fifty_notices_are_open(fresh: &Fresh<Stores>) {
     assert_eq!(stores.records.put(open(0)).await.unwrap(), Tally::NOTHING, "it is one of them");
     stores.records.remove(Key::Notice("n1".parse().unwrap())).await.unwrap();
     assert_eq!(stores.records.put(open(99)).await.unwrap(), Tally::ADDED);
-    let all = async |stores: &Stores| stores.status_history.notices().await.unwrap().len();
-    fresh.through_both(async |stores| assert_eq!(all(stores).await, Notice::MAX_OPEN + 1)).await;
+    let all = fresh.shows(async |stores| stores.status_history.notices().await.unwrap().len()).await;
+    assert_eq!(all, Notice::MAX_OPEN + 1);
 }
 
 async fn a_signed_off_cluster_is_gone(fresh: &Fresh<Stores>) {
-    let stores = &fresh.one;
-    let sign_off = async || stores.records.write(Mutation::SignOff(cluster_id("one"))).await.unwrap();
     for report in [heartbeat("one", at(1)), heartbeat("two", at(2))] {
-        stores.records.write(Mutation::Report(report)).await.unwrap();
+        fresh.one.records.write(Mutation::Report(report)).await.unwrap();
     }
-    let write = async |_: &Stores| assert_eq!(sign_off().await, Tally::REMOVED);
-    assert_eq!(subjects_of(fresh, write).await, [Subject::Cluster(cluster_id("one"))]);
-    assert_eq!(sign_off().await, Tally::NOTHING);
-    let left = stores.telemetry.clusters().await.unwrap();
-    assert_eq!(left.iter().map(|report| &report.cluster).collect::<Vec<_>>(), [&cluster_id("two")]);
+    let one = cluster_id("one");
+    let sign_off =
+        async |stores: &Stores| stores.records.write(Mutation::SignOff(one.clone())).await.unwrap();
+    lists_once(fresh, &[Subject::Cluster(one.clone())], sign_off).await;
+    let left = fresh.one.telemetry.clusters().await.unwrap();
+    assert_eq!(left.iter().map(|report| report.cluster.as_str()).collect::<Vec<_>>(), ["two"]);
 }
 
 /// What else is read leaves it out: see the export of the records suite.
 async fn an_unreadable_period_does_not_stay_open(fresh: &Fresh<Stores>) {
     change(&fresh.one, begin(PeriodSubject::Silent, at(1))).await;
-    if fresh.damage(Damage::Period(PeriodSubject::Silent)).await {
+    if fresh.damage([Damage::Period(PeriodSubject::Silent)]).await {
         assert_eq!(change(&fresh.one, begin(PeriodSubject::Silent, at(2))).await, Tally::ADDED);
     }
 }

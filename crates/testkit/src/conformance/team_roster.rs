@@ -20,10 +20,6 @@ suite! {
     an_unreadable_membership_affects_no_other needs Damaging,
 }
 
-fn roster(members: Vec<TeamMember>) -> Roster {
-    Roster::new(members).unwrap()
-}
-
 fn sorted(mut members: Vec<TeamMember>) -> Vec<TeamMember> {
     members.sort_by(|one, two| one.key().cmp(&two.key()));
     members
@@ -33,8 +29,14 @@ async fn shown(stores: &Stores) -> Vec<TeamMember> {
     sorted(stores.team.all().await.unwrap().to_vec())
 }
 
-async fn replace(stores: &Stores, roster: &Roster) -> Tally {
-    stores.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap()
+/// Returns the team as both handles show it.
+async fn shown_by_both(fresh: &Fresh<Stores>) -> Vec<TeamMember> {
+    fresh.shows(async |stores| shown(stores).await).await
+}
+
+async fn replace(stores: &Stores, team: &[TeamMember]) -> Tally {
+    let roster = Roster::new(team.to_vec()).unwrap();
+    stores.records.write(Mutation::ReplaceTeam(roster)).await.unwrap()
 }
 
 fn place(user: u64, category: &str, position: i32) -> TeamMember {
@@ -67,20 +69,19 @@ async fn each_replacement_is_shown_and_returns_its_tally(fresh: &Fresh<Stores>) 
         (vec![], (0, 0, 5)),
         (core(&[1]), (1, 0, 0)),
     ];
-    fresh.through_both(async |stores| assert_eq!(shown(stores).await, [])).await;
+    assert_eq!(shown_by_both(fresh).await, []);
     for (mut team, (added, changed, removed)) in rows.into_iter().chain(changes) {
-        let tally = replace(&fresh.one, &roster(team.clone())).await;
+        let tally = replace(&fresh.one, &team).await;
         assert_eq!(tally, Tally { added, changed, removed }, "{team:?}");
         team.reverse();
-        assert_eq!(replace(&fresh.one, &roster(team.clone())).await, Tally::NOTHING, "in another order");
-        let team = sorted(team);
-        fresh.through_both(async |stores| assert_eq!(shown(stores).await, team)).await;
+        assert_eq!(replace(&fresh.one, &team).await, Tally::NOTHING, "in another order");
+        assert_eq!(shown_by_both(fresh).await, sorted(team));
     }
 }
 
 async fn stores_a_large_team_completely(fresh: &Fresh<Stores>) {
     let team: Vec<_> = (1..=Roster::MAX as u64).map(|user| team_member(user_id(user), "Core", 1)).collect();
-    let tally = replace(&fresh.one, &roster(team.clone())).await;
+    let tally = replace(&fresh.one, &team).await;
     assert_eq!(tally, Tally { added: Roster::MAX as u64, ..Tally::NOTHING });
     assert_eq!(shown(&fresh.one).await, team);
 }
@@ -90,9 +91,8 @@ async fn concurrent_replacements_leave_one_complete_team(fresh: &Fresh<Stores>) 
         let position = i32::try_from(number).unwrap();
         (1..=20).map(|user| team_member(user_id(number % 4 * 100 + user), "Core", position)).collect()
     };
-    let tallies = fresh
-        .concurrently(move |number, store| async move { replace(&store, &roster(team(number))).await })
-        .await;
+    let tallies =
+        fresh.concurrently(move |number, store| async move { replace(&store, &team(number)).await }).await;
     let stayed = shown(&fresh.one).await;
     assert!((0..32).any(|number| stayed == team(number)), "no caller wrote this team: {stayed:?}");
     let added: u64 = tallies.iter().map(|tally| tally.added).sum();
@@ -118,18 +118,18 @@ async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
     });
     let team = sorted(team.chain(places).collect());
     let added = Tally { added: team.len() as u64, ..Tally::NOTHING };
-    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, added);
-    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, Tally::NOTHING);
-    fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
+    assert_eq!(replace(&fresh.one, &team).await, added);
+    assert_eq!(replace(&fresh.one, &team).await, Tally::NOTHING);
+    assert_eq!(shown_by_both(fresh).await, team);
 }
 
 async fn an_unreadable_membership_affects_no_other(fresh: &Fresh<Stores>) {
     let team: Vec<_> = [1, 2, 3].map(|user| team_member(user_id(user), "Core", 1)).to_vec();
-    replace(&fresh.one, &roster(team.clone())).await;
-    if fresh.damage(Damage::TeamMember(user_id(2))).await {
+    replace(&fresh.one, &team).await;
+    if fresh.damage([Damage::TeamMember(user_id(2))]).await {
         let left: Vec<_> = team.iter().filter(|member| member.user.id != user_id(2)).cloned().collect();
-        fresh.through_both(async |store| assert_eq!(shown(store).await, left)).await;
-        replace(&fresh.one, &roster(team.clone())).await;
-        fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
+        assert_eq!(shown_by_both(fresh).await, left);
+        replace(&fresh.one, &team).await;
+        assert_eq!(shown_by_both(fresh).await, team);
     }
 }

@@ -50,7 +50,7 @@ async fn an_unreadable_entry_affects_no_other(fresh: &Fresh<Stores>) {
         put(&fresh.one, id, 5).await;
     }
     for (damaged, readable) in [("one", 2), ("three", 1)] {
-        if !fresh.damage(Damage::Feedback(feedback_id(damaged))).await {
+        if !fresh.damage([Damage::Feedback(feedback_id(damaged))]).await {
             return;
         }
         fresh
@@ -58,8 +58,7 @@ async fn an_unreadable_entry_affects_no_other(fresh: &Fresh<Stores>) {
                 assert_eq!(store.feedback.find(&feedback_id(damaged)).await.unwrap(), None);
                 assert!(store.feedback.find(&feedback_id("two")).await.unwrap().is_some());
                 for seed in 0..20 {
-                    let picked =
-                        store.feedback.pick_positive(2, SeededEntropy::new(seed).seed()).await.unwrap();
+                    let picked = pick::pick(store, 2, &SeededEntropy::new(seed)).await;
                     assert_eq!(picked.len(), readable, "as many as can be read");
                 }
             })

@@ -129,13 +129,21 @@ pub(super) async fn concurrent_replacements_leave_the_highest_version(fresh: &Fr
     assert_eq!(fresh.one.find(alice()).await.unwrap(), last);
 }
 
+/// Without a session the grant is unused.
 pub(super) async fn exactly_one_concurrent_removal_succeeds(fresh: &Fresh<Port>) {
-    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
-    let removed = fresh
-        .concurrently(move |_, store| async move { store.remove(alice(), version).await.unwrap() })
-        .await;
-    assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
-    assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
+    for if_unused in [false, true] {
+        let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+        let removed = fresh
+            .concurrently(move |_, store| async move {
+                match if_unused {
+                    true => store.remove_unused(alice(), version).await.unwrap(),
+                    false => store.remove(alice(), version).await.unwrap(),
+                }
+            })
+            .await;
+        assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1, "if unused: {if_unused}");
+        assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
+    }
 }
 
 pub(super) fn alice() -> UserId {

@@ -6,7 +6,7 @@ mod claims;
 use self::claims::alice;
 use super::{
     Damage, Fresh,
-    concurrency::{CancelledWrite, all_of, pages},
+    concurrency::{all_of, cancelled, pages},
     sample::{BEYOND_SIGNED, LOTS, at, grant, guild_id, named_guild, profile, user_id},
 };
 use companion_domain::{
@@ -89,7 +89,7 @@ async fn a_grant_is_found_as_it_was_last_written(fresh: &Fresh<Port>) {
             };
             assert!(Some(version) > last, "{version:?} after {last:?}");
             let expected = Some(Grant { version, content: content.clone() });
-            fresh.through_both(async |store| assert_eq!(store.find(alice()).await.unwrap(), expected)).await;
+            assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, expected);
             last = Some(version);
         }
     }
@@ -104,7 +104,7 @@ async fn only_the_current_version_is_updated_or_removed(fresh: &Fresh<Port>) {
         assert!(!store.remove(alice(), version).await.unwrap());
         store.release_claim(alice(), version).await.unwrap();
         assert_eq!(store.claim_refresh(alice(), version, at(30), None).await.unwrap(), Claimed::Gone);
-        fresh.through_both(async |store| assert_eq!(store.find(alice()).await.unwrap(), before)).await;
+        assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, before);
     };
     refuses(GrantVersion(1)).await;
     let stale = store.replace(alice(), &grant(1)).await.unwrap();
@@ -116,7 +116,7 @@ async fn only_the_current_version_is_updated_or_removed(fresh: &Fresh<Port>) {
         assert_eq!(claimed, Claimed::Held(at(10)), "the claim is held still");
     }
     assert!(store.remove(alice(), version).await.unwrap());
-    fresh.through_both(async |store| assert_eq!(store.find(alice()).await.unwrap(), None)).await;
+    assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, None);
     refuses(version).await;
 }
 
@@ -146,13 +146,12 @@ async fn profiles_are_those_of_users_with_a_grant(fresh: &Fresh<Port>) {
     fresh.one.replace(nameless, &GrantContent { profile: None, ..grant(8) }).await.unwrap();
     let version = fresh.one.replace(gone, &grant(9)).await.unwrap();
     fresh.one.remove(gone, version).await.unwrap();
-    let asked = BTreeSet::from([named, nameless, gone, user_id(4)]);
-    fresh
-        .through_both(async |store| {
-            assert_eq!(store.profiles(&asked).await.unwrap(), HashMap::from([(named, profile(7))]));
-            assert_eq!(store.profiles(&BTreeSet::new()).await.unwrap(), HashMap::new());
-        })
-        .await;
+    for (asked, expected) in [
+        (BTreeSet::from([named, nameless, gone, user_id(4)]), HashMap::from([(named, profile(7))])),
+        (BTreeSet::new(), HashMap::new()),
+    ] {
+        assert_eq!(fresh.shows(async |store| store.profiles(&asked).await.unwrap()).await, expected);
+    }
 }
 
 async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {
@@ -160,25 +159,36 @@ async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {
     let all: Vec<_> = (1..=LOTS).chain([BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX]).map(user_id).collect();
     let written = all_of(all.iter().map(|user| fresh.one.replace(*user, &content))).await;
     assert!(written.into_iter().all(|version| version.is_ok()));
-    let page = async |store: &Port, after: Option<UserId>, limit| store.holders(after, limit).await.unwrap();
+    let page = async |store: &Arc<Port>, after, limit| store.holders(after, limit).await.unwrap();
+    let remove = async |user| {
+        let version = fresh.one.find(user).await.unwrap().unwrap().version;
+        assert!(fresh.one.remove(user, version).await.unwrap());
+    };
+    pages_list_each_once(fresh, &all, page, remove).await;
+}
+
+/// Asserts that pages of any length list each of these users once, through both handles, also if a reader of all removes
+/// those it has read.
+pub(super) async fn pages_list_each_once<P: ?Sized>(
+    fresh: &Fresh<P>,
+    all: &[UserId],
+    page: impl AsyncFn(&Arc<P>, Option<UserId>, NonZeroU32) -> Vec<UserId>,
+    remove: impl AsyncFn(UserId),
+) {
     fresh
         .through_both(async |store| {
             for limit in [97, 500, u32::MAX] {
-                let mut listed =
-                    pages(limit, async |after, limit| page(&**store, after, limit).await, async |_| {}).await;
+                let page = async |after, limit| page(store, after, limit).await;
+                let mut listed = pages(limit, page, async |_| {}).await;
                 listed.sort_unstable();
                 assert_eq!(listed, all, "pages of {limit}");
             }
         })
         .await;
-    // A reader of all grants may remove some in between.
-    let remove = async |user| {
-        let version = fresh.one.find(user).await.unwrap().unwrap().version;
-        assert!(fresh.one.remove(user, version).await.unwrap());
-    };
-    let mut listed = pages(97, async |after, limit| page(&*fresh.one, after, limit).await, remove).await;
+    let page = async |after, limit| page(&fresh.one, after, limit).await;
+    let mut listed = pages(97, page, remove).await;
     listed.sort_unstable();
-    assert_eq!(listed, all, "each once");
+    assert_eq!(listed, all, "each once, though some are removed in between");
 }
 
 async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
@@ -188,14 +198,12 @@ async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
         async |store: &Arc<Port>, number| store.find(user(number)).await.unwrap().map(|found| found.content);
     let further = async |store: &Arc<Port>| store.replace(user_id(u64::MAX), &grant(1)).await.unwrap();
     let write = async |store: &Arc<Port>, number| store.replace(user(number), &grant(2)).await.unwrap();
-    CancelledWrite { fresh, what: "a replacement", ready, write, look, further }
-        .leaves_all_or_nothing()
-        .await;
+    cancelled(fresh, "a replacement", ready, write, look, further).await;
     let write = async |store: &Arc<Port>, number| {
         let version = store.find(user(number)).await.unwrap().unwrap().version;
         store.update(user(number), version, &grant(2), ClaimAfter::Released).await.unwrap();
     };
-    CancelledWrite { fresh, what: "an update", ready, write, look, further }.leaves_all_or_nothing().await;
+    cancelled(fresh, "an update", ready, write, look, further).await;
 }
 
 async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
@@ -206,25 +214,19 @@ async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>)
     for user in [1, 2, 3] {
         fresh.one.replace(user_id(user), &grant(user)).await.unwrap();
     }
-    if !fresh.damage(Damage::Grant(user_id(1))).await || !fresh.damage(Damage::GuildList(user_id(2))).await {
+    if !fresh.damage([Damage::Grant(user_id(1)), Damage::GuildList(user_id(2))]).await {
         return;
     }
-    let found = async |store: &Port, user| {
-        store
-            .find(user_id(user))
-            .await
-            .map(|found| found.map(|grant| grant.content))
-            .map_err(|error| error.kind)
+    let found = async |user| {
+        let find = async |store: &Arc<Port>| store.find(user_id(user)).await.map_err(|error| error.kind);
+        fresh.shows(find).await.map(|found| found.map(|grant| grant.content))
     };
-    fresh
-        .through_both(async |store| {
-            let corrupt = Err(StoreErrorKind::Corrupt);
-            assert_eq!(found(&**store, 1).await, corrupt, "no session ends by an unreadable grant");
-            assert_eq!(found(&**store, 2).await, Ok(Some(GrantContent { list: None, ..grant(2) })));
-            assert_eq!(found(&**store, 3).await, Ok(Some(grant(3))));
-            assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap().len(), 3, "each is still there");
-        })
-        .await;
+    let corrupt = Err(StoreErrorKind::Corrupt);
+    assert_eq!(found(1).await, corrupt, "no session ends by an unreadable grant");
+    assert_eq!(found(2).await, Ok(Some(GrantContent { list: None, ..grant(2) })));
+    assert_eq!(found(3).await, Ok(Some(grant(3))));
+    let holders = fresh.shows(async |store| store.holders(None, NonZeroU32::MAX).await.unwrap().len()).await;
+    assert_eq!(holders, 3, "each is still there");
     fresh.one.replace(user_id(1), &grant(1)).await.unwrap();
-    fresh.through_both(async |store| assert_eq!(found(&**store, 1).await, Ok(Some(grant(1))))).await;
+    assert_eq!(found(1).await, Ok(Some(grant(1))));
 }

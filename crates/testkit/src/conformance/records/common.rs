@@ -18,11 +18,6 @@ use companion_domain::{
 };
 use std::{collections::BTreeMap, num::NonZeroU32};
 
-/// Returns the kinds that a sync may replace.
-pub(super) fn replaceable() -> impl Iterator<Item = Kind> {
-    Kind::ALL.into_iter().filter(|kind| kind.replaced().is_some())
-}
-
 /// Writes a record through the port of its kind. The team is written as a whole, so not here.
 pub(super) async fn put(stores: &Stores, record: &Record) {
     match record {
@@ -33,10 +28,10 @@ pub(super) async fn put(stores: &Stores, record: &Record) {
             stores.grants.replace(*user, &grant.content).await.unwrap();
         }
         Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
-        // Changes write settings, with their own time and revision.
-        Record::Settings(..) | Record::SettingsEdit(_) => drop(add(stores, vec![record.clone()]).await),
-        // The history is written by changes of it.
-        Record::Period(_) => drop(add(stores, vec![record.clone()]).await),
+        // Their ports write them with a time and a revision of their own, or as changes.
+        Record::Settings(..) | Record::SettingsEdit(_) | Record::Period(_) => {
+            add(stores, vec![record.clone()]).await;
+        }
         Record::Team(_) => {}
         other => {
             stores.records.put(other.clone()).await.unwrap();
@@ -72,8 +67,13 @@ pub(super) async fn try_sync(
     stores.records.sync(replace, &mut stream).await.map(|applied| applied.tally)
 }
 
-pub(super) fn replacing(kinds: impl IntoIterator<Item = Kind>) -> Replace {
+pub(in crate::conformance) fn replacing(kinds: impl IntoIterator<Item = Kind>) -> Replace {
     Replace { kinds: kinds.into_iter().collect(), shard: None }
+}
+
+/// Replaces every kind that a sync may replace.
+pub(super) fn everything() -> Replace {
+    replacing(Kind::ALL.into_iter().filter(|kind| kind.replaced().is_some()))
 }
 
 pub(super) fn added(count: u64) -> Tally {
@@ -90,18 +90,16 @@ pub(super) async fn exported(stores: &Stores) -> Vec<Record> {
 /// contents are indistinguishable.
 pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
     let exported = by_key(exported(stores).await);
-    let of = |kind: Kind| exported.values().filter(move |record| record.kind() == kind).cloned();
-
     let picked = stores.feedback.pick_positive(usize::MAX, SeededEntropy::new(1).seed()).await.unwrap();
-    let positive = |record: &Record| matches!(record, Record::Feedback(entry) if entry.rating.stars() >= 4);
-    let picked = picked.iter().map(|entry| Record::Feedback((**entry).clone())).collect();
-    assert_eq!(by_key(picked), by_key(of(Kind::Feedback).filter(positive).collect()), "picked");
-    let team = stores.team.all().await.unwrap().iter().cloned().map(Record::Team).collect();
-    assert_eq!(by_key(team), by_key(of(Kind::Team).collect()), "team");
-    let notices = stores.status_history.notices().await.unwrap().into_iter().map(Record::Notice).collect();
-    assert_eq!(by_key(notices), by_key(of(Kind::Notice).collect()), "notices");
-    let periods = stores.status_history.periods().await.unwrap().into_iter().map(Record::Period).collect();
-    assert_eq!(by_key(periods), by_key(of(Kind::Period).collect()), "periods");
+    let mut read: Vec<_> = picked.iter().map(|entry| Record::Feedback((**entry).clone())).collect();
+    read.extend(stores.team.all().await.unwrap().iter().cloned().map(Record::Team));
+    read.extend(stores.status_history.notices().await.unwrap().into_iter().map(Record::Notice));
+    read.extend(stores.status_history.periods().await.unwrap().into_iter().map(Record::Period));
+    let is_read = |record: &&Record| match record {
+        Record::Feedback(entry) => entry.rating.stars() >= 4,
+        other => matches!(other.kind(), Kind::Team | Kind::Notice | Kind::Period),
+    };
+    assert_eq!(by_key(read), by_key(exported.values().filter(is_read).cloned().collect()));
 
     let guild_of = |key: &Key| if let Key::Guild(guild) = key { Some(*guild) } else { None };
     let (guilds, user): (Vec<_>, _) = (exported.keys().filter_map(guild_of).collect(), user_id(1));
@@ -132,7 +130,7 @@ pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
 }
 
 /// Returns two records of every kind, but one schema, with every member in guild 1, each kind in key order.
-pub(super) fn two_of_each() -> Vec<Record> {
+pub(in crate::conformance) fn two_of_each() -> Vec<Record> {
     let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
     vec![
         Record::Guild(guild(guild_id(1))),

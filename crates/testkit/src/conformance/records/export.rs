@@ -1,7 +1,7 @@
 //! The contents of an export.
 
 use super::{
-    common::{add, assert_same, by_key, contents, exported, put, replaceable, replacing, two_of_each},
+    common::{add, assert_same, by_key, contents, everything, exported, put, two_of_each},
     user::is_of,
 };
 use crate::conformance::{
@@ -107,7 +107,7 @@ impl RecordSink for Meddling {
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
         if self.taken.0.is_empty() {
             let mut nothing = Stream::of(vec![]);
-            self.stores.records.sync(&replacing(replaceable()), &mut nothing).await?;
+            self.stores.records.sync(&everything(), &mut nothing).await?;
             self.stores.records.put(Record::Blocked(user_id(4711))).await?;
             self.stores.records.put(Record::Feedback(feedback("new", 5, user_id(1)))).await?;
             self.stores.sessions.revoke_user(user_id(1)).await?;
@@ -146,7 +146,7 @@ pub(super) async fn a_failing_sink_fails_the_export(fresh: &Fresh<Stores>) {
 pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     add(&fresh.one, two_of_each()).await;
-    for damage in [
+    let damaged = [
         Damage::Member(guild_id(1), user),
         Damage::Outline(guild_id(1)),
         Damage::Subscription(user),
@@ -157,10 +157,9 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
         Damage::Grant(user),
         Damage::Notice("one".parse().unwrap()),
         Damage::Period(PeriodSubject::Silent),
-    ] {
-        if !fresh.damage(damage).await {
-            return;
-        }
+    ];
+    if !fresh.damage(damaged).await {
+        return;
     }
     let is_damaged = |record: &Record| match record {
         Record::Outline(outline) => outline.guild == guild_id(1),
@@ -178,7 +177,7 @@ pub(super) async fn exports_leave_out_and_forget_removes_unreadable_values(fresh
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     add(&fresh.one, two_of_each()).await;
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
-    if fresh.damage(Damage::Guild(guild_id(1))).await {
+    if fresh.damage([Damage::Guild(guild_id(1))]).await {
         let mut importable = by_key(two_of_each());
         importable.retain(|key, _| !matches!(key, Key::Guild(id) | Key::Member(id, _) | Key::Outline(id) if *id == guild_id(1)));
         fresh.through_both(async |stores| assert_eq!(contents(stores).await, importable)).await;

@@ -95,37 +95,29 @@ pub(super) async fn keys_are_separate_and_text_is_stored_exactly(fresh: &Fresh<S
     .await;
 }
 
-pub(super) async fn one_concurrent_caller_adds_and_one_removes(fresh: &Fresh<Stores>) {
-    each_kind(fresh, [1], async |kind| {
-        let record = kind.record(1);
-        let putting = |_, stores: Arc<Stores>| {
-            let record = record.clone();
-            async move { put(&stores, &record).await }
-        };
-        let tallies = fresh.concurrently(putting).await;
-        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1, "{}", kind.name);
-        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
-        let key = kind.key(1);
-        let removing = |_, stores: Arc<Stores>| {
-            let key = key.clone();
-            async move { remove(&stores, &key).await }
-        };
-        let tallies = fresh.concurrently(removing).await;
-        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::REMOVED).count(), 1, "{}", kind.name);
-    })
-    .await;
-}
-
-pub(super) async fn concurrent_puts_are_never_lost(fresh: &Fresh<Stores>) {
-    each_kind(fresh, 1..=CALLERS, async |kind| {
-        let putting = |number, stores: Arc<Stores>| {
-            let record = kind.record(number + 1);
-            async move { put(&stores, &record).await }
-        };
-        let tallies = fresh.concurrently(putting).await;
-        assert!(tallies.iter().all(|tally| *tally == Tally::ADDED), "{}", kind.name);
-        for number in 1..=tallies.len() as u64 {
-            assert_eq!(find(&fresh.one, &kind.key(number)).await, Some(kind.record(number)));
+/// Four callers for each of eight records.
+pub(super) async fn concurrent_callers_add_and_remove_each_record_once(fresh: &Fresh<Stores>) {
+    const EACH: usize = CALLERS as usize / 4;
+    each_kind(fresh, 1..=EACH as u64, async |kind| {
+        for once in [Tally::ADDED, Tally::REMOVED] {
+            let write = |caller, stores: Arc<Stores>| {
+                let record = kind.record(caller % EACH as u64 + 1);
+                async move {
+                    if once == Tally::ADDED {
+                        put(&stores, &record).await
+                    } else {
+                        remove(&stores, &record.key()).await
+                    }
+                }
+            };
+            let tallies = fresh.concurrently(write).await;
+            let count = |tally| tallies.iter().filter(|one| **one == tally).count();
+            assert_eq!((count(once), count(Tally::NOTHING)), (EACH, 3 * EACH), "{}", kind.name);
+            for number in 1..=EACH as u64 {
+                let expected =
+                    if once == Tally::ADDED { Some(kind.record(number)) } else { (kind.absent)(number) };
+                assert_eq!(find(&fresh.one, &kind.key(number)).await, expected);
+            }
         }
     })
     .await;
@@ -155,10 +147,8 @@ pub(super) async fn an_unreadable_record_affects_no_other(fresh: &Fresh<Stores>)
         let Some(damage) = kind.damage else { continue };
         kind.prepare(&fresh.one, [1, 2, 3]).await;
         put_all(&fresh.one, [1, 2, 3].map(|number| kind.record(number)).to_vec()).await;
-        for number in [1, 3] {
-            if !fresh.damage(damage(number)).await {
-                return;
-            }
+        if !fresh.damage([1, 3].map(damage)).await {
+            return;
         }
         fresh
             .through_both(async |stores| {

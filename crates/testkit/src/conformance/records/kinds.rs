@@ -21,7 +21,7 @@ use companion_domain::{
 };
 
 /// A kind of record that is put, found and removed by its key.
-pub(super) struct KeyedKind {
+pub(in crate::conformance) struct KeyedKind {
     pub(super) name: &'static str,
     /// Returns a record with the key of this number.
     record: fn(u64) -> Record,
@@ -44,13 +44,13 @@ impl KeyedKind {
     }
 
     /// Returns `record` and all its changes.
-    pub(super) fn variants(&self, number: u64) -> Vec<Record> {
+    pub(in crate::conformance) fn variants(&self, number: u64) -> Vec<Record> {
         let mut all = (self.changed)(number);
         all.insert(0, self.record(number));
         all
     }
 
-    pub(super) fn key(&self, number: u64) -> Key {
+    pub(in crate::conformance) fn key(&self, number: u64) -> Key {
         self.record(number).key()
     }
 
@@ -60,7 +60,11 @@ impl KeyedKind {
     }
 
     /// Stores what the records of these numbers need.
-    pub(super) async fn prepare(&self, stores: &Stores, numbers: impl IntoIterator<Item = u64>) {
+    pub(in crate::conformance) async fn prepare(
+        &self,
+        stores: &Stores,
+        numbers: impl IntoIterator<Item = u64>,
+    ) {
         put_all(stores, self.needed(numbers)).await;
     }
 }
@@ -77,7 +81,7 @@ const fn plain(name: &'static str, record: fn(u64) -> Record, changed: fn(u64) -
     KeyedKind { name, record, changed, awkward: nothing, needs: |_| None, absent: |_| None, damage: None }
 }
 
-pub(super) const KEYED: [KeyedKind; 8] = [
+pub(in crate::conformance) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
         awkward: || {
             let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });

@@ -1,38 +1,26 @@
 //! The contract of [`Records`](companion_domain::port::Records): single records of any kind, batches, streams, exports,
 //! and the data of a user. What is written is also read through the other ports.
 
-mod atomicity;
-mod batch;
 mod common;
 mod export;
 mod keyed;
 mod kinds;
 mod members;
-mod replace;
 mod sync;
 mod user;
 mod writes;
 
-pub(super) use self::common::put_all;
+pub(super) use self::{
+    common::{put_all, replacing, two_of_each},
+    kinds::KEYED,
+    user::is_of,
+};
 
 use super::Stores;
 
 suite! {
     /// Generates one test per behaviour of `Records`. It needs all storage ports.
     records_conformance($): records, Stores;
-    @atomicity {
-        a_failed_stream_changes_nothing,
-        an_unknown_guild_is_reported_with_its_line,
-        a_cancelled_sync_changes_nothing,
-        readers_and_writers_proceed_during_a_sync,
-        concurrent_syncs_are_never_lost,
-        concurrent_replacing_syncs_leave_one_complete,
-    }
-    @batch {
-        a_batch_is_applied_in_order,
-        a_refused_batch_changes_nothing,
-        a_write_returns_its_changes,
-    }
     @export {
         exports_everything_once,
         an_export_recreates_the_store,
@@ -43,8 +31,7 @@ suite! {
     @keyed {
         a_write_replaces_or_removes_one_record_and_returns_its_tally,
         keys_are_separate_and_text_is_stored_exactly,
-        one_concurrent_caller_adds_and_one_removes,
-        concurrent_puts_are_never_lost,
+        concurrent_callers_add_and_remove_each_record_once,
         stores_very_many_records,
         an_unreadable_record_affects_no_other needs Damaging,
     }
@@ -53,17 +40,20 @@ suite! {
         removing_a_guild_removes_its_members,
         members_put_during_a_guild_removal_are_removed,
     }
-    @replace {
-        each_kind_is_replaced_alone,
-        a_shard_replaces_only_its_own_guilds,
-        a_shard_limits_only_guilds_and_members,
-        replaces_very_many_records,
-    }
     @sync {
         a_sync_adds_every_kind_in_any_order,
         the_last_record_of_a_key_wins,
         the_tally_counts_exactly_the_differences,
         an_imported_grant_keeps_its_version,
+        each_kind_is_replaced_alone,
+        a_shard_replaces_only_its_own_guilds,
+        a_shard_limits_only_guilds_and_members,
+        replaces_very_many_records,
+        a_failed_stream_changes_nothing,
+        a_cancelled_sync_changes_nothing,
+        readers_and_writers_proceed_during_a_sync,
+        concurrent_syncs_are_never_lost,
+        concurrent_replacing_syncs_leave_one_complete,
     }
     @user {
         about_returns_what_forget_removes,
@@ -71,6 +61,8 @@ suite! {
         about_reads_one_snapshot,
     }
     @writes {
+        a_batch_is_applied_in_order,
+        a_refused_batch_changes_nothing,
         a_cancelled_write_is_complete_or_absent,
         a_cancelled_put_is_complete_or_absent,
         a_write_does_not_block_the_polling_thread needs Gating,

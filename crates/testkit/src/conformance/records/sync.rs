@@ -1,21 +1,29 @@
-//! What a sync adds.
+//! What a sync adds, counts and removes, and its atomicity.
 
-use super::common::{add, added, by_key, contents, replacing, try_sync, two_of_each};
+use super::common::{
+    add, added, assert_same, by_key, contents, everything, put, replace, replacing, try_sync, two_of_each,
+};
 use crate::conformance::{
     Fresh, Stores,
+    concurrency::CALLERS,
     sample::{
-        at, feedback, grant, guild, guild_id, member, name, session, staff, subscription, team_member,
-        user_id,
+        BEYOND_SIGNED, LOTS, at, feedback, grant, guild, guild_id, guild_id_in, member, name, session, staff,
+        subscription, team_member, user_id,
     },
     stream::Stream,
 };
+use async_trait::async_trait;
 use companion_domain::{
-    change::{Kind, Tally},
-    model::{Guild, StaffPermission},
-    port::{ClaimAfter, Claimed, Grant, GrantVersion, ListingScope, Record, Replace},
+    change::{Key, Kind, Tally},
+    model::{Guild, GuildId, StaffPermission},
+    port::{
+        ClaimAfter, Claimed, Grant, GrantVersion, ListingScope, Numbered, Record, RecordSource, Replace,
+        ShardSlice, SourceError, SyncError,
+    },
     session::Session,
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::Notify;
 
 /// In reverse, so that every member precedes its guild, in another batch and in the same one.
 pub(super) async fn a_sync_adds_every_kind_in_any_order(fresh: &Fresh<Stores>) {
@@ -33,37 +41,33 @@ pub(super) async fn a_sync_adds_every_kind_in_any_order(fresh: &Fresh<Stores>) {
     }
     let listing = stores.listings().read(user, ListingScope::Guild(guild_id(2))).await.unwrap();
     let subscribed = Arc::new(subscription(user, [1, 2], 3));
+    assert_eq!(listing.subscription.as_ref(), Some(&subscribed));
     assert_eq!(
-        (&listing.subscription, &listing.guild_subscriptions),
-        (&Some(subscribed.clone()), &vec![subscribed])
+        (&*listing.guild_subscriptions, listing.staff),
+        (&[subscribed][..], staff([StaffPermission::Support]))
     );
-    assert_eq!(listing.staff, staff([StaffPermission::Support]));
     assert!(stores.blocked.is_blocked(user_id(8)).await.unwrap());
     assert_eq!(stores.sessions.of_user(user).await.unwrap(), [session(1, user, at(1))]);
 }
 
 pub(super) async fn the_last_record_of_a_key_wins(fresh: &Fresh<Stores>) {
-    let other_versions = || {
-        vec![
-            Record::Guild(Guild { name: name("Old"), ..guild(guild_id(1)) }),
-            Record::Member(member(guild_id(1), user_id(1), &[9])),
-            Record::Subscription(subscription(user_id(1), [9], 9)),
-            Record::Staff(user_id(1), staff([StaffPermission::Executive])),
-            Record::Feedback(feedback("one", 1, user_id(3))),
-            Record::Team(team_member(user_id(1), "Core", 99)),
-            Record::Session(Session { last_seen_at: at(99), ..session(1, user_id(1), at(1)) }),
-            Record::Grant(user_id(1), Grant { version: GrantVersion(1), content: grant(9) }),
-        ]
-    };
+    let user = user_id(1);
+    let other_versions = vec![
+        Record::Guild(Guild { name: name("Old"), ..guild(guild_id(1)) }),
+        Record::Member(member(guild_id(1), user, &[9])),
+        Record::Subscription(subscription(user, [9], 9)),
+        Record::Staff(user, staff([StaffPermission::Executive])),
+        Record::Feedback(feedback("one", 1, user_id(3))),
+        Record::Team(team_member(user, "Core", 99)),
+        Record::Session(Session { last_seen_at: at(99), ..session(1, user, at(1)) }),
+        Record::Grant(user, Grant { version: GrantVersion(1), content: grant(9) }),
+    ];
     // Duplicates far apart, within one batch, and of stored records.
-    let twice = [other_versions(), other_versions(), two_of_each()].concat();
-    assert_eq!(
-        add(&fresh.one, twice.clone()).await,
-        added(two_of_each().len() as u64),
-        "a key counts once however often it comes"
-    );
+    let twice = [other_versions.clone(), other_versions, two_of_each()].concat();
+    let tally = add(&fresh.one, twice.clone()).await;
+    assert_eq!(tally, added(two_of_each().len() as u64), "a key counts once however often it comes");
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
-    let tally = try_sync(&fresh.one, &Replace::default(), Stream::in_batches(twice, 1000)).await.unwrap();
+    let tally = try_sync(&fresh.one, &Replace::default(), Stream::of(twice)).await.unwrap();
     assert_eq!(tally, Tally::NOTHING, "what is the same in the end has not changed");
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
 }
@@ -71,8 +75,7 @@ pub(super) async fn the_last_record_of_a_key_wins(fresh: &Fresh<Stores>) {
 pub(super) async fn the_tally_counts_exactly_the_differences(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     assert_eq!(add(&fresh.one, two_of_each()).await, Tally::NOTHING);
-    let everything = replacing(super::common::replaceable());
-    let again = try_sync(&fresh.one, &everything, Stream::in_batches(two_of_each(), 5)).await.unwrap();
+    let again = try_sync(&fresh.one, &everything(), Stream::in_batches(two_of_each(), 5)).await.unwrap();
     assert_eq!(again, Tally::NOTHING, "replacing with the same is no change either");
     let records = vec![
         Record::Guild(guild(guild_id(1))),
@@ -105,4 +108,259 @@ pub(super) async fn an_imported_grant_keeps_its_version(fresh: &Fresh<Stores>) {
     let updated = grants.update(user, imported.version, &grant(2), ClaimAfter::Released).await.unwrap();
     assert!(updated > imported.version);
     assert!(grants.replace(user, &grant(3)).await.unwrap() > updated);
+}
+
+pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
+    for kind in everything().kinds {
+        add(&fresh.one, two_of_each()).await;
+        let mut expected = two_of_each();
+        // The second record of each kind is left out. Only an outline depends on it.
+        let left_out = expected.iter().rposition(|record| record.kind() == kind).unwrap();
+        let gone = expected.remove(left_out);
+        let gone = if let Record::Guild(guild) = gone { Some(guild.id) } else { None };
+        expected.retain(|record| !matches!(record, Record::Outline(outline) if Some(outline.guild) == gone));
+        let sent = expected.iter().filter(|record| record.kind() == kind).cloned().collect();
+        assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
+        assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
+    }
+}
+
+/// Returns guilds of three shards, including ids above the signed range: 2^63 belongs to shard 2 of 3.
+fn guilds_of_three_shards() -> Vec<(u32, GuildId)> {
+    let mut guilds: Vec<_> =
+        (0..9).map(|number| (u32::try_from(number % 3).unwrap(), guild_id_in(number, number + 1))).collect();
+    guilds.push((2, guild_id(BEYOND_SIGNED)));
+    guilds.push((0, guild_id(BEYOND_SIGNED + (1 << 22))));
+    guilds
+}
+
+fn with_member(id: GuildId) -> [Record; 2] {
+    [Record::Guild(guild(id)), Record::Member(member(id, user_id(1), &[1]))]
+}
+
+pub(super) async fn a_shard_replaces_only_its_own_guilds(fresh: &Fresh<Stores>) {
+    let all = guilds_of_three_shards();
+    for index in 0..3 {
+        add(&fresh.one, all.iter().flat_map(|(_, id)| with_member(*id)).collect()).await;
+        let mut mine = all.iter().filter(|(shard, _)| *shard == index).map(|(_, id)| *id);
+        // The shard keeps one guild without its member, one unchanged, and removes the others. A guild of another shard
+        // is added all the same.
+        let (emptied, kept) = (mine.next().unwrap(), mine.next().unwrap());
+        let foreign = guild_id_in(u64::from(index) + 1, 77);
+        let sent =
+            [vec![Record::Guild(guild(emptied))], with_member(kept).to_vec(), with_member(foreign).to_vec()]
+                .concat();
+        let shard = ShardSlice::new(index, 3);
+        let kinds = [Kind::Guild, Kind::Member].into();
+        replace(&fresh.one, &Replace { kinds, shard }, sent.clone()).await;
+        let others = all.iter().filter(|(shard, _)| *shard != index).flat_map(|(_, id)| with_member(*id));
+        assert_eq!(contents(&fresh.one).await, by_key(others.chain(sent).collect()), "shard {index} of 3");
+        fresh.one.records.remove(Key::Guild(foreign)).await.unwrap();
+    }
+}
+
+pub(super) async fn a_shard_limits_only_guilds_and_members(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let sent = vec![
+        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
+        Record::Guild(guild(guild_id(1))),
+        Record::Guild(guild(guild_id(2))),
+    ];
+    let rest = Replace { shard: ShardSlice::new(1, 2), ..everything() };
+    replace(&fresh.one, &rest, sent.clone()).await;
+    let kept = two_of_each().into_iter().filter(|record| {
+        let kind = record.kind();
+        // Guilds 1 and 2 belong to shard 0, with their members and outlines.
+        kind == Kind::Guild || kind.is_of_guild() || kind.replaced().is_none()
+    });
+    assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
+}
+
+pub(super) async fn replaces_very_many_records(fresh: &Fresh<Stores>) {
+    let world = |first: u64| -> Vec<_> {
+        let records = (first..first + LOTS).flat_map(|number| {
+            let (id, user) = (guild_id(number), user_id(number));
+            [
+                Record::Guild(guild(id)),
+                Record::Member(member(id, user_id(1), &[number])),
+                Record::Subscription(subscription(user, [number], 1)),
+                Record::Staff(user, staff([StaffPermission::Support])),
+                Record::Blocked(user),
+                Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
+            ]
+        });
+        records.collect()
+    };
+    for first in [1, 10_000] {
+        let mut stream = Stream::in_batches(world(first), 700);
+        let tally = fresh.one.records.sync(&everything(), &mut stream).await.unwrap().tally;
+        // Members are removed with their guilds, counted or not.
+        let expected = if first == 1 { 0..=0 } else { 5 * LOTS..=6 * LOTS };
+        assert!(expected.contains(&tally.removed), "{tally:?}");
+        assert_eq!((tally.added, tally.changed), (6 * LOTS, 0));
+        assert_same(&contents(&fresh.one).await, &by_key(world(first)));
+    }
+}
+
+/// Returns records that change something of every kind.
+fn upheaval() -> Vec<Record> {
+    vec![
+        Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(1)) }),
+        Record::Guild(guild(guild_id(3))),
+        Record::Member(member(guild_id(3), user_id(1), &[1])),
+        Record::Member(member(guild_id(1), user_id(1), &[])),
+        Record::Blocked(user_id(1)),
+        Record::Feedback(feedback("three", 5, user_id(1))),
+        Record::Team(team_member(user_id(3), "Core", 1)),
+    ]
+}
+
+pub(super) async fn a_failed_stream_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    let lost = |guild| Record::Member(member(guild_id(guild), user_id(1), &[1]));
+    // Line numbers have gaps, because a reader may skip lines.
+    let lines = (20..).step_by(3).zip([upheaval(), vec![lost(99), lost(98), lost(97)]].concat());
+    for at_a_time in [1, 3, 100] {
+        let cut = || Stream::in_batches(upheaval(), at_a_time).failing("the stream was cut");
+        for (kinds, stream, expected) in [
+            (Replace::default(), cut(), "the stream was cut"),
+            (everything(), cut(), "the stream was cut"),
+            (everything(), Stream::numbered(lines.clone(), at_a_time), "guild 99 on line 41"),
+        ] {
+            let refused = match try_sync(&fresh.one, &kinds, stream).await {
+                Err(SyncError::Source(cause)) => cause.to_string(),
+                Err(SyncError::UnknownGuild { line, guild }) => format!("guild {guild} on line {line}"),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(refused, expected);
+            fresh.settle().await;
+            assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
+        }
+    }
+    let empty = Stream::of(vec![]).failing("cut at once");
+    assert!(try_sync(&fresh.one, &everything(), empty).await.is_err());
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
+}
+
+/// Returns one batch, then signals the next request and never answers it.
+struct Stalled {
+    first: Option<Vec<Numbered>>,
+    asked: Arc<Notify>,
+}
+
+#[async_trait]
+impl RecordSource for Stalled {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        if let Some(batch) = self.first.take() {
+            return Ok(Some(batch));
+        }
+        self.asked.notify_one();
+        std::future::pending().await
+    }
+}
+
+pub(super) async fn a_cancelled_sync_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let records = (1..).zip(upheaval()).map(|(line, record)| Numbered { line, record });
+    let asked = Arc::new(Notify::new());
+    let mut source = Stalled { first: Some(records.collect()), asked: Arc::clone(&asked) };
+    let replaced = everything();
+    tokio::select! {
+        ended = fresh.one.records.sync(&replaced, &mut source) => assert!(ended.is_err(), "the stream had no end"),
+        () = asked.notified() => {}
+    }
+    fresh.settle().await;
+    assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
+    // The next writer is not blocked by it.
+    replace(&fresh.one, &replaced, vec![]).await;
+    assert_eq!(fresh.one.records.find(&Key::Guild(guild_id(1))).await.unwrap(), None);
+}
+
+/// Uses the store between batches: reads everything, checks its health and writes.
+struct Interrupting {
+    stream: Stream,
+    stores: Arc<Stores>,
+    expected: BTreeMap<Key, Record>,
+    times: u64,
+}
+
+#[async_trait]
+impl RecordSource for Interrupting {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        assert_eq!(
+            contents(&self.stores).await,
+            self.expected,
+            "the previous state, and what was written since"
+        );
+        assert!(!self.stores.blocked.is_blocked(user_id(1)).await.map_err(SourceError::broken)?);
+        self.stores.health.check().await.map_err(SourceError::broken)?;
+        self.times += 1;
+        let user = user_id(self.times);
+        let written = [
+            Record::Staff(user, staff([StaffPermission::Support])),
+            Record::Session(session(self.times, user, at(1))),
+        ];
+        for record in &written {
+            put(&self.stores, record).await;
+        }
+        self.expected.extend(by_key(written.to_vec()));
+        self.stream.next().await
+    }
+}
+
+pub(super) async fn readers_and_writers_proceed_during_a_sync(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    fresh.one.health.check().await.unwrap();
+    assert_eq!(fresh.other.changes.latest().await.unwrap(), before, "asking is no change");
+    for (times, stores) in [(100, &fresh.one), (200, &fresh.other)] {
+        add(&fresh.one, two_of_each()).await;
+        fresh.one.records.remove(Key::Blocked(user_id(1))).await.unwrap();
+        fresh.settle().await;
+        let expected = contents(stores).await;
+        let stream = Stream::in_batches(upheaval(), 2);
+        let mut source = Interrupting { stream, stores: Arc::clone(stores), expected, times };
+        let replace = Replace::default();
+        let synced = fresh.one.records.sync(&replace, &mut source);
+        // A sync that waits for its own reader or writer would never finish.
+        tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
+        fresh.settle().await;
+        let mut expected = source.expected;
+        expected.extend(by_key(upheaval()));
+        assert_eq!(contents(stores).await, expected, "what was written meanwhile stays");
+    }
+}
+
+pub(super) async fn concurrent_syncs_are_never_lost(fresh: &Fresh<Stores>) {
+    let records = |number: u64| {
+        vec![
+            Record::Member(member(guild_id(number + 1), user_id(1), &[1])),
+            Record::Guild(guild(guild_id(number + 1))),
+            Record::Feedback(feedback(&format!("f{number}"), 5, user_id(1))),
+            Record::Blocked(user_id(number + 1)),
+        ]
+    };
+    let tallies =
+        fresh.concurrently(move |number, stores| async move { add(&stores, records(number)).await }).await;
+    assert!(tallies.iter().all(|tally| tally.added == 4));
+    assert_eq!(contents(&fresh.one).await, by_key((0..CALLERS).flat_map(records).collect()));
+}
+
+pub(super) async fn concurrent_replacing_syncs_leave_one_complete(fresh: &Fresh<Stores>) {
+    let records = |number: u64| -> Vec<_> {
+        let guilds = (1..=5).map(move |place| Record::Guild(guild(guild_id(number % 3 * 10 + place))));
+        let team = (1..=3).map(move |place| {
+            Record::Team(team_member(user_id(place), "Core", i32::try_from(number).unwrap()))
+        });
+        guilds.chain(team).collect()
+    };
+    fresh
+        .concurrently(move |number, stores| async move {
+            replace(&stores, &everything(), records(number)).await;
+        })
+        .await;
+    let left = contents(&fresh.one).await;
+    assert!((0..CALLERS).any(|number| left == by_key(records(number))), "a mixture: {left:?}");
 }

@@ -14,7 +14,7 @@ use companion_domain::{
 use std::sync::Arc;
 
 /// Whether forgetting a user removes this record.
-pub(super) fn is_of(user: UserId, record: &Record) -> bool {
+pub(in crate::conformance) fn is_of(user: UserId, record: &Record) -> bool {
     match record {
         Record::Member(member) => member.user == user,
         Record::Subscription(subscription) => subscription.user == user,

@@ -1,21 +1,21 @@
-//! Every way to write through `Records`, cancelled and blocked.
+//! Every way to write through `Records`, cancelled and blocked, and several writes as one change.
 
 use super::{
-    common::{add, by_key, exported, replacing},
+    common::{add, by_key, contents, exported, replacing, two_of_each},
     kinds::KEYED,
 };
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::CancelledWrite,
+    concurrency::cancelled,
     sample::{
-        at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session, shards, staff,
+        at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, name, session, shards, staff,
         subscription, team_member, user_id,
     },
     stream::Stream,
 };
 use companion_domain::{
-    change::{Key, Kind},
-    model::{Heartbeat, Roster, StaffPermission, UserId},
+    change::{Applied, Key, Kind, Tally},
+    model::{Guild, Heartbeat, Roster, StaffPermission, UserId},
     port::{Grant, GrantVersion, Mutation, Record},
 };
 use std::sync::Arc;
@@ -113,28 +113,24 @@ pub(super) async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>)
 
 async fn cancel(fresh: &Fresh<Stores>, steps: impl IntoIterator<Item = Step>) {
     for Step { what, ready, write } in steps {
-        let cancelled = CancelledWrite {
-            fresh,
-            what: &what,
-            ready: async |stores: &Arc<Stores>, _| {
-                for earlier in &ready {
-                    earlier.make(stores).await;
-                }
-            },
-            write: async |stores: &Arc<Stores>, _| write.make(stores).await,
-            // An export is one snapshot: a cancelled write may be applied between two reads.
-            look: async |stores: &Arc<Stores>, _| {
-                let mut clusters = stores.telemetry.clusters().await.unwrap();
-                clusters.sort_by(|one, two| one.cluster.cmp(&two.cluster));
-                (by_key(exported(stores).await), clusters)
-            },
-            further: async |stores: &Arc<Stores>| match write {
-                Write::Apply(_) => drop(stores.records.remove(Key::Blocked(user_id(999))).await.unwrap()),
-                Write::Sync(_) => drop(add(stores, vec![]).await),
-                Write::Forget(_) => drop(stores.records.forget(user_id(999)).await.unwrap()),
-            },
+        let ready = async |stores: &Arc<Stores>, _| {
+            for earlier in &ready {
+                earlier.make(stores).await;
+            }
         };
-        cancelled.leaves_all_or_nothing().await;
+        let further = async |stores: &Arc<Stores>| match write {
+            Write::Apply(_) => drop(stores.records.remove(Key::Blocked(user_id(999))).await.unwrap()),
+            Write::Sync(_) => drop(add(stores, vec![]).await),
+            Write::Forget(_) => drop(stores.records.forget(user_id(999)).await.unwrap()),
+        };
+        let make = async |stores: &Arc<Stores>, _| write.make(stores).await;
+        // An export is one snapshot: a cancelled write may be applied between two reads.
+        let look = async |stores: &Arc<Stores>, _| {
+            let mut clusters = stores.telemetry.clusters().await.unwrap();
+            clusters.sort_by(|one, two| one.cluster.cmp(&two.cluster));
+            (by_key(exported(stores).await), clusters)
+        };
+        cancelled(fresh, &what, ready, make, look, further).await;
     }
 }
 
@@ -145,4 +141,50 @@ pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stor
         }
         fresh.waits_elsewhere(async move |stores: &Stores| write.make(stores).await).await;
     }
+}
+
+pub(super) async fn a_batch_is_applied_in_order(fresh: &Fresh<Stores>) {
+    let named = |text| Record::Guild(Guild { name: name(text), ..guild(guild_id(1)) });
+    let batch = vec![
+        Mutation::Put(named("First")),
+        Mutation::Put(Record::Member(member(guild_id(1), user_id(1), &[1]))),
+        Mutation::Remove(Key::Guild(guild_id(1))),
+        Mutation::Put(named("Second")),
+        Mutation::Put(Record::Member(member(guild_id(1), user_id(2), &[2]))),
+        Mutation::Put(Record::Blocked(user_id(3))),
+        Mutation::Remove(Key::Blocked(user_id(3))),
+    ];
+    let applied = fresh.one.records.apply(batch).await.unwrap();
+    assert_eq!(applied.tally, Tally { added: 5, changed: 0, removed: 2 });
+    let left = vec![named("Second"), Record::Member(member(guild_id(1), user_id(2), &[2]))];
+    fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(left.clone()))).await;
+    assert_eq!(fresh.one.records.apply(vec![]).await.unwrap(), Applied::default());
+}
+
+pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    let upheaval = || {
+        vec![
+            Mutation::Put(Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(1)) })),
+            Mutation::Remove(Key::Staff(user_id(1))),
+            Mutation::Put(Record::Feedback(feedback("three", 5, user_id(1)))),
+            Mutation::ReplaceTeam(Roster::default()),
+        ]
+    };
+    let lost = |guild| Mutation::Put(Record::Member(member(guild_id(guild), user_id(1), &[1])));
+    let refused = [
+        (vec![lost(99)], "guild 99 is not known"),
+        (vec![Mutation::Remove(Key::Member(guild_id(99), user_id(1)))], "guild 99 is not known"),
+        (vec![Mutation::Remove(Key::Guild(guild_id(1))), lost(1)], "guild 1 is not known"),
+        (vec![lost(3), Mutation::Put(Record::Guild(guild(guild_id(3))))], "guild 3 is not known"),
+        (vec![Mutation::Put(Record::Team(team_member(user_id(3), "Core", 1)))], "team is not put by itself"),
+        (vec![Mutation::Put(Record::Session(session(9, user_id(1), at(1))))], "session is not put by itself"),
+    ];
+    for (last, why) in refused {
+        let refused = fresh.one.records.apply([upheaval(), last].concat()).await;
+        assert_eq!(refused.map_err(|error| error.to_string()), Err(why.to_owned()));
+        fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
+    }
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
 }

@@ -55,28 +55,28 @@ pub(super) async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<P
 pub(super) async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Port>) {
     let over = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
     let rows = [(99, 300), (100, 300), (101, 300), (150, 199), (150, 200), (150, 201), (50, 60)];
-    let is_over = |(made, seen)| made <= 100 || seen <= 200;
+    let sessions = (1..).zip(rows).map(|(number, row)| used(number, user_id(1 + number % 2), row));
+    let sessions: Vec<_> = sessions.collect();
+    let is_over = |one: &Session| one.created_at <= at(100) || one.last_seen_at <= at(200);
     for expires in [true, false] {
-        let sessions =
-            || (1..).zip(rows).map(|(number, row)| (used(number, user_id(1 + number % 2), row), row));
-        make(&*fresh.one, &sessions().map(|(session, _)| session).collect::<Vec<_>>()).await;
-        for (session, _) in sessions() {
-            fresh.finds(&session, Some(&session)).await;
+        make(&*fresh.one, &sessions).await;
+        for session in &sessions {
+            fresh.finds(session, Some(session)).await;
         }
         for (cutoffs, expected) in [(NONE_OVER, false), (over, true), (over, false)] {
             let mut ended = Vec::new();
             if expires {
-                for (session, _) in sessions() {
+                for session in &sessions {
                     ended.extend(fresh.one.expire(&session.id, cutoffs).await.unwrap());
                 }
             } else {
                 ended = fresh.one.prune(cutoffs, HIGH_CAP).await.unwrap();
             }
-            let all = sessions().filter(|(_, row)| expected && is_over(*row)).map(|(session, _)| session);
+            let all = sessions.iter().filter(|session| expected && is_over(session)).cloned();
             assert_eq!(by_age(ended), by_age(all.collect()), "expires: {expires}");
         }
-        for (session, row) in sessions() {
-            fresh.finds(&session, Some(&session).filter(|_| !is_over(row))).await;
+        for session in &sessions {
+            fresh.finds(session, Some(session).filter(|session| !is_over(session))).await;
             fresh.one.revoke(&session.id).await.unwrap();
         }
     }
@@ -103,10 +103,8 @@ pub(super) async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &F
     let is_damaged =
         |session: &Session| (1..=5).chain([8, 12]).any(|number| session.id == token_hash(number));
     let (damaged, readable): (Vec<_>, Vec<_>) = over.into_iter().partition(is_damaged);
-    for session in &damaged {
-        if !fresh.damage(Damage::Session(session.id)).await {
-            return;
-        }
+    if !fresh.damage(damaged.iter().map(|session| Damage::Session(session.id))).await {
+        return;
     }
     let ended = Cutoffs { created: at(1000), ..NONE_OVER };
     let mut pruned = Vec::new();
@@ -140,16 +138,10 @@ pub(super) async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port
     for expected in [3, 0] {
         assert_eq!(fresh.one.rewind(at(now), HIGH_CAP).await.unwrap(), expected);
     }
-    let mut expected = cases.map(|(number, _, after)| dated(number, after)).to_vec();
-    expected.sort_by_key(|session| session.id);
-    fresh
-        .through_both(async |store| {
-            let mut listed = store.of_user(user_id(1)).await.unwrap();
-            assert!(listed.is_sorted_by_key(|session| session.created_at), "{listed:?}");
-            listed.sort_by_key(|session| session.id);
-            assert_eq!(listed, expected);
-        })
-        .await;
+    let expected = cases.map(|(number, _, after)| dated(number, after)).to_vec();
+    let listed = fresh.shows(async |store| store.of_user(user_id(1)).await.unwrap()).await;
+    assert!(listed.is_sorted_by_key(|session| session.created_at), "{listed:?}");
+    assert_eq!(by_age(listed), by_age(expected));
 }
 
 pub(super) async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Port>) {

@@ -26,7 +26,7 @@ use std::{
 faults! {
     fn feed_proofs, enum FeedFault { SessionsMissed }
     change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
-        lists_changes_of_records_once:
+        a_write_returns_and_lists_its_changes_once:
             TeamMissed "a change of the team is not listed (a missed change)",
             OneBehind "the newest change is listed late",
             NoChangeIsTold "an unchanged write is listed";
@@ -196,16 +196,14 @@ faults! {
         leaves_out_data_of_other_users:
             RolesOfAnyUser "roles of another user are shown",
             EveryGuild "without a list every guild is read";
-        reads_everything_stored_about_a_user:
-            OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
-            NoBlock "a block is not read",
-            NoStaff "staff permissions are not read";
         reads_one_guild_whether_listed_or_not:
             ListDecides "a guild outside of the list is not found",
             NamingWithBotOnly "subscriptions of a guild without the bot are not found";
         returns_several_users_in_the_requested_order: Sorted "several users are returned in another order";
         every_part_of_a_listing_is_fresh:
-            Remembered "a listing is cached for ever",
+            OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
+            NoBlock "a block is not read",
+            NoStaff "staff permissions are not read",
             CachedForEver "the first listing stays cached";
     }
 }
@@ -246,10 +244,6 @@ impl Listings for WrongListings {
             ListingFault::InSteps => {
                 self.wait_for_a_write().await?;
                 listing.blocked = self.parts.blocked.is_blocked(user).await?;
-            }
-            ListingFault::Remembered if listing.grant.is_some() && asked == ListingScope::List => {
-                let mut first = locked(&self.first);
-                listing = first.entry(user).or_insert(listing).clone();
             }
             ListingFault::CachedForEver if asked == ListingScope::List => {
                 locked(&self.first).entry(user).or_insert(listing.clone());

@@ -6,7 +6,10 @@ use companion_domain::{
     model::{Timestamp, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
-use companion_testkit::conformance::Fresh;
+use companion_testkit::{
+    conformance::Fresh,
+    over::{GrantStoreOver, Over},
+};
 use std::{
     collections::HashSet,
     num::NonZeroU32,
@@ -18,7 +21,7 @@ use std::{
 
 faults! {
     fn proofs, enum Fault { StartsOverAfterTheGone }
-    grant_store(Fresh::new(memory()), |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault)))) {
+    grant_store(Fresh::new(memory()), |fault| Fresh::new(wrong(memory(), fault))) {
         only_the_current_version_is_updated_or_removed:
             UpdateIgnoresVersion "an update of a stale version is written (a lost update)",
             RemoveIgnoresVersion "a stale version can be removed";
@@ -40,6 +43,7 @@ faults! {
             PagesOverlap "a page repeats the last entry of the previous one",
             HoldersByTheHundred "a page of holders has at most a hundred, whatever its limit",
             [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
+        exactly_one_concurrent_removal_succeeds: RemovedTwice "two callers remove the same grant";
         a_grant_is_found_as_it_was_last_written:
             UpdateKeepsTokens "an update cannot remove tokens",
             TokensCut "sealed tokens are truncated to a thousand bytes",
@@ -51,12 +55,11 @@ faults! {
             ReplacesInSteps "a cancelled replacement has tokens and no list",
             UpdatesInSteps "a cancelled update has tokens and no list";
     }
-    sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault)))) {
+    sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = wrong(stores.grants.clone(), fault))) {
         a_grant_is_unused_once_its_user_has_no_session:
             RemovesWhileInUse "the grant of a user with a session is removed",
             ListsThoseInUse "a grant in use is listed as unused",
             RemovesAnyVersion "an unused grant is removed whatever its version";
-        exactly_one_concurrent_caller_removes_the_unused_grant: RemovedTwice "two callers remove the same grant";
         pages_list_each_unused_grant_once:
             PagesEndEarly "the last unused grant is never listed",
             UnusedByTheHundred "a page of unused grants has at most a hundred, whatever its limit",
@@ -75,19 +78,19 @@ struct Wrong {
     readers: Rendezvous,
 }
 
-impl Wrong {
-    fn new(inner: Arc<dyn GrantStore>, fault: Fault) -> Self {
-        Self {
-            inner,
-            fault,
-            first_user: Mutex::default(),
-            claimed_until: Mutex::default(),
-            carried_over: AtomicBool::default(),
-            turn: tokio::sync::Mutex::default(),
-            readers: Rendezvous::default(),
-        }
-    }
+fn wrong(inner: Arc<dyn GrantStore>, fault: Fault) -> Arc<dyn GrantStore> {
+    Arc::new(Over(Wrong {
+        inner,
+        fault,
+        first_user: Mutex::default(),
+        claimed_until: Mutex::default(),
+        carried_over: AtomicBool::default(),
+        turn: tokio::sync::Mutex::default(),
+        readers: Rendezvous::default(),
+    }))
+}
 
+impl Wrong {
     fn first_user(&self, user: UserId) -> UserId {
         *locked(&self.first_user).get_or_insert(user)
     }
@@ -135,7 +138,11 @@ impl Wrong {
 }
 
 #[async_trait]
-impl GrantStore for Wrong {
+impl GrantStoreOver for Wrong {
+    fn grants(&self) -> &dyn GrantStore {
+        &*self.inner
+    }
+
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
         self.first_user(user);
         if let Fault::ReplacesInSteps = self.fault {
@@ -178,10 +185,6 @@ impl GrantStore for Wrong {
             *locked(&self.claimed_until) = Some(until);
         }
         Ok(claimed)
-    }
-
-    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.inner.release_claim(user, version).await
     }
 
     async fn update(
@@ -229,13 +232,11 @@ impl GrantStore for Wrong {
     }
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        match self.fault {
-            Fault::RemoveIgnoresVersion => {
-                let current = self.current(user, version).await?;
-                self.inner.remove(user, current).await
-            }
-            _ => self.inner.remove(user, version).await,
-        }
+        let version = match self.fault {
+            Fault::RemoveIgnoresVersion => self.current(user, version).await?,
+            _ => version,
+        };
+        self.inner.remove(user, version).await
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
@@ -258,14 +259,13 @@ impl GrantStore for Wrong {
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         let after = self.begin(after).await?;
         let mut users = self.inner.holders(after, limit).await?;
-        if let Fault::HoldersByTheHundred = self.fault {
-            users.truncate(100);
-        }
-        if matches!(self.fault, Fault::PagesOverlap)
-            && let Some(after) = after
-        {
-            users.insert(0, after);
-            users.truncate(limit.get() as usize);
+        match (self.fault, after) {
+            (Fault::HoldersByTheHundred, _) => users.truncate(100),
+            (Fault::PagesOverlap, Some(after)) => {
+                users.insert(0, after);
+                users.truncate(limit.get() as usize);
+            }
+            _ => {}
         }
         Ok(users)
     }

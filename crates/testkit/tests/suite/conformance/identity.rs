@@ -28,7 +28,6 @@ faults! {
     fn proofs, enum Fault {}
     identity_provider(on_platform(|identity| identity), wrong) {
         lists_and_names_every_guild_once:
-            OnePageOnly "only the first page of guilds is read",
             LastOfPageTwice "the last guild of a page is repeated",
             FivePages "at most five pages of guilds are read",
             NamesOfOnePage "guilds beyond the first page have no names",
@@ -141,7 +140,6 @@ impl IdentityProvider for Wrong {
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         let mut guilds = self.inner.guilds(user, access).await?;
         match self.fault {
-            Fault::OnePageOnly => guilds.memberships.truncate(200),
             Fault::FivePages => guilds.memberships.truncate(1000),
             Fault::GuildsAreRemembered => {
                 let mut remembered = locked(&self.guilds);

@@ -81,7 +81,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "returns_only_the_roles_of_the_user",
             "returns_known_guilds_once";
         listings:
-            "reads_everything_stored_about_a_user",
+            "every_part_of_a_listing_is_fresh",
             "leaves_out_data_of_other_users",
             "every_part_of_a_listing_is_fresh";
         session_store.sessions:

@@ -56,7 +56,6 @@ faults! {
             RewindsNothing "a time ahead is not rewound";
         handles_very_many_sessions_of_a_user:
             EvictsTen "a sign-in evicts at most ten sessions",
-            RevokeUserKeepsOne "revoking a user keeps one session",
             RevokesTen "revoking a user ends at most ten sessions",
             ListsTwenty "a user's list has at most twenty sessions";
         prune_fills_its_limit_while_sessions_remain:
@@ -344,14 +343,9 @@ impl SessionStore for Wrong {
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let _turn = self.turn().await;
         let sessions = self.inner.of_user(user).await?;
-        match (self.fault, sessions.last()) {
-            (Fault::RevokesTen, _) => self.end(sessions, 10).await,
-            (Fault::RevokesInSteps, _) => self.end(sessions, usize::MAX).await,
-            (Fault::RevokeUserKeepsOne, Some(last)) => {
-                let revoked = self.inner.revoke_user(user).await?;
-                self.inner.create(last, NO_LIMIT, NONE_OVER).await?;
-                Ok(revoked)
-            }
+        match self.fault {
+            Fault::RevokesTen => self.end(sessions, 10).await,
+            Fault::RevokesInSteps => self.end(sessions, usize::MAX).await,
             _ => self.inner.revoke_user(user).await,
         }
     }

@@ -7,16 +7,13 @@ use companion_domain::{
     model::{
         ClusterId, Feedback, FeedbackId, Heartbeat, Number, Roster, Shard, Shards, TeamMember, Timestamp,
     },
-    port::{
-        ApplyError, BotTelemetry, Entropy, FeedbackStore, Mutation, Record, Records, StoreError, Stores,
-        TeamRoster,
-    },
+    port::{ApplyError, BotTelemetry, Entropy, FeedbackStore, Mutation, Record, Records, StoreError, Stores},
     rules::Seed,
 };
 use companion_testkit::{
     conformance::Fresh,
     entropy::SeededEntropy,
-    over::{BotTelemetryOver, FeedbackStoreOver, Over, RecordsOver, TeamRosterOver},
+    over::{BotTelemetryOver, FeedbackStoreOver, Over, RecordsOver},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -198,7 +195,6 @@ faults! {
             AddsOnly "omitted members stay",
             CountsEverything "an unchanged team is counted as changed",
             OneCategoryEach "a user has only one membership",
-            ReadsOnce "the team is cached for ever",
             ColoursInCapitals "colours are converted to upper case";
         concurrent_replacements_leave_one_complete_team: NotAtomic "the old team is removed before the new one is written";
         text_is_stored_exactly:
@@ -217,21 +213,14 @@ faults! {
 
 fn wrong_team(fault: TeamFault) -> Fresh<Stores> {
     with(|stores| {
-        let over = Arc::new(Over(WrongTeam {
-            inner: stores.clone(),
-            fault,
-            first: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
-        }));
-        stores.records = over.clone();
-        stores.team = over;
+        let (inner, turn) = (stores.clone(), tokio::sync::Mutex::default());
+        stores.records = Arc::new(Over(WrongTeam { inner, fault, turn }));
     })
 }
 
 struct WrongTeam {
     inner: Stores,
     fault: TeamFault,
-    first: Mutex<Option<Arc<[TeamMember]>>>,
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -298,7 +287,6 @@ impl WrongTeam {
                     return self.put(members).await;
                 }
             }
-            TeamFault::ReadsOnce => {}
         }
         self.put(members).await
     }
@@ -316,24 +304,6 @@ impl RecordsOver for WrongTeam {
                 Ok(Applied { tally: self.replace(roster).await?, changes: vec![] })
             }
             _ => self.records().apply(batch).await,
-        }
-    }
-}
-
-#[async_trait]
-impl TeamRosterOver for WrongTeam {
-    fn team(&self) -> &dyn TeamRoster {
-        &*self.inner.team
-    }
-
-    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let all = self.inner.team.all().await?;
-        match self.fault {
-            TeamFault::ReadsOnce => {
-                let mut first = locked(&self.first);
-                Ok(Arc::clone(first.get_or_insert(all)))
-            }
-            _ => Ok(all),
         }
     }
 }

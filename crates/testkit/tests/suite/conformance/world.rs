@@ -23,9 +23,12 @@ use std::sync::{
 };
 
 faults! {
-    fn proofs, enum Fault { BatchByBatch, ExportsHundredOf(Kind), Text(Spoilt) }
+    fn proofs, enum Fault { BatchByBatch, ExportsHundredOf(Kind), ForgetLeaves(Kind), ForgetsTenOf(Kind), Text(Spoilt) }
     records(Fresh::new(Arc::new(stores())), wrong) {
-        a_failed_stream_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)";
+        a_failed_stream_changes_nothing:
+            [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)",
+            LinesRecounted "lines are counted by the store",
+            UnknownGuildSkipped "a member of an unknown guild is skipped";
         readers_and_writers_proceed_during_a_sync:
             [Fault::BatchByBatch] "a sync is visible before it is complete",
             UnfitWhileBusy "a busy store is unhealthy",
@@ -34,9 +37,6 @@ faults! {
         a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces the guilds of others";
         the_last_record_of_a_key_wins: FirstWins "the first record of a key counts";
         a_sync_adds_every_kind_in_any_order: GuildsFirst "a member must follow its guild";
-        an_unknown_guild_is_reported_with_its_line:
-            LinesRecounted "lines are counted by the store",
-            UnknownGuildSkipped "a member of an unknown guild is skipped";
         each_kind_is_replaced_alone:
             NothingTakenAway "replacing removes nothing",
             TooMuchReplaced "kinds that are not replaced are removed too";
@@ -60,8 +60,8 @@ faults! {
             TellsNoFeedback "feedback of a user is not returned",
             TellsABlock "a block is returned as data of the user",
             TellsOthers "data of other users is returned",
-            ForgetLeavesFeedback "forgetting keeps feedback",
-            ForgetLeavesSessions "forgetting keeps sessions",
+            [Fault::ForgetLeaves(Kind::Feedback)] "forgetting keeps feedback",
+            [Fault::ForgetLeaves(Kind::Session)] "forgetting keeps sessions",
             ForgetUnblocks "forgetting removes a block",
             ForgetTakesOthers "forgetting removes the data of another user";
         about_reads_one_snapshot: TellsInTwoMoments "kinds are read in several snapshots";
@@ -70,9 +70,9 @@ faults! {
             ForgetsInSteps "a cancelled removal is partially applied";
         about_and_forget_include_very_many_records:
             TellsTenMemberships "at most ten memberships are returned",
-            ForgetsTenSessions "at most ten sessions are forgotten",
-            ForgetsTenEntries "at most ten feedback entries are forgotten",
-            ForgetsTenMemberships "at most ten memberships are forgotten";
+            [Fault::ForgetsTenOf(Kind::Session)] "at most ten sessions are forgotten",
+            [Fault::ForgetsTenOf(Kind::Feedback)] "at most ten feedback entries are forgotten",
+            [Fault::ForgetsTenOf(Kind::Member)] "at most ten memberships are forgotten";
         replaces_very_many_records: TakesAwayHundred "a replacement removes at most a hundred records";
     }
 }
@@ -124,18 +124,8 @@ impl Wrong {
 
     /// Returns what is stored about a user, without the first few of one kind.
     async fn of_user(&self, user: UserId, kind: Kind, but: usize) -> Result<Vec<Numbered>, StoreError> {
-        let all = self.collect().await.map_err(StoreError::unavailable)?;
-        let theirs = |record: &Record| {
-            record.kind() == kind
-                && match record {
-                    Record::Feedback(feedback) => feedback.submitter.id == user,
-                    Record::Session(session) => session.user == user,
-                    Record::Member(member) => member.user == user,
-                    _ => false,
-                }
-        };
-        let numbered = |record| Numbered { line: 1, record };
-        Ok(all.into_iter().filter(theirs).skip(but).map(numbered).collect())
+        let theirs = self.stores.records.about(user).await?.into_iter().filter(|one| one.kind() == kind);
+        Ok(theirs.skip(but).map(|record| Numbered { line: 1, record }).collect())
     }
 
     async fn changed(&self, mutation: Mutation) -> Result<(), StoreError> {
@@ -174,21 +164,21 @@ impl Wrong {
                 tally += self.bring(&two, second).await?;
                 return Ok(tally);
             }
-            Fault::Text(spoilt) => {
+            Fault::Text(_) | Fault::IdsIgnoreCase => {
                 for numbered in &mut records {
-                    match &mut numbered.record {
-                        Record::Guild(guild) => guild.name = spoilt.name(&guild.name),
-                        Record::Feedback(feedback) => feedback.text = spoilt.prose(&feedback.text),
-                        Record::Team(member) => member.role = spoilt.name(&member.role),
+                    match (self.fault, &mut numbered.record) {
+                        (Fault::Text(spoilt), Record::Guild(guild)) => guild.name = spoilt.name(&guild.name),
+                        (Fault::Text(spoilt), Record::Feedback(entry)) => {
+                            entry.text = spoilt.prose(&entry.text);
+                        }
+                        (Fault::Text(spoilt), Record::Team(member)) => {
+                            member.role = spoilt.name(&member.role);
+                        }
+                        (Fault::IdsIgnoreCase, Record::Feedback(entry)) => {
+                            entry.id =
+                                entry.id.as_str().to_lowercase().parse().map_err(StoreError::corrupt)?;
+                        }
                         _ => {}
-                    }
-                }
-            }
-            Fault::IdsIgnoreCase => {
-                for numbered in &mut records {
-                    if let Record::Feedback(feedback) = &mut numbered.record {
-                        feedback.id =
-                            feedback.id.as_str().to_lowercase().parse().map_err(StoreError::corrupt)?;
                     }
                 }
             }
@@ -306,11 +296,8 @@ impl RecordsOver for Wrong {
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         let survivors = match self.fault {
-            Fault::ForgetLeavesFeedback => self.of_user(user, Kind::Feedback, 0).await?,
-            Fault::ForgetLeavesSessions => self.of_user(user, Kind::Session, 0).await?,
-            Fault::ForgetsTenSessions => self.of_user(user, Kind::Session, 10).await?,
-            Fault::ForgetsTenEntries => self.of_user(user, Kind::Feedback, 10).await?,
-            Fault::ForgetsTenMemberships => self.of_user(user, Kind::Member, 10).await?,
+            Fault::ForgetLeaves(kind) => self.of_user(user, kind, 0).await?,
+            Fault::ForgetsTenOf(kind) => self.of_user(user, kind, 10).await?,
             _ => vec![],
         };
         let mut tally = Tally::NOTHING;
