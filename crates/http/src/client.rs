@@ -1,6 +1,6 @@
 //! Identifies the client of a request by its connection and trusted proxies.
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, http::header::X_FORWARDED_FOR};
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
@@ -9,8 +9,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-
-const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The addresses of trusted reverse proxies, whose `X-Forwarded-For` is believed. One per listener; clones share the
 /// warning.
@@ -65,10 +63,10 @@ impl Client {
     #[must_use]
     pub fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
         let peer = request.peer_addr()?.ip().to_canonical();
-        if request.headers().contains_key(X_FORWARDED_FOR) && !proxies.trusts(peer) {
+        if request.headers().contains_key(&X_FORWARDED_FOR) && !proxies.trusts(peer) {
             proxies.warn_of(peer);
         }
-        let forwarded = request.headers().get_all(X_FORWARDED_FOR).filter_map(|value| value.to_str().ok());
+        let forwarded = request.headers().get_all(&X_FORWARDED_FOR).filter_map(|value| value.to_str().ok());
         let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
         Some(Self::behind(peer, &hops, proxies))
     }
