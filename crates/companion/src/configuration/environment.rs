@@ -33,8 +33,7 @@ pub(super) fn unread(variables: &Variables) -> Vec<KeyError> {
     let read: Vec<_> = KEYS.iter().flat_map(|key| names(key).map(move |name| (key, name))).collect();
     let warning = |name: &str| {
         let (key, meant) = read.iter().find(|(_, known)| normalized(known) == normalized(name))?;
-        let problem = format!("is not set by {name}, which is not read");
-        let source = Source::Variable(name.to_owned());
+        let (source, problem) = (Source::Variable(name.to_owned()), "is set, but not read");
         (meant != name).then(|| KeyError::at(source, key.path, problem, format!("did you mean {meant}?")))
     };
     let names = variables.iter().filter_map(|(name, _)| name.to_str());
@@ -111,9 +110,7 @@ mod tests {
             ("COMPANION_MANAGEMENT_KEY_FILE", "management.key", "COMPANION_MANAGEMENT__KEY_FILE"),
         ] {
             let [warning] = warnings(name).try_into().unwrap();
-            let said = format!(
-                "{key} ({name}): is not set by {name}, which is not read\n    fix: did you mean {meant}?"
-            );
+            let said = format!("{key} ({name}): is set, but not read\n    fix: did you mean {meant}?");
             assert_eq!(warning.to_string(), said);
         }
         for name in
@@ -175,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_files_of_no_secret_missing_files_and_doubled_or_empty_secrets() {
+    fn refuses_missing_empty_doubled_and_unsupported_secret_files() {
         for (variables, key, said) in [
             (&[("HTTP__LISTEN_FILE", "/nowhere")][..], "http.listen", "only secrets are read from files"),
             (&[("SECRETS__KEY_FILE", "/nowhere/key")], "secrets.key", "/nowhere/key"),

@@ -76,7 +76,7 @@ fn warns_of_probable_mistakes() {
     let usual = Program::new(&["config", "check"]).finish();
     assert_eq!((usual.code, usual.out.as_str()), (Some(0), "The configuration is right.\n"));
     let nearly = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
-    let warning = "Warning: http.listen (COMPANION_HTTP_LISTEN): is not set by COMPANION_HTTP_LISTEN, which is not read\n    \
+    let warning = "Warning: http.listen (COMPANION_HTTP_LISTEN): is set, but not read\n    \
                    fix: did you mean COMPANION_HTTP__LISTEN?\n";
     assert_eq!((nearly.code, nearly.out), (Some(0), usual.out + warning));
 }

@@ -126,7 +126,8 @@ fn a_dry_run_reports_changes_without_applying_them() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no database is made");
 
     assert_eq!(run(&folder, &["migrate"]).code, Some(0));
-    assert_eq!(dry().out, all);
+    let made = dry();
+    assert_eq!((made.code, made.out.as_str()), (Some(0), all), "{}", made.err);
     assert_eq!(run(&folder, &["export"]).out, "");
     assert_eq!(
         run(&folder, &["import", "world.ndjson"]).out,
