@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_rounded_to_their_largest_unit_and_to_the_nearest_one_before_an_end() {
+    fn rounds_the_past_down_and_the_future_to_the_nearest_unit() {
         for (length, expected) in [
             (59, "just now"),
             (121, "2 minutes ago"),

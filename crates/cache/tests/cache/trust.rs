@@ -357,7 +357,7 @@ async fn answers_a_repeated_request_from_memory() {
 }
 
 #[tokio::test]
-async fn a_single_poll_reads_nothing_and_a_lookup_with_its_load_is_one_miss() {
+async fn a_poll_reads_nothing_and_a_lookup_counts_one_miss() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
     let (user, id) = (user_id(1), TokenHash::from_bytes([1; 32]));

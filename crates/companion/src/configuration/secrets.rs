@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_empty_short_and_malformed_keys_without_repeating_them() {
+    fn refuses_malformed_keys_without_repeating_them() {
         fn error<T: Setting>(raw: &str) -> String {
             T::read(&Raw::Word(raw.to_owned())).err().unwrap().to_string()
         }

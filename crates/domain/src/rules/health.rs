@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_cluster_is_retired_once_others_report_all_of_its_shards() {
+    fn a_silent_cluster_is_retired_once_others_report_its_shards() {
         let live: Reported<'_> = ("new", 0, None, &[(0, 1, 1), (1, 1, 1)]);
         let outcome = |old: Reported<'_>| {
             let health = health(&[live, old]);

@@ -143,7 +143,7 @@ fn single_user_refusals() -> [(Fault, IdentityErrorKind); 4] {
 }
 
 #[tokio::test]
-async fn refusals_of_one_user_or_client_do_not_open_it_and_of_three_do() {
+async fn refusals_of_three_users_open_it_but_not_of_one() {
     for (fault, expected) in single_user_refusals() {
         for (route, ours) in [(Route::User, Ours::User), (Route::Guilds, Ours::Guilds)] {
             let stage = stage();

@@ -38,7 +38,7 @@ async fn get(service: &Service, path: &str) -> Answer {
 }
 
 #[actix_web::test]
-async fn a_schema_is_returned_as_published_and_a_wrong_one_changes_nothing() {
+async fn returns_a_schema_as_published_and_ignores_a_wrong_one() {
     let service = Service::new().await;
     get(&service, "/bot/settings").await.assert_error(404, "not_found");
     service.manage(put("/bot/settings", &schema())).await;

@@ -146,7 +146,7 @@ const UNAME_X86: &str = r#"case $1 in -s) echo Linux;; *) echo x86_64;; esac"#;
 const UNAME_ARM: &str = r#"case $1 in -s) echo Linux;; *) echo aarch64;; esac"#;
 
 #[test]
-fn installs_the_program_of_this_platform_with_the_tools_there_are() {
+fn installs_the_program_of_this_platform_with_existing_tools() {
     let address = serve(release());
     let (curl, sum) = (("curl", None), ("sha256sum", None));
     // Few machines have all of these.

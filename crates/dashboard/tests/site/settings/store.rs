@@ -139,7 +139,7 @@ async fn contested(changes: u64) -> Rc<Site> {
 }
 
 #[actix_web::test]
-async fn a_race_is_tried_again_unless_it_is_over_the_same_field_or_never_ends() {
+async fn retries_a_race_unless_over_the_same_field_or_endless() {
     for (changes, field, typed, words) in [
         (2, "value.greeting", "Mine", None),
         (1, "value.delay", "50", Some(">Theirs: 1 seconds<")),

@@ -67,7 +67,7 @@ async fn a_read_only_database_rejects_writes_and_serves_reads() {
 }
 
 #[tokio::test]
-async fn a_full_disk_rejects_writes_and_fails_the_health_check_until_there_is_room() {
+async fn a_full_disk_rejects_writes_and_fails_the_health_check() {
     let folder = Folder::new();
     let options = SqliteOptions {
         // A few pages more than the empty tables take.

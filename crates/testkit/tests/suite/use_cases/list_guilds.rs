@@ -199,7 +199,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn an_unreadable_grant_fails_the_listing_unless_blocked_and_keeps_the_session() {
+async fn an_unreadable_grant_fails_the_listing_and_keeps_the_session() {
     let stage = Stage::with_unreadable_grant();
     let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let refused = stage.list().await;

@@ -288,7 +288,7 @@ async fn a_sign_in_without_a_list_keeps_the_last_one() {
 }
 
 #[tokio::test]
-async fn after_a_slow_exchange_the_list_is_requested_only_if_it_cannot_follow() {
+async fn requests_the_list_after_a_slow_exchange_only_if_required() {
     for (keep_tokens, earlier, calls) in [(true, false, 0), (false, false, 1), (false, true, 1)] {
         let stage = Stage::with(Settings { keep_tokens, ..settings() });
         if earlier {

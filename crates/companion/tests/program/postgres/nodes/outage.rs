@@ -154,7 +154,7 @@ impl Outage<'_> {
 }
 
 #[test]
-fn public_answers_continue_while_the_server_recovers_from_a_crash() {
+fn public_answers_continue_while_the_server_recovers() {
     let cluster = Cluster::start().unwrap();
     let url = cluster.url("postgres");
     let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url, &[]);
