@@ -11,6 +11,7 @@
 //! | [`demo`] | a sample world on the real components |
 //! | [`doctor`] | checks an installation and reports problems |
 //! | [`command`] | the command line |
+//! | [`ProgramError`] | the error of everything above |
 //! | [`supervisor`] | socket activation and notifications of systemd |
 //! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background tasks; encryption of tokens |
 //!
@@ -23,6 +24,7 @@ pub mod composition;
 pub mod configuration;
 pub mod demo;
 pub mod doctor;
+mod error;
 pub mod logging;
 pub mod scheduler;
 pub mod service;
@@ -30,4 +32,5 @@ pub mod supervisor;
 pub mod system;
 pub mod vault;
 
+pub use error::ProgramError;
 pub use service::Service;

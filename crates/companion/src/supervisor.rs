@@ -4,7 +4,8 @@
 //! Everything here is driven by the supervisor's environment variables (`LISTEN_FDS`, `NOTIFY_SOCKET`,
 //! `WATCHDOG_USEC`). Without them this module does nothing.
 
-use std::{io, net::TcpListener, time::Duration};
+use crate::error::{ProgramError, refused};
+use std::{fmt::Display, io, net::TcpListener, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, ToSocketAddrs},
@@ -22,42 +23,32 @@ pub struct PassedListeners {
     pub dashboard: Option<TcpListener>,
 }
 
-/// An inherited listener that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("LISTEN_FDS: {problem}\n    fix: {fix}")]
-pub struct PassedListenerError {
-    problem: String,
-    fix: &'static str,
-}
-
 const NAMES: &str = "name each socket of the unit public, management or dashboard, with FileDescriptorName=, and each name once";
 
 impl PassedListeners {
     /// Takes the inherited listeners. A second call returns none.
     #[cfg(target_os = "linux")]
-    pub fn take() -> Result<Self, PassedListenerError> {
+    pub fn take() -> Result<Self, ProgramError> {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let mut given = listenfd::ListenFd::from_env();
         let mut listeners = Vec::new();
         for place in 0..given.len() {
-            let listener = given.take_tcp_listener(place).map_err(|error| PassedListenerError {
-                problem: error.to_string(),
-                fix: "use TCP addresses in the unit, with ListenStream=",
-            })?;
-            listeners.extend(listener);
+            let listener = given.take_tcp_listener(place);
+            let fix = "use TCP addresses in the unit, with ListenStream=";
+            listeners.extend(listener.map_err(|error| unusable(error, fix))?);
         }
         Self::named(&names, listeners)
     }
 
     /// Returns no listeners: socket activation is supported on Linux only.
     #[cfg(not(target_os = "linux"))]
-    pub fn take() -> Result<Self, PassedListenerError> {
+    pub fn take() -> Result<Self, ProgramError> {
         Ok(Self::default())
     }
 
     /// Assigns listeners to their names, which are separated by colons. A single unnamed listener is the public API's.
     #[cfg(target_os = "linux")]
-    fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, PassedListenerError> {
+    fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, ProgramError> {
         let names: Vec<_> = match names {
             "" if listeners.len() == 1 => vec!["public"],
             names => names.split(':').collect(),
@@ -70,17 +61,22 @@ impl PassedListeners {
                 "management" => &mut passed.management,
                 "dashboard" => &mut passed.dashboard,
                 _ => {
-                    let problem = format!("a listener is called \"{name}\", which is unknown");
-                    return Err(PassedListenerError { problem, fix: NAMES });
+                    let problem = format_args!("a listener is called \"{name}\", which is unknown");
+                    return Err(unusable(problem, NAMES));
                 }
             };
             if slot.replace(listener).is_some() {
-                let problem = format!("two listeners are called \"{name}\"");
-                return Err(PassedListenerError { problem, fix: NAMES });
+                return Err(unusable(format_args!("two listeners are called \"{name}\""), NAMES));
             }
         }
         Ok(passed)
     }
+}
+
+/// Creates the error of an inherited listener that cannot be used.
+#[cfg(target_os = "linux")]
+fn unusable(problem: impl Display, fix: &str) -> ProgramError {
+    refused(format_args!("LISTEN_FDS: {problem}\n    fix: {fix}"))
 }
 
 /// Notifies the supervisor that the service is ready.

@@ -2,13 +2,13 @@
 
 use super::{
     VERSION,
-    error::{CommandError, failed},
     foreground::{Foreground, Signals},
     output::print,
 };
 use crate::{
     configuration::{Configuration, LogFormat, LogLevel},
-    demo::{Demo, DemoError, DemoPorts, PEOPLE, Pace, sign_in_command},
+    demo::{Demo, DemoPorts, PEOPLE, Pace, sign_in_command},
+    error::{ProgramError, failed},
     logging,
     service::Notice,
 };
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 /// The highest base port that leaves room for all listeners.
 pub(super) const LAST_PORT: u16 = DemoPorts::LAST;
 
-pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), CommandError> {
+pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), ProgramError> {
     let ports = port.map_or_else(|| DemoPorts::configured(given), DemoPorts::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
@@ -31,7 +31,7 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Comman
     let (signals, demo) = runtime.block_on(async {
         // Listen before the folder is created, so that an early signal leaves no files behind.
         let signals = Signals::listen().map_err(failed)?;
-        Ok::<_, CommandError>((signals, Demo::start(&given, ports, Pace::default()).await?))
+        Ok::<_, ProgramError>((signals, Demo::start(&given, ports, Pace::default()).await?))
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
@@ -43,15 +43,6 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Comman
     ended?;
     removed.map_err(|error| failed(format_args!("cannot remove the temporary folder: {error}")))?;
     print("Stopped.\n")
-}
-
-impl From<DemoError> for CommandError {
-    fn from(error: DemoError) -> Self {
-        match error {
-            DemoError::NotLoopback { .. } => Self::Refused(error.to_string()),
-            other => failed(other),
-        }
-    }
 }
 
 fn welcome(demo: &Demo) -> String {

@@ -1,9 +1,9 @@
 //! The life cycle shared by `serve` and `demo`: start, wait for a signal, stop.
 
-use super::error::{CommandError, failed};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
+    error::{ProgramError, failed, refused},
     service::{Listeners, Notice, Service},
     supervisor::{self, PassedListeners},
 };
@@ -34,27 +34,26 @@ impl Foreground {
     /// Binds the configured listeners and serves the composition that `compose` returns.
     pub(super) fn start(
         configuration: &Configuration,
-        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), CommandError>,
-    ) -> Result<Self, CommandError> {
+        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), ProgramError>,
+    ) -> Result<Self, ProgramError> {
         let runtime = Runtime::new().map_err(failed)?;
         let (composition, storage) = runtime.block_on(compose())?;
-        let passed = PassedListeners::take().map_err(|refused| CommandError::Refused(refused.to_string()))?;
+        let passed = PassedListeners::take()?;
         if passed.dashboard.is_some() && configuration.dashboard.listen.is_none() {
-            return Err(CommandError::Refused(UNUSED_DASHBOARD.to_owned()));
+            return Err(refused(UNUSED_DASHBOARD));
         }
-        let listeners = Listeners::bind_others(configuration, passed).map_err(failed)?;
+        let listeners = Listeners::bind_others(configuration, passed, None)?;
         // Signals are handled before "serving" is printed, so that a script that waits for that line can stop the
         // service.
         let (signals, service) = runtime.block_on(async {
             let signals = Signals::listen().map_err(failed)?;
-            let service = Service::start(configuration, composition, listeners).await;
-            Ok::<_, CommandError>((signals, service.map_err(failed)?))
+            Ok::<_, ProgramError>((signals, Service::start(configuration, composition, listeners).await?))
         })?;
         Ok(Self { runtime, service, signals, storage, notice: None })
     }
 
     /// Serves until a signal arrives, then stops.
-    pub(super) fn until_signal(mut self) -> Result<(), CommandError> {
+    pub(super) fn until_signal(mut self) -> Result<(), ProgramError> {
         let ended = self.runtime.block_on(async {
             let notice = tokio::select! {
                 notice = self.signals.received() => notice,
@@ -69,7 +68,7 @@ impl Foreground {
             };
             tokio::select! {
                 stopped = timeout(STOP_DEADLINE, stopped) => match stopped {
-                    Ok(stopped) => stopped.map_err(failed),
+                    Ok(stopped) => stopped,
                     Err(_) => Err(failed("stopping took too long; some requests were cut off")),
                 },
                 _ = self.signals.received() => {

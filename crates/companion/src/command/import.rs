@@ -1,13 +1,13 @@
 //! `companion import FILE`, and `--dry-run`.
 
 use super::{
-    error::{CommandError, failed, with_causes},
     output::{Progress, counted, print},
     stored::with_storage_by,
 };
 use crate::{
     composition::Storage,
     configuration::{Configuration, StorageUrl},
+    error::{ProgramError, failed, with_causes},
     logging,
 };
 use async_trait::async_trait;
@@ -33,7 +33,7 @@ pub(super) fn run(
     file: &Path,
     create: bool,
     dry_run: bool,
-) -> Result<(), CommandError> {
+) -> Result<(), ProgramError> {
     if !dry_run {
         logging::start(&configuration.log);
     }
@@ -75,7 +75,7 @@ struct FileRecords {
 }
 
 impl FileRecords {
-    fn open(file: &Path) -> Result<Self, CommandError> {
+    fn open(file: &Path) -> Result<Self, ProgramError> {
         let input: Box<dyn Read + Send> = if file == Path::new("-") {
             Box::new(io::stdin())
         } else {

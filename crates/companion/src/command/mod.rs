@@ -1,11 +1,9 @@
 //! The command line. Each command has its own file; this one defines the arguments and dispatches.
 
-mod config;
 mod demo;
-mod error;
 mod foreground;
-mod health;
 mod import;
+mod inspect;
 mod output;
 mod reseal;
 mod serve;
@@ -13,8 +11,11 @@ mod sessions;
 mod stored;
 mod why;
 
-use self::{config::ConfigCommand, error::CommandError, output::print};
-use crate::configuration::{self, Layers};
+use self::{inspect::ConfigCommand, output::print};
+use crate::{
+    configuration::{self, Layers},
+    error::ProgramError,
+};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
 use std::{
@@ -165,7 +166,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(command: Command, layers: &Layers) -> Result<(), CommandError> {
+fn execute(command: Command, layers: &Layers) -> Result<(), ProgramError> {
     let load = || configuration::load(layers).map(|loaded| loaded.configuration);
     match command {
         Command::Demo { port } => demo::run(&load()?, port),
@@ -177,14 +178,14 @@ fn execute(command: Command, layers: &Layers) -> Result<(), CommandError> {
         Command::Reseal => reseal::run(&load()?),
         Command::Sessions(command) => sessions::run(&load()?, &command),
         Command::Why { user, guild } => why::run(&load()?, user, guild),
-        Command::Config(ConfigCommand::Check) => config::check(&configuration::load_for_serving(layers)?),
-        Command::Config(ConfigCommand::Show { json }) => config::show(&configuration::load(layers)?, json),
+        Command::Config(ConfigCommand::Check) => inspect::check(&configuration::load_for_serving(layers)?),
+        Command::Config(ConfigCommand::Show { json }) => inspect::show(&configuration::load(layers)?, json),
         Command::Config(ConfigCommand::Schema) => print(&format!("{:#}\n", configuration::schema())),
         Command::Config(ConfigCommand::Sample) => print(&configuration::sample()),
-        Command::Doctor { json } => health::doctor(layers, json),
-        Command::Openapi => config::openapi(),
-        Command::Health => health::run(&load()?),
-        Command::Completions { shell } => config::completions(CommandLine::command(), shell),
+        Command::Doctor { json } => inspect::doctor(layers, json),
+        Command::Openapi => inspect::openapi(),
+        Command::Health => inspect::health(&load()?),
+        Command::Completions { shell } => inspect::completions(CommandLine::command(), shell),
     }
 }
 

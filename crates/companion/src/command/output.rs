@@ -1,6 +1,6 @@
 //! Output of commands: tables, times and progress.
 
-use super::error::{CommandError, failed};
+use crate::error::{ProgramError, failed};
 use companion_domain::model::Timestamp;
 use std::{
     fmt::Display,
@@ -10,7 +10,7 @@ use std::{
 use time::UtcDateTime;
 
 /// Writes to standard output. A closed pipe, as after `head`, is not an error.
-pub(super) fn print(text: &str) -> Result<(), CommandError> {
+pub(super) fn print(text: &str) -> Result<(), ProgramError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

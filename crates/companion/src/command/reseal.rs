@@ -1,13 +1,13 @@
 //! `companion reseal`.
 
 use super::{
-    error::{CommandError, cannot, failed},
     output::{Progress, counted, print},
     stored::with_storage,
 };
 use crate::{
-    composition::{self, CompositionError, Keys},
+    composition::{self, Keys},
     configuration::Configuration,
+    error::{ProgramError, cannot, failed},
     system::{SystemClock, SystemEntropy},
 };
 use companion_domain::{
@@ -16,10 +16,10 @@ use companion_domain::{
 };
 use std::sync::Arc;
 
-pub(super) fn run(configuration: &Configuration) -> Result<(), CommandError> {
+pub(super) fn run(configuration: &Configuration) -> Result<(), ProgramError> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let keys = match Keys::existing_ring(configuration) {
-        Err(refused @ CompositionError::Refused(_)) => return Err(refused.into()),
+        Err(refused @ ProgramError::Refused(_)) => return Err(refused),
         // If the database is missing too, its own error below is the more useful one.
         found => found,
     };

@@ -1,16 +1,17 @@
 //! `companion serve`.
 
-use super::{VERSION, error::CommandError, foreground::Foreground, output::print};
+use super::{VERSION, foreground::Foreground, output::print};
 use crate::{
-    composition::{Adapters, Composition, Keys, ServingLock, Storage},
+    composition::{Adapters, Composition, Keys, Storage, claim_serving_lock},
     configuration::{Configuration, KeyError, Loaded, LogFormat, StorageUrl},
+    error::ProgramError,
     logging,
     service::Service,
     supervisor,
     system::SystemEntropy,
 };
 
-pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
+pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), ProgramError> {
     let configuration = &loaded.configuration;
     let format = logging::start(&configuration.log);
     warn(loaded);
@@ -27,11 +28,8 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), CommandError> {
                 file.display()
             );
         }
-        serving_lock = Some(ServingLock::claim(
-            &configuration.storage.url,
-            &Keys::files_beside(&configuration.storage.url),
-        ));
-        if serving_lock.as_ref().is_some_and(ServingLock::is_shared) {
+        serving_lock = claim_serving_lock(&configuration.storage.url);
+        if serving_lock.as_ref().is_some_and(|(_, is_shared)| *is_shared) {
             tracing::warn!(
                 "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
                  them, or let several share a PostgreSQL server"
@@ -69,7 +67,7 @@ fn announce(
     configuration: &Configuration,
     service: &Service,
     key: &str,
-) -> Result<(), CommandError> {
+) -> Result<(), ProgramError> {
     let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     let public = format!("{scheme}://{}", service.public_address());
     let management = format!("http://{}", service.management_address());

@@ -1,12 +1,10 @@
 //! Commands on stored data: `companion migrate`, `backup` and `export`, and what the others share with them.
 
-use super::{
-    error::{CommandError, cannot, failed, with_causes},
-    output::{Progress, counted, print},
-};
+use super::output::{Progress, counted, print};
 use crate::{
-    composition::{CompositionError, Storage},
+    composition::Storage,
     configuration::{Configuration, StorageUrl},
+    error::{ProgramError, cannot, failed, refused, with_causes},
 };
 use async_trait::async_trait;
 use companion_domain::port::{Cause, Record, RecordSink};
@@ -21,22 +19,21 @@ use tokio::runtime::Runtime;
 /// Opens the configured storage, runs `work` on it, and closes it. Fails if the database does not exist.
 pub(super) fn with_storage<T>(
     configuration: &Configuration,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
+    work: impl AsyncFnOnce(&Storage) -> Result<T, ProgramError>,
+) -> Result<T, ProgramError> {
     with_storage_by(configuration, Storage::open, work)
 }
 
 /// Like [`with_storage`], but opens the storage with `open`.
 pub(super) fn with_storage_by<T>(
     configuration: &Configuration,
-    open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, CompositionError>,
-    work: impl AsyncFnOnce(&Storage) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
+    open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, ProgramError>,
+    work: impl AsyncFnOnce(&Storage) -> Result<T, ProgramError>,
+) -> Result<T, ProgramError> {
     let url = &configuration.storage.url;
     if *url == StorageUrl::Memory {
-        return Err(CommandError::Refused(
-            "storage.url: this command needs stored data, but storage is in memory\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
-                .to_owned(),
+        return Err(refused(
+            "storage.url: this command needs stored data, but storage is in memory\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH",
         ));
     }
     Runtime::new().map_err(failed)?.block_on(async {
@@ -47,34 +44,27 @@ pub(super) fn with_storage_by<T>(
     })
 }
 
-pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), CommandError> {
+pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), ProgramError> {
     // Opening migrates the schema, or returns why it cannot.
     let open = async |url: &StorageUrl| Storage::open_or_create(url, create).await;
     with_storage_by(configuration, open, async |_| print("The database is up to date.\n"))
 }
 
-pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), CommandError> {
+pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), ProgramError> {
     // A PostgreSQL server is refused without connecting, because this command cannot copy it.
     if let StorageUrl::Postgres(_) = configuration.storage.url {
-        return Err(CommandError::Refused(BackupError::OnServer.to_string()));
+        return Err(refused(BackupError::OnServer));
     }
     with_storage(configuration, async |storage| {
-        match storage {
-            Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
-                BackupError::OnServer => CommandError::Refused(error.to_string()),
-                BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
-                    failed(with_causes(&error))
-                }
-            })?,
-            Storage::Memory(_) => {
-                return Err(CommandError::Refused("storage in memory cannot be backed up".to_owned()));
-            }
-        }
+        let Storage::Diesel(storage) = storage else {
+            return Err(refused("storage in memory cannot be backed up"));
+        };
+        storage.backup(file).await.map_err(|error| failed(with_causes(&error)))?;
         print(&format!("The database is copied to {}.\n", file.display()))
     })
 }
 
-pub(super) fn export(configuration: &Configuration) -> Result<(), CommandError> {
+pub(super) fn export(configuration: &Configuration) -> Result<(), ProgramError> {
     with_storage(configuration, async |storage| {
         let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
         let exported = storage.stores().records.export(&mut output).await;

@@ -1,11 +1,14 @@
 //! `companion why USER GUILD`: explains listing and permissions in plain language.
 
 use super::{
-    error::{CommandError, failed, with_causes},
     output::{counted, print},
     stored::with_storage,
 };
-use crate::{configuration::Configuration, system::SystemClock};
+use crate::{
+    configuration::Configuration,
+    error::{ProgramError, failed, with_causes},
+    system::SystemClock,
+};
 use companion_domain::{
     model::{GuildId, Membership, RoleKey, Subscription, Timestamp, UserId},
     policy::{Fact, Permission, Source},
@@ -18,7 +21,7 @@ use std::{
     sync::Arc,
 };
 
-pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), CommandError> {
+pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), ProgramError> {
     let explanation = with_storage(configuration, async |storage| {
         let stores = storage.stores();
         let (listings, records) = (stores.listings(), stores.records.clone());

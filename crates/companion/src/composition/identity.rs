@@ -1,7 +1,10 @@
 //! The choice of the identity provider.
 
-use super::{CompositionError, metrics::IdentityMetrics};
-use crate::configuration::{Configuration, Identity};
+use super::metrics::IdentityMetrics;
+use crate::{
+    configuration::{Configuration, Identity},
+    error::{ProgramError, refused},
+};
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityErrorKind, IdentityProvider, PlatformPauses},
@@ -27,7 +30,7 @@ pub(super) fn choose(
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
     pauses: Arc<dyn PlatformPauses>,
-) -> Result<ChosenProvider, CompositionError> {
+) -> Result<ChosenProvider, ProgramError> {
     let Some(settings) = settings(configuration) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
         let unreachable = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
@@ -37,8 +40,7 @@ pub(super) fn choose(
         return Ok((Arc::new(unreachable), None));
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
-    let provider =
-        provider.map_err(|error| CompositionError::Refused(format!("identity.api_url: {error}")))?;
+    let provider = provider.map_err(|error| refused(format_args!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider.sharing(pauses));
     Ok((Arc::clone(&provider) as Arc<dyn IdentityProvider>, Some(Arc::new(IdentityMetrics(provider)))))
 }

@@ -3,7 +3,10 @@
 //! Creation is atomic: a kill, a full disk or a concurrent process leaves a complete file or none. A file without a
 //! valid key is neither used nor replaced.
 
-use crate::configuration::{Raw, Setting, ValueError, open_regular};
+use crate::{
+    configuration::{Raw, Setting, ValueError, open_regular},
+    error::{ProgramError, failed},
+};
 use companion_domain::model::Secret;
 use std::{
     fs, io,
@@ -14,68 +17,54 @@ use std::{
 use zeroize::Zeroizing;
 
 /// The location of a key, and the consequence of losing it.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyFile {
-    path: PathBuf,
+    /// The configuration key that it replaces.
+    key: &'static str,
+    pub(super) path: PathBuf,
     /// The consequence of a new key, as a clause that follows "a new one is made, and".
     consequence: &'static str,
 }
 
-/// The reason why no key could be read or created.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum KeyFileError {
-    #[error("cannot read the key file {}: {cause}", path.display())]
-    Unreadable { path: PathBuf, cause: io::Error },
-    #[error("cannot create the key file {}: {cause}", path.display())]
-    Unwritable { path: PathBuf, cause: io::Error },
-    #[error(
-        "the key file {} holds no key: what it holds {error}\n    fix: restore it from where you keep your keys; if it \
-         is lost, delete it and start again: a new one is made, and {consequence}",
-        path.display()
-    )]
-    Damaged { path: PathBuf, error: ValueError, consequence: &'static str },
-}
-
 impl KeyFile {
     /// Returns the key file of a database: the database's path with `ending` appended.
-    pub(super) fn beside(database: &Path, ending: &str, consequence: &'static str) -> Self {
+    pub(super) fn beside(
+        database: &Path,
+        key: &'static str,
+        ending: &str,
+        consequence: &'static str,
+    ) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push(ending);
-        Self { path: path.into(), consequence }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+        Self { key, path: path.into(), consequence }
     }
 
     /// Reads the key. Returns `None` if the file does not exist.
-    pub(super) fn read<K: Setting>(&self) -> Result<Option<K>, KeyFileError> {
+    pub(super) fn read<K: Setting>(&self) -> Result<Option<K>, ProgramError> {
         let text = match open_regular(&self.path).and_then(io::read_to_string) {
             Ok(text) => Zeroizing::new(text),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) if cause.kind() == io::ErrorKind::InvalidData => {
-                return Err(self.damaged(ValueError::must_be("text")));
+                return Err(self.damaged(&ValueError::must_be("text")));
             }
-            Err(cause) => return Err(KeyFileError::Unreadable { path: self.path.clone(), cause }),
+            Err(cause) => return Err(self.cannot("read", &cause)),
         };
         if text.trim().is_empty() {
-            return Err(self.damaged(ValueError::must_be("a key, but the file is empty")));
+            return Err(self.damaged(&ValueError::must_be("a key, but the file is empty")));
         }
-        K::read(&Raw::Word(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(error))
+        K::read(&Raw::Word(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(&error))
     }
 
     /// Reads the key, or creates the file with a new key if it does not exist.
-    pub(super) fn read_or_make<K: Setting>(&self, make: impl FnOnce() -> Secret) -> Result<K, KeyFileError> {
+    pub(super) fn read_or_make<K: Setting>(&self, make: impl FnOnce() -> Secret) -> Result<K, ProgramError> {
         if let Some(key) = self.read()? {
             return Ok(key);
         }
-        let unwritable = |cause| KeyFileError::Unwritable { path: self.path.clone(), cause };
         match self.create(&make()) {
             // A concurrent process created the file first. Use its key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => created.map_err(unwritable)?,
+            created => created.map_err(|cause| self.cannot("create", &cause))?,
         }
-        self.read()?.ok_or_else(|| unwritable(io::Error::from(io::ErrorKind::NotFound)))
+        self.read()?.ok_or_else(|| self.cannot("create", &io::ErrorKind::NotFound.into()))
     }
 
     /// Creates the file, which is absent or complete at every moment. Fails if it exists by now.
@@ -95,22 +84,27 @@ impl KeyFile {
         fs::File::open(folder)?.sync_all()
     }
 
-    fn damaged(&self, error: ValueError) -> KeyFileError {
-        KeyFileError::Damaged { path: self.path.clone(), error, consequence: self.consequence }
+    fn cannot(&self, act: &str, cause: &io::Error) -> ProgramError {
+        failed(format_args!("{}: cannot {act} the key file {}: {cause}", self.key, self.path.display()))
+    }
+
+    fn damaged(&self, error: &ValueError) -> ProgramError {
+        let Self { key, path, consequence } = self;
+        failed(format_args!(
+            "{key}: the key file {} holds no key: what it holds {error}\n    fix: restore it from where you keep your keys; \
+             if it is lost, delete it and start again: a new one is made, and {consequence}",
+            path.display()
+        ))
     }
 }
 
-/// Whether others than the owner have any permission on the file. Returns false if the file does not exist.
-pub(crate) fn is_open_to_others(path: &Path) -> bool {
-    has_any_right(path, 0o077)
-}
+/// Rights of all users but the owner.
+pub(crate) const OF_OTHERS: u32 = 0o077;
+/// Rights of users who are neither the owner nor in the group.
+pub(crate) const OF_STRANGERS: u32 = 0o007;
 
-/// Like [`is_open_to_others`], but ignores the permissions of the group.
-pub(crate) fn is_open_to_all(path: &Path) -> bool {
-    has_any_right(path, 0o007)
-}
-
-fn has_any_right(path: &Path, rights: u32) -> bool {
+/// Whether any of these rights is granted. Returns false if the file does not exist.
+pub(crate) fn grants_any(path: &Path, rights: u32) -> bool {
     fs::metadata(path).is_ok_and(|data| data.permissions().mode() & rights != 0)
 }
 
@@ -124,7 +118,7 @@ mod tests {
     const OTHER: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
     fn file(folder: &TempDir) -> KeyFile {
-        KeyFile::beside(&folder.path().join("a.db"), ".key", "nothing is lost")
+        KeyFile::beside(&folder.path().join("a.db"), "secrets.key", ".key", "nothing is lost")
     }
 
     fn secret(text: &str) -> Secret {
@@ -154,7 +148,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
         let made = file.read_or_make::<SecretKey>(|| {
-            fs::write(file.path(), OTHER).unwrap();
+            fs::write(&file.path, OTHER).unwrap();
             secret(ONE)
         });
         assert_eq!(made.unwrap(), key(OTHER));
@@ -166,20 +160,20 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
         for content in [&b""[..], b"\n", b"two words\n", b"c2hvcnQ=\n", &[0xFF, 0xFE]] {
-            fs::write(file.path(), content).unwrap();
+            fs::write(&file.path, content).unwrap();
             let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
-            for part in [file.path().to_str().unwrap(), "restore it", "delete it", "nothing is lost"] {
+            for part in [file.path.to_str().unwrap(), "restore it", "delete it", "nothing is lost"] {
                 assert!(refused.contains(part), "{refused}");
             }
             assert!(!refused.contains("c2hvcnQ"), "{refused}");
-            assert_eq!(fs::read(file.path()).unwrap(), content);
+            assert_eq!(fs::read(&file.path).unwrap(), content);
         }
     }
 
     #[test]
     fn reports_the_path_of_an_unwritable_key_file() {
         let folder = TempDir::new().unwrap();
-        let file = KeyFile::beside(&folder.path().join("no/such/a.db"), ".key", "");
+        let file = KeyFile::beside(&folder.path().join("no/such/a.db"), "secrets.key", ".key", "");
         let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
         assert!(refused.contains("a.db.key") && refused.contains("No such file"), "{refused}");
     }
@@ -208,22 +202,22 @@ mod tests {
     #[ignore = "the test above runs it in a process of its own"]
     fn in_a_process_on_a_full_disk() {
         let Some(folder) = std::env::var_os("FULL_DISK_FOLDER") else { return };
-        let file = KeyFile::beside(&Path::new(&folder).join("a.db"), ".key", "");
+        let file = KeyFile::beside(&Path::new(&folder).join("a.db"), "secrets.key", ".key", "");
         let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err();
-        assert!(matches!(refused, KeyFileError::Unwritable { .. }), "{refused}");
+        assert!(refused.to_string().starts_with("secrets.key: cannot create the key file "), "{refused}");
     }
 
     #[test]
     fn detects_key_files_that_are_open_to_others() {
         let folder = TempDir::new().unwrap();
         let file = file(&folder);
-        assert!(!is_open_to_others(file.path()));
+        assert!(!grants_any(&file.path, OF_OTHERS));
         make(&file, ONE);
-        assert!(!is_open_to_others(file.path()));
+        assert!(!grants_any(&file.path, OF_OTHERS));
         for mode in [0o640, 0o604, 0o620] {
-            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
-            assert!(is_open_to_others(file.path()), "{mode:o}");
-            assert_eq!(is_open_to_all(file.path()), mode == 0o604, "{mode:o}");
+            fs::set_permissions(&file.path, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(grants_any(&file.path, OF_OTHERS), "{mode:o}");
+            assert_eq!(grants_any(&file.path, OF_STRANGERS), mode == 0o604, "{mode:o}");
         }
     }
 }

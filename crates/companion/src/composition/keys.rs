@@ -1,13 +1,11 @@
 //! The service's own keys: configured, or generated once and kept beside the SQLite file.
 
-use super::{
-    CompositionError,
-    key_file::{KeyFile, is_open_to_others},
-};
+use super::key_file::{KeyFile, OF_OTHERS, grants_any};
 use crate::{
     configuration::{
         Configuration, KeySource, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key,
     },
+    error::{ProgramError, failed, refused},
     system::SystemEntropy,
     vault::SealingVault,
 };
@@ -48,50 +46,41 @@ pub struct Keys {
 impl Keys {
     /// Returns the configured keys, and generates missing ones: in files beside a SQLite database, or for this run if
     /// storage is in memory. With PostgreSQL, missing keys are an error, because all nodes must share them.
-    pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, CompositionError> {
-        let url = &configuration.storage.url;
-        let ring = Self::ring(configuration, entropy)?;
-        let (management, management_file) = match &configuration.management.key {
-            Some(keys) => {
-                let all = std::iter::once(&keys.first).chain(&keys.others);
-                (all.map(|key| key.0.clone()).collect(), None)
-            }
-            None if !configuration.management.keys.0.is_empty() => (Vec::new(), None),
+    pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, ProgramError> {
+        let Configuration { secrets, management, storage, .. } = configuration;
+        let ring = match &secrets.key {
+            Some(ring) => ring.clone(),
             None => {
-                let (ManagementKey(key), file) = generated(MANAGEMENT, url, management_file, entropy)?;
+                Keyring { first: generated(RING, &storage.url, ring_file, entropy)?.0, others: Vec::new() }
+            }
+        };
+        let (management, management_file) = match &management.key {
+            Some(keys) => (keys.iter().map(|key| key.0.clone()).collect(), None),
+            None if !management.keys.0.is_empty() => (Vec::new(), None),
+            None => {
+                let (ManagementKey(key), file) =
+                    generated(MANAGEMENT, &storage.url, management_file, entropy)?;
                 (vec![key], file)
             }
         };
         Ok(Self { ring, management, scoped: scoped(configuration)?, management_file })
     }
 
-    /// Like [`Self::resolve`], but only the keys that sign and seal.
-    pub fn ring(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Keyring, CompositionError> {
-        if let Some(ring) = &configuration.secrets.key {
-            return Ok(ring.clone());
-        }
-        let (first, _) = generated(RING, &configuration.storage.url, ring_file, entropy)?;
-        Ok(Keyring { first, others: Vec::new() })
-    }
-
-    /// Like [`Self::ring`], but generates none.
-    pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, CompositionError> {
+    /// Returns the keys that sign and seal, but generates none.
+    pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, ProgramError> {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
         }
         let StorageUrl::Sqlite(database) = &configuration.storage.url else {
-            return Err(CompositionError::Refused(missing_key(RING).to_string()));
+            return Err(refused(missing_key(RING)));
         };
         let file = ring_file(database);
-        let first = file
-            .read()
-            .map_err(|error| CompositionError::Failed(format!("{RING}: {error}")))?
-            .ok_or_else(|| {
-                let path = file.path().display();
-                CompositionError::Failed(format!(
-                    "{RING}: it is not set, and there is no key file {path}\n    fix: restore the key file"
-                ))
-            })?;
+        let first = file.read()?.ok_or_else(|| {
+            failed(format_args!(
+                "{RING}: it is not set, and there is no key file {}\n    fix: restore the key file",
+                file.path.display()
+            ))
+        })?;
         Ok(Keyring { first, others: Vec::new() })
     }
 
@@ -104,14 +93,14 @@ impl Keys {
     pub fn check_ring(
         configuration: &Configuration,
         newest_sealed: &[(UserId, Sealed)],
-    ) -> Result<bool, CompositionError> {
-        let ring = match (Self::existing_ring(configuration), &configuration.storage.url) {
-            (Ok(ring), _) => Some(ring),
+    ) -> Result<bool, ProgramError> {
+        let ring = match Self::existing_ring(configuration) {
+            Ok(ring) => Some(ring),
             // `resolve` reports what is wrong with the file.
-            (Err(_), StorageUrl::Sqlite(database)) if Self::file_beside(database).exists() => {
+            Err(_) if Self::ring_file(&configuration.storage.url).is_some_and(|file| file.exists()) => {
                 return Ok(false);
             }
-            (Err(_), _) => None,
+            Err(_) => None,
         };
         let vault = ring.map(|ring| SealingVault::new(&ring.first, &ring.others, Arc::new(SystemEntropy)));
         let opens = |(user, sealed): &(UserId, Sealed)| {
@@ -119,26 +108,24 @@ impl Keys {
         };
         let mut sealed =
             newest_sealed.iter().filter(|(_, sealed)| SealingVault::is_sealed(sealed)).peekable();
-        if sealed.peek().is_none() {
-            return Ok(false);
+        let is_any = sealed.peek().is_some();
+        if is_any && !sealed.any(opens) {
+            return Err(refused(format_args!("{RING}: {UNFIT_RING}")));
         }
-        match sealed.any(opens) {
-            true => Ok(true),
-            false => Err(CompositionError::Refused(format!("{RING}: {UNFIT_RING}"))),
-        }
+        Ok(is_any)
     }
 
-    /// Returns the file beside a database that holds the signing and sealing key, unless the key is configured.
+    /// Returns the file beside a SQLite database that holds the signing and sealing key, unless the key is configured.
     #[must_use]
-    pub fn file_beside(database: &Path) -> PathBuf {
-        ring_file(database).path().to_owned()
+    pub fn ring_file(url: &StorageUrl) -> Option<PathBuf> {
+        Self::files_beside(url).into_iter().next()
     }
 
-    /// Returns the key files beside a database. Configured keys do not use them.
+    /// Returns the key files beside a SQLite database. Configured keys do not use them.
     #[must_use]
     pub fn files_beside(url: &StorageUrl) -> Vec<PathBuf> {
         let StorageUrl::Sqlite(database) = url else { return Vec::new() };
-        [ring_file(database), management_file(database)].map(|file| file.path().to_owned()).into()
+        [ring_file(database), management_file(database)].map(|file| file.path).into()
     }
 
     /// Returns the files with secrets that others than their owner can access: the database, the keys beside it and
@@ -154,7 +141,7 @@ impl Keys {
         if let StorageUrl::Sqlite(database) = &configuration.storage.url {
             files.push(database.clone());
         }
-        files.retain(|file| is_open_to_others(file));
+        files.retain(|file| grants_any(file, OF_OTHERS));
         files
     }
 
@@ -167,42 +154,40 @@ impl Keys {
 }
 
 /// Reads the scoped keys of the management API, from their files if necessary.
-fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, CompositionError> {
+fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, ProgramError> {
     let read = configuration.management.keys.0.iter().map(|entry| {
-        let key = entry.source.read().map_err(|error| {
-            CompositionError::Failed(format!("management.keys: entry \"{}\" {error}", entry.name))
-        })?;
+        let key = entry.source.read();
+        let key =
+            key.map_err(|error| failed(format_args!("management.keys: entry \"{}\" {error}", entry.name)))?;
         Ok(ScopedKey { name: entry.name.clone(), key: key.0, scopes: entry.scopes.clone() })
     });
     read.collect()
 }
 
 fn ring_file(database: &Path) -> KeyFile {
-    KeyFile::beside(database, RING_FILE, "everyone has to sign in again")
+    KeyFile::beside(database, RING, RING_FILE, "everyone has to sign in again")
 }
 
 fn management_file(database: &Path) -> KeyFile {
-    KeyFile::beside(database, MANAGEMENT_FILE, "clients of the management API need it")
+    KeyFile::beside(database, MANAGEMENT, MANAGEMENT_FILE, "clients of the management API need it")
 }
 
-/// Returns a key that is not configured: read from its file, or generated.
+/// Returns a key that is not configured, read from its file or generated, and that file.
 fn generated<K: Setting>(
     key: &str,
     url: &StorageUrl,
     beside: fn(&Path) -> KeyFile,
     entropy: &dyn Entropy,
-) -> Result<(K, Option<PathBuf>), CompositionError> {
+) -> Result<(K, Option<PathBuf>), ProgramError> {
     match url {
         StorageUrl::Memory => {
             let made = K::read(&Raw::Word(random_base64(entropy).expose().to_owned()));
-            made.map(|made| (made, None)).map_err(|error| CompositionError::Failed(format!("{key} {error}")))
+            Ok((made.map_err(|error| failed(format_args!("{key} {error}")))?, None))
         }
-        StorageUrl::Postgres(_) => Err(CompositionError::Refused(missing_key(key).to_string())),
+        StorageUrl::Postgres(_) => Err(refused(missing_key(key))),
         StorageUrl::Sqlite(database) => {
             let file = beside(database);
-            let kept = file.read_or_make(|| random_base64(entropy));
-            kept.map(|made| (made, Some(file.path().to_owned())))
-                .map_err(|error| CompositionError::Failed(format!("{key}: {error}")))
+            Ok((file.read_or_make(|| random_base64(entropy))?, Some(file.path)))
         }
     }
 }

@@ -8,16 +8,21 @@ mod keys;
 mod metrics;
 mod storage;
 
-pub(crate) use self::{identity::user_agent, key_file::is_open_to_all, metrics::ServiceMetrics};
+pub(crate) use self::{
+    identity::user_agent,
+    key_file::{OF_STRANGERS, grants_any},
+    metrics::ServiceMetrics,
+};
 pub use self::{
     keys::Keys,
-    storage::{ServingLock, Storage},
+    storage::{Storage, claim_serving_lock},
 };
 use crate::{
     configuration::{
         AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey, Sessions,
         read_logo,
     },
+    error::ProgramError,
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
     vault::SealingVault,
@@ -56,7 +61,7 @@ pub struct Adapters {
 
 impl Adapters {
     /// Creates the configured adapters over this storage. Must be called within a tokio runtime.
-    pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, CompositionError> {
+    pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, ProgramError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let (identity, identity_metrics) =
@@ -200,17 +205,6 @@ fn redirects(identity: &Identity) -> Redirects {
         }
         None => Redirects::NotConfigured,
     }
-}
-
-/// A valid configuration that cannot be applied.
-#[derive(Debug, thiserror::Error)]
-pub enum CompositionError {
-    /// It asks for something that this program cannot do, or lacks something that is required.
-    #[error("{0}")]
-    Refused(String),
-    /// An operation that it asks for failed.
-    #[error("{0}")]
-    Failed(String),
 }
 
 pub(crate) fn use_case_settings(configuration: &Configuration, keys: &Keyring) -> Settings {

@@ -1,21 +1,23 @@
 //! The configured storage, and the lock that detects a second process on it.
 
-use super::{CompositionError, Keys, metrics::StorageMetrics};
-use crate::configuration::StorageUrl;
+use super::{Keys, metrics::StorageMetrics};
+use crate::{
+    configuration::StorageUrl,
+    error::{ProgramError, failed, refused, with_causes},
+};
 use companion_domain::{
     model::UserId,
     port::{PlatformPauses, Sealed, Stores},
 };
 use companion_http::MetricsSource;
-use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
+use companion_storage_diesel::{DieselStorage, Inspection, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
 use std::{
-    error::Error as _,
     fs::{File, TryLockError},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 /// An open store.
 #[derive(Clone)]
@@ -28,44 +30,45 @@ pub enum Storage {
 
 impl Storage {
     /// Opens the storage at a URL and migrates its schema. Fails if a SQLite file does not exist.
-    pub async fn open(url: &StorageUrl) -> Result<Self, CompositionError> {
-        Self::of(url, false).await.map_err(|error| composition_error(&error))
+    pub async fn open(url: &StorageUrl) -> Result<Self, ProgramError> {
+        Self::of(url, false).await.map_err(|error| not_open(&error))
     }
 
     /// Like [`Self::open`], but creates a missing SQLite file. If the key of an earlier database exists beside it,
     /// `create_beside_key` must be set: the file was probably lost and should be restored.
-    pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, CompositionError> {
-        let orphaned_key = match url {
-            StorageUrl::Sqlite(path) => Some(Keys::file_beside(path)),
-            StorageUrl::Postgres(_) | StorageUrl::Memory => None,
-        };
-        let orphaned_key = orphaned_key.filter(|key| !create_beside_key && key.exists());
+    pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, ProgramError> {
+        let orphaned_key = Keys::ring_file(url).filter(|key| !create_beside_key && key.exists());
         Self::of(url, orphaned_key.is_none()).await.map_err(|error| match (&error, &orphaned_key) {
-            (OpenError::Missing { .. }, Some(key)) => CompositionError::Failed(beside_a_key(&error, key)),
-            _ => composition_error(&error),
+            (OpenError::Missing { .. }, Some(key)) => beside_a_key(&error, key),
+            _ => not_open(&error),
         })
     }
 
     /// Opens the storage at a URL for reading only. Fails if the schema needs a migration. Returns an empty store in
     /// memory if the database does not exist.
-    pub async fn open_without_migrating(url: &StorageUrl) -> Result<Self, CompositionError> {
-        let inspecting = spawn_blocking({
-            let url = url.clone();
-            move || match url {
-                StorageUrl::Memory => Ok(Vec::new()),
-                StorageUrl::Sqlite(path) => SqliteOptions::new(path).inspect().map(|found| found.pending),
-                StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(|found| found.pending),
-            }
-        });
-        match inspecting.await.map_err(|stopped| CompositionError::Failed(stopped.to_string()))? {
-            Ok(pending) if pending.is_empty() => Self::open(url).await,
-            Ok(pending) => Err(CompositionError::Failed(format!(
+    pub async fn open_without_migrating(url: &StorageUrl) -> Result<Self, ProgramError> {
+        match Self::inspect(url).await.map_err(failed)? {
+            None | Some(Err(OpenError::Missing { .. })) => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
+            Some(Ok(found)) if found.pending.is_empty() => Self::open(url).await,
+            Some(Ok(found)) => Err(failed(format_args!(
                 "storage.url: the schema lacks {}\n    fix: bring it up to date with `companion migrate`",
-                pending.join(", ")
+                found.pending.join(", ")
             ))),
-            Err(OpenError::Missing { .. }) => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
-            Err(error) => Err(composition_error(&error)),
+            Some(Err(error)) => Err(not_open(&error)),
         }
+    }
+
+    /// Inspects the database at a URL without changing it. Returns `None` in memory.
+    pub(crate) async fn inspect(
+        url: &StorageUrl,
+    ) -> Result<Option<Result<Inspection, OpenError>>, JoinError> {
+        let url = url.clone();
+        let inspecting = spawn_blocking(move || match url {
+            StorageUrl::Memory => None,
+            StorageUrl::Sqlite(path) => Some(SqliteOptions::new(path).inspect()),
+            StorageUrl::Postgres(url) => Some(PostgresOptions::new(url).inspect()),
+        });
+        inspecting.await
     }
 
     async fn of(url: &StorageUrl, create: bool) -> Result<Self, OpenError> {
@@ -135,49 +138,29 @@ impl Storage {
     }
 }
 
-fn beside_a_key(error: &OpenError, key: &Path) -> String {
-    format!(
+fn beside_a_key(error: &OpenError, key: &Path) -> ProgramError {
+    failed(format_args!(
         "storage.url: {error}, but its key file {} is there: a database was lost, or moved without its key\n    fix: restore \
          the database from a backup; or give it up, and make an empty one with --create",
         key.display()
-    )
+    ))
 }
 
 /// Maps what cannot work as configured to `Refused`, and what may work later to `Failed`.
-fn composition_error(error: &OpenError) -> CompositionError {
-    let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
-    let message = format!("storage.url: {error}{cause}");
+fn not_open(error: &OpenError) -> ProgramError {
+    let message = format!("storage.url: {}", with_causes(error));
     if matches!(error, OpenError::Address | OpenError::TlsMissing { .. }) {
-        CompositionError::Refused(message)
+        refused(message)
     } else {
-        CompositionError::Failed(message)
+        failed(message)
     }
 }
 
-/// A lock held while this process serves.
-#[derive(Debug)]
-pub struct ServingLock {
-    _lock: Option<File>,
-    is_shared: bool,
-}
-
-impl ServingLock {
-    /// Locks the first of these files that exists. If none exists, another process cannot be detected.
-    #[must_use]
-    pub fn claim(url: &StorageUrl, beside: &[PathBuf]) -> Self {
-        let open = |file: &PathBuf| File::open(file).ok();
-        let lock = match url {
-            StorageUrl::Sqlite(_) => beside.iter().find_map(open),
-            StorageUrl::Postgres(_) | StorageUrl::Memory => None,
-        };
-        let is_taken = |lock: &File| matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-        let is_shared = lock.as_ref().is_some_and(is_taken);
-        Self { _lock: lock, is_shared }
-    }
-
-    /// Whether another process held the lock.
-    #[must_use]
-    pub const fn is_shared(&self) -> bool {
-        self.is_shared
-    }
+/// Locks the first key file beside a SQLite database, as long as the file is open. Returns whether another process
+/// holds the lock, too. Without a key file, another process cannot be detected.
+#[must_use]
+pub fn claim_serving_lock(url: &StorageUrl) -> Option<(File, bool)> {
+    let lock = Keys::files_beside(url).into_iter().find_map(|file| File::open(file).ok())?;
+    let is_shared = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+    Some((lock, is_shared))
 }

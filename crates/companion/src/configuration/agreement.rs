@@ -7,12 +7,11 @@ use super::{
     files,
     keys::{Configuration, Key, Management},
     raw::Effective,
-    secrets::{KeySource, ManagementKey, ScopedKey},
+    secrets::{KeySource, ManagementKey, OneOrMore, ScopedKey},
     storage_url::StorageUrl,
 };
 use companion_identity_oauth2::Settings;
 use companion_storage_diesel::PostgresOptions;
-use std::iter;
 
 const PER_ADDRESS: &str = "limits.connections_per_address";
 
@@ -177,7 +176,7 @@ const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32
 
 /// Returns the errors of the management keys, files included, as they are now.
 fn management_key_errors(management: &Management) -> Vec<KeyError> {
-    let all = management.key.iter().flat_map(|keys| iter::once(&keys.first).chain(&keys.others));
+    let all = management.key.iter().flat_map(OneOrMore::iter);
     let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
     let mut errors = Vec::new();
     for ScopedKey { name, source, .. } in &management.keys.0 {

@@ -93,6 +93,13 @@ pub type ManagementKeys = OneOrMore<ManagementKey>;
 /// The keys that sign and seal. The first does; all of them verify and open.
 pub type Keyring = OneOrMore<SecretKey>;
 
+impl<T> OneOrMore<T> {
+    /// Returns all of them.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
+
 impl<T: Setting> Setting for OneOrMore<T> {
     const SECRET: bool = true;
 

@@ -23,13 +23,15 @@ pub use self::{
 
 use self::{bot::SimulatedBot, management_client::ManagementClient, settings::SampleSettings};
 use crate::{
-    composition::{Adapters, Composition, CompositionError, Keys, Storage},
-    configuration::{self, Configuration, ConfigurationError, Layers, ListenAddress, StorageUrl},
-    service::{ListenError, Listeners, Service, StartError},
+    composition::{Adapters, Composition, Keys, Storage},
+    configuration::{self, Configuration, Layers, ListenAddress, StorageUrl},
+    error::{ProgramError, failed, refused},
+    service::{Listeners, Service},
+    supervisor::PassedListeners,
     system::SystemEntropy,
 };
 use companion_domain::model::Secret;
-use std::{io, net::TcpListener};
+use std::net::TcpListener;
 use tempfile::TempDir;
 
 /// Returns the `number`th snowflake of the sample world. They differ enough to get different default pictures.
@@ -71,7 +73,7 @@ pub struct Demo {
 impl Demo {
     /// Starts everything on these ports and imports the sample world. Of the given configuration only the log settings
     /// apply.
-    pub async fn start(given: &Configuration, ports: DemoPorts, pace: Pace) -> Result<Self, DemoError> {
+    pub async fn start(given: &Configuration, ports: DemoPorts, pace: Pace) -> Result<Self, ProgramError> {
         on_loopback_only(given)?;
         let layers = Layers::none()
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
@@ -84,20 +86,19 @@ impl Demo {
             .with("COMPANION_LIMITS__CONNECTIONS", "500");
         let configuration = configuration::load(&layers)?.configuration;
         // Bind first, so that a port in use is reported without delay.
-        let listeners =
-            Listeners::bind(&configuration).map_err(|refused| refused.with_fix(PORT_TAKEN.to_owned()))?;
-        let address_of =
-            |listener: &TcpListener| listener.local_addr().map_err(companion_dev_identity::StartError::from);
-        let public = address_of(&listeners.public)?;
-        let dashboard = listeners.dashboard.as_ref().map(address_of).transpose()?;
+        let listeners = Listeners::bind_others(&configuration, PassedListeners::default(), Some(PORT_TAKEN))?;
+        let public = listeners.public.local_addr().map_err(failed)?;
+        let dashboard = listeners.dashboard.as_ref().map(TcpListener::local_addr).transpose();
+        let dashboard = dashboard.map_err(failed)?;
         let dashboard = dashboard.map(|address| format!("http://{address}")).unwrap_or_default();
         let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &dashboard)?;
         let layers = layers
             .with("COMPANION_DASHBOARD__URL", &dashboard)
             .with("COMPANION_TEAM__CATEGORIES", world::CATEGORIES)
             .with("COMPANION_BOT__SILENT_AFTER", SILENT_AFTER);
+        let folder = tempfile::Builder::new().prefix("companion-demo-").tempdir();
         let folder =
-            tempfile::Builder::new().prefix("companion-demo-").tempdir().map_err(DemoError::Folder)?;
+            folder.map_err(|error| failed(format_args!("cannot use the temporary folder: {error}")))?;
 
         let mut configuration = configuration::load(&platform.configure(layers))?.configuration;
         configuration.storage.url = StorageUrl::Sqlite(folder.path().join("companion.db"));
@@ -112,10 +113,14 @@ impl Demo {
         let key = keys.management.first().cloned().unwrap_or_else(|| Secret::new(String::new()));
         let api = ManagementClient::new(service.management_address(), key.clone());
         let cdn = platform.pictures();
-        api.send("POST", "/bot/sync?replace=all", &world::world(adapters.clock.now(), &cdn)).await?;
-        tokio::spawn(SampleSettings::publish(api.clone()).await?.keep_applying());
+        let unsent = |error: RequestError| {
+            failed(format_args!("cannot send the sample world to the management API: {error}"))
+        };
+        let world = world::world(adapters.clock.now(), &cdn);
+        api.send("POST", "/bot/sync?replace=all", &world).await.map_err(unsent)?;
+        tokio::spawn(SampleSettings::publish(api.clone()).await.map_err(unsent)?.keep_applying());
         let bot = SimulatedBot::new(api.clone(), adapters.clock);
-        bot.report(0).await?;
+        bot.report(0).await.map_err(unsent)?;
         tokio::spawn(bot.keep_reporting(pace.report));
         tokio::spawn(motion::keep_moving(api, cdn, pace.step));
         Ok(Self { service, storage, platform, key, folder })
@@ -123,113 +128,53 @@ impl Demo {
 }
 
 /// Fails if a configured address is not loopback: every client that reaches the demo can sign in as any user.
-fn on_loopback_only(given: &Configuration) -> Result<(), DemoError> {
+fn on_loopback_only(given: &Configuration) -> Result<(), ProgramError> {
     let asked = [
         ("http.listen", Some(&given.http.listen)),
         ("management.listen", Some(&given.management.listen)),
         ("dashboard.listen", given.dashboard.listen.as_ref()),
     ];
-    let refused = asked.into_iter().find_map(|(key, address)| {
-        address.filter(|address| !address.is_loopback()).map(|address| (key, address.clone()))
-    });
-    refused.map_or(Ok(()), |(key, address)| Err(DemoError::NotLoopback { key, address }))
+    for (key, address) in asked {
+        if let Some(address) = address.filter(|address| !address.is_loopback()) {
+            return Err(refused(format_args!(
+                "{key}: the demo listens on loopback only, and {address} is not: any client that reaches it can sign in as any \
+                 user\n    fix: leave {key} unset for the demo, and choose its ports with --port"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn on_loopback(port: u16) -> ListenAddress {
     ListenAddress { host: "127.0.0.1".to_owned(), port }
 }
 
-/// The reason why the demo did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum DemoError {
-    /// The demo's configuration is invalid.
-    #[error(transparent)]
-    Configuration(#[from] ConfigurationError),
-    /// A listener of the service cannot be bound.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// A configured address is reachable from other machines.
-    #[error(
-        "{key}: the demo listens on loopback only, and {address} is not: any client that reaches it can sign in as any user\n    \
-         fix: leave {key} unset for the demo, and choose its ports with --port"
-    )]
-    NotLoopback {
-        /// The configuration key.
-        key: &'static str,
-        /// The address.
-        address: ListenAddress,
-    },
-    /// The provider's listener cannot be bound. Its address has no configuration key.
-    #[error("the demo's identity provider cannot listen on {address}: {error}\n    fix: {}", PORT_TAKEN)]
-    ProviderListen {
-        /// The address.
-        address: ListenAddress,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The provider did not start.
-    #[error("cannot start the demo's identity provider: {0}")]
-    Provider(#[from] companion_dev_identity::StartError),
-    /// The temporary folder of the database cannot be used.
-    #[error("cannot use the temporary folder: {0}")]
-    Folder(io::Error),
-    /// The service cannot be composed.
-    #[error(transparent)]
-    Composition(#[from] CompositionError),
-    /// The service did not start.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The sample world could not be imported.
-    #[error("cannot send the sample world to the management API: {0}")]
-    Feed(#[from] RequestError),
-}
-
-/// Offset of the dashboard's port from the base port.
-const DASHBOARD_OFFSET: u16 = 2;
-/// Port of the dashboard without a base port.
-const DEFAULT_DASHBOARD_PORT: u16 = 8082;
-/// Offset of the identity provider's port from the base port.
-const PROVIDER_OFFSET: u16 = 3;
-/// Port of the identity provider without a base port.
-const DEFAULT_PROVIDER_PORT: u16 = 8083;
-
 /// The ports of the demo. 0 selects a free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DemoPorts {
-    /// Public API.
-    pub public: u16,
-    /// Management API.
-    pub management: u16,
-    /// Dashboard.
-    pub dashboard: u16,
-    /// Identity provider.
-    pub provider: u16,
+    public: u16,
+    management: u16,
+    dashboard: u16,
+    provider: u16,
 }
 
 impl DemoPorts {
     /// The highest base port that leaves room for all listeners.
-    pub const LAST: u16 = u16::MAX - PROVIDER_OFFSET;
+    pub const LAST: u16 = u16::MAX - 3;
 
-    /// Returns the configured ports. If the public port is 0, dashboard and provider use free ports too.
+    /// Returns the configured ports, and the usual ones of the dashboard and the provider. If the public port is 0, both
+    /// use free ports too.
     #[must_use]
     pub const fn configured(given: &Configuration) -> Self {
         let public = given.http.listen.port;
-        let (dashboard, provider) =
-            if public == 0 { (0, 0) } else { (DEFAULT_DASHBOARD_PORT, DEFAULT_PROVIDER_PORT) };
+        let (dashboard, provider) = if public == 0 { (0, 0) } else { (8082, 8083) };
         Self { public, management: given.management.listen.port, dashboard, provider }
     }
 
     /// Returns consecutive ports from this one on, or all 0 if it is 0.
     #[must_use]
-    pub const fn from(first: u16) -> Self {
-        if first == 0 {
-            return Self { public: 0, management: 0, dashboard: 0, provider: 0 };
-        }
-        Self {
-            public: first,
-            management: first.saturating_add(1),
-            dashboard: first.saturating_add(DASHBOARD_OFFSET),
-            provider: first.saturating_add(PROVIDER_OFFSET),
-        }
+    pub fn from(first: u16) -> Self {
+        let next = |distance| if first == 0 { 0 } else { first.saturating_add(distance) };
+        Self { public: first, management: next(1), dashboard: next(2), provider: next(3) }
     }
 }

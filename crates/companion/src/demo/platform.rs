@@ -1,9 +1,12 @@
 //! The platform: a real OAuth 2.0 provider with the sample users.
 
-use super::{DemoError, PEOPLE, Person};
-use crate::configuration::{Layers, ListenAddress};
+use super::{PEOPLE, PORT_TAKEN, Person};
+use crate::{
+    configuration::{Layers, ListenAddress},
+    error::{ProgramError, failed},
+};
 use companion_dev_identity::{Client, CodeTerms, DevIdentity, Options, Running};
-use std::{net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 /// Lifetime of printed codes, long enough to read the introduction first.
 const CODE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,8 +26,12 @@ pub struct SamplePlatform {
 
 impl SamplePlatform {
     /// Starts the provider at this address, with redirect URIs for this public API and dashboard.
-    pub fn start(address: &ListenAddress, public: SocketAddr, dashboard: &str) -> Result<Self, DemoError> {
-        let refused = |error| DemoError::ProviderListen { address: address.clone(), error };
+    pub fn start(address: &ListenAddress, public: SocketAddr, dashboard: &str) -> Result<Self, ProgramError> {
+        let refused = |error: io::Error| {
+            failed(format_args!(
+                "the demo's identity provider cannot listen on {address}: {error}\n    fix: {PORT_TAKEN}"
+            ))
+        };
         let listener = address.bind().map_err(refused)?;
         let redirect_uri = format!("http://{}/callback", listener.local_addr().map_err(refused)?);
         let client = Client {
@@ -40,7 +47,9 @@ impl SamplePlatform {
             code_lifetime: CODE_LIFETIME,
             ..Options::default()
         };
-        Ok(Self { running: DevIdentity::start(listener, options)?, redirect_uri })
+        let running = DevIdentity::start(listener, options)
+            .map_err(|error| failed(format_args!("cannot start the demo's identity provider: {error}")))?;
+        Ok(Self { running, redirect_uri })
     }
 
     /// Adds the settings of a service that uses this provider.

@@ -5,12 +5,12 @@ use super::{
     report::{one_line, root},
 };
 use crate::{
-    composition::Keys,
+    composition::{Keys, Storage},
     configuration::{Configuration, StorageUrl},
 };
-use companion_storage_diesel::{Inspection, OpenError, PostgresOptions, SqliteOptions};
+use companion_storage_diesel::{Inspection, OpenError};
 use std::time::Duration;
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::time::timeout;
 
 const DATABASE: Subject = Subject::new("database", "storage.url");
 /// Timeout of the inspection, long enough for a distant server.
@@ -24,13 +24,7 @@ pub(super) async fn inspect(installation: &Installation) -> (Check, Inspected) {
         return (skipped, None);
     }
     let configuration = &installation.configuration;
-    let url = configuration.storage.url.clone();
-    let inspecting = spawn_blocking(move || match url {
-        StorageUrl::Sqlite(path) => Some(SqliteOptions::new(path).inspect()),
-        StorageUrl::Postgres(url) => Some(PostgresOptions::new(url).inspect()),
-        StorageUrl::Memory => None,
-    });
-    let check = match timeout(DEADLINE, inspecting).await {
+    let check = match timeout(DEADLINE, Storage::inspect(&configuration.storage.url)).await {
         Ok(Ok(None)) => DATABASE.warning(
             "storage is in memory: all data is lost when the program exits",
             "set COMPANION_STORAGE__URL=sqlite:PATH",
@@ -57,8 +51,7 @@ fn location(configuration: &Configuration) -> String {
 }
 
 fn check_of_error(error: &OpenError, configuration: &Configuration) -> Check {
-    if let (OpenError::Missing(path), StorageUrl::Sqlite(database)) = (error, &configuration.storage.url) {
-        let key = Keys::file_beside(database);
+    if let (OpenError::Missing(path), Some(key)) = (error, Keys::ring_file(&configuration.storage.url)) {
         return if key.exists() {
             DATABASE.failed(
                 format!("there is no database at {}, but its key file is there", path.display()),

@@ -5,8 +5,9 @@ use super::{
     report::with_fix,
 };
 use crate::{
-    composition::{CompositionError, Keys, is_open_to_all},
+    composition::{Keys, OF_STRANGERS, grants_any},
     configuration::{Effective, Source, StorageUrl},
+    error::ProgramError,
 };
 use companion_storage_diesel::Inspection;
 use std::{collections::BTreeSet, path::Path};
@@ -30,10 +31,10 @@ fn key(installation: &Installation) -> Check {
     if configuration.secrets.key.is_some() {
         return KEY.ok("it is configured");
     }
-    let StorageUrl::Sqlite(database) = &configuration.storage.url else {
+    let url = &configuration.storage.url;
+    let (StorageUrl::Sqlite(database), Some(file)) = (url, Keys::ring_file(url)) else {
         return KEY.skipped("keys are not kept in files here");
     };
-    let file = Keys::file_beside(database);
     match Keys::existing_ring(configuration) {
         _ if !file.exists() && !database.exists() => KEY.skipped("serve makes it together with the database"),
         _ if !file.exists() => KEY.warning(
@@ -45,7 +46,7 @@ fn key(installation: &Installation) -> Check {
     }
 }
 
-fn failed(subject: Subject, error: &CompositionError) -> Check {
+fn failed(subject: Subject, error: &ProgramError) -> Check {
     let (cause, fix) = with_fix(&error.to_string());
     let cause = cause.strip_prefix("secrets.key: ").unwrap_or(&cause);
     subject.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))
@@ -78,7 +79,7 @@ fn rights(installation: &Installation) -> Vec<Check> {
     let sources = installation.effective.iter().filter(is_secret).map(|known| &known.source);
     let files: BTreeSet<_> = sources.filter_map(Source::file).collect();
     // Group access is allowed, because operators grant it to the service's group.
-    let open_to_all = files.into_iter().filter(|file| is_open_to_all(file));
+    let open_to_all = files.into_iter().filter(|file| grants_any(file, OF_STRANGERS));
     checks.extend(open_to_all.map(|file| open(CONFIGURATION_RIGHTS, file, "o=")));
     if checks.is_empty() {
         checks.push(RIGHTS.ok("what is secret can be read by its owner only"));

@@ -1,13 +1,16 @@
 //! Alerts to a webhook: the bot is silent or has missed shards, and the bot is well again.
 
-use crate::configuration::{Configuration, SecretUrl};
+use crate::{
+    configuration::{Configuration, SecretUrl},
+    error::{ProgramError, failed},
+};
 use companion_domain::{
     model::Secret,
     usecase::{Alert, WatchBot},
 };
 use reqwest::{Client, redirect::Policy};
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc::UnboundedReceiver,
     time::{sleep, timeout},
@@ -30,10 +33,11 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    /// Creates a client for the configured address, if there is one, or returns why it cannot.
-    pub(super) fn of(configuration: &Configuration) -> Result<Option<Self>, String> {
+    /// Creates a client for the configured address, if there is one.
+    pub(super) fn of(configuration: &Configuration) -> Result<Option<Self>, ProgramError> {
         let Some(SecretUrl(url)) = configuration.bot.alert_url.clone() else { return Ok(None) };
-        let tls = companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?;
+        let refused = |error: &dyn Display| failed(format_args!("alerts cannot be sent: {error}"));
+        let tls = companion_identity_oauth2::platform_tls().map_err(|error| refused(&error))?;
         let client = Client::builder()
             .user_agent(concat!("Companion/", env!("CARGO_PKG_VERSION")))
             .tls_backend_preconfigured(tls)
@@ -41,7 +45,7 @@ impl Webhook {
             .retry(reqwest::retry::never())
             .timeout(DEADLINE)
             .build();
-        let client = client.map_err(|error| error.without_url().to_string())?;
+        let client = client.map_err(|error| refused(&error.without_url()))?;
         Ok(Some(Self { client, url, name: configuration.dashboard.name.0.to_string() }))
     }
 

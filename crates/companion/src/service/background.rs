@@ -3,8 +3,7 @@
 use super::{
     alert::{self, Webhook},
     clock_monitor::{ClockMonitor, ClockState},
-    key_files,
-    own_tls::OwnTls,
+    renewal::{OwnTls, follow_keys},
 };
 use crate::composition::{Composition, ServiceMetrics, write_interval};
 use companion_cache::Cache;
@@ -15,11 +14,7 @@ use companion_domain::{
 };
 use companion_http::audit::{Audit, END_AUTHORISATION, EXPIRE};
 use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
-use tokio::{
-    sync::{mpsc, watch},
-    task::JoinSet,
-    time::sleep,
-};
+use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 
 /// Interval at which changes are polled when no notification arrives. Bounds how late changes of another process are
 /// seen.
@@ -48,7 +43,6 @@ const LARGE_BLOCK: usize = 4 << 20;
 
 /// The running background tasks.
 pub(super) struct Background {
-    stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
     list_guilds: Arc<ListGuilds>,
 }
@@ -59,44 +53,31 @@ impl Background {
         own_tls: Option<OwnTls>,
         webhook: Option<Webhook>,
     ) -> Self {
-        let (ports, use_cases) = (&composition.ports, &composition.use_cases);
+        let Composition { ports, use_cases, cache, service_metrics, .. } = composition;
         let list_guilds = use_cases.list_guilds.clone();
-        let mut running = Self { stop: watch::Sender::new(false), tasks: JoinSet::new(), list_guilds };
-        running.spawn(follow(use_cases.dispatcher.clone()));
-        running.spawn(count_sessions(ports.stores.sessions.clone(), composition.service_metrics.clone()));
-        let interval = write_interval(use_cases.authenticate.limits);
-        running.spawn(write_uses(composition.cache.clone(), interval));
-        running.spawn(revoke_unused(use_cases.revoke_unused.clone()));
-        running.spawn(audit_unattended_ends(use_cases.list_guilds.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(follow(use_cases.dispatcher.clone()));
+        tasks.spawn(count_sessions(ports.stores.sessions.clone(), service_metrics.clone()));
+        tasks.spawn(write_uses(cache.clone(), write_interval(use_cases.authenticate.limits)));
+        tasks.spawn(revoke_unused(use_cases.revoke_unused.clone()));
+        tasks.spawn(audit_unattended_ends(list_guilds.clone()));
         if let Some(own_tls) = own_tls {
-            running.spawn(own_tls.follow());
+            tasks.spawn(own_tls.follow());
         }
-        running.spawn(release_memory());
-        running.spawn(key_files::follow(composition.management.keys.clone(), composition.key_files.clone()));
+        tasks.spawn(release_memory());
+        tasks.spawn(follow_keys(composition.management.keys.clone(), composition.key_files.clone()));
         let (alerts, sent) = mpsc::unbounded_channel();
-        running.spawn(watch_bot(composition, webhook.is_some().then_some(alerts)));
+        tasks.spawn(watch_bot(composition, webhook.is_some().then_some(alerts)));
         if let Some(webhook) = webhook {
-            running.spawn(alert::deliver(use_cases.watch_bot.clone(), webhook, sent));
+            tasks.spawn(alert::deliver(use_cases.watch_bot.clone(), webhook, sent));
         }
-        running.spawn(clean_up(use_cases.sessions.clone(), ports.clock.clone()));
-        running
-    }
-
-    /// Starts a task that ends when this is stopped.
-    fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut stopped = self.stop.subscribe();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                _ = stopped.wait_for(|stopped| *stopped) => {}
-                () = work => {}
-            }
-        });
+        tasks.spawn(clean_up(use_cases.sessions.clone(), ports.clock.clone()));
+        Self { tasks, list_guilds }
     }
 
     /// Stops all tasks. Each of their steps is one atomic port operation, so no partial write is left.
     pub(super) async fn stop(mut self) {
-        self.stop.send_replace(true);
-        while self.tasks.join_next().await.is_some() {}
+        self.tasks.shutdown().await;
         audit_ends(&self.list_guilds);
     }
 }

@@ -1,13 +1,16 @@
-//! TLS termination, with a certificate that may be renewed while the service runs.
+//! Files that may be replaced while the service runs: the TLS certificate and management keys.
 
-use crate::configuration::{Configuration, KeyError, TlsFiles, TlsText};
+use crate::configuration::{Configuration, KeyError, ScopedKey, TlsFiles, TlsText};
 use companion_domain::port::Clock;
 use companion_http::{Tls, TlsIdentity};
-use std::{sync::Arc, time::Duration};
+use companion_management::ManagementKeys;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};
 
-/// Interval at which the files are read.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which the certificate is read.
+const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which key files are read. They are short, and reading detects every way of replacing one.
+const KEY_INTERVAL: Duration = Duration::from_millis(500);
 /// Rounds after which a persistent problem is logged. Two files are replaced one after the other, so one bad round is
 /// normal.
 const ROUNDS_BEFORE_LOG: u32 = 2;
@@ -45,7 +48,7 @@ impl OwnTls {
     /// Polls the files and switches to their content when it changes.
     pub(super) async fn follow(mut self) {
         loop {
-            sleep(INTERVAL).await;
+            sleep(CERTIFICATE_INTERVAL).await;
             let files = self.files.clone();
             match spawn_blocking(move || files.read()).await {
                 Ok(Ok(text)) => self.show(text),
@@ -93,6 +96,44 @@ fn warn_if_over(identity: &TlsIdentity, clock: &dyn Clock) {
         tracing::warn!(
             "the certificate of http.tls_certificate has expired, and clients will refuse it; renew it"
         );
+    }
+}
+
+/// Polls files with management keys, and accepts the keys they hold.
+pub(super) async fn follow_keys(keys: ManagementKeys, files: Vec<ScopedKey>) {
+    let files: Arc<[ScopedKey]> = files.into();
+    // The last error of each file, so that it is logged once.
+    let mut refused = BTreeMap::new();
+    while !files.is_empty() {
+        sleep(KEY_INTERVAL).await;
+        let read = {
+            let files = Arc::clone(&files);
+            spawn_blocking(move || files.iter().map(|file| file.source.read()).collect::<Vec<_>>())
+        };
+        let Ok(read) = read.await else { continue };
+        for (ScopedKey { name, .. }, read) in files.iter().zip(read) {
+            let exchanged = read.map_err(|error| error.to_string()).and_then(|key| {
+                let taken = |other| format!("its file holds the same key as {other}");
+                keys.exchange(name, &key.0).map_err(taken)
+            });
+            note(&mut refused, name.as_str(), exchanged);
+        }
+    }
+}
+
+fn note(refused: &mut BTreeMap<String, String>, name: &str, exchanged: Result<bool, String>) {
+    match exchanged {
+        Ok(exchanged) => {
+            refused.remove(name);
+            if exchanged {
+                tracing::info!(key = name, "a management key was replaced");
+            }
+        }
+        Err(why) if refused.get(name) != Some(&why) => {
+            tracing::error!(key = name, why, "a management key was not replaced; the last one stays in use");
+            refused.insert(name.to_owned(), why);
+        }
+        Err(_) => {}
     }
 }
 

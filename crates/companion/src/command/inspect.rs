@@ -1,14 +1,17 @@
-//! Commands that print static information: `companion config`, `openapi` and `completions`.
+//! Commands that inspect: `companion config`, `doctor`, `health`, `openapi` and `completions`.
 
-use super::{
-    error::{CommandError, failed},
-    output::print,
+use super::output::print;
+use crate::{
+    configuration::{Configuration, Effective, Layers, Loaded},
+    doctor::{Status, examine},
+    error::{ProgramError, failed},
+    supervisor::probe,
 };
-use crate::configuration::{Effective, Loaded};
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
 use serde_json::{Value, json};
-use std::iter;
+use std::{iter, time::Duration};
+use tokio::runtime::{Builder, Runtime};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -33,12 +36,12 @@ pub(super) enum ConfigCommand {
 }
 
 /// Prints the warnings of a configuration that loaded without errors.
-pub(super) fn check(loaded: &Loaded) -> Result<(), CommandError> {
+pub(super) fn check(loaded: &Loaded) -> Result<(), ProgramError> {
     let warnings = loaded.warnings.iter().map(|warning| format!("Warning: {warning}\n"));
     print(&iter::once("The configuration is right.\n".to_owned()).chain(warnings).collect::<String>())
 }
 
-pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), CommandError> {
+pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), ProgramError> {
     print(&if json { document(&loaded.effective) } else { table(&loaded.effective) })
 }
 
@@ -63,14 +66,44 @@ fn table(effective: &[Effective]) -> String {
     values.iter().zip(effective).map(line).collect()
 }
 
-pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), CommandError> {
+pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), ProgramError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "companion", &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
-pub(super) fn openapi() -> Result<(), CommandError> {
+pub(super) fn openapi() -> Result<(), ProgramError> {
     let document = companion_management::openapi().to_pretty_json();
     let document = document.map_err(|error| failed(format_args!("the document cannot be written: {error}")));
     print(&(document? + "\n"))
+}
+
+/// Timeout of the readiness probe: longer than a healthy service takes, and shorter than the timeout of container
+/// platforms.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
+pub(super) fn health(configuration: &Configuration) -> Result<(), ProgramError> {
+    let address = configuration.management.listen.reachable();
+    if address.port == 0 {
+        return Err(failed("management.listen has port 0, so the address is unknown"));
+    }
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    match runtime.block_on(probe(address.to_string(), "/health/ready", PROBE_TIMEOUT)) {
+        Ok(true) => print("ready\n"),
+        Ok(false) => Err(failed(format_args!("the service at {address} is not ready"))),
+        Err(error) => Err(failed(format_args!("no service answers at {address}: {error}"))),
+    }
+}
+
+/// Examines the installation, whether the service is running or not.
+pub(super) fn doctor(layers: &Layers, json: bool) -> Result<(), ProgramError> {
+    let runtime = Runtime::new().map_err(failed)?;
+    let report = runtime.block_on(examine(layers))?;
+    // A database server that does not answer still blocks its thread. Do not wait for it.
+    runtime.shutdown_background();
+    print(&if json { format!("{:#}\n", report.to_json()) } else { report.to_string() })?;
+    match report.status() {
+        Status::Failed => Err(failed("something is wrong; each line that failed says what to do")),
+        Status::Ok | Status::Warning | Status::Skipped => Ok(()),
+    }
 }
