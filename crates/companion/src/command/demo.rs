@@ -6,7 +6,7 @@ use super::{
     output::print,
 };
 use crate::{
-    configuration::{Configuration, LogFormat, LogLevel},
+    configuration::{Configuration, LogFormat},
     demo::{Demo, DemoPorts, PEOPLE, Pace, sign_in_command},
     error::{ProgramError, failed},
     logging,
@@ -14,6 +14,7 @@ use crate::{
 };
 use std::fmt::Write as _;
 use tokio::runtime::Runtime;
+use tracing_subscriber::filter::LevelFilter;
 
 /// The highest base port that leaves room for all listeners.
 pub(super) const LAST_PORT: u16 = DemoPorts::LAST;
@@ -23,8 +24,8 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Progra
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
     // The simulated bot logs a line per change, which would scroll the addresses off the screen.
-    if matches!(given.log.level, LogLevel::Info) {
-        given.log.level = LogLevel::Warn;
+    if given.log.level == LevelFilter::INFO {
+        given.log.level = LevelFilter::WARN;
     }
     logging::start(&given.log);
     let runtime = Runtime::new().map_err(failed)?;

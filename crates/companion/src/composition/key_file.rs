@@ -4,7 +4,7 @@
 //! valid key is neither used nor replaced.
 
 use crate::{
-    configuration::{Raw, Setting, ValueError, open_regular},
+    configuration::{Setting, ValueError, open_regular},
     error::{ProgramError, failed},
 };
 use companion_domain::model::Secret;
@@ -51,7 +51,7 @@ impl KeyFile {
         if text.trim().is_empty() {
             return Err(self.damaged(&ValueError::must_be("a key, but the file is empty")));
         }
-        K::read(&Raw::Word(text.trim().to_owned())).map(Some).map_err(|error| self.damaged(&error))
+        K::read(&text.trim().into()).map(Some).map_err(|error| self.damaged(&error))
     }
 
     /// Reads the key, or creates the file with a new key if it does not exist.

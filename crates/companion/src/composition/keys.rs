@@ -2,9 +2,7 @@
 
 use super::key_file::{KeyFile, OF_OTHERS, grants_any};
 use crate::{
-    configuration::{
-        Configuration, KeySource, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key,
-    },
+    configuration::{Configuration, KeySource, Keyring, ManagementKey, Setting, StorageUrl, missing_key},
     error::{ProgramError, failed, refused},
     system::SystemEntropy,
     vault::SealingVault,
@@ -181,7 +179,7 @@ fn generated<K: Setting>(
 ) -> Result<(K, Option<PathBuf>), ProgramError> {
     match url {
         StorageUrl::Memory => {
-            let made = K::read(&Raw::Word(random_base64(entropy).expose().to_owned()));
+            let made = K::read(&random_base64(entropy).expose().into());
             Ok((made.map_err(|error| failed(format_args!("{key} {error}")))?, None))
         }
         StorageUrl::Postgres(_) => Err(refused(missing_key(key))),

@@ -2,18 +2,18 @@
 
 use super::{
     error::ValueError,
-    raw::Raw,
-    setting::{Setting, quoted, show_table},
+    setting::{Setting, entries, text},
 };
 use companion_domain::model::WebUrl;
 use companion_http::Origin;
 use ipnet::IpNet;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr, TcpListener},
     str::FromStr,
 };
+use toml::Value;
 use url::Url;
 
 /// A host and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`.
@@ -97,12 +97,6 @@ impl FromStr for AddressRange {
     }
 }
 
-impl fmt::Display for AddressRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// The origin of a website: https, or http on loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(pub Origin);
@@ -118,22 +112,18 @@ impl SiteUrl {
 impl Setting for SiteUrl {
     const PATTERN: &str = "^[hH][tT][tT][pP][sS]?://.";
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
+    fn read(value: &Value) -> Result<Self, ValueError> {
         let refused = || {
             ValueError::must_be(
                 "the https address of a site, without a path, like https://dashboard.example; http is for loopback only",
             )
         };
-        let text = raw.text()?;
+        let text = text(value)?;
         // Browsers show an origin with a final slash.
         let origin: Origin = text.strip_suffix('/').unwrap_or(text).parse().map_err(|_| refused())?;
         let url = Url::parse(origin.as_str()).map_err(|_| refused())?;
         let safe = url.scheme() == "https" || url.host_str().is_some_and(is_loopback);
         if safe { Ok(Self(origin)) } else { Err(refused()) }
-    }
-
-    fn show(&self) -> String {
-        quoted(&self.0)
     }
 }
 
@@ -156,45 +146,37 @@ pub struct RedirectUri {
 const DEFAULT: &str = "default";
 
 impl Setting for RedirectUri {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let is_table = match raw {
-            Raw::Word(word) => word.trim_start().starts_with('{'),
-            Raw::Value(value) => value.is_table(),
-        };
-        if !is_table {
-            let default = WebUrl::read(raw).map_err(|_| {
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        if !value.is_table() {
+            let default = WebUrl::read(value).map_err(|_| {
                 ValueError::must_be(
                     "an absolute http or https URL, or a table from origin to URL with a `default`",
                 )
             })?;
             return Ok(Self { default, by_origin: Vec::new() });
         }
-        let entries = raw.entries("an inline table of TOML, or JSON", |name, raw| {
+        let (mut default, mut by_origin) = (None, Vec::new());
+        let urls = entries(value, "an inline table of TOML, or JSON", |name, value| {
             let origin = Some(name).filter(|name| *name != DEFAULT).map(str::parse).transpose();
             let origin = origin.map_err(|_| ValueError::must_be("named by an origin or `default`"))?;
-            Ok((origin, WebUrl::read(raw)?))
+            Ok((origin, WebUrl::read(value)?))
         })?;
-        let default = entries.iter().find_map(|(origin, url)| origin.is_none().then(|| url.clone()));
+        for (origin, url) in urls {
+            match origin {
+                Some(origin) => by_origin.push((origin, url)),
+                None => default = Some(url),
+            }
+        }
         let default = default
             .ok_or_else(|| ValueError::new("lacks the entry `default`, for requests without an origin"))?;
-        let by_origin = entries.into_iter().filter_map(|(origin, url)| Some((origin?, url))).collect();
         Ok(Self { default, by_origin })
     }
 
-    fn schema() -> Value {
+    fn schema() -> serde_json::Value {
         json!({"anyOf": [
             WebUrl::schema(),
             {"type": "object", "required": [DEFAULT], "additionalProperties": WebUrl::schema()},
         ]})
-    }
-
-    fn show(&self) -> String {
-        if self.by_origin.is_empty() {
-            return quoted(&self.default);
-        }
-        let default = format!("{DEFAULT} = {}", quoted(&self.default));
-        let entry = |(origin, url): &(Origin, WebUrl)| format!("{} = {}", quoted(origin), quoted(url));
-        show_table(std::iter::once(default).chain(self.by_origin.iter().map(entry)))
     }
 }
 
@@ -236,20 +218,20 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<SiteUrl, ValueError> {
-        SiteUrl::read(&Raw::Word(text.to_owned()))
+        SiteUrl::read(&text.into())
     }
 
     #[test]
     fn a_site_url_is_https_or_on_loopback() {
-        for (text, shown) in [
-            ("https://dashboard.example", "\"https://dashboard.example\""),
-            ("https://dashboard.example:8443/", "\"https://dashboard.example:8443\""),
-            ("http://127.0.0.1:8082", "\"http://127.0.0.1:8082\""),
-            ("http://[::1]:8082", "\"http://[::1]:8082\""),
-            ("http://[::1]", "\"http://[::1]\""),
-            ("http://localhost", "\"http://localhost\""),
+        for text in [
+            "https://dashboard.example",
+            "https://dashboard.example:8443/",
+            "http://127.0.0.1:8082",
+            "http://[::1]:8082",
+            "http://[::1]",
+            "http://localhost",
         ] {
-            assert_eq!(read(text).map_err(|error| error.to_string()).unwrap().show(), shown);
+            assert_eq!(read(text).unwrap().0.as_str(), text.trim_end_matches('/'));
         }
         for text in [
             "",
@@ -265,22 +247,16 @@ mod tests {
         }
     }
 
-    fn redirect(raw: &Raw) -> Result<RedirectUri, String> {
-        RedirectUri::read(raw).map_err(|error| error.to_string())
+    fn redirect(toml: &str) -> Result<RedirectUri, String> {
+        RedirectUri::read(&toml.parse().unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn reads_one_redirect_uri_or_a_table_by_origin() {
-        let one = redirect(&Raw::Word("https://a.example/back".into())).unwrap();
-        assert_eq!(one.default.as_str(), "https://a.example/back");
-        assert_eq!(one.show(), "\"https://a.example/back\"");
-        let toml =
-            r#"{ default = "https://a.example/back", "https://b.example" = "https://b.example/back" }"#;
-        for raw in [Raw::from_toml(toml).unwrap(), Raw::Word(toml.to_owned())] {
-            let table = redirect(&raw).unwrap();
-            assert_eq!(table.by_origin.len(), 1);
-            assert_eq!(table.show(), toml);
-        }
+        let one = redirect("'https://a.example/back'").unwrap();
+        assert_eq!((one.default.as_str(), one.by_origin.len()), ("https://a.example/back", 0));
+        let table = "{ default = 'https://a.example/back', 'https://b.example' = 'https://b.example/back' }";
+        assert_eq!(redirect(table).unwrap().by_origin.len(), 1);
     }
 
     #[test]
@@ -294,7 +270,7 @@ mod tests {
             ),
             ("\"nowhere\"", "must be an absolute http or https URL, or a table"),
         ] {
-            let error = redirect(&Raw::from_toml(toml).unwrap()).unwrap_err();
+            let error = redirect(toml).unwrap_err();
             assert!(error.contains(said), "{toml}: {error}");
         }
     }

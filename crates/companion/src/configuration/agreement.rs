@@ -6,7 +6,7 @@ use super::{
     error::{KeyError, Source},
     files,
     keys::{Configuration, Key, Management},
-    raw::Effective,
+    reader::Effective,
     secrets::{KeySource, ManagementKey, OneOrMore, ScopedKey},
     storage_url::StorageUrl,
 };

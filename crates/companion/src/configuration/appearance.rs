@@ -1,79 +1,131 @@
-//! Settings of the dashboard's look.
+//! Settings of the dashboard: its look, and permissions in the bot's own words.
 
 use super::{
-    error::{KeyError, ValueError},
+    error::{KeyError, ValueError, most_similar},
     files::open_regular,
     keys::Dashboard,
-    raw::Raw,
-    setting::{Setting, line, quoted},
+    setting::{Setting, entries, fields, line, quoted, text},
 };
-use companion_dashboard::{Accent, AccentError, Feature, Logo};
-use serde_json::{Value, json};
+use companion_dashboard::{Accent, AccentError, Feature, Logo, PermissionText, PermissionTexts};
+use companion_domain::policy::Permission;
+use serde_json::json;
 use std::io::Read as _;
+use toml::Value;
+
+/// A field of a table with text on one line, and how many characters it may have.
+type Field = (&'static str, usize);
+
+/// Reads a table of optional fields. Fails if it has others.
+fn lines<const N: usize>(
+    value: &Value,
+    what: &str,
+    known: [Field; N],
+) -> Result<[Option<String>; N], ValueError> {
+    let given = fields(value, what, known.map(|(name, _)| name))?;
+    let mut read = [const { None }; N];
+    for ((text, value), (name, most)) in read.iter_mut().zip(given).zip(known) {
+        let line = value.map(|value| line(value, most)).transpose();
+        *text = line.map_err(|error| error.within(name))?.map(|line| line.to_string());
+    }
+    Ok(read)
+}
+
+/// Returns the schema of a table with these fields.
+fn schema_of<const N: usize>(known: [Field; N], required: &[&str]) -> serde_json::Value {
+    let field = |(name, _): Field| (name.to_owned(), json!({"type": "string", "minLength": 1}));
+    let properties: serde_json::Map<_, _> = known.into_iter().map(field).collect();
+    json!({
+        "type": "object", "properties": properties, "required": required, "additionalProperties": false, "minProperties": 1
+    })
+}
 
 const MAX_FEATURES: usize = 6;
+const FEATURE: [Field; 2] = [("title", 60), ("text", 240)];
 
 /// What the bot can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Features(pub Vec<Feature>);
 
 impl Setting for Features {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let features = Vec::read(raw)?;
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        let features = Vec::read(value)?;
         match features.len() {
             0..=MAX_FEATURES => Ok(Self(features)),
             _ => Err(ValueError::must_be(format_args!("a list of up to {MAX_FEATURES} features"))),
         }
     }
 
-    fn show(&self) -> String {
-        self.0.show()
-    }
-
-    fn schema() -> Value {
+    fn schema() -> serde_json::Value {
         json!({"type": "array", "maxItems": MAX_FEATURES, "items": Feature::schema()})
     }
 }
 
 impl Setting for Feature {
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
+    fn read(value: &Value) -> Result<Self, ValueError> {
         let what = "a table with title and text";
-        let [Some(title), Some(text)] = raw.fields(what, ["title", "text"])? else {
-            return Err(ValueError::must_be(what));
-        };
-        let read = |name: &str, raw: &Raw, most| match line(raw, most) {
-            Ok(line) => Ok(line.to_string()),
-            Err(error) => Err(error.within(name)),
-        };
-        Ok(Self { title: read("title", &title, 60)?, text: read("text", &text, 240)? })
+        match lines(value, what, FEATURE)? {
+            [Some(title), Some(text)] => Ok(Self { title, text }),
+            _ => Err(ValueError::must_be(what)),
+        }
     }
 
-    fn show(&self) -> String {
-        format!("{{ title = {}, text = {} }}", quoted(&self.title), quoted(&self.text))
+    fn schema() -> serde_json::Value {
+        schema_of(FEATURE, &["title", "text"])
+    }
+}
+
+/// Texts of permissions, and those that are hidden.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PermissionWords(pub PermissionTexts);
+
+const PERMISSION: [Field; 3] = [("label", 40), ("about", 160), ("group", 40)];
+
+impl Setting for PermissionWords {
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        let what = "a table from a permission to false or { label, about, group }";
+        let entries = entries(value, what, |name, value| {
+            let permission = name.parse().map_err(|_| {
+                let known = Permission::ALL.iter().map(|known| known.as_str());
+                let meant = most_similar(&name.to_ascii_uppercase(), known);
+                ValueError::new(format!("names no permission; did you mean {meant}?"))
+            })?;
+            Ok((permission, permission_text(value)?))
+        });
+        Ok(Self(entries?.into_iter().collect()))
     }
 
-    fn schema() -> Value {
-        let text = json!({"type": "string", "minLength": 1});
-        json!({"type": "object", "required": ["title", "text"], "additionalProperties": false,
-            "properties": {"title": text, "text": text}})
+    fn schema() -> serde_json::Value {
+        let names: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
+        json!({
+            "type": "object", "propertyNames": {"enum": names},
+            "additionalProperties": {"anyOf": [{"const": false}, schema_of(PERMISSION, &[])]},
+        })
+    }
+}
+
+/// Reads the text of a permission. `None` hides it.
+fn permission_text(value: &Value) -> Result<Option<PermissionText>, ValueError> {
+    if value.as_bool() == Some(false) {
+        return Ok(None);
+    }
+    let what = "false, which hides the permission, or a table with label, about or group";
+    match lines(value, what, PERMISSION)? {
+        [None, None, None] => Err(ValueError::must_be(what)),
+        [label, about, group] => Ok(Some(PermissionText { label, about, group })),
     }
 }
 
 impl Setting for Accent {
     const PATTERN: &str = "^#[0-9A-Fa-f]{6}$";
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        raw.text()?.parse().map_err(|error: AccentError| {
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        text(value)?.parse().map_err(|error: AccentError| {
             let words = ValueError::new(error.to_string());
             match error {
                 AccentError::Malformed => words,
                 AccentError::Unreadable { nearest, .. } => words.with_example(quoted(&nearest)),
             }
         })
-    }
-
-    fn show(&self) -> String {
-        quoted(self)
     }
 }
 
@@ -118,7 +170,6 @@ mod tests {
         let six = [one; 6].join(", ");
         let given = Given::file(&format!("[dashboard]\nfeatures = [{six}]"));
         assert_eq!(given.configuration().dashboard.features.0.len(), 6);
-        assert!(given.effective("dashboard.features").1.starts_with("[{ title = \"A\", text = \"B\" }, "));
         for wrong in [
             &format!("[{six}, {one}]"),
             "[{ title = 'A' }]",
@@ -149,5 +200,42 @@ mod tests {
         assert!(logo(Some(b"GIF89a")).unwrap_err().ends_with("is neither PNG nor SVG nor WebP"));
         assert!(logo(Some(&[0; 70_000])).unwrap_err().ends_with("is larger than 64 KiB"));
         assert!(logo(None).unwrap_err().contains("cannot be read: "));
+    }
+
+    fn words(toml: &str) -> Result<PermissionWords, String> {
+        PermissionWords::read(&toml.parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn reads_texts_and_hidden_permissions() {
+        let toml =
+            r#"{ SESSION_STARTER = { label = " Shift lead ", group = "Shifts" }, ERLC_LINKED = false }"#;
+        let PermissionWords(texts) = words(toml).unwrap();
+        assert_eq!(texts[&Permission::ErlcLinked], None);
+        let text = texts[&Permission::SessionStarter].clone().unwrap();
+        assert_eq!((text.label.as_deref(), text.about), (Some("Shift lead"), None));
+        assert!(words("{}").unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        let long = format!("{{ MOD = {{ label = \"{}\" }} }}", "x".repeat(41));
+        for (toml, said) in [
+            ("[]", "must be a table from a permission to false or { label, about, group }"),
+            ("{ MODD = false }", "entry \"MODD\" names no permission; did you mean MOD?"),
+            ("{ mod = false }", "entry \"mod\" names no permission; did you mean MOD?"),
+            ("{ MOD = true }", "entry \"MOD\" must be false, which hides the permission, or a table"),
+            ("{ MOD = {} }", "entry \"MOD\" must be false"),
+            ("{ MOD = { name = \"x\" } }", "entry \"MOD\" has no name; did you mean"),
+            ("{ MOD = { label = 5 } }", "entry \"MOD\" label must be text"),
+            (
+                "{ MOD = { about = \" \" } }",
+                "entry \"MOD\" about must be text of 1 to 160 characters on one line",
+            ),
+            (&long, "entry \"MOD\" label must be text of 1 to 40 characters on one line"),
+        ] {
+            let error = words(toml).unwrap_err();
+            assert!(error.contains(said), "{toml}: {error}");
+        }
     }
 }

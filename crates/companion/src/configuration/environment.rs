@@ -3,7 +3,7 @@
 use super::{
     error::{KeyError, Source, known_names, nearest_key},
     keys::{FILE_SUFFIX, KEYS, Key, PREFIX, SEPARATOR},
-    raw::{Raw, Reader},
+    reader::Reader,
 };
 use std::{ffi::OsString, iter, path::PathBuf};
 
@@ -20,7 +20,7 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
     ours.sort();
     for (name, value) in ours {
         match given(name, value, variables) {
-            Ok((key, source, raw)) => reader.add(key, source, raw),
+            Ok((key, source, value)) => reader.add(key, source, value),
             Err(error) => reader.errors.push(error),
         }
     }
@@ -43,14 +43,14 @@ pub(super) fn unread(variables: &Variables) -> Vec<KeyError> {
 }
 
 /// A value of a key.
-type Given = (&'static Key, Source, Raw);
+type Given = (&'static Key, Source, toml::Value);
 
 fn given(name: &str, value: &OsString, variables: &Variables) -> Result<Given, KeyError> {
     let source = Source::Variable(name.to_owned());
     let named = |name: &str| KEYS.iter().find(|key| key.variable() == name);
     match (named(name), name.strip_suffix(FILE_SUFFIX).and_then(named)) {
         (Some(key), _) => match value.to_str() {
-            Some(text) => Ok((key, source, Raw::Word(text.to_owned()))),
+            Some(text) => Ok((key, source, key.value_of(text))),
             None => Err(KeyError::at(source, name, "is not valid UTF-8", "set it to plain text")),
         },
         (None, Some(key)) if key.secret => secret(key, name, value, variables),
@@ -81,7 +81,7 @@ fn secret(key: &'static Key, name: &str, path: &OsString, variables: &Variables)
         return Err(KeyError::at(source, key.path, problem, format!("unset {variable} or {name}")));
     }
     match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((key, source, Raw::Word(without_line_break(&text).to_owned()))),
+        Ok(text) => Ok((key, source, key.value_of(without_line_break(&text)))),
         Err(error) => Err(KeyError::at(
             source,
             key.path,

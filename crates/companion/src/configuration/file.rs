@@ -3,10 +3,14 @@
 use super::{
     error::{FILE, KeyError, Source, known_names, known_tables, names_of, nearest_key, similar},
     keys::{KEYS, Key},
-    raw::{Raw, Reader},
+    reader::Reader,
 };
+use serde::Deserialize as _;
 use std::{borrow::Cow, io, path::PathBuf};
-use toml::de::{DeTable, DeValue};
+use toml::{
+    Value,
+    de::{DeTable, DeValue, ValueDeserializer},
+};
 
 /// The file that is read if none is named.
 pub const DEFAULT_FILE: &str = "companion.toml";
@@ -67,8 +71,10 @@ impl Layer<'_> {
             };
             let position = name.span().start;
             if let Some(key) = Key::named(&path) {
-                let source = self.source(position);
-                self.reader.add(key, source, Raw::from(value));
+                let value = Value::deserialize(ValueDeserializer::from(value.clone()));
+                // Only an integer beyond 64 bits fails. No key accepts it, and none accepts a fraction.
+                let value = value.unwrap_or(Value::Float(f64::INFINITY));
+                self.reader.add(key, self.source(position), value);
                 continue;
             }
             match (names_of(&path), value.get_ref()) {

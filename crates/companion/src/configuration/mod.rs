@@ -11,8 +11,7 @@ mod error;
 mod file;
 mod files;
 mod keys;
-mod permission_words;
-mod raw;
+mod reader;
 mod reference;
 mod secrets;
 mod setting;
@@ -22,7 +21,7 @@ pub(crate) use self::appearance::read_logo;
 pub(crate) use self::{addresses::is_loopback, agreement::missing_key, files::open_regular};
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
-    appearance::Features,
+    appearance::{Features, PermissionWords},
     environment::Variables,
     error::{ConfigurationError, KeyError, Source, ValueError},
     file::{ConfigurationFile, DEFAULT_FILE},
@@ -31,15 +30,14 @@ pub use self::{
         Bot, Cache, Configuration, Dashboard, Fallback, Guilds, Http, Identity, KEYS, Key, Limits, Log,
         Management, Secrets, Sessions, Storage, Team,
     },
-    permission_words::PermissionWords,
-    raw::{Effective, Raw},
+    reader::Effective,
     reference::{reference, sample, schema},
     secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys, SecretUrl},
-    setting::{ByteSize, ClientId, Line, LogFormat, LogLevel, Provider, Setting},
+    setting::{ByteSize, ClientId, Line, LogFormat, Provider, Setting},
     storage_url::StorageUrl,
 };
 
-use raw::Reader;
+use reader::Reader;
 use std::{fmt, path::PathBuf};
 
 /// The sources of the layers.

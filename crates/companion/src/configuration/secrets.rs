@@ -4,20 +4,20 @@ use super::{
     environment::without_line_break,
     error::{ValueError, most_similar},
     files::open_regular,
-    raw::Raw,
-    setting::{Setting, quoted, show_list, show_table},
+    setting::{Setting, entries, fields, quoted, text},
 };
 use companion_domain::model::{Secret, SecretKey, WebUrl};
 use companion_http::KeyName;
 use companion_management::Scope;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{collections::BTreeSet, io, path::PathBuf};
+use toml::Value;
 
 impl Setting for Secret {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let text = raw.text()?;
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        let text = text(value)?;
         // The platform chooses its secrets, so any printable character is allowed; a control character is a mistake.
         if text.is_empty() || text.chars().any(char::is_control) {
             return Err(ValueError::must_be("text on one line"));
@@ -34,8 +34,8 @@ impl Setting for SecretUrl {
     const SECRET: bool = true;
     const PATTERN: &str = "^https?://";
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        let url: WebUrl = raw.text()?.parse()?;
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        let url: WebUrl = text(value)?.parse()?;
         Ok(Self(Secret::new(url.as_str().to_owned())))
     }
 }
@@ -43,8 +43,8 @@ impl Setting for SecretUrl {
 impl Setting for SecretKey {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        Ok(raw.text()?.parse()?)
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        Ok(text(value)?.parse()?)
     }
 }
 
@@ -82,8 +82,8 @@ impl Setting for ManagementKey {
     const SECRET: bool = true;
     const PATTERN: &str = "^[!-~]{16,}$";
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        Self::new(raw.text()?)
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        Self::new(text(value)?)
     }
 }
 
@@ -103,27 +103,22 @@ impl<T> OneOrMore<T> {
 impl<T: Setting> Setting for OneOrMore<T> {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        // Neither base64 nor a reasonable key starts with a bracket, so in the environment it starts a list.
-        let is_list = match raw {
-            Raw::Word(word) => word.trim_start().starts_with('['),
-            Raw::Value(value) => value.is_array(),
-        };
-        if !is_list {
-            return T::read(raw).map(|first| Self { first, others: Vec::new() });
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        if !value.is_array() {
+            return T::read(value).map(|first| Self { first, others: Vec::new() });
         }
-        let mut keys = Vec::<T>::read(raw)?.into_iter();
+        let mut keys = Vec::<T>::read(value)?.into_iter();
         let first = keys.next().ok_or_else(|| ValueError::new("must not be an empty list"))?;
         Ok(Self { first, others: keys.collect() })
     }
 
-    fn schema() -> Value {
+    fn schema() -> serde_json::Value {
         json!({"anyOf": [T::schema(), {"type": "array", "items": T::schema(), "minItems": 1}]})
     }
 
-    fn show(&self) -> String {
+    fn show(&self, _: &Value) -> String {
         match self.others.len() {
-            0 => self.first.show(),
+            0 => "(set)".to_owned(),
             others => format!("(set, {} keys)", others + 1),
         }
     }
@@ -189,41 +184,32 @@ impl KeySource {
 }
 
 impl ScopedKey {
-    fn read(name: &str, raw: &Raw) -> Result<Self, ValueError> {
+    fn read(name: &str, value: &Value) -> Result<Self, ValueError> {
         let name: KeyName = name.parse().map_err(|_| {
             ValueError::new("must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -")
         })?;
-        let fields = raw.fields("a table with key and scopes", [KEY, KEY_FILE, SCOPES])?;
-        let source = match &fields {
+        let fields = fields(value, "a table with key and scopes", [KEY, KEY_FILE, SCOPES])?;
+        let source = match fields {
             [Some(_), Some(_), _] => return Err(ValueError::new("must have key or key_file, and has both")),
             [None, None, _] => return Err(ValueError::new("must have key or key_file")),
             [Some(key), None, _] => {
-                KeySource::Written(ManagementKey::read(key).map_err(|error| error.within(KEY))?)
+                ManagementKey::read(key).map(KeySource::Written).map_err(|error| error.within(KEY))?
             }
             [None, Some(file), _] => {
-                KeySource::File(PathBuf::read(file).map_err(|error| error.within(KEY_FILE))?)
+                PathBuf::read(file).map(KeySource::File).map_err(|error| error.within(KEY_FILE))?
             }
         };
         let [.., scopes] = fields;
         let lacking = || ValueError::new(format!("must have scopes, out of {}", all_scopes()));
-        let scopes = read_scopes(&scopes.ok_or_else(lacking)?).map_err(|error| error.within(SCOPES))?;
+        let scopes = read_scopes(scopes.ok_or_else(lacking)?).map_err(|error| error.within(SCOPES))?;
         Ok(Self { name, source, scopes })
-    }
-
-    fn show(&self) -> String {
-        let source = match &self.source {
-            KeySource::Written(key) => format!("{KEY} = {}", quoted(&key.show())),
-            KeySource::File(path) => format!("{KEY_FILE} = {}", path.show()),
-        };
-        let scopes = show_list(self.scopes.iter().map(|scope| quoted(&scope.name())));
-        format!("{} = {{ {source}, {SCOPES} = {scopes} }}", self.name)
     }
 }
 
-fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, ValueError> {
-    let items = raw.list().ok_or_else(|| ValueError::must_be("a list, in square brackets"))?;
+fn read_scopes(value: &Value) -> Result<BTreeSet<Scope>, ValueError> {
+    let items = value.as_array().ok_or_else(|| ValueError::must_be("a list, in square brackets"))?;
     let scopes = items.iter().map(|item| {
-        let name = item.text()?;
+        let name = text(item)?;
         Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
             let meant = most_similar(name, Scope::ALL.map(Scope::name).into_iter());
             ValueError::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
@@ -243,15 +229,21 @@ fn all_scopes() -> String {
 impl Setting for ScopedKeys {
     const SECRET: bool = true;
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        raw.entries("a table from a name to a key and its scopes", ScopedKey::read).map(Self)
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        entries(value, "a table from a name to a key and its scopes", ScopedKey::read).map(Self)
     }
 
-    fn show(&self) -> String {
-        show_table(self.0.iter().map(ScopedKey::show))
+    fn show(&self, value: &Value) -> String {
+        let mut shown = value.clone();
+        for (_, entry) in shown.as_table_mut().into_iter().flatten() {
+            if let Some(key) = entry.get_mut(KEY) {
+                *key = "(set)".into();
+            }
+        }
+        shown.to_string()
     }
 
-    fn schema() -> Value {
+    fn schema() -> serde_json::Value {
         json!({"type": "object"})
     }
 }
@@ -266,66 +258,52 @@ mod tests {
 
     #[test]
     fn accepts_one_key_or_a_list() {
-        let list = format!("[\"{RANDOM}\", \"{RANDOM}\"]");
-        for (raw, others) in [
-            (Raw::Value(RANDOM.into()), 0),
-            (Raw::Word(RANDOM.to_owned()), 0),
-            (Raw::Word(list.clone()), 1),
-            (Raw::from_toml(&list).unwrap(), 1),
-        ] {
-            assert_eq!(Keyring::read(&raw).unwrap().others.len(), others);
+        for (value, others) in
+            [(Value::from(RANDOM), 0), (Value::from(vec![RANDOM]), 0), (Value::from(vec![RANDOM, RANDOM]), 1)]
+        {
+            assert_eq!(Keyring::read(&value).unwrap().others.len(), others);
         }
     }
 
     #[test]
     fn accepts_any_printable_character_in_a_client_secret() {
         let odd = "p@ss: wörd/+=%&";
-        assert_eq!(Secret::read(&Raw::Word(odd.into())).unwrap().expose(), odd);
-        assert!(Secret::read(&Raw::Word(String::new())).is_err());
+        assert_eq!(Secret::read(&odd.into()).unwrap().expose(), odd);
     }
 
     #[test]
     fn refuses_malformed_keys_without_repeating_them() {
-        fn error<T: Setting>(raw: &str) -> String {
-            T::read(&Raw::Word(raw.to_owned())).err().unwrap().to_string()
+        fn error<T: Setting>(toml: &str) -> String {
+            T::read(&toml.parse().unwrap()).err().unwrap().to_string()
         }
         assert_eq!(error::<Keyring>("[]"), "must not be an empty list");
-        for raw in ["c2VjcmV0", "[\"c2VjcmV0\"]"] {
-            let error = error::<Keyring>(raw);
+        for toml in ["'c2VjcmV0'", "['c2VjcmV0']"] {
+            let error = error::<Keyring>(toml);
             assert!(error.contains("the base64 of exactly 32 random bytes"), "{error}");
             assert!(!error.contains("c2VjcmV0"), "{error}");
         }
-        for raw in
-            ["", "fifteen-letters", "two words of some length", "[\"sixteen--letters\", \"fifteen-letters\"]"]
-        {
-            let error = error::<ManagementKeys>(raw);
+        for toml in ["''", "'two words of some length'", "['sixteen--letters', 'fifteen-letters']"] {
+            let error = error::<ManagementKeys>(toml);
             assert!(error.contains("must be 16 or more printable characters without spaces"), "{error}");
             assert!(error.ends_with("openssl rand -base64 32"), "{error}");
         }
-        assert!(ManagementKeys::read(&Raw::Word("[\"sixteen--letters\"]".to_owned())).is_ok());
     }
 
     const LONG: &str = "sixteen--letters";
 
     fn read(toml: &str) -> Result<ScopedKeys, String> {
-        ScopedKeys::read(&Raw::from_toml(toml).unwrap()).map_err(|error| error.to_string())
+        ScopedKeys::read(&toml.parse().unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn reads_scoped_keys_from_toml_or_json() {
+    fn shows_scoped_keys_without_their_values() {
         let toml = format!(
             r#"{{ bot = {{ key = "{LONG}", scopes = ["feed", "people"] }}, m = {{ key_file = "m.key", scopes = ["metrics"] }} }}"#
         );
-        let json = format!(
-            r#"{{"m": {{"key_file": "m.key", "scopes": ["metrics"]}}, "bot": {{"scopes": ["people", "feed"], "key": "{LONG}"}}}}"#
-        );
-        for raw in [Raw::from_toml(&toml).unwrap(), Raw::Word(toml), Raw::Word(json)] {
-            let keys = ScopedKeys::read(&raw).unwrap();
-            let shown = r#"{ bot = { key = "(set)", scopes = ["feed", "people"] }, m = { key_file = "m.key", scopes = ["metrics"] } }"#;
-            assert_eq!(keys.show(), shown);
-            assert!(!format!("{keys:?}").contains(LONG), "{keys:?}");
-        }
-        assert_eq!(read("{}").unwrap().show(), "{}");
+        let keys = read(&toml).unwrap();
+        assert_eq!(keys.show(&toml.parse().unwrap()), toml.replace(LONG, "(set)"));
+        assert!(!format!("{keys:?}").contains(LONG), "{keys:?}");
+        assert!(read("{}").unwrap().0.is_empty());
     }
 
     #[test]

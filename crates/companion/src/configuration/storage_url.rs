@@ -2,11 +2,11 @@
 
 use super::{
     error::ValueError,
-    raw::Raw,
-    setting::{Setting, quoted},
+    setting::{Setting, text},
 };
 use companion_domain::model::Secret;
 use std::{path::PathBuf, str::FromStr};
+use toml::Value;
 
 /// A storage URL. A PostgreSQL URL contains a password, so every storage URL is treated as a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,15 +65,14 @@ impl Setting for StorageUrl {
     const SECRET: bool = true;
     const PATTERN: &str = "^(sqlite:.+|postgres(ql)?://.*|memory:)$";
 
-    fn read(raw: &Raw) -> Result<Self, ValueError> {
-        raw.text()?.parse()
+    fn read(value: &Value) -> Result<Self, ValueError> {
+        text(value)?.parse()
     }
 
-    fn show(&self) -> String {
+    fn show(&self, value: &Value) -> String {
         match self {
-            Self::Sqlite(path) => quoted(&format_args!("sqlite:{}", path.display())),
             Self::Postgres(_) => "postgres:// (set)".to_owned(),
-            Self::Memory => quoted(&"memory:"),
+            Self::Sqlite(_) | Self::Memory => value.to_string(),
         }
     }
 }
@@ -117,6 +116,6 @@ mod tests {
             assert!(!error(text).contains("hunter2"), "{text}");
         }
         let url: StorageUrl = "postgres://u:hunter2@db/c".parse().unwrap();
-        assert!(!url.show().contains("hunter2") && !format!("{url:?}").contains("hunter2"));
+        assert!(!url.show(&"hunter2".into()).contains("hunter2") && !format!("{url:?}").contains("hunter2"));
     }
 }

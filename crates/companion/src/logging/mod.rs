@@ -3,7 +3,7 @@
 mod json;
 
 use self::json::JsonLines;
-use crate::configuration::{Log, LogFormat, LogLevel};
+use crate::configuration::{Log, LogFormat};
 use std::io::{self, IsTerminal as _};
 use tracing_subscriber::{
     Layer as _,
@@ -16,18 +16,11 @@ use tracing_subscriber::{
 /// Installs the global subscriber, unless the process already has one. Returns the format: if none is configured, human
 /// on a terminal, otherwise JSON.
 pub fn start(log: &Log) -> LogFormat {
-    let level = match log.level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
-    };
     // Detailed events of libraries may contain client input, tokens included, so only their warnings are logged.
     // actix_http warns of every malformed request, which would let any client fill the log.
     let filter = Targets::new()
-        .with_default(level.min(LevelFilter::WARN))
-        .with_target("companion", level)
+        .with_default(log.level.min(LevelFilter::WARN))
+        .with_target("companion", log.level)
         .with_target("actix_http", LevelFilter::OFF);
     let on_terminal = io::stderr().is_terminal();
     let format = log.format.unwrap_or(if on_terminal { LogFormat::Human } else { LogFormat::Json });

@@ -7,7 +7,7 @@ use crate::{
 };
 use companion_http::{MAX_EXCESS_CONNECTIONS, ServerLimits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{io, net::TcpListener, num::NonZero};
+use std::{io, net::TcpListener};
 
 /// The bound listeners.
 #[derive(Debug)]
@@ -83,9 +83,10 @@ const DASHBOARD_CONNECTIONS: usize = 2000;
 /// proportion to the connections that the descriptors allow. On the other two, one address may have half of the
 /// connections.
 pub(super) fn server_limits(configuration: &Configuration, usual: ServerLimits) -> [ServerLimits; 3] {
-    let workers = configuration.http.workers.map_or(usual.workers, NonZero::get);
-    let wanted = configuration.limits.connections.get();
-    let per_address = configuration.limits.connections_per_address.get();
+    let Configuration { http, limits, .. } = configuration;
+    let workers = http.workers.map_or(usual.workers, |workers| workers.get() as usize);
+    let wanted = limits.connections.get() as usize;
+    let per_address = limits.connections_per_address.get() as usize;
     let dashboard = configuration.dashboard.listen.as_ref().map_or(0, |_| DASHBOARD_CONNECTIONS);
     let most_workers = workers.max(DASHBOARD_WORKERS);
     let ahead = most_workers * (MAX_EXCESS_CONNECTIONS + 1);
