@@ -50,8 +50,7 @@ fn welcome(demo: &Demo) -> String {
     let (public, management) = (demo.service.public_address(), demo.service.management_address());
     let dashboard = demo.service.dashboard_address().map(|address| address.to_string()).unwrap_or_default();
     let page = demo.platform.sign_in_page();
-    let [first, ..] = &PEOPLE;
-    let person = first.account().username;
+    let person = PEOPLE.first().map(|person| person.account().username).unwrap_or_default();
     let mut text = format!(
         "Companion {VERSION}, with a sample world\n\
          Dashboard:      http://{dashboard}\n\
@@ -73,7 +72,7 @@ fn welcome(demo: &Demo) -> String {
         demo.folder.path().join("companion.db").display(),
         sign_in_command(public, "CODE"),
     );
-    for person in &PEOPLE {
+    for person in PEOPLE.iter() {
         let _ = writeln!(text, "  {}  {} {}", demo.platform.code_for(person), person.name, person.about);
     }
     text + "\nStop with Ctrl-C.\n"

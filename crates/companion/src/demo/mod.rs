@@ -6,10 +6,8 @@
 //! users are named after their roles.
 
 mod bot;
-mod guilds;
 mod management_client;
 mod motion;
-mod people;
 mod platform;
 mod settings;
 mod world;
@@ -17,8 +15,8 @@ mod world;
 pub use self::{
     management_client::RequestError,
     motion::Pace,
-    people::{PEOPLE, Person},
     platform::{SamplePlatform, sign_in_command},
+    world::{PEOPLE, Person},
 };
 
 use self::{bot::SimulatedBot, management_client::ManagementClient, settings::SampleSettings};

@@ -1,10 +1,8 @@
 //! Changes of the sample world while the demo runs, and their intervals.
 
 use super::{
-    ManagementClient, RequestError,
-    guilds::{PROMOTION_GUILD, SampleRole, TRANSIENT_GUILD, guild_id, guilds},
-    people::MODERATOR,
-    world::to_lines,
+    ManagementClient, RequestError, snowflake,
+    world::{MODERATOR, PROMOTION_GUILD, SampleRole, TRANSIENT_GUILD, guild_id, guilds, to_lines},
 };
 use serde_json::json;
 use std::time::Duration;
@@ -32,7 +30,7 @@ async fn make_step(api: &ManagementClient, cdn: &str, step: u64) -> Result<(), R
     }
     let mut records = guilds(cdn, step, second_half);
     let roles: Vec<_> = second_half.then(|| SampleRole::Moderator.id()).into_iter().collect();
-    let (guild, user) = (guild_id(PROMOTION_GUILD).to_string(), MODERATOR.id().to_string());
+    let (guild, user) = (guild_id(PROMOTION_GUILD).to_string(), snowflake(MODERATOR).to_string());
     records.push(json!({"kind": "member", "guild": guild, "user": user, "roles": roles}));
     api.send("POST", "/bot/sync", &to_lines(records)).await
 }

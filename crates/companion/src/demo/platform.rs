@@ -42,7 +42,7 @@ impl SamplePlatform {
         let options = Options {
             clients: vec![client],
             users: PEOPLE.iter().map(Person::account).collect(),
-            descriptions: PEOPLE.iter().map(|person| (person.id(), person.about.to_owned())).collect(),
+            descriptions: PEOPLE.iter().map(|person| (person.id(), person.about.clone())).collect(),
             command: Some(sign_in_command(public, "{code}")),
             code_lifetime: CODE_LIFETIME,
             ..Options::default()

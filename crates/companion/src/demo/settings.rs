@@ -21,50 +21,8 @@ struct Found {
     values: Map<String, Value>,
 }
 
-/// Returns the schema: three sections with every type of field, and one that shows what the bot does.
-fn schema() -> Value {
-    json!({"sections": [
-        {
-            "key": "welcome", "title": "Welcome", "description": "How newcomers are greeted.",
-            "permission": "MANAGE_SERVER", "fields": [
-                {"key": "on", "type": "boolean", "title": "Greet newcomers", "default": true},
-                {"key": "channel", "type": "channel", "title": "Channel", "kinds": ["text", "announcement"]},
-                {"key": "message", "type": "text", "title": "Message", "max_length": 200,
-                 "description": "{name} becomes the name of the newcomer.", "default": "Welcome, {name}!"},
-                {"key": "color", "type": "color", "title": "Colour of the message", "default": "#3498DB"},
-                {"key": "roles", "type": "role", "title": "Roles for newcomers", "many": {"max": 3}},
-            ]
-        },
-        {
-            "key": "moderation", "title": "Moderation", "permission": "MOD", "visible": true, "fields": [
-                {"key": "level", "type": "choice", "title": "Filter", "default": "medium", "choices": [
-                    {"value": "off", "title": "Off"}, {"value": "medium", "title": "Medium"},
-                    {"value": "strict", "title": "Strict"},
-                ]},
-                {"key": "warnings", "type": "integer", "title": "Warnings before a ban", "min": 1, "max": 10,
-                 "default": 3},
-                {"key": "words", "type": "text", "title": "Words that are removed", "max_length": 40,
-                 "many": {"max": 20}},
-                {"key": "log", "type": "channel", "title": "Log"},
-            ]
-        },
-        {
-            "key": "rewards", "title": "Rewards", "description": "Points for being active.",
-            "permission": "ADMIN", "plus": true, "fields": [
-                {"key": "factor", "type": "number", "title": "Points for a message", "min": 0.5, "max": 5,
-                 "unit": "points", "default": 1},
-                {"key": "rules", "type": "text", "title": "Rules", "multiline": true, "max_length": 1000},
-                {"key": "role", "type": "role", "title": "Role of the winner"},
-            ]
-        },
-        {
-            "key": "shown", "title": "The bot right now", "permission": "FOUNDER", "visible": true,
-            "description": "Written by the bot itself.", "fields": [
-                {"key": "greeting", "type": "text", "title": "Next greeting", "multiline": true},
-            ]
-        },
-    ]})
-}
+/// The schema: three sections with every type of field, and one that shows what the bot does.
+const SCHEMA: &str = include_str!("settings.json");
 
 /// Publishes the schema, and acts by what people set from then on.
 pub(super) struct SampleSettings {
@@ -74,7 +32,7 @@ pub(super) struct SampleSettings {
 impl SampleSettings {
     /// Publishes the schema.
     pub(super) async fn publish(api: ManagementClient) -> Result<Self, RequestError> {
-        api.send("PUT", "/bot/settings", &schema().to_string()).await?;
+        api.send("PUT", "/bot/settings", SCHEMA).await?;
         Ok(Self { api })
     }
 
@@ -140,9 +98,9 @@ mod tests {
 
     #[test]
     fn the_schema_is_valid_and_has_every_type() {
-        assert!(read_schema(&Ok(schema())).is_ok());
+        assert!(read_schema(&Ok(serde_json::from_str(SCHEMA).unwrap())).is_ok());
         for kind in FieldKind::ALL {
-            assert!(schema().to_string().contains(&format!("\"type\":\"{kind}\"")), "{kind}");
+            assert!(SCHEMA.contains(&format!("\"type\": \"{kind}\"")), "{kind}");
         }
     }
 
