@@ -170,14 +170,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn reports_the_path_of_an_unwritable_key_file() {
-        let folder = TempDir::new().unwrap();
-        let file = KeyFile::beside(&folder.path().join("no/such/a.db"), "secrets.key", ".key", "");
-        let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
-        assert!(refused.contains("a.db.key") && refused.contains("No such file"), "{refused}");
-    }
-
     /// Runs the test below in a process with a file size limit of zero, which fails writes like a full disk.
     #[test]
     fn a_full_disk_leaves_no_key_behind() {

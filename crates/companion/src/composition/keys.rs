@@ -270,18 +270,6 @@ mod tests {
     }
 
     #[test]
-    fn rejects_a_key_file_without_a_key() {
-        for (name, key) in [("a.db.key", RING), ("a.db.management-key", MANAGEMENT)] {
-            let folder = tempfile::tempdir().unwrap();
-            let file = folder.path().join(name);
-            std::fs::write(&file, "too-short").unwrap();
-            let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
-            let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
-            assert!(refused.starts_with(&format!("{key}: the key file {} ", file.display())), "{refused}");
-        }
-    }
-
-    #[test]
     fn key_files_are_ignored_by_git() {
         let ignored: Vec<_> = include_str!("../../../../.gitignore").lines().collect();
         for ending in ["", "-wal", "-shm", RING_FILE, MANAGEMENT_FILE] {

@@ -106,21 +106,6 @@ mod tests {
     use crate::configuration::tests::Given;
 
     #[test]
-    fn the_sample_has_every_key_and_loads_as_the_defaults() {
-        let sample = sample();
-        for key in KEYS {
-            assert!(sample.contains(&format!("\n#{} = ", key.name)), "{}", key.path);
-        }
-        let (given, nothing) = (Given::file(&sample), Given::nothing());
-        for (one, other) in given.loaded().effective.iter().zip(&nothing.loaded().effective) {
-            assert_eq!(
-                (one.key.path, &one.value, &one.source),
-                (other.key.path, &other.value, &other.source)
-            );
-        }
-    }
-
-    #[test]
     fn the_uncommented_sample_loads_as_the_defaults() {
         let is_default = |line: &str, key: &Key| {
             key.without_a_value().is_ok_and(|value| line == format!("#{} = {value}", key.name))
