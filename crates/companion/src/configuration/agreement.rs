@@ -20,10 +20,9 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
     let mut errors: Vec<_> = malformed_url(&storage.url, effective).into_iter().collect();
     let mut taken = Vec::<(&str, &ListenAddress)>::new();
-    let dashboard = dashboard.listen.as_ref().map(|listen| ("dashboard", listen));
-    for (table, listen) in
-        [("http", &http.listen), ("management", &management.listen)].into_iter().chain(dashboard)
-    {
+    let given = [("http", Some(&http.listen)), ("management", Some(&management.listen))];
+    for (table, listen) in given.into_iter().chain([("dashboard", dashboard.listen.as_ref())]) {
+        let Some(listen) = listen else { continue };
         // Port 0 never collides.
         if let Some((other, _)) = taken.iter().find(|(_, other)| *other == listen && listen.port != 0) {
             let another =
@@ -235,32 +234,22 @@ mod tests {
 
     #[test]
     fn reports_what_serve_lacks_before_creating_anything() {
-        let cases: [(Given, &[&str]); 6] = [
+        let postgres = ("STORAGE__URL", "postgres://db/companion");
+        for (variables, expected) in [
+            (&[("IDENTITY__CLIENT_ID", "1")][..], &["identity.client_secret", "identity.redirect_uri"][..]),
             (
-                Given::nothing().with("COMPANION_IDENTITY__CLIENT_ID", "1"),
-                &["identity.client_secret", "identity.redirect_uri"],
-            ),
-            (
-                Given::nothing().with("COMPANION_IDENTITY__REDIRECT_URI", "https://a.example/callback"),
+                &[("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
                 &["identity.client_id", "identity.client_secret"],
             ),
+            (&[("IDENTITY__API_URL", "http://platform.example/api")], &["identity.api_url"]),
+            (&[postgres], &["secrets.key", "management.key"]),
             (
-                Given::nothing().with("COMPANION_IDENTITY__API_URL", "http://platform.example/api"),
-                &["identity.api_url"],
-            ),
-            (
-                Given::nothing().with("COMPANION_STORAGE__URL", "postgres://db/companion"),
-                &["secrets.key", "management.key"],
-            ),
-            (
-                Given::nothing()
-                    .with("COMPANION_STORAGE__URL", "postgres://db/companion")
-                    .with("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2"),
+                &[postgres, ("IDENTITY__CLIENT_SECRET", "hunter2")],
                 &["identity.client_id", "identity.redirect_uri", "secrets.key", "management.key"],
             ),
-            (Given::nothing(), &[]),
-        ];
-        for (given, expected) in cases {
+            (&[], &[]),
+        ] {
+            let given = Given::variables(variables);
             let errors = load_for_serving(&given.layers).err().map(|errors| errors.as_slice().to_vec());
             let keys: Vec<_> = errors.iter().flatten().map(|error| error.key.as_str()).collect();
             assert_eq!(keys, expected);

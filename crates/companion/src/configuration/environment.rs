@@ -131,30 +131,26 @@ mod tests {
     }
 
     #[test]
-    fn parses_numbers_and_booleans_of_variables() {
-        let given = Given::nothing()
-            .with("COMPANION_SESSIONS__PER_USER", "3")
-            .with("COMPANION_HTTP__SIGN_OUT", "true");
-        let configuration = given.configuration();
-        assert_eq!(configuration.sessions.per_user.get(), 3);
-        assert!(configuration.http.sign_out);
-    }
-
-    #[test]
-    fn parses_lists_and_tables_as_inline_toml_or_json() {
-        for list in
-            ["['https://a.example', 'https://b.example']", r#"["https://a.example","https://b.example"]"#]
-        {
-            let http = Given::nothing().with("COMPANION_HTTP__ALLOWED_ORIGINS", list).configuration().http;
-            assert_eq!(http.allowed_origins.len(), 2, "{list}");
-        }
-        for table in [
-            "{ default = 'https://a.example/b', 'https://c.example' = 'https://c.example/b' }",
-            r#"{"default": "https://a.example/b", "https://c.example": "https://c.example/b"}"#,
+    fn parses_numbers_booleans_lists_and_tables() {
+        let given =
+            Given::variables(&[("SESSIONS__PER_USER", "3"), ("HTTP__SIGN_OUT", "true")]).configuration();
+        assert_eq!((given.sessions.per_user.get(), given.http.sign_out), (3, true));
+        // Inline TOML, or JSON.
+        for (list, table) in [
+            (
+                "['https://a.example', 'https://b.example']",
+                "{ default = 'https://a.example/b', 'https://c.example' = 'https://c.example/b' }",
+            ),
+            (
+                r#"["https://a.example","https://b.example"]"#,
+                r#"{"default": "https://a.example/b", "https://c.example": "https://c.example/b"}"#,
+            ),
         ] {
-            let identity =
-                Given::nothing().with("COMPANION_IDENTITY__REDIRECT_URI", table).configuration().identity;
-            assert_eq!(identity.redirect_uri.unwrap().by_origin.len(), 1, "{table}");
+            let given =
+                Given::variables(&[("HTTP__ALLOWED_ORIGINS", list), ("IDENTITY__REDIRECT_URI", table)]);
+            let configuration = given.configuration();
+            assert_eq!(configuration.http.allowed_origins.len(), 2, "{list}");
+            assert_eq!(configuration.identity.redirect_uri.unwrap().by_origin.len(), 1, "{table}");
         }
     }
 
@@ -183,10 +179,7 @@ mod tests {
                 "is set twice, by COMPANION_MANAGEMENT__KEY too",
             ),
         ] {
-            let given = variables.iter().fold(Given::nothing(), |given, (name, value)| {
-                given.with(&format!("COMPANION_{name}"), value)
-            });
-            let error = given.error();
+            let error = Given::variables(variables).error();
             assert!(error.key == key && error.to_string().contains(said), "{error}");
         }
     }

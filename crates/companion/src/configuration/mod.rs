@@ -164,6 +164,13 @@ mod tests {
             self
         }
 
+        /// Sets variables, named without their prefix.
+        pub(super) fn variables(variables: &[(&str, &str)]) -> Self {
+            let set =
+                |given: Self, (name, value): &(&str, &str)| given.with(&format!("COMPANION_{name}"), value);
+            variables.iter().fold(Self::nothing(), set)
+        }
+
         pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
             let path = self.folder.path().join(name);
             fs::write(&path, text).unwrap();

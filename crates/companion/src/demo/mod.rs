@@ -7,14 +7,13 @@
 
 mod bot;
 mod management_client;
-mod motion;
 mod platform;
 mod settings;
 mod world;
 
 pub use self::{
+    bot::Pace,
     management_client::RequestError,
-    motion::Pace,
     platform::{SamplePlatform, sign_in_command},
     world::{PEOPLE, Person},
 };
@@ -120,7 +119,7 @@ impl Demo {
         let bot = SimulatedBot::new(api.clone(), adapters.clock);
         bot.report(0).await.map_err(unsent)?;
         tokio::spawn(bot.keep_reporting(pace.report));
-        tokio::spawn(motion::keep_moving(api, cdn, pace.step));
+        tokio::spawn(bot::keep_moving(api, cdn, pace.step));
         Ok(Self { service, storage, platform, key, folder })
     }
 }
