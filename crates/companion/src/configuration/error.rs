@@ -259,22 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_key_source_problem_and_fix() {
-        let given = Given::nothing().with("COMPANION_HTTP__LISTEN", "here");
-        assert_eq!(
-            load(&given.layers).unwrap_err().to_string(),
-            "the configuration has a mistake:\n  \
-             http.listen (COMPANION_HTTP__LISTEN): must be a host and a port, like 127.0.0.1:8080, [::1]:8080 or \
-             localhost:8080\n    \
-             fix: write it like COMPANION_HTTP__LISTEN=127.0.0.1:8080"
-        );
-        let fix = Given::file("[limits]\nbody = 'much'").error().fix;
-        assert_eq!(fix, "write it like body = \"64 KiB\" in [limits]");
-        let fix = Given::nothing().with("COMPANION_LIMITS__BODY", "much").error().fix;
-        assert_eq!(fix, "write it like COMPANION_LIMITS__BODY='64 KiB'");
-    }
-
-    #[test]
     fn errors_never_repeat_a_secret() {
         const SECRET: &str = "hunter2\thunter2";
         for key in KEYS.iter().filter(|key| key.secret) {
