@@ -110,7 +110,7 @@ pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> R
             _ => {}
         }
         let unreadable = storage.unreadable_rows();
-        let unreadable = unreadable.iter().find(|(table, count)| *table == "sessions" && *count > 0);
+        let unreadable = unreadable.iter().find(|(table, _)| *table == "sessions");
         let note = unreadable
             .map(|(_, count)| format!("{} removed as well\n", counted(*count, "unreadable row")))
             .unwrap_or_default();

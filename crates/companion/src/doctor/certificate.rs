@@ -7,7 +7,7 @@ use companion_http::TlsIdentity;
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
 use std::{sync::Arc, time::Duration};
@@ -53,9 +53,9 @@ fn check_expiry(identity: &TlsIdentity) -> Check {
 
 /// Returns a client configuration that accepts exactly this certificate, whatever its issuer and names.
 pub(super) fn pinned(certificate: CertificateDer<'static>) -> Result<ClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
-    let verifier = Pinned { certificate, provider: Arc::clone(&provider) };
-    Ok(ClientConfig::builder_with_provider(provider)
+    let provider = ring::default_provider();
+    let verifier = Pinned { certificate, algorithms: provider.signature_verification_algorithms };
+    Ok(ClientConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
@@ -65,7 +65,7 @@ pub(super) fn pinned(certificate: CertificateDer<'static>) -> Result<ClientConfi
 #[derive(Debug)]
 struct Pinned {
     certificate: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl ServerCertVerifier for Pinned {
@@ -89,8 +89,7 @@ impl ServerCertVerifier for Pinned {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -99,11 +98,10 @@ impl ServerCertVerifier for Pinned {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.algorithms.supported_schemes()
     }
 }

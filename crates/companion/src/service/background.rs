@@ -10,9 +10,14 @@ use companion_cache::Cache;
 use companion_domain::{
     change::Kind,
     port::{ApplyError, Clock, SessionStore, StoreError},
-    usecase::{Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round},
+    usecase::{
+        Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round, WatchBot,
+    },
 };
-use companion_http::audit::{Audit, END_AUTHORISATION, EXPIRE};
+use companion_http::{
+    Projections,
+    audit::{Audit, END_AUTHORISATION, EXPIRE},
+};
 use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 
@@ -53,7 +58,7 @@ impl Background {
         own_tls: Option<OwnTls>,
         webhook: Option<Webhook>,
     ) -> Self {
-        let Composition { ports, use_cases, cache, service_metrics, .. } = composition;
+        let Composition { ports, use_cases, cache, projections, service_metrics, .. } = composition;
         let list_guilds = use_cases.list_guilds.clone();
         let mut tasks = JoinSet::new();
         tasks.spawn(follow(use_cases.dispatcher.clone()));
@@ -67,7 +72,8 @@ impl Background {
         tasks.spawn(release_memory());
         tasks.spawn(follow_keys(composition.management.keys.clone(), composition.key_files.clone()));
         let (alerts, sent) = mpsc::unbounded_channel();
-        tasks.spawn(watch_bot(composition, webhook.is_some().then_some(alerts)));
+        let watched = use_cases.watch_bot.clone();
+        tasks.spawn(watch_bot(projections.clone(), watched, webhook.is_some().then_some(alerts)));
         if let Some(webhook) = webhook {
             tasks.spawn(alert::deliver(use_cases.watch_bot.clone(), webhook, sent));
         }
@@ -168,30 +174,28 @@ fn audit_ends(list_guilds: &ListGuilds) {
 }
 
 /// Watches the bot: begins and ends periods of its history, and hands alerts on.
-fn watch_bot(
-    composition: &Composition,
+async fn watch_bot(
+    projections: Arc<Projections>,
+    watch_bot: Arc<WatchBot>,
     alerts: Option<mpsc::UnboundedSender<Alert>>,
-) -> impl Future<Output = ()> + use<> {
-    let (projections, watch_bot) = (composition.projections.clone(), composition.use_cases.watch_bot.clone());
-    async move {
-        let (mut observed, mut failures) = (Observed::default(), FailureLog::new("watch the bot"));
-        loop {
-            sleep(WATCH_INTERVAL).await;
-            failures.note(projections.read(Kind::Cluster).await);
-            let (Some(clusters), Some(periods)) = (projections.clusters(), projections.periods()) else {
-                continue;
-            };
-            let alert = match watch_bot.tick(&mut observed, &clusters, &periods, alerts.is_some()).await {
-                Err(ApplyError::Store(error)) => Err(error),
-                Ok(alert) => Ok(alert),
-                // The reports are kept elsewhere.
-                Err(_) => Ok(None),
-            };
-            if let (Ok(Some(alert)), Some(alerts)) = (&alert, &alerts) {
-                let _ = alerts.send(alert.clone());
-            }
-            failures.note(alert);
+) {
+    let (mut observed, mut failures) = (Observed::default(), FailureLog::new("watch the bot"));
+    loop {
+        sleep(WATCH_INTERVAL).await;
+        failures.note(projections.read(Kind::Cluster).await);
+        let (Some(clusters), Some(periods)) = (projections.clusters(), projections.periods()) else {
+            continue;
+        };
+        let alert = match watch_bot.tick(&mut observed, &clusters, &periods, alerts.is_some()).await {
+            Err(ApplyError::Store(error)) => Err(error),
+            Ok(alert) => Ok(alert),
+            // The reports are kept elsewhere.
+            Err(_) => Ok(None),
+        };
+        if let (Ok(Some(alert)), Some(alerts)) = (&alert, &alerts) {
+            let _ = alerts.send(alert.clone());
         }
+        failures.note(alert);
     }
 }
 
