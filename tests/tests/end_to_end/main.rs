@@ -14,4 +14,3 @@ mod served;
 mod simulation;
 mod third_party_gatekeeper;
 mod third_party_roster;
-mod third_party_sessions;
