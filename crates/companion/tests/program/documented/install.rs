@@ -30,9 +30,7 @@ fn archive(name: &str, program: &str) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join(name)).unwrap();
     fs::write(folder.path().join(name).join("README.md"), "").unwrap();
-    if !program.is_empty() {
-        fs::write(folder.path().join(name).join("companion"), program).unwrap();
-    }
+    fs::write(folder.path().join(name).join("companion"), program).unwrap();
     let packed = Command::new("tar").args(["-czf", "-", name]).current_dir(folder.path()).output().unwrap();
     assert!(packed.status.success());
     packed.stdout
@@ -79,7 +77,7 @@ struct Machine {
 
 impl Machine {
     /// Creates a machine with these tools besides the usual ones, each a program of this machine or a script.
-    fn new(chosen: &[(&str, Option<&str>)]) -> Self {
+    fn new(chosen: &[Tool]) -> Self {
         let folder = TempDir::new().unwrap();
         let (tools, bin) = (folder.path().join("tools"), folder.path().join("bin"));
         fs::create_dir(&tools).unwrap();
@@ -105,7 +103,7 @@ impl Machine {
     }
 
     fn usual() -> Self {
-        Self::new(&[("curl", None), ("sha256sum", None), ("uname", Some(UNAME_X86))])
+        Self::new(&[CURL, SUM, UNAME])
     }
 
     /// Runs the script, and returns whether it succeeded and what it said.
@@ -142,24 +140,28 @@ impl Machine {
     }
 }
 
-const UNAME_X86: &str = r#"case $1 in -s) echo Linux;; *) echo x86_64;; esac"#;
-const UNAME_ARM: &str = r#"case $1 in -s) echo Linux;; *) echo aarch64;; esac"#;
+/// A program of this machine, or a script instead of one.
+type Tool = (&'static str, Option<&'static str>);
+
+const CURL: Tool = ("curl", None);
+const SUM: Tool = ("sha256sum", None);
+const UNAME: Tool = ("uname", Some("case $1 in -s) echo Linux;; *) echo x86_64;; esac"));
+const UNAME_ARM: Tool = ("uname", Some("case $1 in -s) echo Linux;; *) echo aarch64;; esac"));
 
 #[test]
 fn installs_the_program_of_this_platform_with_existing_tools() {
     let address = serve(release());
-    let (curl, sum) = (("curl", None), ("sha256sum", None));
     // Few machines have all of these.
     let wget = ("wget", Some(r#"[ "$1 $2" = "-q -O" ] && exec /usr/bin/curl -sf -o "$3" "$4""#));
     let shasum = ("shasum", Some(r#"[ "$1 $2" = "-a 256" ] && exec /usr/bin/sha256sum "$3""#));
     let openssl =
         ("openssl", Some(r#"[ "$1 $2 $3" = "dgst -sha256 -r" ] && exec /usr/bin/sha256sum -b "$4""#));
-    for (case, uname, tools, name) in [
-        ("x86-64, curl, sha256sum", UNAME_X86, [curl, sum], X86),
-        ("ARM, curl, openssl", UNAME_ARM, [curl, openssl], ARM),
-        ("x86-64, wget, shasum", UNAME_X86, [wget, shasum], X86),
+    for (case, tools, name) in [
+        ("x86-64, curl, sha256sum", [CURL, SUM, UNAME], X86),
+        ("ARM, curl, openssl", [CURL, openssl, UNAME_ARM], ARM),
+        ("x86-64, wget, shasum", [wget, shasum, UNAME], X86),
     ] {
-        let machine = Machine::new(&[tools[0], tools[1], ("uname", Some(uname))]);
+        let machine = Machine::new(&tools);
         let (done, said) = machine.install(case, &[&format!("{address}/"), &machine.bin()], false);
         assert!(done, "{said}");
         assert_eq!(said, format!("installed companion 0.1.0 for {name} as /bin/companion\n"));
@@ -170,87 +172,64 @@ fn installs_the_program_of_this_platform_with_existing_tools() {
 }
 
 #[test]
-fn refuses_a_release_that_is_not_whole() {
+fn refuses_releases_machines_and_addresses_that_do_not_fit() {
     let name = format!("{X86}.tar.gz");
-    let altered = |change: &dyn Fn(&mut Release)| {
+    let with = |name: &str, content: Vec<u8>| {
         let mut files = release();
-        change(&mut files);
+        files.insert(name.to_owned(), content);
         files
     };
-    let resummed = |program: &str| {
+    let listed = |lines: String| with("SHA256SUMS", lines.into_bytes());
+    let without = |name: &str| {
         let mut files = release();
-        files.insert(name.clone(), archive(X86, program));
-        files.remove("SHA256SUMS");
+        files.remove(name);
+        files
+    };
+    let truncated = || {
+        let mut files = release();
+        let whole = files.remove(&name).unwrap();
+        files.insert(format!("{name}.part"), whole[..whole.len() / 2].to_vec());
+        files
+    };
+    let broken = || {
+        let mut files = Release::from([(name.clone(), archive(X86, "#!/bin/sh\nexit 1\n"))]);
         files.insert("SHA256SUMS".to_owned(), sums(&files));
         files
     };
-    let listed = |lines: &str| altered(&|files| drop(files.insert("SHA256SUMS".to_owned(), lines.into())));
     let sum = "0".repeat(64);
-    for (case, files, expected) in [
+    let usual = Machine::usual;
+    let address = serve(release());
+    for (case, machine, base, expected) in [
+        ("wrong file", usual(), serve(with(&name, archive(X86, "#!/bin/sh\n"))), "has the checksum "),
+        ("missing file", usual(), serve(without(&name)), "cannot be downloaded"),
+        ("truncated file", usual(), serve(truncated()), "cannot be downloaded"),
+        ("missing checksums", usual(), serve(without("SHA256SUMS")), "cannot be downloaded"),
+        ("no program", usual(), serve(listed(format!("{sum}  {ARM}.tar.gz\n"))), "does not list one program"),
+        ("two programs", usual(), serve(listed(format!("{sum}  {name}\n").repeat(2))), "does not list one"),
+        ("a path as a name", usual(), serve(listed(format!("{sum}  ../{name}\n"))), "does not list one"),
+        ("not a checksum", usual(), serve(listed(format!("0000  {name}\n"))), "does not list one program"),
+        ("a program that does not start", usual(), serve(broken()), "does not start on this machine"),
         (
-            "wrong file",
-            altered(&|files| drop(files.insert(name.clone(), archive(X86, "#!/bin/sh\n")))),
-            "has the checksum ",
+            "another system",
+            Machine::new(&[CURL, SUM, ("uname", Some("echo FreeBSD"))]),
+            address.clone(),
+            "there is no program for FreeBSD",
         ),
-        ("missing file", altered(&|files| drop(files.remove(&name))), "cannot be downloaded"),
-        (
-            "truncated file",
-            altered(&|files| {
-                let whole = files.remove(&name).unwrap();
-                files.insert(format!("{name}.part"), whole[..whole.len() / 2].to_vec());
-            }),
-            "cannot be downloaded",
-        ),
-        ("missing checksums", altered(&|files| drop(files.remove("SHA256SUMS"))), "cannot be downloaded"),
-        ("empty checksums", listed(""), "does not list one program"),
-        ("no program for this platform", listed(&format!("{sum}  {ARM}.tar.gz\n")), "does not list one"),
-        ("two programs", listed(&format!("{sum}  {name}\n{sum}  {name}\n")), "does not list one program"),
-        ("a path as a name", listed(&format!("{sum}  ../{name}\n")), "does not list one program"),
-        ("not a checksum", listed(&format!("0000  {name}\n")), "does not list one program"),
-        ("an archive without a program", resummed(""), "has no program in it"),
-        ("a program that does not start", resummed("#!/bin/sh\nexit 1\n"), "does not start on this machine"),
+        ("no checksum tool", Machine::new(&[CURL, UNAME]), address.clone(), "no tool can compute a SHA-256"),
+        ("no download tool", Machine::new(&[SUM, UNAME]), address.clone(), "neither curl nor wget"),
+        ("plain http", usual(), "http://release.example".to_owned(), "is no https address"),
+        ("a closed port", usual(), "http://127.0.0.1:1".to_owned(), "cannot be downloaded"),
     ] {
-        let machine = Machine::usual();
-        let (done, said) = machine.install(case, &[&serve(files), &machine.bin()], false);
+        let (done, said) = machine.install(case, &[&base, &machine.bin()], false);
         assert!(!done && said.contains(expected), "{case}: {said}");
         assert_eq!(machine.installed(), "the older one", "{case}");
     }
-}
 
-#[test]
-fn refuses_machines_and_addresses_that_it_does_not_know() {
-    let address = serve(release());
-    let (curl, sum, uname) = (("curl", None), ("sha256sum", None), ("uname", Some(UNAME_X86)));
-    let bsd = ("uname", Some("echo FreeBSD"));
-    let riscv = ("uname", Some("case $1 in -s) echo Linux;; *) echo riscv64;; esac"));
-    for (case, tools, base, expected) in [
-        ("another system", vec![curl, sum, bsd], &*address, "there is no program for FreeBSD"),
-        ("another processor", vec![curl, sum, riscv], &address, "there is no program for riscv64"),
-        ("no checksum tool", vec![curl, uname], &address, "no tool can compute a SHA-256 checksum"),
-        ("no download tool", vec![sum, uname], &address, "neither curl nor wget is installed"),
-        ("plain http", vec![curl, sum, uname], "http://release.example", "is no https address"),
-        ("no address", vec![curl, sum, uname], "companion", "is no https address"),
-        ("a closed port", vec![curl, sum, uname], "http://127.0.0.1:1", "cannot be downloaded"),
-    ] {
-        let machine = Machine::new(&tools);
-        let (done, said) = machine.install(case, &[base, &machine.bin()], false);
-        assert!(!done && said.contains(expected), "{case}: {said}");
-        assert_eq!(machine.installed(), "the older one", "{case}");
-    }
-}
-
-#[test]
-fn refuses_a_folder_that_it_cannot_write_to() {
-    let address = serve(release());
     let machine = Machine::usual();
-    let bin = machine.bin();
-    fs::set_permissions(&bin, fs::Permissions::from_mode(0o555)).unwrap();
-    let nowhere = format!("{bin}/nowhere");
+    fs::set_permissions(machine.bin(), fs::Permissions::from_mode(0o555)).unwrap();
     for (case, arguments, expected) in [
-        ("no write permission", vec![&*address, &bin], "/bin is no folder that you can write to"),
-        ("no such folder", vec![&address, &nowhere], "/bin/nowhere is no folder that you can write to"),
+        ("no write permission", vec![&*address, &machine.bin()], "/bin is no folder that you can write to"),
         ("no arguments", vec![], "usage: sh install.sh BASE_URL [FOLDER]"),
-        ("too many arguments", vec![&address, &bin, "--force"], "usage: sh install.sh BASE_URL [FOLDER]"),
     ] {
         let (done, said) = machine.install(case, &arguments, true);
         assert!(!done && said.contains(expected), "{case}: {said}");
