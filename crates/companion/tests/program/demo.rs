@@ -78,6 +78,22 @@ impl Stage {
         let entries = fs::read_dir(self.demo.temporary()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
+
+    /// Ends the demo with a signal. It leaves no files, and no listener.
+    fn leave_with(mut self, signal: &str) {
+        let [folder] = &self.temporary_files()[..] else { panic!("{:?}", self.temporary_files()) };
+        let database = self.demo.said("Database:");
+        assert!(database.contains(&format!("{folder}/companion.db ")), "{database}");
+        assert!(self.demo.temporary().join(folder).join("companion.db").exists());
+        self.demo.signal(signal);
+        let finished = self.demo.ended();
+        assert_eq!(finished.code, Some(0), "{}", finished.err);
+        assert!(finished.out.starts_with("Companion ") && finished.out.ends_with("Stopped.\n"));
+        let distracting = ["migrated", "audit"].iter().any(|part| finished.err.contains(part));
+        assert!(!distracting, "pushes the addresses off the screen: {}", finished.err);
+        assert_eq!(self.temporary_files(), Vec::<String>::new(), "{signal}");
+        assert!(TcpStream::connect(&self.public).is_err() && TcpStream::connect(&self.provider).is_err());
+    }
 }
 
 fn roles(guilds: &[Value]) -> Vec<&str> {
@@ -85,8 +101,17 @@ fn roles(guilds: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn all_endpoints_answer_and_each_user_has_an_own_view() {
+fn a_demo_does_what_it_prints() {
     let mut stage = Stage::new();
+    let guild = endpoints_answer_and_each_user_has_an_own_view(&mut stage);
+    the_bot_acts_by_settings_and_refuses_one_value(&mut stage, &guild);
+    the_sign_in_page_leads_to_a_code(&mut stage);
+    the_three_commands_work_repeatedly(&mut stage);
+    stage.leave_with("TERM");
+}
+
+/// Returns the id of a guild of the owner.
+fn endpoints_answer_and_each_user_has_an_own_view(stage: &mut Stage) -> String {
     let owner = stage.code("Sample Owner");
     let guilds = stage.guilds_of(&owner);
     assert_eq!(roles(&guilds), ["Owner", "Owner", "Manager", "Moderator"]);
@@ -121,13 +146,10 @@ fn all_endpoints_answer_and_each_user_has_an_own_view() {
     assert_eq!(stage.sign_in(&blocked).status, 403);
     stage.demo.said("a second time it is refused with 401");
     assert_eq!(stage.sign_in(&owner).status, 401);
+    guilds[0]["id"].as_str().unwrap().to_owned()
 }
 
-#[test]
-fn the_bot_acts_by_settings_and_refuses_one_value() {
-    let mut stage = Stage::new();
-    let code = stage.code("Sample Owner");
-    let guild = stage.guilds_of(&code)[0]["id"].as_str().unwrap().to_owned();
+fn the_bot_acts_by_settings_and_refuses_one_value(stage: &mut Stage, guild: &str) {
     let (key, path) = (format!("Bearer {}", stage.key()), format!("/bot/guilds/{guild}/settings"));
     let management = stage.demo.address("Management API:");
     let manage = |method: &str, body: &str| {
@@ -148,9 +170,7 @@ fn the_bot_acts_by_settings_and_refuses_one_value() {
     }
 }
 
-#[test]
-fn the_printed_sign_in_page_leads_to_a_code() {
-    let mut stage = Stage::new();
+fn the_sign_in_page_leads_to_a_code(stage: &mut Stage) {
     let address = stage.demo.address("Sign-in page:");
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
     let page = String::from_utf8(stage.platform(path).body).unwrap();
@@ -167,9 +187,7 @@ fn the_printed_sign_in_page_leads_to_a_code() {
     assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
 }
 
-#[test]
-fn the_three_printed_commands_work_repeatedly() {
-    let mut stage = Stage::new();
+fn the_three_commands_work_repeatedly(stage: &mut Stage) {
     let commands =
         ["  curl -sw '\\n' http://", "  TOKEN=$(curl -s ", "  curl -sw '\\n' -H \"Token: $TOKEN\" http://"];
     let commands = commands.map(|beginning| stage.demo.said(beginning).trim().to_owned());
@@ -186,27 +204,6 @@ fn the_three_printed_commands_work_repeatedly() {
         assert!(token.starts_with("cmp_") && !token.contains('"'), "{token}");
         let guilds: Value = serde_json::from_str(guilds).unwrap();
         assert_eq!(roles(guilds["data"].as_array().unwrap()).len(), 4);
-    }
-}
-
-#[test]
-fn leaves_no_files_after_a_signal() {
-    for signal in ["TERM", "HUP"] {
-        let mut stage = Stage::new();
-        stage.demo.said("Stop with Ctrl-C.");
-        let [folder] = &stage.temporary_files()[..] else { panic!("{:?}", stage.temporary_files()) };
-        let database = stage.demo.said("Database:");
-        assert!(database.contains(&format!("{folder}/companion.db ")), "{database}");
-        assert!(stage.demo.temporary().join(folder).join("companion.db").exists());
-        stage.demo.signal(signal);
-        let finished = stage.demo.ended();
-        assert_eq!(finished.code, Some(0), "{}", finished.err);
-        assert!(finished.out.starts_with("Companion ") && finished.out.ends_with("Stopped.\n"));
-        let distracting = ["migrated", "audit"].iter().any(|part| finished.err.contains(part));
-        assert!(!distracting, "pushes the addresses off the screen: {}", finished.err);
-        assert_eq!(stage.temporary_files(), Vec::<String>::new(), "{signal}");
-        let Stage { public, provider, .. } = stage;
-        assert!(TcpStream::connect(public).is_err() && TcpStream::connect(provider).is_err());
     }
 }
 
@@ -232,26 +229,19 @@ fn one_port_option_moves_all_listeners() {
 #[test]
 fn refuses_to_listen_beyond_loopback() {
     let mut stage = Stage::new();
-    let management = stage.demo.management();
-    let dashboard = stage.demo.address("Dashboard:");
+    let (management, dashboard) = (stage.demo.management(), stage.demo.address("Dashboard:"));
     for address in [&stage.public, &management, &dashboard, &stage.provider] {
         assert!(address.starts_with("127.0.0.1:"), "{address}");
     }
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
-    for (key, variable) in [
-        ("http.listen", "COMPANION_HTTP__LISTEN"),
-        ("management.listen", "COMPANION_MANAGEMENT__LISTEN"),
-        ("dashboard.listen", "COMPANION_DASHBOARD__LISTEN"),
-    ] {
-        let program = Program::new(&["demo", "--port", "0"]).env(variable, "0.0.0.0:0");
+    stage.leave_with("HUP");
+    for key in ["http", "management", "dashboard"] {
+        let variable = format!("COMPANION_{}__LISTEN", key.to_uppercase());
+        let program = Program::new(&["demo", "--port", "0"]).env(&variable, "0.0.0.0:0");
         let refused = program.env("COMPANION_DASHBOARD__URL", "http://127.0.0.1:1").finish();
         assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
-        assert!(
-            refused.err.contains(&format!("{key}: the demo listens on loopback only")),
-            "{}",
-            refused.err
-        );
-        assert!(refused.err.contains("--port"), "{}", refused.err);
+        let told = format!("{key}.listen: the demo listens on loopback only");
+        assert!(refused.err.contains(&told) && refused.err.contains("--port"), "{}", refused.err);
     }
 }
 
