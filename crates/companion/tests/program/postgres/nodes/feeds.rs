@@ -18,6 +18,7 @@ const USER: u64 = 1;
 /// A kind of data that the bot feeds, and how it is shown.
 struct Subject {
     what: &'static str,
+    method: &'static str,
     path: String,
     told: fn(u32) -> Value,
     shown: fn(&Node, &str) -> Option<f64>,
@@ -28,16 +29,22 @@ fn number(answer: &Value, place: &str) -> Option<f64> {
     answer.pointer(place).and_then(Value::as_f64)
 }
 
-fn subjects() -> [Subject; 3] {
+fn settings() -> String {
+    format!("/bot/guilds/{}/settings", guild_of(USER))
+}
+
+fn subjects() -> [Subject; 4] {
     [
         Subject {
             what: "guild fed, in /guilds of the other nodes",
+            method: "PUT",
             path: format!("/bot/guilds/{}", guild_of(USER)),
             told: |number| guild(number.into()),
             shown: |node, token| number(&node.guilds(token).body, "/data/0/members"),
         },
         Subject {
             what: "team fed, in /team of the other nodes",
+            method: "PUT",
             path: "/bot/team".to_owned(),
             told: |number| {
                 json!([{
@@ -49,9 +56,17 @@ fn subjects() -> [Subject; 3] {
         },
         Subject {
             what: "heartbeat fed, in / of the other nodes",
+            method: "PUT",
             path: "/bot/clusters/east/heartbeat".to_owned(),
             told: |number| json!({"memory": number, "started_at": 1_700_000_000, "shards": {}}),
             shown: |node, _| number(&node.get("/"), "/resources/memory"),
+        },
+        Subject {
+            what: "settings changed, at the other nodes",
+            method: "PATCH",
+            path: settings(),
+            told: |number| json!({"values": {"a.number": number}}),
+            shown: |node, _| number(&node.manage("GET", &settings(), ""), "/values/a.number"),
         },
     ]
 }
@@ -61,7 +76,7 @@ fn show(nodes: &Nodes, subject: &Subject, token: &str, numbers: Range<u32>) -> T
     let mut times = Times::default();
     for number in numbers {
         let (one, others) = nodes.split(number as usize);
-        one.manage("PUT", &subject.path, &(subject.told)(number).to_string());
+        one.manage(subject.method, &subject.path, &(subject.told)(number).to_string());
         let shows = |node: &Node| (subject.shown)(node, token) == Some(number.into());
         assert!(shows(one), "the node itself shows it with the very next request");
         times.extend(until_each(&others, subject.what, shows));
@@ -73,16 +88,20 @@ fn show(nodes: &Nodes, subject: &Subject, token: &str, numbers: Range<u32>) -> T
 fn a_fed_change_shows_on_all_nodes_within_a_second() {
     let nodes = Nodes::start();
     nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(USER)), &guild(1).to_string());
+    let schema = json!({"sections": [{"key": "a", "title": "A", "permission": "MOD", "fields": [
+        {"key": "number", "type": "integer", "title": "Number"},
+    ]}]});
+    nodes.all[0].manage("PUT", "/bot/settings", &schema.to_string());
     let token = nodes.all[0].sign_in(&nodes.stage, USER);
     for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 100..104);
+        let times = show(&nodes, &subject, &token, 100..103);
         times.tell(subject.what);
         assert!(times.worst() < PROPAGATION);
     }
     let silence = Silence::over(&nodes);
     let mut silent = Times::default();
     for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 200..202);
+        let times = show(&nodes, &subject, &token, 200..201);
         times.tell(&format!("{}, no announcement heard", subject.what));
         silent.extend([times.worst()]);
     }
@@ -91,7 +110,7 @@ fn a_fed_change_shows_on_all_nodes_within_a_second() {
 }
 
 const KEY: &str = "the-management-key";
-const CHANGES: u64 = 100;
+const CHANGES: u64 = 30;
 
 /// An event, and its arrival time.
 #[derive(Debug, Clone)]
@@ -103,9 +122,7 @@ struct Event {
 }
 
 /// A subscriber of the event stream.
-struct Listener {
-    events: mpsc::Receiver<Event>,
-}
+struct Listener(mpsc::Receiver<Event>);
 
 impl Listener {
     fn to(node: &Node, since: Option<u64>) -> Self {
@@ -115,23 +132,22 @@ impl Listener {
             .unwrap();
         let (sender, events) = mpsc::channel();
         thread::spawn(move || {
+            let event = |id, name, data| Event { id, name, data, at: Instant::now() };
             let (mut id, mut name) = (None, String::new());
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
                 match line.split_once(": ") {
                     Some(("id", text)) => (id, name) = (text.parse().ok(), String::new()),
                     Some(("event", text)) => text.clone_into(&mut name),
                     Some(("data", text)) => {
-                        let (id, name) = (id.take().unwrap(), name.clone());
-                        let event = Event { id, name, data: text.parse().unwrap(), at: Instant::now() };
+                        let event = event(id.take().unwrap(), name.clone(), text.parse().unwrap());
                         if sender.send(event).is_err() {
                             return;
                         }
                     }
                     // A block with only an id.
                     None if line.is_empty() => {
-                        let alone =
-                            |id| Event { id, name: String::new(), data: Value::Null, at: Instant::now() };
-                        if id.take().is_some_and(|id| sender.send(alone(id)).is_err()) {
+                        let alone = id.take().map(|id| event(id, String::new(), Value::Null));
+                        if alone.is_some_and(|alone| sender.send(alone).is_err()) {
                             return;
                         }
                     }
@@ -139,11 +155,11 @@ impl Listener {
                 }
             }
         });
-        Self { events }
+        Self(events)
     }
 
     fn next(&self) -> Event {
-        self.events.recv_timeout(TIMEOUT).unwrap()
+        self.0.recv_timeout(TIMEOUT).unwrap()
     }
 
     /// Returns the next guild changes, with their guild ids.
@@ -158,7 +174,7 @@ impl Listener {
 
     /// Waits for the end of the stream.
     fn ended(&self) {
-        assert_eq!(self.events.recv_timeout(TIMEOUT).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
+        assert_eq!(self.0.recv_timeout(TIMEOUT).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
     }
 }
 
