@@ -1,6 +1,6 @@
 //! The command line and the configuration: `companion config`, and the help of all commands.
 
-use crate::program::Program;
+use crate::program::{Finished, Program};
 use companion::configuration::KEYS;
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 use tempfile::TempDir;
@@ -38,41 +38,24 @@ fn config_check_refuses_what_serve_refuses_with_the_same_text() {
 
 #[test]
 fn warns_of_probable_mistakes() {
-    for (key, value, warned, words) in [
-        (
-            "DASHBOARD__URL",
-            "https://dashboard.example",
-            "dashboard.listen",
-            "is not set, so the dashboard is off",
-        ),
-        (
-            "MANAGEMENT__LISTEN",
-            "0.0.0.0:0",
-            "management.listen",
-            "other machines may reach the management API",
-        ),
-    ] {
-        let program = |arguments: &[&str]| {
-            Program::serving(arguments)
-                .env("COMPANION_IDENTITY__API_URL", "http://127.0.0.1:1")
-                .env(&format!("COMPANION_{key}"), value)
-        };
-        let checked = program(&["config", "check"]).finish();
-        assert_eq!(checked.code, Some(0));
-        let told = format!("Warning: {warned} (taken together): ");
-        assert!(checked.out.contains(&told) && checked.out.contains(words), "{}", checked.out);
-        let examined = program(&["doctor"]).finish();
-        let told = format!("warning  configuration        {warned}: ");
-        assert!(examined.out.contains(&told) && examined.out.contains(words), "{}", examined.out);
-        let mut service = program(&["serve"]).start();
-        service.public();
-        let log = service.stop().err;
-        let line = log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{log}"));
-        assert!(
-            line.contains("WARN") && line.contains(&format!("{warned} ")) && line.contains("; fix: "),
-            "{line}"
-        );
-    }
+    let program = |arguments: &[&str]| {
+        Program::serving(arguments)
+            .env("COMPANION_IDENTITY__API_URL", "http://127.0.0.1:1")
+            .env("COMPANION_DASHBOARD__URL", "https://dashboard.example")
+    };
+    let words = "is not set, so the dashboard is off";
+    let checked = program(&["config", "check"]).finish();
+    assert_eq!(checked.code, Some(0));
+    let told = "Warning: dashboard.listen (taken together): ";
+    assert!(checked.out.contains(told) && checked.out.contains(words), "{}", checked.out);
+    let examined = program(&["doctor"]).finish().out;
+    let told = "warning  configuration        dashboard.listen: ";
+    assert!(examined.contains(told) && examined.contains(words), "{examined}");
+    let mut service = program(&["serve"]).start();
+    service.public();
+    let log = service.stop().err;
+    let line = log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{log}"));
+    assert!(["WARN", "dashboard.listen ", "; fix: "].iter().all(|part| line.contains(part)), "{line}");
     let usual = Program::new(&["config", "check"]).finish();
     assert_eq!((usual.code, usual.out.as_str()), (Some(0), "The configuration is right.\n"));
     let nearly = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
@@ -95,27 +78,16 @@ fn show_prints_each_value_and_its_source() {
     };
     let finished = with(&["config", "show", "--config", "mine.toml"]).finish();
     assert_eq!(finished.code, Some(0), "{}", finished.err);
-    let shown = |key: &str| {
-        finished
-            .out
-            .lines()
-            .find(|line| line.starts_with(&format!("{key} = ")))
-            .unwrap()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    assert_eq!(shown("sessions.idle"), "sessions.idle = \"1d\" # mine.toml:2");
-    assert_eq!(shown("log.access"), "log.access = true # COMPANION_LOG__ACCESS");
-    assert_eq!(
-        shown("identity.client_id"),
-        "identity.client_id = \"123456\" # COMPANION_IDENTITY__CLIENT_ID"
-    );
-    assert_eq!(
-        shown("identity.client_secret"),
-        "identity.client_secret = (set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret"
-    );
-    assert_eq!(shown("http.sign_out"), "http.sign_out = false # default");
+    for (key, expected) in [
+        ("sessions.idle", "\"1d\" # mine.toml:2"),
+        ("log.access", "true # COMPANION_LOG__ACCESS"),
+        ("identity.client_id", "\"123456\" # COMPANION_IDENTITY__CLIENT_ID"),
+        ("identity.client_secret", "(set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret"),
+        ("http.sign_out", "false # default"),
+    ] {
+        let line = finished.out.lines().find_map(|line| line.strip_prefix(&format!("{key} = "))).unwrap();
+        assert_eq!(line.split_whitespace().collect::<Vec<_>>().join(" "), expected, "{key}");
+    }
     assert!(!finished.out.contains("hunter2"));
     let json = with(&["config", "show", "--json", "--config", "mine.toml"]).finish().out;
     assert!(!json.contains("hunter2"));
@@ -159,14 +131,10 @@ fn the_schema_accepts_valid_files_and_refuses_typos() {
     assert_eq!(errors, Vec::<String>::new());
     for refused in [
         "[http]\nlistn = \"127.0.0.1:80\"",
-        "[htp]\n",
         "[http]\nlisten = 8080",
-        "[http]\nsign_out = \"yes\"",
         "[http]\nallowed_origins = \"https://a.example\"",
         "[sessions]\nper_user = 0",
-        "[sessions]\nidle = \"5 minutes\"",
         "[storage]\nurl = \"companion.db\"",
-        "[log]\nlevel = \"loud\"",
         "[identity]\nredirect_uri = { \"https://a.example\" = \"https://a.example/back\" }",
         "[management]\nkey = \"short\"",
     ] {
@@ -179,94 +147,63 @@ fn the_schema_accepts_valid_files_and_refuses_typos() {
     ] {
         assert!(accepts(accepted), "{accepted}");
     }
-    for key in KEYS {
-        let described = &schema["properties"][key.table]["properties"][key.name];
-        assert!(described["description"].as_str().unwrap().starts_with(key.about), "{}", key.path);
-        assert_eq!(described.get("default").is_some(), key.without_a_value().is_ok(), "{}", key.path);
-    }
     assert!(schema["properties"]["secrets"]["properties"]["key"].get("examples").is_none());
 }
 
 #[test]
-fn version_prints_name_version_branch_and_commit() {
-    let finished = Program::new(&["--version"]).finish();
-    assert_eq!(finished.code, Some(0));
-    let line = finished.out.trim_end();
-    let rest = line.strip_prefix(concat!("companion ", env!("CARGO_PKG_VERSION"), " (branch ")).unwrap();
-    let (branch, commit) = rest.strip_suffix(')').unwrap().split_once(", commit ").unwrap();
+fn version_openapi_and_completions_are_printed() {
+    let printed = |arguments: &[&str]| {
+        let finished = Program::new(arguments).finish();
+        assert_eq!(finished.code, Some(0), "{arguments:?}: {}", finished.err);
+        finished.out
+    };
+    let version = printed(&["--version"]);
+    let rest = version.strip_prefix(concat!("companion ", env!("CARGO_PKG_VERSION"), " (branch ")).unwrap();
+    let (branch, commit) = rest.trim_end().strip_suffix(')').unwrap().split_once(", commit ").unwrap();
     assert!(!branch.is_empty());
-    assert!(
-        commit == "unknown" || commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()),
-        "{line}"
-    );
+    let is_hash = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    assert!(commit == "unknown" || is_hash, "{version}");
+    let documented = include_str!("../../../../docs/openapi.json");
+    assert_eq!(printed(&["openapi"]).trim_end(), documented.trim_end());
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(printed(&["completions", shell]).contains("companion"), "{shell}");
+    }
 }
 
 #[test]
 fn exits_with_2_on_wrong_usage() {
-    for arguments in [&[][..], &["sevre"], &["serve", "now"], &["config"], &["serve", "--config"]] {
+    for arguments in [&[][..], &["sevre"], &["serve", "now"], &["config"], &["completions", "abacus"]] {
         let finished = Program::new(arguments).finish();
         assert_eq!(finished.code, Some(2), "{arguments:?}");
         assert!(finished.out.is_empty() && !finished.err.is_empty(), "{arguments:?}");
     }
 }
 
-/// Every command, with the subcommands of `config` and `sessions`.
-const COMMANDS: [&str; 22] = [
-    "demo",
-    "serve",
-    "migrate",
-    "import",
-    "export",
-    "backup",
-    "reseal",
-    "sessions",
-    "sessions list",
-    "sessions revoke",
-    "sessions revoke-all",
-    "sessions prune",
-    "why",
-    "config",
-    "config check",
-    "config show",
-    "config sample",
-    "config schema",
-    "doctor",
-    "openapi",
-    "health",
-    "completions",
-];
-
-#[test]
-fn the_help_of_every_command_has_an_example() {
-    let overview = Program::new(&["--help"]).finish();
-    assert_eq!(overview.code, Some(0));
-    for command in COMMANDS {
-        let named = command.contains(' ') || overview.out.contains(&format!("\n  {command} "));
-        assert!(named, "{command} is not in the overview");
-        let arguments: Vec<_> = command.split(' ').chain(["--help"]).collect();
-        let finished = Program::new(&arguments).finish();
-        assert_eq!(finished.code, Some(0), "{command}");
-        let (_, examples) =
-            finished.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command} has no examples"));
-        assert!(examples.contains(&format!("companion {command}")), "{command}: {examples}");
-    }
+fn help(command: &[String]) -> Finished {
+    let arguments: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
+    Program::new(&arguments).finish()
 }
 
-#[test]
-fn the_openapi_document_equals_the_documented_one() {
-    let finished = Program::new(&["openapi"]).finish();
-    assert_eq!(finished.code, Some(0));
-    assert_eq!(finished.out.trim_end(), include_str!("../../../../docs/openapi.json").trim_end());
-}
-
-#[test]
-fn generates_completions_for_every_shell() {
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let finished = Program::new(&["completions", shell]).finish();
-        assert_eq!(finished.code, Some(0), "{shell}");
-        assert!(finished.out.contains("companion"), "{shell}");
+/// Asserts that the help of each command below this one has an example, and returns the commands.
+fn commands_below(command: &[String]) -> Vec<Vec<String>> {
+    let finished = help(command);
+    assert_eq!(finished.code, Some(0), "{command:?}");
+    if !command.is_empty() {
+        let (_, examples) = finished.out.split_once("Examples:\n").unwrap_or_default();
+        assert!(examples.contains(&format!("companion {}", command.join(" "))), "{command:?}: {examples}");
     }
-    assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
+    let listed = finished.out.split_once("Commands:\n").map_or("", |(_, listed)| listed);
+    let names = listed.lines().take_while(|line| line.starts_with("  "));
+    // The description of a command may take more than one line.
+    let names =
+        names.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    let mut commands = Vec::new();
+    for name in names.filter(|name| *name != "help") {
+        let command = [command, &[name.to_owned()]].concat();
+        commands.extend(commands_below(&command));
+        commands.push(command);
+    }
+    commands
 }
 
 /// Options without a value.
@@ -297,17 +234,15 @@ fn documented_commands() -> BTreeSet<Vec<String>> {
 }
 
 #[test]
-fn every_command_of_the_documentation_exists() {
-    let commands = documented_commands();
-    let ours = commands
-        .iter()
-        .filter(|command| command.first().is_some_and(|first| COMMANDS.contains(&first.as_str())));
-    let mut asked = 0;
-    for command in ours {
-        let arguments: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
-        let finished = Program::new(&arguments).finish();
+fn every_documented_command_exists_and_its_help_has_an_example() {
+    let existing = commands_below(&[]);
+    assert!(existing.len() >= 22, "{existing:?}");
+    let documented = documented_commands();
+    let is_ours = |command: &&Vec<String>| existing.iter().any(|one| one.first() == command.first());
+    let ours: Vec<_> = documented.iter().filter(is_ours).collect();
+    assert!(ours.len() >= 11, "{documented:?}");
+    for command in ours.into_iter().filter(|command| !existing.contains(command)) {
+        let finished = help(command);
         assert_eq!(finished.code, Some(0), "{command:?}: {}", finished.err);
-        asked += 1;
     }
-    assert!(asked >= 11, "{commands:?}");
 }
