@@ -213,13 +213,3 @@ fn warns_of_an_expired_certificate_and_serves_it() {
     let log = service.stop().err;
     assert!(log.contains("has expired, and clients will refuse it"), "{log}");
 }
-
-#[test]
-fn refuses_a_mismatched_certificate_and_key_at_start() {
-    let (certificate, key) = (certificate().cert.pem(), certificate().signing_key.serialize_pem());
-    let program = with_tls(&["serve"]).file("certificate.pem", &certificate).file("key.pem", &key);
-    let finished = program.finish();
-    let said = "http.tls_key (taken together): key.pem is not the key of the certificate";
-    assert!(finished.code == Some(2) && finished.err.contains(said), "{}", finished.err);
-    assert!(finished.err.contains("fix: ") && !finished.err.contains("PRIVATE"), "{}", finished.err);
-}
