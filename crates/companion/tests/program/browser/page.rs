@@ -168,13 +168,17 @@ impl Page {
         self.until(&format!("document.body?.innerText.includes({})", Value::from(text)));
     }
 
-    /// Waits until the page has opened its event stream.
+    /// Waits until the current document has opened its event stream.
     pub(crate) fn until_it_listens(&self) {
         let url = self.url();
-        let opened =
-            |event: &Event| event.about["type"] == "EventSource" && event.about["response"]["status"] == 200;
+        let is_listening = || {
+            let events = self.events("Network.responseReceived");
+            let mut of_document = events.iter().rev().take_while(|event| event.about["type"] != "Document");
+            of_document
+                .any(|event| event.about["type"] == "EventSource" && event.about["response"]["status"] == 200)
+        };
         let deadline = Instant::now() + WAIT_TIMEOUT;
-        while !self.events("Network.responseReceived").iter().any(opened) {
+        while !is_listening() {
             assert!(Instant::now() < deadline, "{url} does not listen");
             thread::park_timeout(POLL_INTERVAL);
         }
