@@ -4,7 +4,8 @@
 //! requests must finish within the request timeout of five seconds.
 
 use crate::{
-    http, metrics,
+    http::Kept,
+    metrics,
     stage::{Node, Stage, account, guild, guild_of, sync_lines},
 };
 use serde_json::json;
@@ -59,9 +60,7 @@ fn serves_all_sessions_at_once_after_a_restart() {
     let tokens = each(sessions, |number| {
         let token = node.sign_in(&stage, number + 1);
         // On a busy machine a session begins before its list has arrived. Without a list it would be read twice below.
-        while node.begin_guilds(&token).and_then(http::Sent::answer).is_none_or(|answer| answer.status != 200)
-        {
-        }
+        while node.begin_guilds(&token).and_then(Kept::json).is_none_or(|answer| answer.status != 200) {}
         token
     });
     let commits = counted(&node, "companion_storage_commits_total");
@@ -74,7 +73,7 @@ fn serves_all_sessions_at_once_after_a_restart() {
     // Send every request before the first response is read.
     let asking: Vec<_> = tokens.iter().map(|token| node.begin_guilds(token).unwrap()).collect();
     let asked = begun.elapsed();
-    let answers: Vec<_> = asking.into_iter().map(|sent| sent.answer().unwrap()).collect();
+    let answers: Vec<_> = asking.into_iter().map(|sent| sent.json().unwrap()).collect();
     let took = begun.elapsed();
     println!("all had asked after {asked:?}");
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();

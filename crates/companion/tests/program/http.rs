@@ -29,41 +29,26 @@ pub(crate) fn send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Option<Answer> {
-    Sent::begin(address, method, path, headers, body)?.answer()
+    begin(address, method, path, headers, body)?.json()
 }
 
-/// A request in flight, so that one thread can have many.
-pub(crate) struct Sent(TcpStream);
-
-impl Sent {
-    /// Sends the request without waiting for the response.
-    pub(crate) fn begin(
-        address: &str,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> Option<Self> {
-        let mut stream = TcpStream::connect(address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let length = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
+/// Sends the request without waiting for the response, so that one thread can have many in flight.
+pub(crate) fn begin(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Option<Kept> {
+    let mut connection = Kept::to(address).ok()?;
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
          {headers}\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).ok()?;
-        Some(Self(stream))
-    }
-
-    /// Returns `None` if the response is incomplete.
-    pub(crate) fn answer(mut self) -> Option<Answer> {
-        let mut text = String::new();
-        self.0.read_to_string(&mut text).ok()?;
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some(Answer { status, body: serde_json::from_str(body).ok()? })
-    }
+    );
+    connection.send(request.as_bytes()).ok()?;
+    Some(connection)
 }
 
 /// A keep-alive connection.
@@ -120,6 +105,12 @@ impl<S: Read + Write> Kept<S> {
         let mut body = vec![0; length];
         self.0.read_exact(&mut body)?;
         Ok(KeptAnswer { status: status.unwrap(), head, body, closes })
+    }
+
+    /// Reads a response with a body in JSON. Returns `None` if it is incomplete.
+    pub(crate) fn json(mut self) -> Option<Answer> {
+        let KeptAnswer { status, body, .. } = self.answer().ok()?;
+        Some(Answer { status, body: serde_json::from_slice(&body).ok()? })
     }
 
     /// Whether the peer has closed the connection.

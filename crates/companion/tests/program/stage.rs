@@ -1,7 +1,7 @@
 //! A platform with its users, and the nodes that serve them.
 
 use crate::{
-    http::{self, Answer},
+    http::{self, Answer, Kept},
     program::{Finished, Program, Running},
 };
 use companion::{
@@ -14,7 +14,6 @@ use companion::{
 use companion_dev_identity::{
     Account, AccountGuild, Client, Control, DevIdentity, Options, Running as Platform,
 };
-use companion_http::ServerLimits;
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use serde_json::{Value, json};
 use std::{
@@ -242,8 +241,8 @@ impl Api {
     }
 
     /// Requests the guilds without waiting for the response.
-    pub(crate) fn begin_guilds(&self, token: &str) -> Option<http::Sent> {
-        http::Sent::begin(&self.public, "GET", "/guilds", &[("Token", token)], "")
+    pub(crate) fn begin_guilds(&self, token: &str) -> Option<Kept> {
+        http::begin(&self.public, "GET", "/guilds", &[("Token", token)], "")
     }
 
     /// Returns the address of the public API.
@@ -271,18 +270,9 @@ pub(crate) struct InProcess {
 }
 
 impl InProcess {
+    /// Starts a service with storage in memory.
     pub(crate) fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
-        Self::with(&[], ServerLimits::default(), adjust)
-    }
-
-    /// Starts a service with these variables and timeouts.
-    pub(crate) fn with(
-        variables: &[(&str, &str)],
-        limits: ServerLimits,
-        adjust: impl FnOnce(&mut Adapters),
-    ) -> Self {
-        let open = async |url: &StorageUrl| Storage::open(url).await.unwrap();
-        Self::over(open, variables, limits, adjust)
+        Self::over(async |url: &StorageUrl| Storage::open(url).await.unwrap(), &[], adjust)
     }
 
     /// Starts a node of this stage on a PostgreSQL server, with the timeouts of these options.
@@ -295,13 +285,12 @@ impl InProcess {
         let open = async |_: &StorageUrl| {
             Storage::Diesel(Arc::new(DieselStorage::open_postgres(options).await.unwrap()))
         };
-        Self::over(open, &variables, ServerLimits::default(), |_| {})
+        Self::over(open, &variables, |_| {})
     }
 
     fn over(
         open: impl AsyncFnOnce(&StorageUrl) -> Storage,
         variables: &[(&str, &str)],
-        limits: ServerLimits,
         adjust: impl FnOnce(&mut Adapters),
     ) -> Self {
         let layers = Layers::none()
@@ -321,7 +310,7 @@ impl InProcess {
         adjust(&mut adapters);
         let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
         let composition = Composition::new(&configuration, &adapters, &keys);
-        let listeners = Listeners { limits, ..Listeners::bind(&configuration).unwrap() };
+        let listeners = Listeners::bind(&configuration).unwrap();
         let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
         let (public, management) = (service.public_address(), service.management_address());
         drop(within);

@@ -358,9 +358,9 @@ mod supervised {
         let (public, management) = (listener(), listener());
         let [address, managed] = [&public, &management].map(|one| one.local_addr().unwrap().to_string());
         // A connection opened before the start is answered once the service runs. Names decide, not the order.
-        let waiting = http::Sent::begin(&managed, "GET", "/team", &[], "").unwrap();
+        let waiting = http::begin(&managed, "GET", "/team", &[], "").unwrap();
         let swapped = activated(&public, &management, "management:public");
-        assert_eq!(waiting.answer().unwrap().status, 200);
+        assert_eq!(waiting.json().unwrap().status, 200);
         assert_eq!(http::get(&address, "/health/live", &[]).status, 200);
         assert_eq!(ended(swapped, "INT"), Some(0));
 
