@@ -4,7 +4,7 @@ use crate::stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines};
 use companion_testkit::entropy::SeededEntropy;
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::{Sender, channel},
     thread,
 };
 
@@ -55,12 +55,28 @@ fn guilds_of(writer: u64) -> impl Iterator<Item = u64> {
     (0..GUILDS_OF_A_WRITER).map(move |number| 1 + writer * 1000 + number)
 }
 
-/// Kills the program after this many responses.
-fn kill_after(node: &Node, responses: u64, hear: &Receiver<()>) {
-    for _ in 0..responses {
-        hear.recv().unwrap();
-    }
-    node.running.signal("KILL");
+/// Runs these writers until the program is killed, after this many responses. Each of them signals every response, and
+/// ends when one is missing.
+fn until_killed<T: Send, W: FnOnce(&Sender<()>) -> T + Send>(
+    node: &Node,
+    responses: u64,
+    writers: impl IntoIterator<Item = W>,
+) -> Vec<T> {
+    let (heard, hear) = channel();
+    thread::scope(|scope| {
+        let writing: Vec<_> = writers
+            .into_iter()
+            .map(|writer| {
+                let heard = heard.clone();
+                scope.spawn(move || writer(&heard))
+            })
+            .collect();
+        for _ in 0..responses {
+            hear.recv().unwrap();
+        }
+        node.running.signal("KILL");
+        writing.into_iter().map(|writer| writer.join().unwrap()).collect()
+    })
 }
 
 #[test]
@@ -72,21 +88,13 @@ fn acknowledged_writes_survive_a_kill() {
     let mut writes = 0;
     for kill in 0..kills {
         let node = stage.serve(STORAGE);
-        let (heard, hear) = channel();
         let moment = 20 + dice.below(120);
-        ledgers = thread::scope(|scope| {
-            let node = &node;
-            let writers: Vec<_> = ledgers
-                .drain(..)
-                .zip(0..)
-                .map(|(ledger, writer)| {
-                    let heard = heard.clone();
-                    scope.spawn(move || write(node, writer, kill, ledger, &heard))
-                })
-                .collect();
-            kill_after(node, moment, &hear);
-            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
-        });
+        let serving = &node;
+        let writers = ledgers
+            .into_iter()
+            .zip(0..)
+            .map(|(ledger, writer)| move |heard: &Sender<()>| write(serving, writer, kill, ledger, heard));
+        ledgers = until_killed(serving, moment, writers);
         writes += moment;
         node.running.finish();
         let stored = exported_guilds(&stage.done(&["export"], STORAGE));
@@ -205,7 +213,7 @@ impl Sessions {
 
 /// Syncs all guilds in successive versions until a response is missing. Returns the last acknowledged version, and the
 /// unacknowledged one.
-fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
+fn sync(node: &Node, from: u64) -> (u64, u64) {
     let mut version = from;
     loop {
         let lines = sync_lines((1..=GUILDS).map(guild_of), &guild(version + 1));
@@ -214,7 +222,6 @@ fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
             Some(answer) => panic!("{}", answer.body),
             None => return (version, version + 1),
         }
-        let _ = heard.send(());
     }
 }
 
@@ -240,24 +247,15 @@ fn sessions_their_ends_and_syncs_survive_a_kill() {
     };
     let mut node = serve();
     for kill in 0..kills {
-        let (heard, hear) = channel();
         let moment = 20 + dice.below(40);
         let synced = thread::scope(|scope| {
             let (node, stage) = (&node, &stage);
-            let syncing = {
-                let heard = heard.clone();
-                scope.spawn(move || sync(node, version, &heard))
-            };
-            let users: Vec<_> = all
-                .drain(..)
-                .zip(1..)
-                .map(|(sessions, user)| {
-                    let (heard, dice) = (heard.clone(), SeededEntropy::new(u64::from(kill) * USERS + user));
-                    scope.spawn(move || sessions.use_up(node, stage, user, &dice, &heard))
-                })
-                .collect();
-            kill_after(node, moment, &hear);
-            all.extend(users.into_iter().map(|user| user.join().unwrap()));
+            let syncing = scope.spawn(move || sync(node, version));
+            let users = std::mem::take(&mut all).into_iter().zip(1..).map(|(sessions, user)| {
+                let dice = SeededEntropy::new(u64::from(kill) * USERS + user);
+                move |heard: &Sender<()>| sessions.use_up(node, stage, user, &dice, heard)
+            });
+            all = until_killed(node, moment, users);
             syncing.join().unwrap()
         });
         answers += moment;
@@ -289,22 +287,16 @@ fn acknowledged_settings_survive_a_kill_with_their_history() {
         let node = stage.serve(STORAGE);
         node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
         node.manage("PUT", "/bot/settings", schema);
-        let (heard, hear) = channel();
-        let moment = 20 + dice.below(40);
-        acknowledged = thread::scope(|scope| {
-            let node = &node;
-            let writer = scope.spawn(move || {
-                for number in acknowledged + 1.. {
-                    let body = format!(r#"{{"values":{{"a.one":{number},"a.two":-{number}}}}}"#);
-                    let Some(answer) = node.try_manage("PATCH", SETTINGS, &body) else { return number - 1 };
-                    assert_eq!(answer.body["data"]["revision"], number, "{}", answer.body);
-                    let _ = heard.send(());
-                }
-                0
-            });
-            kill_after(node, moment, &hear);
-            writer.join().unwrap()
-        });
+        let writer = |heard: &Sender<()>| {
+            for number in acknowledged + 1.. {
+                let body = format!(r#"{{"values":{{"a.one":{number},"a.two":-{number}}}}}"#);
+                let Some(answer) = node.try_manage("PATCH", SETTINGS, &body) else { return number - 1 };
+                assert_eq!(answer.body["data"]["revision"], number, "{}", answer.body);
+                let _ = heard.send(());
+            }
+            0
+        };
+        acknowledged = until_killed(&node, 20 + dice.below(40), [writer])[0];
         node.running.finish();
         let node = stage.serve(STORAGE);
         let stored = node.manage("GET", SETTINGS, "");
