@@ -1,16 +1,12 @@
 //! Changes fed to one node: all nodes show them, and event streams of every node report them.
 
 use super::{Nodes, PROPAGATION, Silence, TIMEOUT, Times, until_each};
-use crate::stage::{Node, guild, guild_of};
+use crate::stage::{MANAGEMENT_KEY, Node, guild, guild_of};
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     io::{BufRead as _, BufReader, Write as _},
     net::TcpStream,
     ops::Range,
-    sync::mpsc,
-    thread,
-    time::Instant,
 };
 
 const USER: u64 = 1;
@@ -109,110 +105,47 @@ fn a_fed_change_shows_on_all_nodes_within_a_second() {
     assert!(silent.worst() < PROPAGATION);
 }
 
-const KEY: &str = "the-management-key";
-const CHANGES: u64 = 30;
+const CHANGES: usize = 30;
 
-/// An event, and its arrival time.
-#[derive(Debug, Clone)]
-struct Event {
-    id: u64,
-    name: String,
-    data: Value,
-    at: Instant,
+/// Subscribes to the changes of a node. Returns the id of each, and of its guild.
+fn changes(node: &Node, since: Option<&str>) -> impl Iterator<Item = (String, String)> + use<> {
+    let mut stream = TcpStream::connect(node.management()).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    let query = since.map(|id| format!("?since={id}")).unwrap_or_default();
+    let (name, key) = MANAGEMENT_KEY;
+    write!(stream, "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\n{name}: {key}\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    // First it says where it is.
+    let mut id = lines.find_map(|line| line.strip_prefix("id: ").map(str::to_owned)).unwrap();
+    lines.filter_map(move |line| {
+        if let Some(text) = line.strip_prefix("id: ") {
+            text.clone_into(&mut id);
+        }
+        let data: Value = line.strip_prefix("data: ")?.parse().unwrap();
+        Some((id.clone(), data["id"].as_str().unwrap().to_owned()))
+    })
 }
 
-/// A subscriber of the event stream.
-struct Listener(mpsc::Receiver<Event>);
-
-impl Listener {
-    fn to(node: &Node, since: Option<u64>) -> Self {
-        let mut stream = TcpStream::connect(node.management()).unwrap();
-        let query = since.map(|id| format!("?since={id}")).unwrap_or_default();
-        write!(stream, "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n\r\n")
-            .unwrap();
-        let (sender, events) = mpsc::channel();
-        thread::spawn(move || {
-            let event = |id, name, data| Event { id, name, data, at: Instant::now() };
-            let (mut id, mut name) = (None, String::new());
-            for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                match line.split_once(": ") {
-                    Some(("id", text)) => (id, name) = (text.parse().ok(), String::new()),
-                    Some(("event", text)) => text.clone_into(&mut name),
-                    Some(("data", text)) => {
-                        let event = event(id.take().unwrap(), name.clone(), text.parse().unwrap());
-                        if sender.send(event).is_err() {
-                            return;
-                        }
-                    }
-                    // A block with only an id.
-                    None if line.is_empty() => {
-                        let alone = id.take().map(|id| event(id, String::new(), Value::Null));
-                        if alone.is_some_and(|alone| sender.send(alone).is_err()) {
-                            return;
-                        }
-                    }
-                    Some(_) | None => {}
-                }
-            }
-        });
-        Self(events)
-    }
-
-    fn next(&self) -> Event {
-        self.0.recv_timeout(TIMEOUT).unwrap()
-    }
-
-    /// Returns the next guild changes, with their guild ids.
-    fn guilds(&self, count: u64) -> Vec<(u64, Event)> {
-        let event = |_| {
-            let event = self.next();
-            assert_eq!(event.name, "guild", "{event:?}");
-            (event.data["id"].as_str().unwrap().parse().unwrap(), event)
-        };
-        (0..count).map(event).collect()
-    }
-
-    /// Waits for the end of the stream.
-    fn ended(&self) {
-        assert_eq!(self.0.recv_timeout(TIMEOUT).unwrap_err(), mpsc::RecvTimeoutError::Disconnected);
-    }
-}
-
-fn put(node: &Node, id: u64) {
-    node.manage("PUT", &format!("/bot/guilds/{id}"), &guild(id).to_string());
+fn put(node: &Node, id: usize) {
+    node.manage("PUT", &format!("/bot/guilds/{id}"), &guild(1).to_string());
 }
 
 #[test]
 fn event_streams_miss_no_change_across_nodes_and_restarts() {
     let mut nodes = Nodes::start();
-    let listeners: Vec<_> = nodes.all.iter().map(|node| Listener::to(node, None)).collect();
-    for listener in &listeners {
-        assert_eq!(listener.next().name, "", "first it says where it is");
-    }
-    let acknowledged: BTreeMap<u64, Instant> = (1..=CHANGES)
-        .map(|id| {
-            let begun = Instant::now();
-            put(&nodes.all[0], id);
-            (id, begun)
-        })
-        .collect();
-    let mut ids = Vec::new();
-    for (node, listener) in listeners.iter().enumerate() {
-        let heard = listener.guilds(CHANGES);
-        let guilds: Vec<_> = heard.iter().map(|(guild, _)| *guild).collect();
-        assert_eq!(guilds, (1..=CHANGES).collect::<Vec<_>>(), "in order, each once");
-        let times = heard.iter().map(|(guild, event)| event.at.duration_since(acknowledged[guild])).collect();
-        let which = if node == 0 { "the same node" } else { "another node" };
-        Times(times).tell(&format!("from a change to its event on {which}"));
-        ids.push(heard.iter().map(|(_, event)| event.id).collect::<Vec<_>>());
-    }
-    assert!(ids.iter().all(|others| *others == ids[0]), "ids are the same everywhere");
+    let mut streams: Vec<_> = nodes.all.iter().map(|node| changes(node, None)).collect();
+    (1..=CHANGES).for_each(|id| put(&nodes.all[0], id));
+    let heard = streams.iter_mut().map(|stream| stream.take(CHANGES).collect());
+    let heard: Vec<Vec<_>> = heard.collect();
+    let guilds: Vec<usize> = heard[0].iter().map(|(_, guild)| guild.parse().unwrap()).collect();
+    assert_eq!(guilds, (1..=CHANGES).collect::<Vec<_>>(), "in order, each once");
+    assert!(heard.iter().all(|others| *others == heard[0]), "with the same ids everywhere: {heard:?}");
 
     // A node stops with a stream open, and its subscriber resumes on another node.
-    let last = *ids[1].last().unwrap();
     nodes.all.remove(1).stop();
-    listeners[1].ended();
+    assert_eq!(streams[1].next(), None);
     put(&nodes.all[0], CHANGES + 1);
-    let again = Listener::to(&nodes.all[1], Some(last));
-    assert_eq!(again.guilds(1)[0].0, CHANGES + 1);
+    let (last, _) = heard[1].last().unwrap();
+    let (_, guild) = changes(&nodes.all[1], Some(last)).next().unwrap();
+    assert_eq!(guild, (CHANGES + 1).to_string());
 }

@@ -9,14 +9,10 @@ mod outage;
 use super::{Database, psql};
 use crate::{
     isolation::{self, Size},
-    stage::{Node, Stage, account, guild, guild_of, until},
+    stage::{Node, Stage, until},
 };
-use companion_dev_identity::{Fault, Route};
-use std::{
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use companion_dev_identity::Route;
+use std::{process::Command, thread, time::Duration};
 
 /// Bound of the propagation of a change to all nodes.
 const PROPAGATION: Duration = Duration::from_secs(1);
@@ -31,21 +27,16 @@ struct Nodes<D = Database> {
 
 impl Nodes {
     fn start() -> Self {
-        Self::with(&[])
-    }
-
-    /// Starts nodes with additional settings.
-    fn with(settings: &[(&str, &str)]) -> Self {
         let database = Database::new();
         let url = database.url();
-        Self::on(database, &url, settings)
+        Self::on(database, &url)
     }
 
     /// Starts nodes on their own server, for tests that stop server processes.
     fn alone() -> Self {
         let database = Database::alone();
         let url = database.url();
-        Self::on(database, &url, &[])
+        Self::on(database, &url)
     }
 
     /// Returns the URL of the database.
@@ -56,13 +47,9 @@ impl Nodes {
 
 impl<D> Nodes<D> {
     /// Starts nodes on the database at this URL.
-    fn on(database: D, url: &str, settings: &[(&str, &str)]) -> Self {
+    fn on(database: D, url: &str) -> Self {
         let stage = Stage::new();
-        let node = |_| {
-            let program = stage.program(&["serve"], url);
-            settings.iter().fold(program, |program, (name, value)| program.env(name, value)).start()
-        };
-        let starting: Vec<_> = (0..3).map(node).collect();
+        let starting: Vec<_> = (0..3).map(|_| stage.program(&["serve"], url).start()).collect();
         let all: Vec<_> = starting.into_iter().map(Node::of).collect();
         for node in &all {
             until("ready", Duration::from_secs(10), || node.is_ready());
@@ -228,62 +215,5 @@ fn isolation_on_three_nodes() {
     isolation::play(&stage, &nodes, &Size::from_environment());
 }
 
-/// Makes every guild list stale at once.
-const STALE_AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
+/// A bound that is never reached unless a test fails.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a request waits for a guild list.
-const REFRESH_WAIT: Duration = Duration::from_secs(1);
-
-/// Returns the number of guilds in a user's listing.
-fn listed(node: &Node, token: &str) -> usize {
-    let answer = node.guilds(token);
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.body["data"].as_array().unwrap().len()
-}
-
-#[test]
-fn a_node_killed_during_a_refresh_delays_no_user() {
-    let mut nodes = Nodes::with(&STALE_AT_ONCE);
-    let control = nodes.stage.platform();
-    let calls = || control.calls(Route::Guilds);
-    let [mine, theirs] = [1, 2].map(|user| {
-        nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(user)), &guild(1).to_string());
-        nodes.all[0].sign_in(&nodes.stage, user)
-    });
-    let before = calls();
-    control.fail_times(Route::Guilds, Fault::Silent, 1);
-    let victim = nodes.all.remove(2);
-    thread::scope(|scope| {
-        // Its response is lost, or arrives just before the kill.
-        scope.spawn(|| victim.try_guilds(&mine));
-        until("the platform is asked", TIMEOUT, || calls() > before);
-        victim.running.signal("KILL");
-    });
-    victim.running.finish();
-    // From now on the platform reports no guild, so that a new list differs from the cached one.
-    control.put_user(account(1, &[]));
-    control.put_user(account(2, &[]));
-    let mut took = Duration::ZERO;
-    for node in &nodes.all {
-        let begun = Instant::now();
-        assert_eq!(listed(node, &mine), 1, "the last list");
-        took = took.max(begun.elapsed());
-    }
-    // The other nodes do not know that the node is dead, so they wait for its claim as usual.
-    assert!(took < REFRESH_WAIT + PROPAGATION, "{took:?}");
-    assert_eq!(calls(), before + 1, "the claim of the dead node holds");
-    assert_eq!(listed(&nodes.all[0], &theirs), 0, "a new list");
-    assert_eq!(calls(), before + 2);
-
-    // A node that knows the claim waits half a minute. A node that sees it later does not wait once the claim is older
-    // than the clock tolerance. The test backdates the claim instead of waiting.
-    let left = psql(
-        &nodes.url(),
-        "SELECT claim_until / 1000000.0 - extract(epoch FROM now()) BETWEEN 1 AND 30 FROM grants WHERE user_id = 1",
-    );
-    assert_eq!(left, "t");
-    psql(&nodes.url(), "UPDATE grants SET claim_until = claim_until - 331000000 WHERE user_id = 1");
-    assert_eq!(listed(&nodes.all[1], &mine), 0, "a new list");
-    assert_eq!(calls(), before + 3);
-    println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
-}

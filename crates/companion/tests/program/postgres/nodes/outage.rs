@@ -157,7 +157,7 @@ impl Outage<'_> {
 fn public_answers_continue_while_the_server_recovers() {
     let cluster = Cluster::start().unwrap();
     let url = cluster.url("postgres");
-    let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url, &[]);
+    let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url);
     let (visits, times) = thread::scope(|scope| {
         // Visitors end however this ends.
         let visiting: Vec<_> = nodes
