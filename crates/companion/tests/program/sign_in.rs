@@ -5,7 +5,6 @@ use crate::{
     program::Program,
     stage::{Node, REDIRECT, Stage, until},
 };
-use companion_dev_identity::{ErrorBody, Fault, Route};
 use serde_json::Value;
 use std::{sync::mpsc::channel, thread, time::Duration};
 
@@ -24,26 +23,6 @@ impl Stage {
     fn serve_keyed(&self, keys: &str) -> Node {
         Node::of(self.keyed(&["serve"], keys).start())
     }
-}
-
-#[test]
-fn retries_failed_revocations_after_a_restart() {
-    let stage = Stage::new();
-    let control = stage.platform();
-    let revoked = |times| until("asked to take it back", TIMEOUT, || control.calls(Route::Revoke) >= times);
-    control.fail(Route::Revoke, Fault::Status { status: 500, body: ErrorBody::Json });
-    let node = stage.serve(STORAGE);
-    let token = node.sign_in(&stage, 1);
-    node.sign_out(&token);
-    assert_eq!(node.guilds(&token).status, 401);
-    revoked(1);
-    node.stop();
-    control.clear_all();
-    let again = stage.serve(STORAGE);
-    revoked(2);
-    again.stop();
-    let exported = stage.done(&["export"], STORAGE);
-    assert!(!exported.contains("grant"), "{exported}");
 }
 
 #[test]

@@ -118,32 +118,6 @@ fn every_configuration_block_is_valid() {
     }
 }
 
-/// The crates that an example uses must be in the manifest that its page shows.
-#[test]
-fn documented_manifests_list_the_crates_of_their_examples() {
-    let dependencies = |manifest: &str| -> BTreeSet<String> {
-        let keys = manifest.lines().filter_map(|line| line.split(['.', ' ']).next());
-        keys.filter(|key| !key.is_empty()).map(|key| key.replace('-', "_")).collect()
-    };
-    let own = dependencies(&text("tests/Cargo.toml"));
-    let manifests = blocks("toml");
-    for (page, number, example) in [
-        ("adapters.md", 0, "third_party_roster"),
-        ("adapters.md", 1, "documented/choosing_a_port.rs"),
-        ("adapters.md", 2, "documented/swapping_a_part.rs"),
-    ] {
-        let path = root().join("tests/tests/end_to_end").join(example);
-        let sources = if path.is_dir() { files(&path, ".rs") } else { vec![path] };
-        let source: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
-        let used: BTreeSet<_> =
-            own.iter().filter(|one| source.contains(&format!("{one}::"))).cloned().collect();
-        assert!(!used.is_empty(), "{example}");
-        let (_, shown) = manifests.iter().filter(|(known, _)| known == page).nth(number).unwrap();
-        let missing: Vec<_> = used.difference(&dependencies(shown)).cloned().collect();
-        assert_eq!(missing, Vec::<String>::new(), "{example} needs them:\n{shown}");
-    }
-}
-
 /// What stands in round brackets behind square ones; code is no link.
 fn targets(page: &str) -> Vec<String> {
     let (prose, _) = split(page);
@@ -254,24 +228,6 @@ fn checked(environment: &[(String, String)]) {
     }
     let finished = program.finish();
     assert_eq!((finished.code, finished.err.as_str()), (Some(0), ""), "{environment:?}");
-}
-
-#[test]
-fn every_yaml_file_parses() {
-    let found: Vec<_> = ["yml", "yaml"]
-        .iter()
-        .flat_map(|ending| [root().join("docs"), root().join(".github")].map(|folder| files(&folder, ending)))
-        .flatten()
-        .collect();
-    assert!(found.len() >= 5, "{found:?}");
-    for file in found {
-        let documents = YamlLoader::load_from_str(&fs::read_to_string(&file).unwrap());
-        assert!(
-            documents.as_ref().is_ok_and(|documents| !documents.is_empty()),
-            "{}: {documents:?}",
-            file.display()
-        );
-    }
 }
 
 #[test]
