@@ -29,7 +29,7 @@ pub(crate) const USER: u64 = 190_000_000_000_000_007;
 pub(crate) struct Installation {
     pub(crate) folder: Arc<TempDir>,
     pub(crate) platform: companion_dev_identity::Running,
-    settings: BTreeMap<String, String>,
+    pub(crate) settings: BTreeMap<String, String>,
 }
 
 impl Installation {

@@ -3,11 +3,11 @@
 use crate::{
     http,
     installation::{Installation, Normal, USER, compare, free_address, platform_of_another_time, transcript},
-    program::{Finished, Running},
+    program::Finished,
 };
 use companion_dev_identity::CodeTerms;
 use serde_json::Value;
-use std::net::TcpListener;
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _};
 
 const TRANSCRIPTS: &str = "mistakes.md";
 
@@ -19,13 +19,12 @@ impl Installation {
     }
 }
 
-/// Stops a service, and gives the lines of its log that have this.
-fn logged(service: Running, part: &str) -> Finished {
-    let finished = service.stop();
+/// The lines of a log that have this.
+fn lines_with(log: &Finished, part: &str) -> Finished {
     let lines: String =
-        finished.err.lines().filter(|line| line.contains(part)).map(|line| format!("{line}\n")).collect();
-    assert!(!lines.is_empty(), "{part} is not in {}", finished.err);
-    Finished { code: finished.code, out: String::new(), err: lines }
+        log.err.lines().filter(|line| line.contains(part)).map(|line| format!("{line}\n")).collect();
+    assert!(!lines.is_empty(), "{part} is not in {}", log.err);
+    Finished { code: log.code, out: String::new(), err: lines }
 }
 
 /// The lines of a report about one thing, as `grep -A1` gives them.
@@ -43,7 +42,7 @@ fn about(finished: &Finished, name: &str) -> Finished {
 
 /// An answer as `curl` prints it.
 fn answered(mut answer: http::Answer) -> Finished {
-    if let Some(id) = answer.body["data"].get_mut("request_id") {
+    if let Some(id) = answer.body.pointer_mut("/data/request_id") {
         *id = Value::from("1f0c6a52c1c84f0f8f3a0de1a6b4c2d7");
     }
     Finished { code: None, out: format!("{}\n", answer.body), err: String::new() }
@@ -64,12 +63,58 @@ fn the_port_is_taken() {
 }
 
 #[test]
-fn the_secret_is_missing() {
+fn the_service_does_not_start() {
+    let mut without_secret = Installation::new();
+    without_secret.unset("IDENTITY__CLIENT_SECRET");
+    let misspelled = Installation::new();
+    fs::write(misspelled.path().join("companion.toml"), "[http]\nalowed_origins = []\n").unwrap();
+    for (heading, installation, code) in [
+        ("## 2. The client secret is missing", without_secret, 2),
+        ("## 4. The database is of a newer version", Installation::of_a_newer_version(), 1),
+        ("## 6. A key is misspelled", misspelled, 2),
+    ] {
+        let refused = installation.program(&["serve"]).finish();
+        assert_eq!(refused.code, Some(code), "{}", refused.err);
+        installation.mistaken(heading, "companion serve", &refused);
+    }
+}
+
+/// A bot that never connected, a proxy that is not trusted, and a bot with the wrong key.
+#[test]
+fn the_service_runs_without_those_around_it() {
     let mut installation = Installation::new();
-    installation.unset("IDENTITY__CLIENT_SECRET");
-    let refused = installation.program(&["serve"]).finish();
-    assert_eq!(refused.code, Some(2));
-    installation.mistaken("## 2. The client secret is missing", "companion serve", &refused);
+    installation.set("HTTP__TRUSTED_PROXIES", "[]");
+    let (service, normal) = (installation.serve(), installation.normal());
+    let mut status = http::get(installation.public(), "/", &[]);
+    status.body = status.body["data"]["health"]["bot"].take();
+    let command = "curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot";
+    let status = transcript(command, &answered(status), &normal);
+    let forwarded = [("Idp-Code", "x"), ("X-Forwarded-For", "198.51.100.7")];
+    http::ask(installation.public(), "POST", "/auth", &forwarded);
+    let wrong = ("Authorization", "Bearer the-wrong-management-key");
+    let refused = http::ask(installation.management(), "PUT", "/bot/blocked/7", &[wrong]);
+    assert_eq!(refused.status, 401);
+
+    let report = installation.program(&["doctor"]).finish();
+    let reported = |name: &str, part: &str| {
+        transcript(&format!("companion doctor | grep -A1 {name}"), &about(&report, part), &normal)
+    };
+    let bot = reported("bot.silent_after", "bot.silent_after");
+    compare(TRANSCRIPTS, "## 10. The bot never connected", &(status + &bot));
+    let command =
+        "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
+    compare(
+        TRANSCRIPTS,
+        "## 7. The bot has the wrong key",
+        &transcript(command, &answered(refused), &normal),
+    );
+    let log = service.stop();
+    let told = lines_with(&log, "X-Forwarded-For");
+    let told = transcript("companion serve 2>&1 | grep X-Forwarded-For", &told, &normal);
+    let proxies = reported("'trusted proxies'", "trusted proxies");
+    compare(TRANSCRIPTS, "## 8. The proxy is not trusted", &(told + &proxies));
+    let audited = lines_with(&log, "use_management_key").err;
+    assert!(audited.contains("key_invalid") && !audited.contains("the-wrong-management-key"), "{audited}");
 }
 
 #[test]
@@ -77,7 +122,6 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let mut installation = Installation::new();
     let page = installation.setting("IDENTITY__REDIRECT_URI").to_owned();
     installation.set("IDENTITY__REDIRECT_URI", "http://localhost:3000/callback");
-    installation.set("LOG__FORMAT", "human");
     let service = installation.serve();
     let terms = CodeTerms { redirect_uri: Some(page), ..CodeTerms::default() };
     let post = || {
@@ -90,7 +134,7 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let refused = transcript(command, &answered(refused), &installation.normal());
     let report = about(&installation.program(&["doctor"]).finish(), "redirect uris");
     let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.normal());
-    let log = logged(service, "identity.redirect_uri");
+    let log = lines_with(&service.stop(), "identity.redirect_uri");
     assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
     let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.normal());
     compare(
@@ -116,66 +160,13 @@ fn warns_of_no_redirect_uri_after_a_sign_in() {
 }
 
 #[test]
-fn the_database_is_of_a_newer_version() {
-    let installation = Installation::of_a_newer_version();
-    let refused = installation.program(&["serve"]).finish();
-    assert_eq!(refused.code, Some(1));
-    installation.mistaken("## 4. The database is of a newer version", "companion serve", &refused);
-}
-
-#[test]
 fn the_folder_is_read_only() {
-    use std::{fs, os::unix::fs::PermissionsExt as _};
     let installation = Installation::new();
     fs::set_permissions(installation.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let refused = installation.program(&["serve"]).without_rights().finish();
     fs::set_permissions(installation.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(refused.code, Some(1));
     installation.mistaken("## 5. The folder is read-only", "companion serve", &refused);
-}
-
-#[test]
-fn a_key_is_misspelled() {
-    let installation = Installation::new();
-    let refused =
-        installation.program(&["serve"]).file("companion.toml", "[http]\nalowed_origins = []\n").finish();
-    assert_eq!(refused.code, Some(2));
-    installation.mistaken("## 6. A key is misspelled", "companion serve", &refused);
-}
-
-#[test]
-fn the_bot_has_the_wrong_key() {
-    let mut installation = Installation::new();
-    installation.set("LOG__FORMAT", "human");
-    let service = installation.serve();
-    let wrong = ("Authorization", "Bearer the-wrong-management-key");
-    let refused = http::send(installation.management(), "PUT", "/bot/blocked/7", &[wrong], "").unwrap();
-    assert_eq!(refused.status, 401);
-    let command =
-        "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
-    let refused = transcript(command, &answered(refused), &installation.normal());
-    compare(TRANSCRIPTS, "## 7. The bot has the wrong key", &refused);
-    let log = logged(service, "use_management_key");
-    assert!(log.err.contains("key_invalid") && !log.err.contains("the-wrong-management-key"), "{}", log.err);
-}
-
-#[test]
-fn the_proxy_is_not_trusted() {
-    let mut installation = Installation::new();
-    installation.set("HTTP__TRUSTED_PROXIES", "[]");
-    installation.set("LOG__FORMAT", "human");
-    let service = installation.serve();
-    http::ask(
-        installation.public(),
-        "POST",
-        "/auth",
-        &[("Idp-Code", "x"), ("X-Forwarded-For", "198.51.100.7")],
-    );
-    let report = about(&installation.program(&["doctor"]).finish(), "trusted proxies");
-    let report = transcript("companion doctor | grep -A1 'trusted proxies'", &report, &installation.normal());
-    let log = logged(service, "X-Forwarded-For");
-    let log = transcript("companion serve 2>&1 | grep X-Forwarded-For", &log, &installation.normal());
-    compare(TRANSCRIPTS, "## 8. The proxy is not trusted", &(log + &report));
 }
 
 #[test]
@@ -195,23 +186,6 @@ fn the_clock_is_off() {
     compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
     let report = transcript("companion doctor | grep -A1 clock", &about(&finished, "clock"), &normal);
     compare(TRANSCRIPTS, "## 9. The clock is wrong", &report);
-}
-
-#[test]
-fn the_bot_never_connected() {
-    let installation = Installation::new();
-    let _service = installation.serve();
-    let status = http::get(installation.public(), "/", &[]);
-    let bot = Finished {
-        code: None,
-        out: format!("{}\n", status.body["data"]["health"]["bot"]),
-        err: String::new(),
-    };
-    let status =
-        transcript("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &bot, &installation.normal());
-    let report = about(&installation.program(&["doctor"]).finish(), "bot.silent_after");
-    let report = transcript("companion doctor | grep -A1 bot.silent_after", &report, &installation.normal());
-    compare(TRANSCRIPTS, "## 10. The bot never connected", &(status + &report));
 }
 
 #[test]
@@ -241,9 +215,8 @@ fn two_programs_serve_from_one_sqlite_file() {
     let first = installation.serve();
     installation.set("HTTP__LISTEN", &free_address());
     installation.set("MANAGEMENT__LISTEN", &free_address());
-    installation.set("LOG__FORMAT", "human");
     let second = installation.serve();
-    let log = logged(second, "another program serves");
+    let log = lines_with(&second.stop(), "another program serves");
     let command = "COMPANION_HTTP__LISTEN=127.0.0.1:9080 COMPANION_MANAGEMENT__LISTEN=127.0.0.1:9081 companion serve 2>&1 | \
                    grep WARN";
     installation.mistaken("## 12. Two programs serve from one SQLite file", command, &log);
