@@ -251,25 +251,3 @@ fn recreates_a_lost_database_beside_its_key_only_with_create() {
     assert_eq!(http::get(&public, "/team", &[]).status, 200);
     service.stop();
 }
-
-#[test]
-fn warns_of_files_open_to_others_with_the_chmod_command() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = folder();
-    let log_of_a_run = || {
-        let mut service = Program::serving_within(&folder).start();
-        service.public();
-        service.stop().err
-    };
-    let log = log_of_a_run();
-    assert!(!log.contains("chmod"), "{log}");
-    let files = ["companion.db", "companion.db.key", "companion.db.management-key"];
-    for file in files {
-        fs::set_permissions(folder.path().join(file), fs::Permissions::from_mode(0o644)).unwrap();
-    }
-    let log = log_of_a_run();
-    for file in files {
-        let fix = format!("chmod 600 {file}");
-        assert!(log.lines().any(|line| line.ends_with(&fix)), "{file}: {log}");
-    }
-}
