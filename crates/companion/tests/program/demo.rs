@@ -245,55 +245,31 @@ fn refuses_to_listen_beyond_loopback() {
     }
 }
 
-/// A demo in this process with report and step intervals of milliseconds.
-struct Fast {
-    runtime: Runtime,
-    demo: Demo,
-    public: String,
-}
-
-impl Fast {
-    fn start() -> Self {
-        let given = load(&Layers::none()).unwrap().configuration;
-        let runtime = Runtime::new().unwrap();
-        let pace = Pace { report: Duration::from_millis(20), step: Duration::from_millis(150) };
-        let demo = runtime.block_on(Demo::start(&given, DemoPorts::from(0), pace)).unwrap();
-        let public = demo.service.public_address().to_string();
-        Self { runtime, demo, public }
-    }
-
-    /// Signs a sample user in, and returns the token.
-    fn sign_in(&self, name: &str) -> String {
-        let person = PEOPLE.iter().find(|person| person.name == name).unwrap();
-        let code = self.demo.platform.code_for(person);
-        let session = http::ask(&self.public, "POST", "/auth", &[("Idp-Code", &code)]);
-        session.body["data"]["token"].as_str().unwrap().to_owned()
-    }
-
-    fn guilds(&self, token: &str) -> Vec<Value> {
-        let answer = http::get(&self.public, "/guilds", &[("Token", token)]);
-        answer.body["data"].as_array().unwrap().clone()
-    }
-
-    fn last_report(&self) -> f64 {
-        let status = http::get(&self.public, "/", &[]);
-        status.body["data"]["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_f64().unwrap()
-    }
-}
-
+/// In this process, so that the bot reports and acts every few milliseconds.
 #[test]
 fn the_bot_reports_and_records_change_while_users_watch() {
-    let fast = Fast::start();
-    let [owner, developer] = ["Sample Owner", "Sample Developer"].map(|name| fast.sign_in(name));
-    let members = || fast.guilds(&owner).iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
-    let (reported, first) = (fast.last_report(), members());
-    until("the bot reports again", TIMEOUT, || fast.last_report() > reported);
+    let given = load(&Layers::none()).unwrap().configuration;
+    let runtime = Runtime::new().unwrap();
+    let pace = Pace { report: Duration::from_millis(20), step: Duration::from_millis(150) };
+    let demo = runtime.block_on(Demo::start(&given, DemoPorts::from(0), pace)).unwrap();
+    let public = demo.service.public_address().to_string();
+    let get = |path: &str, headers: &[(&str, &str)]| http::get(&public, path, headers).body["data"].clone();
+    let [owner, developer] = ["Sample Owner", "Sample Developer"].map(|name| {
+        let person = PEOPLE.iter().find(|person| person.name == name).unwrap();
+        let code = demo.platform.code_for(person);
+        let session = http::ask(&public, "POST", "/auth", &[("Idp-Code", &code)]).body;
+        session["data"]["token"].as_str().unwrap().to_owned()
+    });
+    let guilds = |token: &str| get("/guilds", &[("Token", token)]).as_array().unwrap().clone();
+    let last_report = || get("/", &[])["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_f64().unwrap();
+    let members = || guilds(&owner).iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
+    let (reported, first) = (last_report(), members());
+    until("the bot reports again", TIMEOUT, || last_report() > reported);
     until("members come", TIMEOUT, || members() != first);
-    until("the bot joins a guild", TIMEOUT, || fast.guilds(&developer).len() == 2);
-    assert_eq!(roles(&fast.guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
-    until("the bot leaves it", TIMEOUT, || fast.guilds(&developer).len() == 1);
-    assert_eq!(roles(&fast.guilds(&owner)).len(), 4);
-    fast.runtime.block_on(fast.demo.service.stop()).unwrap();
+    until("the bot joins a guild", TIMEOUT, || guilds(&developer).len() == 2);
+    until("the bot leaves it", TIMEOUT, || guilds(&developer).len() == 1);
+    assert_eq!(roles(&guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
+    runtime.block_on(demo.service.stop()).unwrap();
 }
 
 #[test]
