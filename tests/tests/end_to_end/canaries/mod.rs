@@ -128,19 +128,19 @@ async fn plant_and_search(log: &Path) {
     let begun = Instant::now();
     let goal = env::var("CANARIES").map_or(500, |text| text.parse().unwrap());
     let scene = Scene::new();
-    let Scene { garden, control, users, .. } = &scene;
+    let garden = &scene.garden;
 
     let served = scene.serve(None).await;
     // Each sign-in plants a code, two verifiers, an access token, a refresh token and a session token.
-    sign_ins(&served, garden, control, users, goal / 8).await;
-    let renewing = &users[..users.len().min(goal / 40)];
-    renewals(&served, garden, control, renewing, (goal / 1000).clamp(1, 8), &scene.management_key).await;
+    scene.sign_ins(&served, &scene.users, goal / 8).await;
+    let renewing = &scene.users[..scene.users.len().min(goal / 40)];
+    scene.renewals(&served, renewing, (goal / 1000).clamp(1, 8)).await;
     send_forged_secrets(&served, garden, goal / 5).await;
     let mut texts = scene.files("while it runs");
     assert!(texts.iter().any(|(name, text)| name.starts_with("companion.db-wal") && !text.is_empty()));
     served.stop().await;
 
-    fail_in_every_way(&scene).await;
+    scene.fail_in_every_way().await;
 
     texts.extend(scene.files("afterwards"));
     let written = fs::read(log).unwrap();
@@ -163,26 +163,6 @@ async fn plant_and_search(log: &Path) {
     scene.platform.stop().await;
 }
 
-/// Runs each fault with its own user, followed by a successful sign-in, so that neither breaker nor budget affects the
-/// next one.
-async fn fail_in_every_way(scene: &Scene) {
-    let Scene { garden, control, users, .. } = scene;
-    let mut next_user = users.iter().copied().cycle();
-    let mut next_user = || next_user.next().unwrap();
-    let served = scene.serve(None).await;
-    for route in [Route::Token, Route::User, Route::Guilds] {
-        for fault in faults(garden) {
-            failing(&served, garden, control, route, fault, next_user()).await;
-            sign_ins(&served, garden, control, &[next_user()], 1).await;
-        }
-    }
-    served.stop().await;
-    let impatient = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
-    let served = scene.serve(Some(impatient)).await;
-    failing(&served, garden, control, Route::Token, Fault::Silent, next_user()).await;
-    served.stop().await;
-}
-
 const CONNECTIONS: usize = 16;
 
 /// A client that records every response.
@@ -200,6 +180,12 @@ impl Caller {
         let answer = self.client.send(method, path, headers).await;
         self.garden.heard(&answer);
         answer
+    }
+
+    /// Sends a request that gets this status.
+    async fn expect(&mut self, status: u16, method: &str, path: &str, headers: &[(&str, &str)]) {
+        let answer = self.send(method, path, headers).await;
+        assert_eq!(answer.status, status, "{}", answer.body);
     }
 
     /// Signs in with a new verifier.
@@ -233,67 +219,91 @@ where
     connections.join_all().await;
 }
 
-/// Signs users in, and posts each code twice.
-async fn sign_ins(served: &Served, garden: &Garden, control: &Control, users: &[u64], total: usize) {
-    let (control, users) = (control.clone(), users.to_vec());
-    spread(served.public, garden, total, move |mut caller, number| {
-        let code = control.mint_code(users[number % users.len()]);
-        caller.garden.plant("code", &code);
-        async move {
-            let first = caller.sign_in(&code).await;
-            assert_eq!(first.status, 200, "{}", first.body);
-            let second = caller.sign_in(&code).await;
-            assert_eq!(second.status, 401, "{}", second.body);
-            caller
-        }
-    })
-    .await;
-}
+impl Scene {
+    /// Returns a new code of a user.
+    fn code(&self, user: u64) -> String {
+        let code = self.control.mint_code(user);
+        self.garden.plant("code", &code);
+        code
+    }
 
-/// Refreshes guild lists with rotated tokens for several rounds, then signs the users out, half of them on each
-/// listener.
-async fn renewals(
-    served: &Served,
-    garden: &Garden,
-    control: &Control,
-    users: &[u64],
-    rounds: usize,
-    key: &str,
-) {
-    let mut public = Caller::new(served.public, garden).await;
-    let mut tokens = Vec::new();
-    for user in users {
-        let code = control.mint_code(*user);
-        garden.plant("code", &code);
-        tokens.push(public.sign_in(&code).await.token());
+    /// Signs users in, and posts each code twice.
+    async fn sign_ins(&self, served: &Served, users: &[u64], total: usize) {
+        let (control, users) = (self.control.clone(), users.to_vec());
+        spread(served.public, &self.garden, total, move |mut caller, number| {
+            let code = control.mint_code(users[number % users.len()]);
+            caller.garden.plant("code", &code);
+            async move {
+                for status in [200, 401] {
+                    let answer = caller.sign_in(&code).await;
+                    assert_eq!(answer.status, status, "{}", answer.body);
+                }
+                caller
+            }
+        })
+        .await;
     }
-    let before = control.calls(Route::Token);
-    for _ in 0..rounds {
-        control.expire_access(None);
-        for token in &tokens {
-            let listed = public.send("GET", "/guilds", &[("Token", token)]).await;
-            assert_eq!(listed.status, 200, "{}", listed.body);
+
+    /// Refreshes guild lists with rotated tokens for several rounds, then signs the users out, half of them on each
+    /// listener.
+    async fn renewals(&self, served: &Served, users: &[u64], rounds: usize) {
+        let mut public = Caller::new(served.public, &self.garden).await;
+        let mut tokens = Vec::new();
+        for user in users {
+            tokens.push(public.sign_in(&self.code(*user)).await.token());
         }
+        let before = self.control.calls(Route::Token);
+        for _ in 0..rounds {
+            self.control.expire_access(None);
+            for token in &tokens {
+                public.expect(200, "GET", "/guilds", &[("Token", token)]).await;
+            }
+        }
+        assert_eq!(self.control.calls(Route::Token) - before, (rounds * users.len()) as u64);
+        let mut management = Caller::new(served.management, &self.garden).await;
+        let bearer = format!("Bearer {}", self.management_key);
+        let key = ("Authorization", bearer.as_str());
+        for (number, (user, token)) in users.iter().zip(&tokens).enumerate() {
+            management.expect(200, "GET", &format!("/sessions?user={user}"), &[key]).await;
+            let token = ("Token", token.as_str());
+            if number % 2 == 0 {
+                public.expect(200, "DELETE", "/auth", &[token]).await;
+            } else {
+                management.expect(200, "POST", "/sessions/sign-out", &[key, token]).await;
+            }
+            public.expect(401, "GET", "/guilds", &[token]).await;
+        }
+        management.expect(200, "DELETE", &format!("/users/{}", users[0]), &[key]).await;
+        management.expect(200, "GET", "/metrics", &[key]).await;
     }
-    assert_eq!(control.calls(Route::Token) - before, (rounds * users.len()) as u64);
-    let mut management = Caller::new(served.management, garden).await;
-    let bearer = format!("Bearer {key}");
-    for (number, (user, token)) in users.iter().zip(&tokens).enumerate() {
-        let shown =
-            management.send("GET", &format!("/sessions?user={user}"), &[("Authorization", &bearer)]).await;
-        assert_eq!(shown.status, 200, "{}", shown.body);
-        let ended = if number % 2 == 0 {
-            public.send("DELETE", "/auth", &[("Token", token)]).await
-        } else {
-            let headers = [("Authorization", bearer.as_str()), ("Token", token)];
-            management.send("POST", "/sessions/sign-out", &headers).await
-        };
-        assert_eq!(ended.status, 200, "{}", ended.body);
-        assert_eq!(public.send("GET", "/guilds", &[("Token", token)]).await.status, 401);
+
+    /// Runs each fault with its own user, followed by a successful sign-in, so that neither breaker nor budget affects the
+    /// next one.
+    async fn fail_in_every_way(&self) {
+        let mut next_user = self.users.iter().copied().cycle();
+        let mut next_user = || next_user.next().unwrap();
+        let served = self.serve(None).await;
+        for route in [Route::Token, Route::User, Route::Guilds] {
+            for fault in faults(&self.garden) {
+                self.failing(&served, route, fault, next_user()).await;
+                self.sign_ins(&served, &[next_user()], 1).await;
+            }
+        }
+        served.stop().await;
+        let impatient = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
+        let served = self.serve(Some(impatient)).await;
+        self.failing(&served, Route::Token, Fault::Silent, next_user()).await;
+        served.stop().await;
     }
-    let forgotten = format!("/users/{}", users[0]);
-    assert_eq!(management.send("DELETE", &forgotten, &[("Authorization", &bearer)]).await.status, 200);
-    assert_eq!(management.send("GET", "/metrics", &[("Authorization", &bearer)]).await.status, 200);
+
+    /// Signs in while the platform fails in this way.
+    async fn failing(&self, served: &Served, route: Route, fault: Fault, user: u64) {
+        let before = self.control.calls(route);
+        self.control.fail(route, fault.clone());
+        Caller::new(served.public, &self.garden).await.sign_in(&self.code(user)).await;
+        self.control.clear_all();
+        assert!(self.control.calls(route) > before, "{fault:?} on {route:?} was not met");
+    }
 }
 
 /// Sends codes, tokens and keys that were never issued, in the right and the wrong places.
@@ -327,22 +337,12 @@ async fn send_forged_secrets(served: &Served, garden: &Garden, total: usize) {
     .await;
 }
 
-/// Signs in while the platform fails in this way.
-async fn failing(served: &Served, garden: &Garden, control: &Control, route: Route, fault: Fault, user: u64) {
-    let before = control.calls(route);
-    control.fail(route, fault.clone());
-    let code = control.mint_code(user);
-    garden.plant("code", &code);
-    Caller::new(served.public, garden).await.sign_in(&code).await;
-    control.clear_all();
-    assert!(control.calls(route) > before, "{fault:?} on {route:?} was not met");
-}
-
 /// Returns every fast fault after which the platform can be called at once, and responses that echo secrets, as a
 /// careless platform might.
 fn faults(garden: &Garden) -> Vec<Fault> {
     let echo = || garden.canary("echoed secret");
     let status = |status, body| Fault::Status { status, body };
+    let body = |status, json| Fault::Body { status, json };
     vec![
         Fault::Closed,
         Fault::Garbage,
@@ -361,19 +361,10 @@ fn faults(garden: &Garden) -> Vec<Fault> {
         Fault::OauthError { error: "invalid_client".to_owned() },
         Fault::OauthError { error: echo() },
         Fault::Redirect { to: format!("http://127.0.0.1:9/?code={}", echo()) },
-        Fault::Body { status: 400, json: json!({"error": "invalid_grant", "error_description": echo()}) },
-        Fault::Body {
-            status: 200,
-            json: json!({"access_token": [echo()], "id": echo(), "username": echo()}),
-        },
-        Fault::Body {
-            status: 200,
-            json: json!({"access_token": echo(), "token_type": echo(), "id": echo()}),
-        },
-        Fault::Body {
-            status: 200,
-            json: json!({"access_token": format!("{}\n", echo()), "token_type": "bearer"}),
-        },
-        Fault::Body { status: 500, json: json!({"message": echo()}) },
+        body(400, json!({"error": "invalid_grant", "error_description": echo()})),
+        body(200, json!({"access_token": [echo()], "id": echo(), "username": echo()})),
+        body(200, json!({"access_token": echo(), "token_type": echo(), "id": echo()})),
+        body(200, json!({"access_token": format!("{}\n", echo()), "token_type": "bearer"})),
+        body(500, json!({"message": echo()})),
     ]
 }
