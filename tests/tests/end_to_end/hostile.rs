@@ -32,33 +32,6 @@ use companion_testkit::{
 use serde_json::{Value, json};
 use std::fs;
 
-const VALUES: [&str; 24] = [
-    "127.0.0.1:8080",
-    "[::1]:0",
-    r#"["https://dashboard.example", "http://localhost:3000"]"#,
-    r#"["10.0.0.0/8", "::1/128"]"#,
-    "true",
-    "4",
-    "sqlite:companion.db",
-    "postgres://companion@localhost/companion",
-    "memory:",
-    "discord",
-    "123456",
-    "https://dashboard.example/callback",
-    r#"{"https://dashboard.example" = "https://dashboard.example/callback", default = "https://a.example/b"}"#,
-    "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=",
-    r#"["bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU="]"#,
-    "30d",
-    "500ms",
-    "60s",
-    "64 KiB",
-    "256 MiB",
-    r#"["Board", "Support"]"#,
-    "json",
-    "debug",
-    "https://discord.com/api/v10",
-];
-
 /// Asserts that each of these configurations is accepted, or refused with a message.
 fn explained_or_accepted(what: &str, full: u64, mut next: impl FnMut() -> Layers) {
     let (inputs, mut refused) = (count(300, full), 0);
@@ -75,7 +48,10 @@ fn explained_or_accepted(what: &str, full: u64, mut next: impl FnMut() -> Layers
 #[test]
 fn hostile_variables_are_parsed_or_refused_with_a_message() {
     let names: Vec<_> = KEYS.iter().map(|key| key.variable()).collect();
-    let (mut name, mut value) = (Hostile::new(&names, 1), Hostile::new(&VALUES, 2));
+    let sample = sample_configuration();
+    let values = sample.lines().filter_map(|line| line.strip_prefix('#')?.split_once(" = "));
+    let values: Vec<_> = values.map(|(_, value)| value.trim_matches('"')).collect();
+    let (mut name, mut value) = (Hostile::new(&names, 1), Hostile::new(&values, 2));
     explained_or_accepted("environments", 1_000_000, || {
         let mut layers = Layers::none();
         for _ in 0..=value.below(3) {
