@@ -39,36 +39,18 @@ struct Scene {
     /// Number of addresses that send forged codes, and codes per second of each.
     junk: (u8, u64),
     /// Whether honest users share the first of these addresses, as behind one backend.
-    from_the_same_address: bool,
+    is_shared: bool,
     /// Seconds of forged codes only, before the first sign-in.
     lead: usize,
     /// Required percentage of successful sign-ins.
     enough: usize,
 }
 
+/// Before the first success no client behind an address is known to be honest.
 const SCENES: [Scene; 3] = [
-    Scene {
-        name: "behind one address with 2 junk codes/s",
-        junk: (1, 2),
-        from_the_same_address: true,
-        lead: 0,
-        enough: 95,
-    },
-    Scene {
-        name: "the same, after 30 s of junk alone",
-        junk: (1, 2),
-        from_the_same_address: true,
-        lead: 30,
-        // Before the first success no client there is known to be honest.
-        enough: 75,
-    },
-    Scene {
-        name: "beside 10 addresses with 5 junk codes/s",
-        junk: (10, 5),
-        from_the_same_address: false,
-        lead: 30,
-        enough: 95,
-    },
+    Scene { name: "2 junk codes/s of the same address", junk: (1, 2), is_shared: true, lead: 0, enough: 95 },
+    Scene { name: "the same, after 30 s of junk alone", junk: (1, 2), is_shared: true, lead: 30, enough: 75 },
+    Scene { name: "10 addresses with 5 junk codes/s", junk: (10, 5), is_shared: false, lead: 30, enough: 95 },
 ];
 
 fn attacker(number: u8) -> Ipv4Addr {
@@ -93,7 +75,7 @@ impl Scene {
             control.put_user(account(user, vec![owned(500)]));
             let [high, low] = person.to_be_bytes();
             let own = Ipv4Addr::new(203, 0, high, low);
-            let address = if self.from_the_same_address { attacker(1) } else { own };
+            let address = if self.is_shared { attacker(1) } else { own };
             posts.push((address, control.mint_code(user), true));
         }
         posts
