@@ -73,84 +73,43 @@ fn is_back(answer: &Answer) -> bool {
 /// The user who is signed in during an outage.
 const USER: u64 = 1;
 
-/// An outage of the server under three nodes.
-struct Outage<'a> {
-    nodes: &'a [Node],
-    stage: &'a Stage,
-    cluster: &'a mut Cluster,
+/// Runs this for each node at once, and returns the results.
+fn each<T: Send>(nodes: &[Node], work: impl Fn(u64, &Node) -> T + Sync) -> Vec<T> {
+    let work = &work;
+    thread::scope(|scope| {
+        let working: Vec<_> =
+            nodes.iter().zip(0..).map(|(node, number)| scope.spawn(move || work(number, node))).collect();
+        working.into_iter().map(|worked| worked.join().unwrap()).collect()
+    })
 }
 
-impl Outage<'_> {
-    /// Stops the server under writes, and returns the acknowledged ones.
-    fn begin(&mut self) -> BTreeMap<u64, u64> {
-        let Self { nodes, cluster, .. } = self;
-        let written = &AtomicU64::new(0);
-        let answered = thread::scope(|scope| {
-            let firsts = (1..).step_by(10_000);
-            let writing: Vec<_> = nodes
-                .iter()
-                .zip(firsts)
-                .map(|(node, first)| {
-                    scope.spawn(move || {
-                        feed(node, first, u64::MAX, written, |answer| is_unavailable(answer.unwrap()))
-                    })
-                })
-                .collect();
-            until("enough writes", TIMEOUT, || written.load(Relaxed) >= WRITES * nodes.len() as u64);
-            cluster.stop(Shutdown::Immediate).unwrap();
-            writing.into_iter().flat_map(|writes| writes.join().unwrap()).collect()
+/// Stops the server under writes, and returns the acknowledged ones.
+fn stop_under_writes(nodes: &[Node], cluster: &mut Cluster) -> BTreeMap<u64, u64> {
+    let written = &AtomicU64::new(0);
+    let answered = thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            each(nodes, |number, node| {
+                let first = 1 + number * 10_000;
+                feed(node, first, u64::MAX, written, |answer| is_unavailable(answer.unwrap()))
+            })
         });
-        println!("{} writes were answered before", written.load(Relaxed));
-        answered
-    }
+        until("enough writes", TIMEOUT, || written.load(Relaxed) >= WRITES * nodes.len() as u64);
+        cluster.stop(Shutdown::Immediate).unwrap();
+        writing.join().unwrap().into_iter().flatten().collect()
+    });
+    println!("{} writes were answered before", written.load(Relaxed));
+    answered
+}
 
-    /// Starts the server again, and returns how long each node took to recover.
-    fn end(&mut self, tokens: &[String]) -> Vec<Duration> {
-        self.cluster.start_again().unwrap();
-        let begun = Instant::now();
-        let whole = |node: &Node, number: u64| {
-            for token in tokens {
-                until("signed in", TIMEOUT, || is_back(&node.guilds(token)));
-            }
-            until("feedback", TIMEOUT, || is_back(&node.try_get("/feedback").unwrap()));
-            let (path, body) = (format!("/bot/guilds/{}", 1_000_000 + number), guild(1).to_string());
-            until("writes", TIMEOUT, || is_back(&node.try_manage("PUT", &path, &body).unwrap()));
-            until("ready", TIMEOUT, || node.is_ready());
-            begun.elapsed()
-        };
-        thread::scope(|scope| {
-            let whole = &whole;
-            let nodes = self.nodes.iter().zip(0..);
-            let recovering: Vec<_> =
-                nodes.map(|(node, number)| scope.spawn(move || whole(node, number))).collect();
-            recovering.into_iter().map(|whole| whole.join().unwrap()).collect()
-        })
+/// Waits until a node serves everything again.
+fn recovers(number: u64, node: &Node, tokens: &[String]) {
+    for token in tokens {
+        until("signed in", TIMEOUT, || is_back(&node.guilds(token)));
     }
-
-    /// Runs the whole outage, and returns how long each node took to recover.
-    fn play(mut self) -> Vec<Duration> {
-        let tokens: Vec<_> = self.nodes.iter().map(|node| node.sign_in(self.stage, USER)).collect();
-        let code = self.stage.platform().mint_code(USER);
-        let answered = self.begin();
-        let refusals = thread::scope(|scope| {
-            let code = &code;
-            let asking: Vec<_> = self
-                .nodes
-                .iter()
-                .zip(&tokens)
-                .map(|(node, token)| scope.spawn(move || refusals(node, token, code)))
-                .collect();
-            asking.into_iter().flat_map(|asked| asked.join().unwrap()).collect()
-        });
-        Times(refusals).tell("server away, 503 of /guilds and /auth");
-        let recovered = self.end(&tokens);
-        assert_eq!(self.nodes[0].post(&code).status, 200, "a code that met the outage is not spent");
-        let stored = exported_guilds(&self.stage.done(&["export"], &self.cluster.url("postgres")));
-        for (guild, members) in &answered {
-            assert_eq!(stored.get(guild), Some(members), "guild {guild}");
-        }
-        recovered
-    }
+    until("feedback", TIMEOUT, || is_back(&node.try_get("/feedback").unwrap()));
+    let (path, body) = (format!("/bot/guilds/{}", 1_000_000 + number), guild(1).to_string());
+    until("writes", TIMEOUT, || is_back(&node.try_manage("PUT", &path, &body).unwrap()));
+    until("ready", TIMEOUT, || node.is_ready());
 }
 
 #[test]
@@ -158,24 +117,30 @@ fn public_answers_continue_while_the_server_recovers() {
     let cluster = Cluster::start().unwrap();
     let url = cluster.url("postgres");
     let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url);
+    let tokens: Vec<_> = nodes.iter().map(|node| node.sign_in(&stage, USER)).collect();
+    let code = stage.platform().mint_code(USER);
     let (visits, times) = thread::scope(|scope| {
         // Visitors end however this ends.
-        let visiting: Vec<_> = nodes
-            .iter()
-            .map(|node| {
-                let (open, over) = channel();
-                (open, scope.spawn(move || visit(node, &over)))
-            })
-            .collect();
-        let times = Times(Outage { nodes: &nodes, stage: &stage, cluster: &mut cluster }.play());
-        let visits: usize = visiting
-            .into_iter()
-            .map(|(open, visits)| {
-                drop(open);
-                visits.join().unwrap()
-            })
-            .sum();
-        (visits, times)
+        let (open, over): (Vec<_>, Vec<_>) = nodes.iter().map(|_| channel()).unzip();
+        let visiting: Vec<_> =
+            nodes.iter().zip(over).map(|(node, over)| scope.spawn(move || visit(node, &over))).collect();
+        let answered = stop_under_writes(&nodes, &mut cluster);
+        let refused = each(&nodes, |number, node| refusals(node, &tokens[number as usize], &code));
+        Times(refused.into_flattened()).tell("server away, 503 of /guilds and /auth");
+        cluster.start_again().unwrap();
+        let begun = Instant::now();
+        let times = each(&nodes, |number, node| {
+            recovers(number, node, &tokens);
+            begun.elapsed()
+        });
+        assert_eq!(nodes[0].post(&code).status, 200, "a code that met the outage is not spent");
+        let stored = exported_guilds(&stage.done(&["export"], &url));
+        for (guild, members) in &answered {
+            assert_eq!(stored.get(guild), Some(members), "guild {guild}");
+        }
+        drop(open);
+        let visits: usize = visiting.into_iter().map(|visits| visits.join().unwrap()).sum();
+        (visits, Times(times))
     });
     times.tell("server back, node whole again");
     println!("{visits} public answers during the outage, none failed");
