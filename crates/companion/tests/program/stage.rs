@@ -213,12 +213,7 @@ impl Api {
     }
 
     pub(crate) fn guilds(&self, token: &str) -> Answer {
-        self.try_guilds(token).unwrap()
-    }
-
-    /// Returns `None` if the response is incomplete.
-    pub(crate) fn try_guilds(&self, token: &str) -> Option<Answer> {
-        http::send(&self.public, "GET", "/guilds", &[("Token", token)], "")
+        http::get(&self.public, "/guilds", &[("Token", token)])
     }
 
     /// Sends a management request. Returns `None` if the response is incomplete.

@@ -72,8 +72,11 @@ impl Disk {
     /// Returns `None` if there is no C compiler.
     fn new() -> Option<Self> {
         let disk = Self(TempDir::new().unwrap());
-        let compiled =
-            Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(disk.shim()).arg(SOURCE).output();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(disk.file("shim.so"))
+            .arg(SOURCE)
+            .output();
         let Ok(compiled) = compiled else {
             println!("disk: skipped, as there is no C compiler");
             return None;
@@ -88,8 +91,8 @@ impl Disk {
             .program(arguments, STORAGE)
             // No sign-in evicts another session.
             .env("COMPANION_SESSIONS__PER_USER", "1000")
-            .env("LD_PRELOAD", self.shim().to_str().unwrap())
-            .env("FAULT", self.control().to_str().unwrap())
+            .env("LD_PRELOAD", self.file("shim.so").to_str().unwrap())
+            .env("FAULT", self.file("fault").to_str().unwrap())
     }
 
     fn serve(&self, stage: &Stage) -> Node {
@@ -98,34 +101,26 @@ impl Disk {
 
     /// Makes the disk fail from now on, as described in `shim.c`.
     fn fail(&self, fault: &str) {
-        let next = self.0.path().join("next");
+        let next = self.file("next");
         fs::write(&next, fault).unwrap();
-        fs::rename(next, self.control()).unwrap();
+        fs::rename(next, self.file("fault")).unwrap();
     }
 
     /// Returns the number of failures since the disk last worked.
     fn failures(&self) -> usize {
-        fs::read(self.met()).unwrap_or_default().len()
+        fs::read(self.file("fault.met")).unwrap_or_default().len()
     }
 
     /// Makes the disk work again. Returns the number of failures before.
     fn work(&self) -> usize {
-        fs::remove_file(self.control()).unwrap();
+        fs::remove_file(self.file("fault")).unwrap();
         let failures = self.failures();
-        let _ = fs::remove_file(self.met());
+        let _ = fs::remove_file(self.file("fault.met"));
         failures
     }
 
-    fn shim(&self) -> PathBuf {
-        self.0.path().join("shim.so")
-    }
-
-    fn control(&self) -> PathBuf {
-        self.0.path().join("fault")
-    }
-
-    fn met(&self) -> PathBuf {
-        self.0.path().join("fault.met")
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
 }
 
@@ -182,13 +177,8 @@ impl Ledger {
             let ended = node.try_sign_out(&token).unwrap();
             if self.count(&ended) { &mut self.ended } else { &mut self.open }.push(token);
         }
-        let synced = node
-            .try_manage(
-                "POST",
-                "/bot/sync?replace=guilds",
-                &sync_lines((1..=GUILDS).map(guild_of), &guild(number)),
-            )
-            .unwrap();
+        let lines = sync_lines((1..=GUILDS).map(guild_of), &guild(number));
+        let synced = node.try_manage("POST", "/bot/sync?replace=guilds", &lines).unwrap();
         if self.count(&synced) {
             self.synced = number;
         } else {
