@@ -126,15 +126,8 @@ fn a_dry_run_reports_changes_without_applying_them() {
     assert_eq!((unmade.code, unmade.out.as_str()), (Some(0), all), "{}", unmade.err);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no database is made");
 
-    assert_eq!(run(&folder, &["migrate"]).code, Some(0));
-    let made = dry();
-    assert_eq!((made.code, made.out.as_str()), (Some(0), all), "{}", made.err);
-    assert_eq!(run(&folder, &["export"]).out, "");
-    assert_eq!(
-        run(&folder, &["import", "world.ndjson"]).out,
-        all.replace("would be ", "").replace("; nothing was imported", "")
-    );
-
+    let made = run(&folder, &["import", "world.ndjson"]).out;
+    assert_eq!(made, all.replace("would be ", "").replace("; nothing was imported", ""));
     let changed = WORLD.replace("Night Owls", "Early Birds") + "{\"kind\":\"blocked\",\"user\":\"14\"}\n";
     fs::write(folder.path().join("world.ndjson"), changed).unwrap();
     assert_eq!(dry().out, "10 records read: 1 would be added, 1 changed, 0 removed; nothing was imported\n");

@@ -1,6 +1,9 @@
 //! A browser page, used as a person would.
 
-use crate::browser::chromium::{Chromium, Event, WAIT_TIMEOUT};
+use crate::{
+    browser::chromium::{Chromium, Event, WAIT_TIMEOUT},
+    stage::until,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use std::{
@@ -177,11 +180,7 @@ impl Page {
             of_document
                 .any(|event| event.about["type"] == "EventSource" && event.about["response"]["status"] == 200)
         };
-        let deadline = Instant::now() + WAIT_TIMEOUT;
-        while !is_listening() {
-            assert!(Instant::now() < deadline, "{url} does not listen");
-            thread::park_timeout(POLL_INTERVAL);
-        }
+        until(&format!("{url} listens"), WAIT_TIMEOUT, is_listening);
     }
 
     /// Presses a key.
@@ -261,13 +260,11 @@ impl Page {
 
     /// Returns the number of responses and their bytes on the wire, once the network is idle.
     pub(crate) fn weight(&self) -> (usize, u64) {
-        let finished = loop {
-            let finished = self.events("Network.loadingFinished");
-            if finished.len() >= self.asked().iter().filter(|url| !url.contains("/live?")).count() {
-                break finished;
-            }
-            thread::park_timeout(POLL_INTERVAL);
-        };
+        let responses = || self.events("Network.loadingFinished");
+        until("the network is idle", WAIT_TIMEOUT, || {
+            responses().len() >= self.asked().iter().filter(|url| !url.contains("/live?")).count()
+        });
+        let finished = responses();
         let bytes = |event: &Event| event.about["encodedDataLength"].as_f64().unwrap() as u64;
         (finished.len(), finished.iter().map(bytes).sum())
     }
