@@ -1,8 +1,9 @@
 //! The command line, for people and for our own processes.
 
-use crate::{job::Job, sections};
+use crate::{bare::Bare, feed::Changes, inserts::Inserts, load::Load, platform::Platform, sections};
 use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, process};
 
 #[derive(Parser)]
 #[command(name = "speed")]
@@ -41,4 +42,37 @@ pub(crate) struct Measure {
     /// Fail if instructions per request have grown by more than a tenth since this file was written
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
+}
+
+/// The work of one of our own processes, as JSON on its command line.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Job {
+    Bare(Bare),
+    Load(Load),
+    Feed(Changes),
+    Platform(Platform),
+    Inserts(Inserts),
+}
+
+impl Job {
+    pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// Appends a process with this work to a command that runs or observes it.
+    pub(crate) fn under(&self, mut command: process::Command) -> anyhow::Result<process::Command> {
+        command.arg(std::env::current_exe()?).arg("run").arg(serde_json::to_string(self)?);
+        Ok(command)
+    }
+
+    /// The process itself.
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Bare(bare) => bare.serve(),
+            Self::Load(load) => load.run(),
+            Self::Feed(changes) => changes.run(),
+            Self::Platform(platform) => platform.serve(),
+            Self::Inserts(inserts) => inserts.run(),
+        }
+    }
 }

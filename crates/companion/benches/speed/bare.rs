@@ -1,6 +1,6 @@
 //! The minimal server on the same library: one route, one body.
 
-use crate::{job::Job, machine, server::Server};
+use crate::{arguments::Job, machine, server::Server};
 use actix_web::{
     App, HttpResponse, HttpServer,
     dev::Extensions,

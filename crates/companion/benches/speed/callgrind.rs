@@ -16,10 +16,10 @@ const ALLOCATING: [&str; 8] = [
     "mi_realloc_aligned",
 ];
 
-/// Returns a valgrind command with counting disabled at start.
-pub(crate) fn asleep(result: &Path) -> Command {
+/// Returns a valgrind command that counts from the start, or once [`count`] enables it.
+pub(crate) fn watching(result: &Path, from_start: bool) -> Command {
     let mut watcher = Command::new("valgrind");
-    watcher.args(["--tool=callgrind", "--instr-atstart=no"]);
+    watcher.args(["--tool=callgrind", if from_start { "--instr-atstart=yes" } else { "--instr-atstart=no" }]);
     watcher.arg(format!("--callgrind-out-file={}", result.display()));
     watcher
 }

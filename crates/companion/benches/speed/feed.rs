@@ -1,7 +1,7 @@
 //! The bot, reporting changes at a constant rate.
 
 use crate::{
-    job::Job,
+    arguments::Job,
     machine,
     server::one_after_another,
     service::{Installation, request},

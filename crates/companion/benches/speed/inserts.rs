@@ -1,6 +1,6 @@
 //! The smallest programs that make the same rows durable: a loop of prepared inserts on one connection.
 
-use crate::{job::Job, machine};
+use crate::{arguments::Job, machine};
 use diesel::{
     Connection, ExpressionMethods as _, PgConnection, RunQueryDsl as _, SqliteConnection,
     connection::SimpleConnection as _,

@@ -10,7 +10,6 @@ mod bare;
 mod callgrind;
 mod feed;
 mod inserts;
-mod job;
 mod load;
 mod machine;
 mod page;

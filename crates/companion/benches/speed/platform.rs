@@ -1,7 +1,7 @@
 //! A platform that answers at once: each code belongs to another user.
 
 use crate::{
-    job::Job,
+    arguments::Job,
     machine,
     server::Server,
     world::{GUILDS, USERS},

@@ -4,7 +4,7 @@ mod closed;
 mod paced;
 
 use self::closed::Requests;
-use crate::{job::Job, machine};
+use crate::{arguments::Job, machine};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf, process::Stdio};

@@ -50,7 +50,7 @@ fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64>
     let (result, some) = (installation.file("callgrind"), installation.file("some-tokens"));
     let tokens = std::fs::read_to_string(&installation.world.tokens)?;
     std::fs::write(&some, tokens.lines().take(ASKING).collect::<Vec<_>>().join("\n"))?;
-    let server = installation.serve_under(callgrind::asleep(&result))?;
+    let server = installation.serve_under(callgrind::watching(&result, false))?;
     installation.wait_for_feedback()?;
     let tokens = load.tokens.is_some().then_some(some);
     let load = Load { tokens, connections: 1, seconds: 5.0, ..load.clone() };

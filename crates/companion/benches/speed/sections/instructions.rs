@@ -3,7 +3,7 @@
 use super::{Plan, Report, endpoints::ENDPOINTS};
 use crate::{
     bare,
-    callgrind::Counts,
+    callgrind::{self, Counts},
     feed::put_guild,
     machine,
     server::{Server, get, one_after_another},
@@ -83,9 +83,7 @@ fn per_request(
     request: impl Fn(u64) -> String,
 ) -> anyhow::Result<Counts> {
     let count = |requests: u32| {
-        let mut watcher = Command::new("valgrind");
-        watcher.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", result.display()));
-        let server = start(watcher)?;
+        let server = start(callgrind::watching(result, true))?;
         // Other numbers in each run, since a change that was made before changes nothing.
         let numbers = (u64::from(requests * FEWER)..).take(requests as usize);
         one_after_another(address(&server), numbers.map(&request))?;

@@ -1,14 +1,11 @@
 //! The measurements, one table each.
 
-mod busy;
+mod conditions;
 pub(crate) mod endpoints;
 mod growth;
 mod instructions;
 mod latency;
-mod log;
-mod memory;
-mod outage;
-mod start;
+mod resources;
 mod writes;
 
 use crate::{
@@ -26,12 +23,12 @@ const SECTIONS: [(&str, &str, Section); 10] = [
     ("endpoints", "Every endpoint", endpoints::run),
     ("latency", "At half load", latency::run),
     ("growth", "As the world grows", growth::run),
-    ("busy", "While the bot is busy", busy::run),
+    ("busy", "While the bot is busy", conditions::busy),
     ("instructions", "Instructions per request", instructions::run),
-    ("memory", "Memory", memory::run),
-    ("start", "Start", start::run),
-    ("outage", "Without a database", outage::run),
-    ("log", "The access log", log::run),
+    ("memory", "Memory", resources::memory),
+    ("start", "Start", resources::start),
+    ("outage", "Without a database", conditions::outage),
+    ("log", "The access log", conditions::log),
     ("writes", "Sign-ins and syncs", writes::run),
 ];
 
