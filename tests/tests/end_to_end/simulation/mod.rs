@@ -16,8 +16,7 @@ use crate::served::account;
 use companion_domain::model::Timestamp;
 use companion_testkit::entropy::SeededEntropy;
 use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, BinaryHeap},
+    collections::{BTreeMap, BTreeSet},
     ops::Range,
     time::Duration,
 };
@@ -77,7 +76,7 @@ impl Chance {
 }
 
 /// An event. Users are identified by their index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 enum Event {
     /// A user is active, and will come again.
     Active(usize),
@@ -97,21 +96,21 @@ enum Event {
     Housekeeping,
 }
 
-/// Future events, the next one first.
+/// Future events, the next one first. Simultaneous ones are in the order in which they were added.
 #[derive(Default)]
 struct Agenda {
-    heap: BinaryHeap<Reverse<(Timestamp, u64, Event)>>,
+    events: BTreeMap<(Timestamp, u64), Event>,
     added: u64,
 }
 
 impl Agenda {
     fn add(&mut self, at: Timestamp, event: Event) {
         self.added += 1;
-        self.heap.push(Reverse((at, self.added, event)));
+        self.events.insert((at, self.added), event);
     }
 
     fn next(&mut self) -> Option<(Timestamp, Event)> {
-        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+        self.events.pop_first().map(|((at, _), event)| (at, event))
     }
 }
 
