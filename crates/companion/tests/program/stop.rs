@@ -72,26 +72,15 @@ fn sigint_skips_the_notice_period() {
     assert!(kept.has_ended());
 }
 
-/// A sign-in that waits for a platform that does not answer.
-struct SignIn {
-    node: Node,
-    waiting: Kept,
-    _stage: Stage,
-}
-
-impl SignIn {
-    /// Starts it, and returns once the platform has received the request.
-    fn without_end() -> Self {
-        let stage = Stage::new();
-        stage.platform().fail_times(Route::Token, Fault::Silent, 1);
-        let node = Node::of(stage.program(&["serve"], "memory:").env("COMPANION_LOG__LEVEL", "info").start());
-        let mut waiting = Kept::to(node.public()).unwrap();
-        let code = stage.platform().mint_code(1);
-        let request = format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n");
-        waiting.send(request.as_bytes()).unwrap();
-        until("asked", Duration::from_secs(20), || stage.platform().calls(Route::Token) > 0);
-        Self { node, waiting, _stage: stage }
-    }
+/// Starts a sign-in with a platform that does not answer, and returns once the platform has received the request.
+fn sign_in_without_end(stage: &Stage) -> (Node, Kept) {
+    stage.platform().fail_times(Route::Token, Fault::Silent, 1);
+    let node = Node::of(stage.program(&["serve"], "memory:").env("COMPANION_LOG__LEVEL", "info").start());
+    let code = stage.platform().mint_code(1);
+    let mut waiting = Kept::to(node.public()).unwrap();
+    waiting.send(request("POST /auth", &format!("Idp-Code: {code}\r\n")).as_bytes()).unwrap();
+    until("asked", Duration::from_secs(20), || stage.platform().calls(Route::Token) > 0);
+    (node, waiting)
 }
 
 fn word(answer: &http::KeptAnswer) -> Value {
@@ -100,7 +89,8 @@ fn word(answer: &http::KeptAnswer) -> Value {
 
 #[test]
 fn answers_requests_that_wait_for_the_platform_before_exit() {
-    let SignIn { node, mut waiting, _stage } = SignIn::without_end();
+    let stage = Stage::new();
+    let (node, mut waiting) = sign_in_without_end(&stage);
     let begun = Instant::now();
     node.running.signal("TERM");
     let answer = waiting.answer().unwrap();
@@ -137,7 +127,8 @@ fn answers_a_streaming_sync_before_exit_without_changes() {
 
 #[test]
 fn a_second_signal_exits_at_once() {
-    let SignIn { node, waiting: _waiting, _stage } = SignIn::without_end();
+    let stage = Stage::new();
+    let (node, _waiting) = sign_in_without_end(&stage);
     let begun = Instant::now();
     node.running.signal("TERM");
     while node.is_ready() {}
