@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-const DEFAULT_REQUESTS: u64 = 10_000;
+const DEFAULT_REQUESTS: u64 = 5_000;
 const VARIABLE: &str = "LONG";
 const CONNECTIONS: u64 = 4;
 /// Pipelined requests per connection.

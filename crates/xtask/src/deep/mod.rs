@@ -85,7 +85,7 @@ const CHECKS: [Check; 20] = [
              restart_under_load rolling_restart",
         )
     },
-    // Thousands of hostile clients against the default limits. Default: a few, with limits of a second.
+    // Thousands of hostile clients against the default limits. Default: a few, and only those that wait or do not read.
     full(
         "strangers",
         "STRANGERS=100",
