@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Default number of kills.
-const KILLS: u32 = 3;
+const KILLS: u32 = 2;
 const KILLS_VARIABLE: &str = "KILLS";
 
 fn kills() -> u32 {

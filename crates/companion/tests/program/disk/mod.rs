@@ -360,12 +360,13 @@ fn failing_reads_end_no_session_and_memory_is_still_served() {
 #[test]
 fn stops_gracefully_on_a_failing_disk() {
     let Some(disk) = Disk::new() else { return };
-    for fault in [
+    let faults = [
         "write companion.db 5 0",
+        "truncate companion.db-wal 5 0",
         "write companion.db 28 1",
         "sync companion.db 5 0",
-        "truncate companion.db-wal 5 0",
-    ] {
+    ];
+    for fault in &faults[..if is_full() { 4 } else { 2 }] {
         // The checkpoint after a sync may copy the last write too. Then the end has nothing to write.
         until(fault, RECOVERY_TIMEOUT, || {
             let (stage, mut ledger) = (Stage::new(), Ledger::default());
@@ -386,7 +387,8 @@ fn stops_gracefully_on_a_failing_disk() {
 fn a_failed_first_start_leaves_no_obstacle_for_the_next() {
     let Some(disk) = Disk::new() else { return };
     let mut cases = 0;
-    for (fault, _) in FAULTS {
+    let tried = |number: &usize| is_full() || USUAL_FAULTS.contains(number);
+    for (fault, _) in (0..FAULTS.len()).filter(tried).map(|number| FAULTS[number]) {
         // The full form also fails at later calls.
         let working: &[u32] = if is_full() { &[0, 1, 4] } else { &[0] };
         for working in working {
