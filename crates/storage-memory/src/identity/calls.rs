@@ -52,10 +52,10 @@ impl MemoryIdentity {
 }
 
 /// Counts calls, holds them and makes them fail.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Calls(watch::Sender<HashMap<IdentityCall, CallState>>);
 
-#[derive(Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 struct CallState {
     calls: u64,
     holds: u64,
@@ -89,6 +89,7 @@ impl Calls {
 }
 
 /// Blocks calls of one kind until it is dropped.
+#[derive(Debug)]
 pub struct Held {
     calls: Calls,
     call: IdentityCall,
@@ -97,11 +98,5 @@ pub struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.calls.change(self.call, |state| state.holds -= 1);
-    }
-}
-
-impl std::fmt::Debug for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Held({:?})", self.call)
     }
 }

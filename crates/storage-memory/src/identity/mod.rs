@@ -1,26 +1,42 @@
 //! An in-memory chat platform.
 
 mod calls;
-mod platform;
 
-pub use self::{
-    calls::{Held, IdentityCall},
-    platform::CodeTerms,
-};
+pub use self::calls::{Held, IdentityCall};
 
-use self::{calls::Calls, platform::Platform};
+use self::calls::Calls;
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Membership, NamedGuild, PlatformGuilds, PlatformTokens, Secret, User, UserId},
+    model::{
+        CodeVerifier, Membership, NamedGuild, PlatformGuilds, PlatformTokens, Secret, Span, Timestamp, User,
+        UserId, WebUrl,
+    },
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
         Reputation, UserWithGuilds, has_needed_scopes,
     },
 };
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+
+/// Lifetime of a code.
+const CODE_LIFETIME: Span = Span::from_seconds(100);
+/// Lifetime of an access token.
+const ACCESS_LIFETIME: Span = Span::from_seconds(7 * 24 * 60 * 60);
+
+/// Conditions for the exchange of a code. `None` is not checked.
+#[derive(Debug, Clone, Default)]
+pub struct CodeTerms {
+    /// The PKCE verifier that must accompany the code.
+    pub verifier: Option<CodeVerifier>,
+    /// The redirect URI that must accompany the code.
+    pub redirect: Option<WebUrl>,
+    /// The granted scopes, separated by spaces. `None` grants all of them.
+    pub scope: Option<String>,
+}
 
 /// An identity provider whose users, codes and tokens are in memory.
 ///
@@ -32,20 +48,61 @@ pub struct MemoryIdentity {
     entropy: Arc<dyn Entropy>,
     platform: Mutex<Platform>,
     calls: Calls,
+}
+
+#[derive(Default)]
+struct Platform {
+    accounts: HashMap<UserId, (User, Vec<Membership>)>,
+    codes: HashMap<String, Code>,
+    /// Pairs of tokens, by the access token.
+    pairs: HashMap<String, Pair>,
     /// If set, exchanges are rejected with this wait before they are sent.
-    closed: Mutex<Option<Duration>>,
+    closed: Option<Duration>,
+}
+
+struct Code {
+    user: UserId,
+    terms: CodeTerms,
+    expires_at: Timestamp,
+}
+
+struct Pair {
+    user: UserId,
+    refresh: String,
+    /// When the access token expires.
+    expires_at: Timestamp,
+}
+
+impl Platform {
+    /// Returns the account of a valid access token.
+    fn account(&self, access: &Secret, now: Timestamp) -> Result<&(User, Vec<Membership>), IdentityError> {
+        let pair = self.pairs.get(access.expose()).filter(|pair| pair.expires_at > now);
+        let account = pair.and_then(|pair| self.accounts.get(&pair.user));
+        account
+            .ok_or_else(|| IdentityError::new(IdentityErrorKind::TokenRefused, "unknown, expired or revoked"))
+    }
+
+    /// Spends a code, valid or not. Returns its user and granted scopes, or `None` if it is invalid.
+    fn take_code(&mut self, exchange: &CodeExchange, now: Timestamp) -> Option<(UserId, Option<String>)> {
+        let Code { user, terms, expires_at } = self.codes.remove(exchange.code.expose())?;
+        let good = expires_at > now
+            && self.accounts.contains_key(&user)
+            && terms.verifier.as_ref().is_none_or(|expected| Some(expected) == exchange.verifier.as_ref())
+            && terms.redirect.as_ref().is_none_or(|expected| *expected == exchange.redirect);
+        good.then_some((user, terms.scope))
+    }
 }
 
 impl MemoryIdentity {
     /// Creates a platform without users.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self { clock, entropy, platform: Mutex::default(), calls: Calls::default(), closed: Mutex::default() }
+        Self { clock, entropy, platform: Mutex::default(), calls: Calls::default() }
     }
 
     /// Adds or replaces a user, who is in these guilds. A guild is named `Guild` and its id, and has no icon.
     pub fn put_user(&self, user: User, guilds: Vec<Membership>) {
-        self.platform().put_user(user, guilds);
+        self.platform().accounts.insert(user.id, (user, guilds));
     }
 
     /// Issues a code for a user, as the platform would send it to the browser. An unknown user gets a code as well, but
@@ -56,42 +113,54 @@ impl MemoryIdentity {
 
     /// Issues a code that can only be exchanged on these terms.
     pub fn issue_code_for(&self, user: UserId, terms: CodeTerms) -> String {
-        let code = self.random_text("code");
-        self.platform().add_code(code.clone(), user, terms, self.clock.now());
+        let (code, now) = (self.random_text("code"), self.clock.now());
+        let mut platform = self.platform();
+        platform.codes.retain(|_, code| code.expires_at > now);
+        let expires_at = now.after(CODE_LIFETIME.get());
+        platform.codes.insert(code.clone(), Code { user, terms, expires_at });
         code
     }
 
     /// Expires the user's access tokens early. Their refresh tokens still work.
     pub fn expire_access(&self, user: UserId) {
-        self.platform().expire_access(user, self.clock.now());
+        let now = self.clock.now();
+        for pair in self.platform().pairs.values_mut().filter(|pair| pair.user == user) {
+            pair.expires_at = now;
+        }
     }
 
     /// Revokes all tokens of a user, as when they remove the application from their account.
     pub fn end_authorisation(&self, user: UserId) {
-        self.platform().end_authorisation(user);
+        self.platform().pairs.retain(|_, pair| pair.user != user);
     }
 
     /// Returns whether the user has tokens that can still be used.
     #[must_use]
     pub fn is_authorised(&self, user: UserId) -> bool {
-        self.platform().is_authorised(user)
+        self.platform().pairs.values().any(|pair| pair.user == user)
     }
 
     /// Rejects exchanges before they are sent, like an adapter that was told to wait this long. `None` accepts them
     /// again.
     pub fn reject_exchanges(&self, wait: Option<Duration>) {
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = wait;
+        self.platform().closed = wait;
     }
 
     async fn list(&self, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         self.calls.begin(IdentityCall::Guilds).await?;
-        let platform = self.platform();
-        let account = platform.account(access.expose(), self.clock.now());
-        let memberships = account.map(|account| account.guilds.clone()).ok_or_else(token_refused)?;
+        let (_, memberships) = self.platform().account(access, self.clock.now())?.clone();
         let names = memberships.iter().filter_map(|Membership { guild, .. }| {
             Some(NamedGuild { guild: *guild, name: format!("Guild {guild}").parse().ok()?, icon: None })
         });
         Ok(PlatformGuilds { names: names.collect(), memberships })
+    }
+
+    /// Issues a token pair for a user.
+    fn authorise(&self, user: UserId) -> PlatformTokens {
+        let (access, refresh) = (self.random_text("access"), self.random_text("refresh"));
+        let expires_at = self.clock.now().after(ACCESS_LIFETIME.get());
+        self.platform().pairs.insert(access.clone(), Pair { user, refresh: refresh.clone(), expires_at });
+        PlatformTokens { access: Secret::new(access), refresh: Some(Secret::new(refresh)), expires_at }
     }
 
     fn platform(&self) -> MutexGuard<'_, Platform> {
@@ -102,10 +171,6 @@ impl MemoryIdentity {
         let mut bytes = [0; 16];
         self.entropy.fill(&mut bytes);
         format!("{prefix}-{:032x}", u128::from_le_bytes(bytes))
-    }
-
-    fn new_tokens(&self) -> (String, String) {
-        (self.random_text("access"), self.random_text("refresh"))
     }
 }
 
@@ -119,18 +184,10 @@ fn bad_grant() -> IdentityError {
     IdentityError::new(IdentityErrorKind::BadGrant, "unknown, expired or used before")
 }
 
-fn scope_missing() -> IdentityError {
-    IdentityError::new(IdentityErrorKind::ScopeMissing, "the code was granted for less")
-}
-
-fn token_refused() -> IdentityError {
-    IdentityError::new(IdentityErrorKind::TokenRefused, "unknown, expired or revoked")
-}
-
 #[async_trait]
 impl IdentityProvider for MemoryIdentity {
     fn ready_to_exchange(&self, _: Reputation) -> Result<(), IdentityError> {
-        let wait = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = self.platform().closed;
         wait.map_or(Ok(()), |wait| Err(IdentityError::new(IdentityErrorKind::Limited(wait), "told to wait")))
     }
 
@@ -140,24 +197,22 @@ impl IdentityProvider for MemoryIdentity {
             Err(error) if error.kind.is_unprocessed() => return Err(error),
             begun => begun.err(),
         };
-        let tokens = self.new_tokens();
-        let now = self.clock.now();
-        let mut platform = self.platform();
-        let taken = platform.take_code(exchange, now);
+        let taken = self.platform().take_code(exchange, self.clock.now());
         if let Some(error) = failure {
             return Err(error);
         }
         let (user, scope) = taken.ok_or_else(bad_grant)?;
-        let tokens = platform.authorise(user, tokens, now);
-        let enough = scope.is_none_or(|scope| has_needed_scopes(scope.split(' ')));
-        if enough { Ok(tokens) } else { Err(scope_missing()) }
+        let tokens = self.authorise(user);
+        if scope.is_none_or(|scope| has_needed_scopes(scope.split(' '))) {
+            return Ok(tokens);
+        }
+        Err(IdentityError::new(IdentityErrorKind::ScopeMissing, "the code was granted for less"))
     }
 
     async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         self.calls.begin(IdentityCall::User).await?;
-        let platform = self.platform();
-        let account = platform.account(access.expose(), self.clock.now());
-        account.map(|account| account.user.clone()).ok_or_else(token_refused)
+        let (user, _) = self.platform().account(access, self.clock.now())?.clone();
+        Ok(user)
     }
 
     async fn guilds(&self, _: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
@@ -176,18 +231,18 @@ impl IdentityProvider for MemoryIdentity {
 
     async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         self.calls.begin(IdentityCall::Refresh).await?;
-        let tokens = self.new_tokens();
-        let mut platform = self.platform();
-        let user = platform.take_refresh(refresh.expose()).ok_or_else(bad_grant)?;
-        Ok(platform.authorise(user, tokens, self.clock.now()))
+        let spent = self.platform().pairs.extract_if(|_, pair| pair.refresh == refresh.expose()).next();
+        let (_, Pair { user, .. }) = spent.ok_or_else(bad_grant)?;
+        Ok(self.authorise(user))
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
         self.calls.begin(IdentityCall::Revoke).await?;
         let mut platform = self.platform();
-        if let Some(user) = platform.owner(token.expose()) {
-            platform.end_authorisation(user);
-        }
+        let token = token.expose();
+        let names = |(access, pair): &(&String, &Pair)| *access == token || pair.refresh == token;
+        let owner = platform.pairs.iter().find(names).map(|(_, pair)| pair.user);
+        platform.pairs.retain(|_, pair| Some(pair.user) != owner);
         Ok(())
     }
 }
