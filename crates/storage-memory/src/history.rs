@@ -4,19 +4,15 @@ use companion_domain::change::{Change, Changes, Journal, Revision};
 use std::collections::VecDeque;
 
 /// The most recent changes, gap-free up to `latest`.
+#[derive(Default)]
 pub(crate) struct History {
     changes: VecDeque<Change>,
     latest: Revision,
-    limit: usize,
 }
 
 impl History {
-    pub(crate) const fn new(limit: usize) -> Self {
-        Self { changes: VecDeque::new(), latest: Revision(0), limit }
-    }
-
-    /// Assigns revisions to the changes, and returns them.
-    pub(crate) fn append(&mut self, journal: Journal) -> Vec<Change> {
+    /// Assigns revisions to the changes, and returns them. Drops the oldest if there are more than `kept`.
+    pub(crate) fn append(&mut self, journal: Journal, kept: usize) -> Vec<Change> {
         let revisions = (self.latest.0 + 1..).map(Revision);
         let changes: Vec<_> = revisions
             .zip(journal.into_subjects())
@@ -26,7 +22,7 @@ impl History {
             self.latest = last.revision;
         }
         self.changes.extend(changes.iter().cloned());
-        let excess = self.changes.len().saturating_sub(self.limit);
+        let excess = self.changes.len().saturating_sub(kept);
         self.changes.drain(..excess);
         changes
     }

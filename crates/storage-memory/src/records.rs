@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Journal, Key, Kind, Subject, Tally},
     model::{
-        ClusterId, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period, PeriodChange,
-        PeriodSubject, Timestamp, UserId,
+        ClusterId, GuildId, Heartbeat, Member, Notice, Outline, Period, PeriodChange, PeriodSubject, RoleSet,
+        UserId,
     },
     port::{
         ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError,
@@ -43,21 +43,26 @@ impl Records for MemoryStorage {
 
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
         let state = self.read();
-        let Key::Member(guild, user) = key else { return Ok(state.get(key).cloned()) };
-        let seen = state.with_roles(*user, &[*guild]).pop();
-        let member = |seen: GuildWithRoles| {
-            Record::Member(Member { guild: *guild, user: *user, roles: Arc::unwrap_or_clone(seen.roles) })
-        };
-        Ok(seen.map(member))
+        let found = state.get(key).cloned();
+        // A known guild has every user as a member, if only without roles.
+        Ok(found.or_else(|| match *key {
+            Key::Member(guild, user) if state.has_guild(guild) => {
+                Some(Record::Member(Member { guild, user, roles: RoleSet::default() }))
+            }
+            _ => None,
+        }))
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
         // The stream is read outside the lock, however long it takes, and then applied atomically.
-        let mut staged = Staged::default();
-        while let Some(records) = source.next().await.map_err(SyncError::Source)? {
-            records.into_iter().for_each(|numbered| staged.take(numbered));
+        let mut staged = Staged::new();
+        while let Some(records) = source.next().await? {
+            for Numbered { line, record } in records {
+                let line = staged.get(&record.key()).map_or(line, |earlier| earlier.line.min(line));
+                staged.insert(record.key(), Numbered { line, record });
+            }
         }
-        self.apply_with(|state, journal| staged.apply(state, replace, journal))
+        self.apply_with(|state, journal| sync(state, staged, replace, journal))
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
@@ -102,7 +107,15 @@ fn apply(state: &mut Tables, mutation: Mutation, journal: &mut Journal) -> Tally
             tally
         }
         Mutation::Report(report) => put_report(state, report, journal),
-        Mutation::RemoveSilent(silent) => remove_silent(state, &silent, journal),
+        Mutation::RemoveSilent(silent) => {
+            let mut tally = Tally::NOTHING;
+            for (cluster, heard) in silent {
+                if state.clusters.get(&cluster).is_some_and(|last| last.received_at == heard) {
+                    tally += remove_report(state, &cluster, journal);
+                }
+            }
+            tally
+        }
         Mutation::SignOff(cluster) => remove_report(state, &cluster, journal),
         Mutation::Period(change) => change_periods(state, &change, journal),
     }
@@ -134,24 +147,14 @@ fn put_report(state: &mut Tables, report: Heartbeat, journal: &mut Journal) -> T
 }
 
 fn remove_report(state: &mut Tables, cluster: &ClusterId, journal: &mut Journal) -> Tally {
-    let gone = state.clusters.remove(cluster);
-    let tally = gone.map_or(Tally::NOTHING, |_| Tally::REMOVED);
+    let tally = state.clusters.remove(cluster).map_or(Tally::NOTHING, |_| Tally::REMOVED);
     journal.noted(tally, || Subject::Cluster(cluster.clone()))
-}
-
-fn remove_silent(state: &mut Tables, silent: &[(ClusterId, Timestamp)], journal: &mut Journal) -> Tally {
-    let mut tally = Tally::NOTHING;
-    for (cluster, heard) in silent {
-        if state.clusters.get(cluster).is_some_and(|last| last.received_at == *heard) {
-            tally += remove_report(state, cluster, journal);
-        }
-    }
-    tally
 }
 
 /// Returns whether the batch would leave too many notices open.
 fn has_too_many_notices(state: &Tables, batch: &[Mutation]) -> bool {
-    let mut open: BTreeSet<_> = state.notices().filter(|it| it.is_open()).map(|it| &it.id).collect();
+    let notices = state.contents::<Notice>();
+    let mut open: BTreeSet<_> = notices.filter(|it| it.is_open()).map(|it| &it.id).collect();
     batch.iter().any(|mutation| {
         match mutation {
             Mutation::Put(Record::Notice(notice)) if notice.is_open() => drop(open.insert(&notice.id)),
@@ -166,7 +169,7 @@ fn has_too_many_notices(state: &Tables, batch: &[Mutation]) -> bool {
 
 /// Applies a change of the bot's history. Extending a watched period is no change that others need to know of.
 fn change_periods(state: &mut Tables, change: &PeriodChange, journal: &mut Journal) -> Tally {
-    let periods: Vec<_> = state.periods().cloned().collect();
+    let periods: Vec<Period> = state.contents().cloned().collect();
     let reports = state.clusters.iter().map(|(id, report)| (id.clone(), report.received_at)).collect();
     let Some(period) = change.decide(&periods, &reports) else { return Tally::NOTHING };
     let (extends, period) = (period.subject == PeriodSubject::Watched, Record::Period(period));
@@ -174,7 +177,7 @@ fn change_periods(state: &mut Tables, change: &PeriodChange, journal: &mut Journ
         return state.set(period);
     }
     let tally = state.put(period, journal);
-    let mut periods: Vec<_> = state.periods().cloned().collect();
+    let mut periods: Vec<Period> = state.contents().cloned().collect();
     periods.sort_unstable_by_key(|period| Reverse(period.began_at));
     for oldest in periods.into_iter().skip(Period::KEPT) {
         state.unset(&Record::Period(oldest).key());
@@ -182,53 +185,46 @@ fn change_periods(state: &mut Tables, change: &PeriodChange, journal: &mut Journ
     tally
 }
 
-/// The records of a sync so far: the last one per key, with the first line of that key. A guild sorts before its
-/// members.
-#[derive(Default)]
-struct Staged(BTreeMap<Key, Numbered>);
+/// The records of a sync: the last one per key, with the first line of that key. A guild sorts before its members.
+type Staged = BTreeMap<Key, Numbered>;
 
-impl Staged {
-    fn take(&mut self, Numbered { line, record }: Numbered) {
-        let line = self.0.get(&record.key()).map_or(line, |earlier| earlier.line.min(line));
-        self.0.insert(record.key(), Numbered { line, record });
+/// Applies the records of a sync. Returns an error and changes nothing if a member's guild is unknown.
+fn sync(
+    state: &mut Tables,
+    staged: Staged,
+    replace: &Replace,
+    journal: &mut Journal,
+) -> Result<Tally, SyncError> {
+    let unknown = |guild: GuildId| !state.has_guild(guild) && !staged.contains_key(&Key::Guild(guild));
+    let lost = staged.values().filter_map(|Numbered { line, record }| match record {
+        Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) if unknown(*guild) => {
+            Some((*line, *guild))
+        }
+        _ => None,
+    });
+    if let Some((line, guild)) = lost.min() {
+        return Err(SyncError::UnknownGuild { line, guild });
     }
-
-    /// Applies the staged records. Returns an error and changes nothing if a member's guild is unknown.
-    fn apply(self, state: &mut Tables, replace: &Replace, journal: &mut Journal) -> Result<Tally, SyncError> {
-        let Self(staged) = self;
-        let unknown = |guild: GuildId| !state.has_guild(guild) && !staged.contains_key(&Key::Guild(guild));
-        let lost = staged.values().filter_map(|Numbered { line, record }| match record {
-            Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. })
-                if unknown(*guild) =>
+    let mut tally = Tally::NOTHING;
+    for kind in &replace.kinds {
+        let is_kept = |key: &Key| match key {
+            Key::Guild(guild) | Key::Member(guild, _) | Key::Outline(guild)
+                if !replace.covers(*kind, *guild) =>
             {
-                Some((*line, *guild))
+                true
             }
-            _ => None,
-        });
-        if let Some((line, guild)) = lost.min() {
-            return Err(SyncError::UnknownGuild { line, guild });
-        }
-        let mut tally = Tally::NOTHING;
-        for kind in &replace.kinds {
-            let is_kept = |key: &Key| match key {
-                Key::Guild(guild) | Key::Member(guild, _) | Key::Outline(guild)
-                    if !replace.covers(*kind, *guild) =>
-                {
-                    true
-                }
-                key => staged.contains_key(key),
-            };
-            tally += remove_others(state, *kind, is_kept, journal);
-        }
-        for Numbered { record, .. } in staged.into_values() {
-            tally += state.put(record, journal);
-        }
-        if replace.kinds.contains(&Kind::Cluster) {
-            // No record carries a cluster, so replacing clusters removes all of them.
-            for cluster in state.clusters.keys().cloned().collect::<Vec<_>>() {
-                tally += remove_report(state, &cluster, journal);
-            }
-        }
-        Ok(tally)
+            key => staged.contains_key(key),
+        };
+        tally += remove_others(state, *kind, is_kept, journal);
     }
+    for Numbered { record, .. } in staged.into_values() {
+        tally += state.put(record, journal);
+    }
+    if replace.kinds.contains(&Kind::Cluster) {
+        // No record carries a cluster, so replacing clusters removes all of them.
+        for cluster in state.clusters.keys().cloned().collect::<Vec<_>>() {
+            tally += remove_report(state, &cluster, journal);
+        }
+    }
+    Ok(tally)
 }

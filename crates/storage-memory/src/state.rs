@@ -1,6 +1,6 @@
 //! The state that all ports share, and its lock.
 
-use crate::{history::History, tables::Tables};
+use crate::tables::Tables;
 use companion_domain::change::{Applied, Change, Journal, Revision, Tally};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
@@ -17,6 +17,8 @@ pub struct MemoryStorage {
 struct Inner {
     state: RwLock<Tables>,
     latest: watch::Sender<Revision>,
+    /// Number of changes kept in the history.
+    kept_changes: usize,
 }
 
 impl MemoryStorage {
@@ -28,10 +30,9 @@ impl MemoryStorage {
 
     /// Creates an empty store that keeps this many changes. A request for older ones yields a gap.
     #[must_use]
-    pub fn with_history(changes: usize) -> Self {
-        let state = Tables::new(History::new(changes));
-        let inner = Inner { state: RwLock::new(state), latest: watch::Sender::new(Revision::default()) };
-        Self { inner: Arc::new(inner) }
+    pub fn with_history(kept_changes: usize) -> Self {
+        let (state, latest) = Default::default();
+        Self { inner: Arc::new(Inner { state, latest, kept_changes }) }
     }
 
     /// Locks the state for reading. Callers must not await while they hold the guard.
@@ -57,7 +58,7 @@ impl MemoryStorage {
         let mut journal = Journal::default();
         let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state, &mut journal);
-        let changes = state.history.append(journal);
+        let changes = state.history.append(journal, self.inner.kept_changes);
         if let Some(last) = changes.last() {
             self.inner.latest.send_replace(last.revision);
         }

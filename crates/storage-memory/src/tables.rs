@@ -5,7 +5,7 @@ use companion_domain::{
     change::{Journal, Key, Kind, Tally},
     model::{
         ClusterId, Feedback, Guild, GuildId, GuildWithRoles, Heartbeat, Member, Notice, Outline, Period,
-        RoleSet, Subscription, Timestamp, UserId,
+        StaffPermissions, Subscription, TeamMember, Timestamp, UserId,
     },
     port::{Grant, GrantSummary, GrantVersion, Listing, ListingScope, PlatformPause, Record},
     session::{Session, TokenHash},
@@ -17,6 +17,7 @@ use std::{
 };
 
 /// All tables, and the history of their changes.
+#[derive(Default)]
 pub(crate) struct Tables {
     records: BTreeMap<Kind, BTreeMap<Key, Record>>,
     /// The records that name a user or a guild. A name without records takes no memory.
@@ -62,22 +63,55 @@ fn names(record: &Record) -> Vec<Named> {
     }
 }
 
-impl Tables {
-    pub(crate) fn new(history: History) -> Self {
-        Self {
-            records: BTreeMap::new(),
-            named: HashMap::new(),
-            clusters: BTreeMap::new(),
-            claims: HashMap::new(),
-            newest_grant: 0,
-            spent_codes: Marks::default(),
-            platform_pause: None,
-            history,
-        }
-    }
+/// What the records of a kind contain.
+pub(crate) trait Content: Sized + 'static {
+    const KIND: Kind;
 
+    /// Returns the content of a record of this kind.
+    fn of(record: &Record) -> Option<&Self>;
+}
+
+macro_rules! contents {
+    ($($kind:ident: $content:ty,)+) => {$(
+        impl Content for $content {
+            const KIND: Kind = Kind::$kind;
+
+            fn of(record: &Record) -> Option<&Self> {
+                if let Record::$kind(.., content) = record { Some(content) } else { None }
+            }
+        }
+    )+};
+}
+
+contents! {
+    Feedback: Feedback,
+    Grant: Grant,
+    Guild: Guild,
+    Member: Member,
+    Notice: Notice,
+    Period: Period,
+    Schema: Schema,
+    Session: Session,
+    Settings: Stored,
+    SettingsEdit: HistoryEntry,
+    Staff: StaffPermissions,
+    Subscription: Subscription,
+    Team: TeamMember,
+}
+
+impl Tables {
     pub(crate) fn get(&self, key: &Key) -> Option<&Record> {
         self.records.get(&key.kind())?.get(key)
+    }
+
+    /// Returns the content of a record.
+    pub(crate) fn content<T: Content>(&self, key: &Key) -> Option<&T> {
+        T::of(self.get(key)?)
+    }
+
+    /// Returns the contents of all records of a kind, in the order of their keys.
+    pub(crate) fn contents<T: Content>(&self) -> impl Iterator<Item = &T> {
+        self.all(T::KIND).filter_map(T::of)
     }
 
     /// Returns all records of a kind, in the order of their keys.
@@ -154,79 +188,36 @@ impl Tables {
         Tally::REMOVED
     }
 
-    fn guild(&self, guild: GuildId) -> Option<&Guild> {
-        if let Record::Guild(guild) = self.get(&Key::Guild(guild))? { Some(guild) } else { None }
-    }
-
     pub(crate) fn has_guild(&self, guild: GuildId) -> bool {
-        self.guild(guild).is_some()
+        self.get(&Key::Guild(guild)).is_some()
     }
 
+    /// Returns those of the guilds that are known, with the user's roles in each.
     pub(crate) fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildWithRoles> {
-        let known = guilds.iter().collect::<BTreeSet<_>>().into_iter().filter_map(|guild| self.guild(*guild));
-        let roles = |guild| match self.get(&Key::Member(guild, user)) {
-            Some(Record::Member(member)) => member.roles.clone(),
-            _ => RoleSet::default(),
-        };
-        let with_roles = |guild: &Guild| GuildWithRoles {
-            guild: Arc::new(guild.clone()),
-            roles: Arc::new(roles(guild.id)),
+        let ids: BTreeSet<_> = guilds.iter().copied().collect();
+        let known = ids.into_iter().filter_map(|guild| self.content::<Guild>(&Key::Guild(guild)));
+        let with_roles = |guild: &Guild| {
+            let member = self.content::<Member>(&Key::Member(guild.id, user));
+            let roles = member.map(|member| member.roles.clone()).unwrap_or_default();
+            GuildWithRoles { guild: Arc::new(guild.clone()), roles: Arc::new(roles) }
         };
         known.map(with_roles).collect()
     }
 
-    fn subscription(&self, key: &Key) -> Option<Arc<Subscription>> {
-        if let Record::Subscription(found) = self.get(key)? { Some(Arc::new(found.clone())) } else { None }
-    }
-
-    pub(crate) fn feedback(&self, key: &Key) -> Option<Arc<Feedback>> {
-        if let Record::Feedback(entry) = self.get(key)? { Some(Arc::new(entry.clone())) } else { None }
-    }
-
-    pub(crate) fn schema(&self) -> Option<&Schema> {
-        if let Record::Schema(schema) = self.get(&Key::Schema(()))? { Some(schema) } else { None }
-    }
-
-    pub(crate) fn settings(&self, guild: GuildId) -> Stored {
-        match self.get(&Key::Settings(guild)) {
-            Some(Record::Settings(_, stored)) => stored.clone(),
-            _ => Stored::default(),
-        }
-    }
-
-    pub(crate) fn edit(&self, guild: GuildId, revision: u64) -> Option<&HistoryEntry> {
-        let found = self.get(&Key::SettingsEdit(guild, revision))?;
-        if let Record::SettingsEdit(entry) = found { Some(entry) } else { None }
-    }
-
-    pub(crate) fn notices(&self) -> impl Iterator<Item = &Notice> {
-        self.all(Kind::Notice)
-            .filter_map(|record| if let Record::Notice(it) = record { Some(it) } else { None })
-    }
-
-    pub(crate) fn periods(&self) -> impl Iterator<Item = &Period> {
-        self.all(Kind::Period)
-            .filter_map(|record| if let Record::Period(it) = record { Some(it) } else { None })
-    }
-
-    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
-        self.all(Kind::Session).filter_map(session)
-    }
-
     pub(crate) fn session(&self, id: &TokenHash) -> Option<&Session> {
-        self.get(&Key::Session(*id)).and_then(session)
+        self.content(&Key::Session(*id))
     }
 
     /// Returns the sessions of a user, oldest first.
     pub(crate) fn sessions_of(&self, user: UserId) -> Vec<Session> {
-        let records = self.naming(Named::User(user)).filter_map(|key| self.get(key));
-        let mut sessions: Vec<_> = records.filter_map(session).cloned().collect();
+        let records = self.naming(Named::User(user)).filter_map(|key| self.content(key));
+        let mut sessions: Vec<Session> = records.cloned().collect();
         sessions.sort_unstable_by_key(|session| (session.created_at, session.id));
         sessions
     }
 
     pub(crate) fn grant(&self, user: UserId) -> Option<&Grant> {
-        if let Record::Grant(_, grant) = self.get(&Key::Grant(user))? { Some(grant) } else { None }
+        self.content(&Key::Grant(user))
     }
 
     /// Returns whether a grant still has this version.
@@ -244,20 +235,14 @@ impl Tables {
         let asked = asked.guilds(grant.as_ref());
         let premium: BTreeSet<_> =
             asked.iter().flat_map(|guild| self.naming(Named::Premium(*guild))).collect();
+        let subscription = |key: &Key| self.content::<Subscription>(key).cloned().map(Arc::new);
         Listing {
             blocked: self.get(&Key::Blocked(user)).is_some(),
             guilds: self.with_roles(user, &asked),
-            guild_subscriptions: premium.into_iter().filter_map(|key| self.subscription(key)).collect(),
-            subscription: self.subscription(&Key::Subscription(user)),
-            staff: match self.get(&Key::Staff(user)) {
-                Some(Record::Staff(_, grants)) => *grants,
-                _ => Default::default(),
-            },
+            guild_subscriptions: premium.into_iter().filter_map(subscription).collect(),
+            subscription: subscription(&Key::Subscription(user)),
+            staff: self.content(&Key::Staff(user)).copied().unwrap_or_default(),
             grant,
         }
     }
-}
-
-fn session(record: &Record) -> Option<&Session> {
-    if let Record::Session(session) = record { Some(session) } else { None }
 }

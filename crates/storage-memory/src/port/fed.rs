@@ -1,13 +1,16 @@
 //! Ports that read the records fed by the bot.
 
-use crate::{state::MemoryStorage, tables::Named};
+use crate::{
+    state::MemoryStorage,
+    tables::{Named, Tables},
+};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Key, Kind},
-    model::{Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
+    change::Key,
+    model::{Feedback, FeedbackId, Guild, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
     port::{
-        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles, Record,
-        StatusHistory, StoreError, TeamRoster,
+        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles, StatusHistory,
+        StoreError, TeamRoster,
     },
     rules::Seed,
 };
@@ -30,11 +33,11 @@ impl BotTelemetry for MemoryStorage {
 #[async_trait]
 impl StatusHistory for MemoryStorage {
     async fn periods(&self) -> Result<Vec<Period>, StoreError> {
-        Ok(self.read().periods().cloned().collect())
+        Ok(self.read().contents().cloned().collect())
     }
 
     async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        Ok(self.read().notices().cloned().collect())
+        Ok(self.read().contents().cloned().collect())
     }
 }
 
@@ -46,11 +49,9 @@ impl GuildDirectory for MemoryStorage {
 
     async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
         let mut totals = GuildTotals::default();
-        for record in self.read().all(Kind::Guild) {
-            if let Record::Guild(guild) = record {
-                totals.guilds += 1;
-                totals.members += u64::from(guild.members.get());
-            }
+        for guild in self.read().contents::<Guild>() {
+            totals.guilds += 1;
+            totals.members += u64::from(guild.members.get());
         }
         Ok(Some(totals))
     }
@@ -59,9 +60,7 @@ impl GuildDirectory for MemoryStorage {
 #[async_trait]
 impl TeamRoster for MemoryStorage {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let member =
-            |record: &Record| if let Record::Team(member) = record { Some(member.clone()) } else { None };
-        Ok(self.read().all(Kind::Team).filter_map(member).collect())
+        Ok(self.read().contents().cloned().collect())
     }
 }
 
@@ -71,7 +70,7 @@ impl FeedbackStore for MemoryStorage {
         let state = self.read();
         let entries: Vec<_> = state.naming(Named::Positive).collect();
         let drawn = seed.draw().positions(entries.len(), count).into_iter();
-        Ok(drawn.filter_map(|position| state.feedback(entries.get(position)?)).collect())
+        Ok(drawn.filter_map(|position| feedback(&state, entries.get(position)?)).collect())
     }
 
     async fn positive_after(
@@ -79,13 +78,17 @@ impl FeedbackStore for MemoryStorage {
         after: Option<&FeedbackId>,
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
+        let most = most.get() as usize;
         let (state, after) = (self.read(), after.cloned().map(Key::Feedback));
         let later = state.naming(Named::Positive).filter(|key| Some(*key) > after.as_ref());
-        Ok(later.filter_map(|key| state.feedback(key)).take(most).collect())
+        Ok(later.filter_map(|key| feedback(&state, key)).take(most).collect())
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback(&Key::Feedback(id.clone())))
+        Ok(feedback(&self.read(), &Key::Feedback(id.clone())))
     }
+}
+
+fn feedback(state: &Tables, key: &Key) -> Option<Arc<Feedback>> {
+    state.content::<Feedback>(key).cloned().map(Arc::new)
 }

@@ -179,7 +179,7 @@ impl SessionStore for MemoryStorage {
     }
 
     async fn count(&self) -> Result<Option<u64>, StoreError> {
-        Ok(u64::try_from(self.read().sessions().count()).ok())
+        Ok(u64::try_from(self.read().contents::<Session>().count()).ok())
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -201,12 +201,11 @@ impl SessionStore for MemoryStorage {
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
         // The search runs under the shared lock, so that no reader waits for it.
         let over: Vec<_> = {
             let state = self.read();
-            let over = state.sessions().filter(|session| ended.has_ended(session));
-            over.map(|session| session.id).take(limit).collect()
+            let over = state.contents().filter(|session: &&Session| ended.has_ended(session));
+            over.map(|session| session.id).take(limit.get() as usize).collect()
         };
         Ok(self.write(|state, journal| {
             let ending = over.iter().filter_map(|id| state.session(id));
@@ -216,7 +215,6 @@ impl SessionStore for MemoryStorage {
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
         let back = |time: Timestamp| if time > now.horizon() { now } else { time };
         let rewound = |session: &Session| Session {
             created_at: back(session.created_at),
@@ -224,8 +222,8 @@ impl SessionStore for MemoryStorage {
             ..session.clone()
         };
         Ok(self.write(|state, journal| {
-            let ahead = state.sessions().filter(|session| rewound(session) != **session);
-            let rewound: Vec<_> = ahead.map(rewound).take(limit).collect();
+            let ahead = state.contents().filter(|session| rewound(session) != **session);
+            let rewound: Vec<_> = ahead.map(rewound).take(limit.get() as usize).collect();
             let count = rewound.len() as u64;
             for session in rewound {
                 state.put(Record::Session(session), journal);

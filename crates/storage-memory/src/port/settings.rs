@@ -17,42 +17,52 @@ use companion_domain::{
 use std::{num::NonZeroU32, sync::Arc};
 
 impl Tables {
+    fn settings(&self, guild: GuildId) -> Stored {
+        self.content(&Key::Settings(guild)).cloned().unwrap_or_default()
+    }
+
     /// Returns the history of a guild, newest first. Its revisions have no gaps.
-    pub(crate) fn settings_history(&self, guild: GuildId) -> impl Iterator<Item = &HistoryEntry> {
-        (1..=self.settings(guild).revision).rev().map_while(move |revision| self.edit(guild, revision))
+    fn settings_history(&self, guild: GuildId) -> impl Iterator<Item = &HistoryEntry> {
+        let revisions = (1..=self.settings(guild).revision).rev();
+        revisions.map_while(move |revision| self.content(&Key::SettingsEdit(guild, revision)))
     }
 
     /// Removes a user's name from the history and from the settings that they changed last.
     pub(crate) fn forget_editor(&mut self, user: UserId) -> Tally {
         let mut tally = Tally::NOTHING;
-        let edits = self.naming(Named::User(user)).filter_map(|key| self.get(key)).cloned();
-        for edit in edits.collect::<Vec<_>>() {
-            let Record::SettingsEdit(mut entry) = edit else { continue };
-            entry.edit.by = None;
-            if let Some(Record::Settings(guild, mut stored)) = self.get(&Key::Settings(entry.guild)).cloned()
-            {
-                stored.changed =
-                    stored.changed.map(|edit| if edit.by == Some(user) { entry.edit } else { edit });
-                self.set(Record::Settings(guild, stored));
+        let entries = self.naming(Named::User(user)).filter_map(|key| self.content(key)).cloned();
+        for mut entry in entries.collect::<Vec<HistoryEntry>>() {
+            let mut stored = self.settings(entry.guild);
+            if let Some(edit) = stored.changed.as_mut().filter(|edit| edit.by == Some(user)) {
+                edit.by = None;
+                self.set(Record::Settings(entry.guild, stored));
             }
+            entry.edit.by = None;
             tally += self.set(Record::SettingsEdit(entry));
         }
         tally
     }
 
-    fn remove_settings(&mut self, guild: GuildId) -> Tally {
-        let revisions: Vec<_> = self.settings_history(guild).map(|entry| entry.revision).collect();
-        for revision in revisions {
-            self.unset(&Key::SettingsEdit(guild, revision));
+    /// Stores a decided change with its history entry.
+    fn store(&mut self, change: &Change, decided: Decided, journal: &mut Journal) -> Tally {
+        let Decided { stored, changes } = decided;
+        if changes.is_empty() {
+            return Tally::NOTHING;
         }
-        self.unset(&Key::Settings(guild))
+        let (guild, revision) = (change.guild, stored.revision);
+        self.set(Record::SettingsEdit(HistoryEntry { guild, revision, edit: change.edit, changes }));
+        if let Some(oldest) = revision.checked_sub(HistoryEntry::KEPT as u64) {
+            self.unset(&Key::SettingsEdit(guild, oldest));
+        }
+        self.set(Record::Settings(guild, stored));
+        journal.noted(Tally::CHANGED, || Subject::Settings(guild, revision))
     }
 }
 
 #[async_trait]
 impl SettingsStore for MemoryStorage {
     async fn schema(&self) -> Result<Option<Arc<Schema>>, StoreError> {
-        Ok(self.read().schema().cloned().map(Arc::new))
+        Ok(self.read().content::<Schema>(&Key::Schema(())).cloned().map(Arc::new))
     }
 
     async fn publish(&self, schema: &Schema) -> Result<Applied, StoreError> {
@@ -66,14 +76,14 @@ impl SettingsStore for MemoryStorage {
     async fn change(&self, change: &Change) -> Result<(Stored, Applied), ChangeSettingsError> {
         let mut after = Stored::default();
         let applied = self.apply_with(|state, journal| {
-            let schema = state.schema().cloned().unwrap_or_default();
+            let schema = state.content::<Schema>(&Key::Schema(())).cloned().unwrap_or_default();
             let stored = state.settings(change.guild);
             let standing = change.authority.map(|authority| {
                 state.listing(authority.user, ListingScope::Guild(change.guild)).standing(change.guild)
             });
             let decided = change.decide(&schema, stored, standing)?;
             after = decided.stored.clone();
-            Ok::<_, ChangeSettingsError>(store(state, change, decided, journal))
+            Ok::<_, ChangeSettingsError>(state.store(change, decided, journal))
         })?;
         Ok((after, applied))
     }
@@ -102,7 +112,11 @@ impl SettingsStore for MemoryStorage {
 
     async fn remove(&self, guild: GuildId) -> Result<Applied, StoreError> {
         self.apply_with(|state, journal| {
-            Ok(journal.noted(state.remove_settings(guild), || Subject::Settings(guild, 0)))
+            let edits = state.settings_history(guild).map(|entry| Key::SettingsEdit(guild, entry.revision));
+            for edit in edits.collect::<Vec<_>>() {
+                state.unset(&edit);
+            }
+            Ok(journal.noted(state.unset(&Key::Settings(guild)), || Subject::Settings(guild, 0)))
         })
     }
 
@@ -124,20 +138,4 @@ impl SettingsStore for MemoryStorage {
         });
         Ok(settings.take(limit.get() as usize).collect())
     }
-}
-
-/// Stores a decided change with its history entry.
-fn store(state: &mut Tables, change: &Change, decided: Decided, journal: &mut Journal) -> Tally {
-    let Decided { stored, changes } = decided;
-    if changes.is_empty() {
-        return Tally::NOTHING;
-    }
-    let (guild, revision) = (change.guild, stored.revision);
-    let entry = HistoryEntry { guild, revision, edit: change.edit, changes };
-    state.set(Record::SettingsEdit(entry));
-    if let Some(oldest) = revision.checked_sub(HistoryEntry::KEPT as u64) {
-        state.unset(&Key::SettingsEdit(guild, oldest));
-    }
-    state.set(Record::Settings(guild, stored));
-    journal.noted(Tally::CHANGED, || Subject::Settings(guild, revision))
 }
