@@ -1,14 +1,105 @@
 //! The rules about dependencies between crates.
 
-use super::{
-    Violation,
-    table::{CONFINED, CRATES, ISOLATED, Isolated, TESTS_MAY_USE, TESTS_MAY_USE_XTASK, XTASK, is_production},
-};
+use super::Violation;
 use serde::Deserialize;
 use std::{
     collections::{BTreeSet, VecDeque},
     path::PathBuf,
 };
+
+/// The crates that the published program consists of.
+const PARTS: &[&str] = &[
+    "domain",
+    "storage-memory",
+    "storage-diesel",
+    "identity-oauth2",
+    "cache",
+    "records",
+    "http",
+    "management",
+    "dashboard",
+    "dev-identity",
+];
+
+/// All workspace crates, each with sets of the ones that it may depend on.
+const CRATES: [(&str, &[&[&str]]); 14] = [
+    ("domain", &[]),
+    ("storage-memory", &[&["domain"]]),
+    ("storage-diesel", &[&["domain"]]),
+    ("identity-oauth2", &[&["domain"]]),
+    ("cache", &[&["domain"]]),
+    ("records", &[&["domain"]]),
+    ("http", &[&["domain"]]),
+    ("management", &[&["domain", "records", "http"]]),
+    ("dashboard", &[&["domain", "http"]]),
+    ("dev-identity", &[]),
+    ("companion", &[PARTS]),
+    ("testkit", &[&["domain", "storage-memory", "http", "management"]]),
+    ("tests", &[PARTS, &["companion", "testkit"]]),
+    ("xtask", &[]),
+];
+
+/// Crates that the tests of every crate may use: adapters are tested with the test kit, or against a real provider.
+const TESTS_MAY_USE: &[&str] = &["testkit", "storage-memory", "http", "management", "domain", "dev-identity"];
+
+/// Crates whose tests may use what xtask offers: a PostgreSQL server, a folder in memory, the names of browsers.
+const TESTS_MAY_USE_XTASK: &[&str] = &["storage-diesel", "companion", "tests"];
+
+/// Crates that must not reach certain others, even indirectly.
+struct Isolated {
+    names: &'static [&'static str],
+    from: &'static [&'static str],
+    rule: &'static str,
+    fix: &'static str,
+}
+
+const ISOLATED: [Isolated; 2] = [
+    Isolated {
+        names: &["domain", "records"],
+        from: IO_CRATES,
+        rule: "the domain and the records reach no I/O crate, however indirectly",
+        fix: "define a port in the domain and do the I/O in an adapter, or switch off the feature that brings it",
+    },
+    Isolated {
+        names: &["http", "management", "dashboard"],
+        from: &["storage-memory", "storage-diesel", "identity-oauth2", "cache", "dev-identity"],
+        rule: "no API ever sees an adapter, however indirectly",
+        fix: "ask for the port as `Arc<dyn _>`; only the composition root knows which adapter is behind it",
+    },
+];
+
+/// Crates that access files, sockets, databases or a runtime; all other I/O crates depend on one of them.
+const IO_CRATES: &[&str] = &[
+    "async-io",
+    "cap-std",
+    "curl-sys",
+    "diesel",
+    "fs-err",
+    "libsqlite3-sys",
+    "memmap2",
+    "mio",
+    "native-tls",
+    "notify",
+    "openssl-sys",
+    "polling",
+    "postgres",
+    "pq-sys",
+    "r2d2",
+    "rustls",
+    "socket2",
+    "tempfile",
+    "tokio",
+    "tungstenite",
+    "ureq",
+    "walkdir",
+];
+
+/// Libraries that only certain production crates may use directly.
+const CONFINED: &[(&[&str], &[&str])] = &[
+    (&["diesel", "diesel_migrations", "r2d2"], &["storage-diesel"]),
+    (&["actix-web"], &["http", "management", "dashboard", "dev-identity", "companion"]),
+    (&["reqwest"], &["identity-oauth2", "companion"]),
+];
 
 /// The part of `cargo metadata` that the rules need: all crates, and what each depends on.
 #[derive(Deserialize)]
@@ -22,8 +113,16 @@ pub(super) struct Metadata {
 pub(super) struct Package {
     /// Differs from the name, which two versions of a crate share.
     id: String,
-    pub(super) name: String,
+    name: String,
     pub(super) manifest_path: PathBuf,
+}
+
+impl Package {
+    /// Returns the name; that of our crates without the prefix, as their folders are named. One of ours may then have the
+    /// name of a library.
+    pub(super) fn name(&self) -> &str {
+        self.name.strip_prefix("companion-").unwrap_or(&self.name)
+    }
 }
 
 #[derive(Deserialize)]
@@ -68,11 +167,11 @@ impl Metadata {
     /// Returns the shortest path to each crate from which `from` is isolated. Paths through another crate of the same
     /// rule are reported for that crate instead.
     fn forbidden_paths<'m>(&'m self, from: &'m Package, isolated: &Isolated) -> Vec<Vec<&'m str>> {
-        let mut waiting = VecDeque::from([(from, vec![from.name.as_str()])]);
+        let mut waiting = VecDeque::from([(from, vec![from.name()])]);
         let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
         while let Some((package, path)) = waiting.pop_front() {
             for next in self.direct(package, false).filter(|next| seen.insert(next.id.as_str())) {
-                let name = next.name.as_str();
+                let name = next.name();
                 let path = [&path[..], &[name]].concat();
                 if isolated.from.contains(&name) {
                     found.push(path);
@@ -89,26 +188,30 @@ pub(super) fn check(metadata: &Metadata) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut violation = |rule, what, fix| violations.push(Violation { rule, what, fix });
     for package in metadata.ours() {
-        let from = package.name.as_str();
+        let from = package.name();
         let Some((_, allowed)) = CRATES.iter().find(|(name, _)| *name == from) else {
             violation(
                 "every crate of the workspace is in the table of crates",
                 from.to_owned(),
-                "give it a row in crates/xtask/src/architecture/table.rs that says what it may use"
+                "give it a row in crates/xtask/src/architecture/crates.rs that says what it may use"
                     .to_owned(),
             );
             continue;
         };
         let allowed = allowed.concat();
         // A crate may depend on itself in its tests, to enable a feature.
-        let is_foreign =
-            |to: &str| metadata.ours().any(|one| one.name == to) && to != from && !allowed.contains(&to);
+        let is_foreign = |to: &Package| {
+            metadata.workspace_members.contains(&to.id)
+                && to.id != package.id
+                && !allowed.contains(&to.name())
+        };
         let may_use = match allowed.as_slice() {
             [] => format!("{from} may use none of our crates"),
             allowed => format!("{from} may use {}", allowed.join(", ")),
         };
-        for to in metadata.direct(package, false).map(|to| to.name.as_str()) {
-            if is_foreign(to) {
+        for dependency in metadata.direct(package, false) {
+            let to = dependency.name();
+            if is_foreign(dependency) {
                 violation(
                     "a crate uses only those of ours that the table of crates allows",
                     format!("{from} -> {to}"),
@@ -119,7 +222,7 @@ pub(super) fn check(metadata: &Metadata) -> Vec<Violation> {
             }
             let confined = CONFINED.iter().find(|(libraries, _)| libraries.contains(&to));
             if let Some((_, homes)) = confined
-                && is_production(from)
+                && (from == "companion" || PARTS.contains(&from))
                 && !homes.contains(&from)
             {
                 violation(
@@ -130,9 +233,9 @@ pub(super) fn check(metadata: &Metadata) -> Vec<Violation> {
             }
         }
         let tests_may_use =
-            |to| TESTS_MAY_USE.contains(&to) || to == XTASK && TESTS_MAY_USE_XTASK.contains(&from);
-        let of_tests = metadata.direct(package, true).map(|to| to.name.as_str());
-        for to in of_tests.filter(|to| is_foreign(to) && !tests_may_use(to)) {
+            |to| TESTS_MAY_USE.contains(&to) || to == "xtask" && TESTS_MAY_USE_XTASK.contains(&from);
+        let of_tests = metadata.direct(package, true).filter(|to| is_foreign(to)).map(Package::name);
+        for to in of_tests.filter(|to| !tests_may_use(to)) {
             violation(
                 "tests of one crate use no adapter but the one in memory",
                 format!("{from} -> {to} (dev-dependency)"),
@@ -153,13 +256,7 @@ pub(super) fn check(metadata: &Metadata) -> Vec<Violation> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::table::{
-            CACHE, COMPANION, DASHBOARD, DOMAIN, HTTP, MANAGEMENT, RECORDS, STORAGE_DIESEL, STORAGE_MEMORY,
-            TESTKIT, TESTS,
-        },
-        *,
-    };
+    use super::*;
     use serde_json::json;
 
     /// A dependency: from, to, and `dev` if it is of tests only.
@@ -170,7 +267,7 @@ mod tests {
     /// Returns all workspace crates and more, with the dependencies that the table allows and the given ones.
     fn metadata(ours: &[&str], arrows: &[Arrow]) -> Metadata {
         let libraries =
-            [(DOMAIN, "serde", None), (STORAGE_DIESEL, "diesel", None), (HTTP, "actix-web", None)];
+            [("domain", "serde", None), ("storage-diesel", "diesel", None), ("http", "actix-web", None)];
         let mut arrows = [&libraries, arrows].concat();
         for (from, allowed) in CRATES {
             arrows.extend(allowed.concat().into_iter().map(|to| (from, to, None)));
@@ -197,16 +294,16 @@ mod tests {
         let violations = check(&metadata(
             &[],
             &[
-                (STORAGE_DIESEL, TESTKIT, TEST),
-                (CACHE, TESTKIT, TEST),
-                (DOMAIN, TESTKIT, TEST),
-                (COMPANION, TESTKIT, TEST),
-                (TESTS, STORAGE_DIESEL, TEST),
-                (STORAGE_DIESEL, XTASK, TEST),
-                (COMPANION, XTASK, TEST),
-                (TESTS, XTASK, TEST),
-                (DOMAIN, "tokio", TEST),
-                (TESTKIT, "actix-web", None),
+                ("storage-diesel", "testkit", TEST),
+                ("cache", "testkit", TEST),
+                ("domain", "testkit", TEST),
+                ("companion", "testkit", TEST),
+                ("tests", "storage-diesel", TEST),
+                ("storage-diesel", "xtask", TEST),
+                ("companion", "xtask", TEST),
+                ("tests", "xtask", TEST),
+                ("domain", "tokio", TEST),
+                ("testkit", "actix-web", None),
             ],
         ));
         assert!(violations.is_empty(), "{violations:?}");
@@ -214,10 +311,10 @@ mod tests {
 
     #[test]
     fn an_unknown_crate_must_be_added_to_the_table() {
-        let violations = check(&metadata(&["companion-surprise"], &[]));
+        let violations = check(&metadata(&["surprise"], &[]));
         assert_eq!(violations.len(), 1, "{violations:?}");
         let text = violations[0].to_string();
-        assert!(text.starts_with("companion-surprise\n") && text.contains("table.rs"), "{text}");
+        assert!(text.starts_with("surprise\n") && text.contains("crates.rs"), "{text}");
     }
 
     #[test]
@@ -227,26 +324,21 @@ mod tests {
         let reaches_io = "the domain and the records reach no I/O crate";
         let sees_adapter = "no API ever sees an adapter";
         for (from, to, kind, said) in [
-            (CACHE, STORAGE_MEMORY, None, "companion-cache may use companion-domain;"),
-            (COMPANION, TESTKIT, None, not_allowed),
-            (STORAGE_DIESEL, XTASK, None, not_allowed),
-            (COMPANION, XTASK, None, not_allowed),
-            (TESTS, XTASK, None, not_allowed),
-            (CACHE, STORAGE_DIESEL, TEST, in_tests),
-            (CACHE, XTASK, TEST, in_tests),
-            (COMPANION, "diesel", None, "move what needs diesel into companion-storage-diesel"),
-            (
-                STORAGE_DIESEL,
-                "actix-web",
-                None,
-                "companion-http or companion-management or companion-dashboard",
-            ),
-            (HTTP, "reqwest", None, "companion-identity-oauth2 or companion"),
-            (DOMAIN, "tokio", None, reaches_io),
-            (RECORDS, "tokio", None, reaches_io),
-            (HTTP, STORAGE_MEMORY, None, sees_adapter),
-            (MANAGEMENT, STORAGE_MEMORY, None, sees_adapter),
-            (DASHBOARD, STORAGE_MEMORY, None, sees_adapter),
+            ("cache", "storage-memory", None, "cache may use domain;"),
+            ("companion", "testkit", None, not_allowed),
+            ("storage-diesel", "xtask", None, not_allowed),
+            ("companion", "xtask", None, not_allowed),
+            ("tests", "xtask", None, not_allowed),
+            ("cache", "storage-diesel", TEST, in_tests),
+            ("cache", "xtask", TEST, in_tests),
+            ("companion", "diesel", None, "move what needs diesel into storage-diesel"),
+            ("storage-diesel", "actix-web", None, "http or management or dashboard"),
+            ("http", "reqwest", None, "identity-oauth2 or companion"),
+            ("domain", "tokio", None, reaches_io),
+            ("records", "tokio", None, reaches_io),
+            ("http", "storage-memory", None, sees_adapter),
+            ("management", "storage-memory", None, sees_adapter),
+            ("dashboard", "storage-memory", None, sees_adapter),
         ] {
             // Through another crate, where a direct dependency would violate a second rule.
             let is_indirect = [reaches_io, sees_adapter].contains(&said);
@@ -267,8 +359,8 @@ mod tests {
         let violations = check(&metadata(
             &[],
             &[
-                (DOMAIN, "a", None),
-                (DOMAIN, "mio", TEST),
+                ("domain", "a", None),
+                ("domain", "mio", TEST),
                 ("a", "b", None),
                 ("b", "tokio", None),
                 ("a", "tokio", None),
@@ -276,6 +368,6 @@ mod tests {
             ],
         ));
         let paths: Vec<_> = violations.iter().map(|violation| violation.what.as_str()).collect();
-        assert_eq!(paths, ["companion-domain -> a -> tokio"]);
+        assert_eq!(paths, ["domain -> a -> tokio"]);
     }
 }

@@ -1,15 +1,14 @@
 //! Checks the architecture: dependencies between crates, the layout of the repository, and the direction of imports.
 //!
 //! Each rule maps facts to [`Violation`]s; only this file reads the repository. A new crate is a new row in
-//! [`table::CRATES`].
+//! [`crates::CRATES`].
 
 mod crates;
 mod imports;
-mod table;
 
 use crate::invocation::{Invocation, root};
 use anyhow::{Context, Result, bail};
-use crates::{Metadata, Package};
+use crates::Metadata;
 use std::{collections::BTreeSet, fmt, fs, path::Path};
 use toml::{Table, Value};
 
@@ -45,9 +44,10 @@ fn violations() -> Result<Vec<Violation>> {
     let metadata: Metadata = serde_json::from_str(&text).context("`cargo metadata` has an unknown format")?;
     let mut violations = crates::check(&metadata);
     violations.extend(check_layout(&top_level_entries()?));
-    for Package { name, manifest_path, .. } in metadata.ours() {
-        violations.extend(check_manifest(name, &read(manifest_path)?)?);
-        let folder = manifest_path.with_file_name("src");
+    for package in metadata.ours() {
+        let name = package.name();
+        violations.extend(check_manifest(name, &read(&package.manifest_path)?)?);
+        let folder = package.manifest_path.with_file_name("src");
         let mut files = Vec::new();
         collect(&folder, &folder, &mut files)?;
         violations.extend(imports::check(name, &files)?);
