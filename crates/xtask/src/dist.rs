@@ -1,5 +1,5 @@
-//! The published program, and its profile-guided optimization: an instrumented build, a training run, and builds that use
-//! the profile data.
+//! The published program, its profile-guided optimization, and its benchmark: an instrumented build, a training run, and
+//! builds that use the profile data.
 //!
 //! Symbol names depend on Cargo profile, target and features, so all of these builds have the same.
 
@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::invocation::{Invocation, root};
-use crate::requirement::{LLVM_TOOLS, MissingTools, WhenMissing};
+use crate::requirement::{LLVM_TOOLS, MissingTools, POSTGRESQL, VALGRIND, WhenMissing};
 use crate::steps::{self, Step};
 
 /// Builds the program and the benchmark, and runs the latter.
-pub(crate) const BENCH: &str = "cargo bench --locked --package companion --bench speed --profile dist";
+const BENCH: &str = "cargo bench --locked --package companion --bench speed --profile dist";
 const FOLDER: &str = "target/training";
 const PROFILE: &str = "target/training/merged.profdata";
+/// The baseline of instructions per request.
+const BASELINE: &str = "crates/companion/benches/speed/instructions.json";
 
 /// Builds the published program, without profile data if the tools for it are missing.
 pub(crate) fn run(policy: WhenMissing, build_arguments: &[String]) -> Result<()> {
@@ -54,20 +56,20 @@ fn libraries() -> Result<PathBuf> {
 }
 
 /// Returns the name of this machine's target. A build that names it keeps its flags from build scripts.
-pub(crate) fn target() -> Result<String> {
+fn target() -> Result<String> {
     let libraries = libraries()?;
     let target = libraries.parent().and_then(Path::file_name).context("rustc has no target")?;
     Ok(target.to_string_lossy().into_owned())
 }
 
 /// Returns an argument that adds a flag of the compiler. A list, so that Cargo joins it with others on the command line.
-pub(crate) fn flag(flag: &str) -> [String; 2] {
+fn flag(flag: &str) -> [String; 2] {
     ["--config".to_owned(), format!("build.rustflags=[\"{flag}\"]")]
 }
 
 /// Collects the profile data of a build with these arguments: builds the program and the benchmark instrumented, and runs
 /// them under a training load.
-pub(crate) fn train(build_arguments: &[String]) -> Result<()> {
+fn train(build_arguments: &[String]) -> Result<()> {
     let raw = root()?.join(FOLDER).join("raw");
     if raw.exists() {
         fs::remove_dir_all(&raw)?;
@@ -82,12 +84,12 @@ pub(crate) fn train(build_arguments: &[String]) -> Result<()> {
 }
 
 /// Returns the arguments of a build that uses the profile data.
-pub(crate) fn arguments() -> Result<[String; 2]> {
+fn profile_use() -> Result<[String; 2]> {
     Ok(flag(&format!("-Cprofile-use={}", root()?.join(PROFILE).display())))
 }
 
 /// Returns the training, and a step that builds with its profile data. Without the tools the step builds without it.
-pub(crate) fn trained(
+fn trained(
     missing: &MissingTools,
     build_arguments: &[String],
     build: impl FnOnce(&[String]) -> Step,
@@ -97,9 +99,38 @@ pub(crate) fn trained(
         Step::check("training", "cargo xtask dist", move || train(&instrumented)).needing(&LLVM_TOOLS);
     let mut optimized = build_arguments.to_vec();
     if !missing.includes(&LLVM_TOOLS) {
-        optimized.extend(arguments()?);
+        optimized.extend(profile_use()?);
     }
     Ok(vec![training, build(&optimized)])
+}
+
+/// Measures what is published, with symbols, so that allocations are counted. The benchmark installs its peers itself,
+/// because no other task needs them.
+fn speed(build_arguments: &[String], arguments: &[String]) -> Invocation {
+    Invocation::new(BENCH)
+        .with_arguments(build_arguments)
+        .with_arguments(&flag("-Cstrip=none"))
+        .with_arguments(&["--", "measure"].map(str::to_owned))
+        .with_arguments(arguments)
+}
+
+/// Prints the named tables of the benchmark, or all.
+pub(crate) fn bench(policy: WhenMissing, mut arguments: Vec<String>, quick: bool, write: bool) -> Result<()> {
+    arguments.extend(quick.then(|| "--quick".to_owned()));
+    arguments.extend(write.then(|| "--page=docs".to_owned()));
+    let build = ["--target".to_owned(), target()?];
+    steps::run([&LLVM_TOOLS, &VALGRIND, &POSTGRESQL], policy, |missing| {
+        trained(missing, &build, |build| Step::program("bench", speed(build, &arguments)))
+    })
+}
+
+/// Fails if a request takes a tenth more instructions than the baseline. Unlike times, instruction counts do not depend
+/// on the load of the machine.
+pub(crate) fn instructions() -> Result<()> {
+    let build = ["--target".to_owned(), target()?];
+    train(&build)?;
+    let arguments = ["instructions", "--quick", "--baseline", BASELINE].map(str::to_owned);
+    speed(&[build, profile_use()?].concat(), &arguments).run()
 }
 
 #[cfg(test)]

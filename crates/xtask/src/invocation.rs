@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
-use xtask::scratch;
 
 /// Returns the repository root, so that every task works from any folder.
 pub(crate) fn root() -> Result<&'static Path> {
@@ -46,7 +45,7 @@ impl Invocation {
 
     /// Sets the temporary folder of tests to a fast one.
     pub(crate) fn in_scratch_folder(self) -> Self {
-        self.with_environment([(scratch::VARIABLE, scratch::folder().display().to_string())])
+        self.with_environment([(xtask::TMPDIR, xtask::scratch_folder().display().to_string())])
     }
 
     /// Runs it with inherited output. Fails if it fails.

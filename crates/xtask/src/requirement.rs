@@ -15,8 +15,6 @@ pub(crate) struct Requirement {
     install: Install,
     /// The consequence of a missing tool.
     without: &'static str,
-    /// Whether something else does the same work, so that nothing is skipped.
-    is_replaced: bool,
 }
 
 #[derive(Debug)]
@@ -29,7 +27,7 @@ enum Install {
     Commands(fn() -> Vec<Invocation>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) enum WhenMissing {
     Report,
     /// Does not install tools with a replacement, because building them takes minutes.
@@ -42,7 +40,6 @@ pub(crate) const CARGO_DENY: Requirement = Requirement {
     is_met: || runs("cargo deny --version"),
     install: Install::Cargo,
     without: "licences, sources and bans of the dependencies are not checked",
-    is_replaced: false,
 };
 
 pub(crate) const CARGO_NEXTEST: Requirement = Requirement {
@@ -50,7 +47,6 @@ pub(crate) const CARGO_NEXTEST: Requirement = Requirement {
     is_met: || runs("cargo nextest --version"),
     install: Install::Cargo,
     without: "`cargo test` runs the same tests, one program after the other",
-    is_replaced: true,
 };
 
 pub(crate) const CARGO_TARPAULIN: Requirement = Requirement {
@@ -58,7 +54,6 @@ pub(crate) const CARGO_TARPAULIN: Requirement = Requirement {
     is_met: || runs("cargo tarpaulin --version"),
     install: Install::Cargo,
     without: "coverage is not measured",
-    is_replaced: false,
 };
 
 pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
@@ -66,7 +61,6 @@ pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
     is_met: || runs("cargo mutants --version"),
     install: Install::Cargo,
     without: "no mutants are tried",
-    is_replaced: false,
 };
 
 /// The database server for storage tests. Debian's package also starts its own server on the default port, which the
@@ -76,7 +70,6 @@ pub(crate) const POSTGRESQL: Requirement = Requirement {
     is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
     install: Install::Packages("postgresql"),
     without: "the tests that need its server did not run",
-    is_replaced: false,
 };
 
 /// The browser for dashboard tests.
@@ -87,7 +80,6 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
         packages(if is_debian() { xtask::BROWSERS[0] } else { "chromium" }, has, is_root())
     }),
     without: "the dashboard is not tested in a browser",
-    is_replaced: false,
 };
 
 /// Runs the kits in JavaScript and TypeScript; npm installs their test dependencies.
@@ -96,7 +88,6 @@ pub(crate) const NODE: Requirement = Requirement {
     is_met: || has("node") && has("npm"),
     install: Install::Packages("nodejs npm"),
     without: "the request collection is not tested",
-    is_replaced: false,
 };
 
 /// The libraries that the kits for Node.js are tested with. The tests install the package itself beside them.
@@ -111,7 +102,6 @@ pub(crate) const DISCORD_JS: Requirement = Requirement {
         ])
     }),
     without: "the kit for discord.js and the typed client are not tested",
-    is_replaced: false,
 };
 pub(crate) const KIT_MODULES: &str = "target/kit-modules";
 
@@ -134,7 +124,6 @@ pub(crate) const DISCORD_PY: Requirement = Requirement {
         commands
     }),
     without: "the kit for discord.py is not tested",
-    is_replaced: false,
 };
 pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
 
@@ -146,7 +135,6 @@ pub(crate) const AXE: Requirement = Requirement {
         with_npm(&["npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3"])
     }),
     without: "the dashboard is not tested for accessibility",
-    is_replaced: false,
 };
 const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 
@@ -157,7 +145,6 @@ pub(crate) const NGINX: Requirement = Requirement {
     is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
     install: Install::Packages("nginx openssl curl"),
     without: "the documented proxy and request smuggling through it are not tested",
-    is_replaced: false,
 };
 
 /// Checks alert rules. Debian's package also starts its own server.
@@ -166,7 +153,6 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
     is_met: || has("promtool"),
     install: Install::Packages("prometheus"),
     without: "the alerts are not tested",
-    is_replaced: false,
 };
 
 /// Merges the raw profiles of a training run.
@@ -175,7 +161,6 @@ pub(crate) const LLVM_TOOLS: Requirement = Requirement {
     is_met: || dist::profdata().is_ok_and(|program| program.is_file()),
     install: Install::Commands(|| vec![Invocation::new("rustup component add llvm-tools")]),
     without: "the program is built without profile-guided optimization",
-    is_replaced: false,
 };
 
 /// Counts instructions.
@@ -184,7 +169,6 @@ pub(crate) const VALGRIND: Requirement = Requirement {
     is_met: || has("valgrind"),
     install: Install::Packages("valgrind"),
     without: "the instructions of a request are not counted",
-    is_replaced: false,
 };
 
 fn runs(line: &str) -> bool {
@@ -222,19 +206,16 @@ fn packages(names: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<
 }
 
 impl Requirement {
+    /// Whether something else does the same work, so that nothing is skipped.
+    fn is_replaced(&self) -> bool {
+        self.name == CARGO_NEXTEST.name
+    }
+
     fn commands(&self) -> Vec<Invocation> {
         match self.install {
             Install::Cargo => vec![Invocation::new(&format!("cargo install --locked {}", self.name))],
             Install::Packages(names) => packages(names, has, is_root()),
             Install::Commands(commands) => commands(),
-        }
-    }
-
-    fn is_installed_under(&self, policy: WhenMissing) -> bool {
-        match policy {
-            WhenMissing::Report => false,
-            WhenMissing::InstallWhatWouldBeSkipped => !self.is_replaced,
-            WhenMissing::InstallEverything => true,
         }
     }
 
@@ -258,8 +239,8 @@ impl Requirement {
     }
 
     /// Returns the summary's line about the missing tool, and how to enable it.
-    fn remark(&self) -> String {
-        let what = if self.is_replaced { "replaced" } else { "skipped" };
+    pub(crate) fn remark(&self) -> String {
+        let what = if self.is_replaced() { "replaced" } else { "skipped" };
         format!("{what}: {} is missing, so {}; to enable: {}", self.name, self.without, self.how_to_enable())
     }
 }
@@ -279,10 +260,12 @@ impl MissingTools {
             if (requirement.is_met)() {
                 continue;
             }
-            if requirement.is_installed_under(policy) {
-                requirement.install()?;
-            } else {
-                missing.push(requirement);
+            match policy {
+                WhenMissing::InstallEverything => requirement.install()?,
+                WhenMissing::InstallWhatWouldBeSkipped if !requirement.is_replaced() => {
+                    requirement.install()?;
+                }
+                WhenMissing::InstallWhatWouldBeSkipped | WhenMissing::Report => missing.push(requirement),
             }
         }
         Ok(Self(missing))
@@ -290,10 +273,6 @@ impl MissingTools {
 
     pub(crate) fn includes(&self, requirement: &Requirement) -> bool {
         self.0.iter().any(|missing| missing.name == requirement.name)
-    }
-
-    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|requirement| requirement.remark())
     }
 }
 
@@ -306,10 +285,8 @@ mod tests {
         is_met: || runs("no-such-program-anywhere"),
         install: Install::Commands(|| ["cargo --version", "cargo --list"].map(Invocation::new).to_vec()),
         without: "nothing was checked",
-        is_replaced: false,
     };
-    const REPLACEABLE: Requirement =
-        Requirement { without: "something else ran", name: "replaceable", is_replaced: true, ..ABSENT };
+    const REPLACED: Requirement = Requirement { name: CARGO_NEXTEST.name, ..ABSENT };
     const PRESENT: Requirement =
         Requirement { name: "present", is_met: || runs("cargo --version"), ..ABSENT };
     const UNKNOWN_HERE: Requirement =
@@ -317,32 +294,37 @@ mod tests {
 
     #[test]
     fn reports_missing_tools_with_their_install_command() {
-        let missing = MissingTools::among([&ABSENT, &REPLACEABLE, &PRESENT], WhenMissing::Report).unwrap();
-        assert!(missing.includes(&ABSENT) && missing.includes(&REPLACEABLE) && !missing.includes(&PRESENT));
-        let remarks: Vec<String> = missing.remarks().collect();
+        let missing = MissingTools::among([&ABSENT, &REPLACED, &PRESENT], WhenMissing::Report).unwrap();
+        let remarks: Vec<String> = missing.0.iter().map(|tool| tool.remark()).collect();
+        let enabled = "to enable: cargo --version && cargo --list";
         assert_eq!(
             remarks,
             [
-                "skipped: absent is missing, so nothing was checked; to enable: cargo --version && cargo --list",
-                "replaced: replaceable is missing, so something else ran; to enable: cargo --version && cargo --list",
+                format!("skipped: absent is missing, so nothing was checked; {enabled}"),
+                format!("replaced: cargo-nextest is missing, so nothing was checked; {enabled}"),
             ]
         );
     }
 
     #[test]
-    fn ci_installs_only_tools_without_replacement() {
-        let policy = WhenMissing::InstallWhatWouldBeSkipped;
-        assert!(MissingTools::among([&REPLACEABLE], policy).unwrap().includes(&REPLACEABLE));
-        assert!(ABSENT.is_installed_under(policy));
-    }
-
-    #[test]
-    fn a_failed_or_unknown_installation_fails() {
-        for (requirement, said) in [
-            (&ABSENT, "absent was installed, yet it is still not found"),
-            (&UNKNOWN_HERE, "unknown is missing: install unknown with the package manager of this system"),
+    fn installs_what_the_policy_says_and_fails_if_it_cannot() {
+        let ci = WhenMissing::InstallWhatWouldBeSkipped;
+        assert!(MissingTools::among([&REPLACED], ci).unwrap().includes(&REPLACED));
+        for (requirement, policy, said) in [
+            (&ABSENT, ci, "absent was installed, yet it is still not found"),
+            (&ABSENT, WhenMissing::InstallEverything, "absent was installed, yet it is still not found"),
+            (
+                &REPLACED,
+                WhenMissing::InstallEverything,
+                "cargo-nextest was installed, yet it is still not found",
+            ),
+            (
+                &UNKNOWN_HERE,
+                ci,
+                "unknown is missing: install unknown with the package manager of this system",
+            ),
         ] {
-            let error = MissingTools::among([requirement], WhenMissing::InstallEverything).unwrap_err();
+            let error = MissingTools::among([requirement], policy).unwrap_err();
             assert_eq!(error.to_string(), said);
         }
     }

@@ -1,11 +1,9 @@
 //! Runs named steps in order, up to the first failure, and prints a summary.
 
 use std::fmt::Write;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use xtask::postgres::Cluster;
 
 use crate::invocation::Invocation;
 use crate::requirement::{MissingTools, Requirement, WhenMissing};
@@ -19,36 +17,18 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    fn new(name: &'static str, repeat: String, action: impl Fn() -> Result<()> + 'static) -> Self {
-        Self { name, needs: None, repeat, action: Box::new(action) }
+    /// Creates a step for a function; `repeat` is the command that runs it alone.
+    pub(crate) fn check(name: &'static str, repeat: &str, check: impl Fn() -> Result<()> + 'static) -> Self {
+        Self { name, needs: None, repeat: repeat.to_owned(), action: Box::new(check) }
     }
 
     pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
-        Self::new(name, invocation.to_string(), move || succeeded(invocation.status()?))
-    }
-
-    /// Creates a step for a program that gets the URL of a temporary PostgreSQL server in its environment.
-    pub(crate) fn program_with_postgres(name: &'static str, invocation: Invocation) -> Self {
-        Self::new(name, format!("cargo xtask postgres -- {invocation}"), move || {
-            let cluster = Cluster::start()?;
-            let invocation = invocation.clone().with_environment(cluster.environment());
-            succeeded(invocation.in_scratch_folder().status()?)
-        })
-    }
-
-    /// Creates a step for a function; `repeat` is the command that runs it alone.
-    pub(crate) fn check(name: &'static str, repeat: &str, check: impl Fn() -> Result<()> + 'static) -> Self {
-        Self::new(name, repeat.to_owned(), check)
+        Self::check(name, &invocation.to_string(), move || invocation.run())
     }
 
     pub(crate) fn needing(self, requirement: &'static Requirement) -> Self {
         Self { needs: Some(requirement), ..self }
     }
-}
-
-fn succeeded(status: ExitStatus) -> Result<()> {
-    ensure!(status.success(), "it ended with {status}");
-    Ok(())
 }
 
 /// Installs tools as the policy says, then runs the steps that `plan` returns for the available ones.
@@ -94,8 +74,8 @@ fn summary(finished: &[(&str, Duration)], missing: &MissingTools) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n  {name:<14}{:>8.1} s", took.as_secs_f64());
     }
-    for remark in missing.remarks() {
-        let _ = write!(text, "\n{remark}");
+    for tool in &missing.0 {
+        let _ = write!(text, "\n{}", tool.remark());
     }
     text
 }
@@ -115,10 +95,6 @@ mod tests {
         let error = run_until_failure(&steps, &MissingTools::default(), &mut finished).unwrap_err();
         assert_eq!(error.to_string(), "Step `bad` failed: a reason\nRepeat it with: repeat bad");
         assert_eq!(finished.len(), 1);
-    }
-
-    #[test]
-    fn fails_if_no_step_ran() {
         let error = run_until_failure(&[], &MissingTools::default(), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "Nothing ran, for lack of tools.");
     }

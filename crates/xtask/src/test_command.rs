@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use xtask::postgres::is_given;
+use xtask::postgres::{Cluster, is_given};
 
 use crate::architecture;
 use crate::invocation::{Invocation, root};
@@ -77,11 +77,13 @@ fn tests(missing: &MissingTools, has_server: bool, arguments: &[String]) -> Resu
             Invocation::new(&line).with_arguments(arguments)
         }
     };
-    Ok(if has_server || missing.includes(&POSTGRESQL) {
-        Step::program("tests", invocation.in_scratch_folder())
-    } else {
-        Step::program_with_postgres("tests", invocation)
-    })
+    if has_server || missing.includes(&POSTGRESQL) {
+        return Ok(Step::program("tests", invocation.in_scratch_folder()));
+    }
+    Ok(Step::check("tests", &format!("cargo xtask postgres -- {invocation}"), move || {
+        let cluster = Cluster::start()?;
+        invocation.clone().with_environment(cluster.environment()).in_scratch_folder().run()
+    }))
 }
 
 /// Two tests per core, because most wait for a program, a server or a browser.

@@ -2,11 +2,13 @@
 //! count.
 
 mod mutants;
-mod repeated;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use anyhow::{Result, ensure};
 
-use crate::bench;
+use crate::dist;
 use crate::invocation::{Invocation, root};
 use crate::requirement::{
     CARGO_MUTANTS, CARGO_TARPAULIN, LLVM_TOOLS, NGINX, POSTGRESQL, Requirement, VALGRIND, WhenMissing,
@@ -24,19 +26,16 @@ struct Check {
 
 enum Action {
     Own(fn() -> Result<()>),
-    /// Tests, with variables that select their full form.
-    Tests {
-        variables: &'static str,
-        line: &'static str,
-    },
+    /// Arguments of `cargo test`, after the variable that selects the full form of the tests.
+    Tests(&'static str),
 }
 
 const fn own(name: &'static str, check: fn() -> Result<()>) -> Check {
     Check { name, action: Action::Own(check), tool: None, tools_of_parts: &[] }
 }
 
-const fn full(name: &'static str, variables: &'static str, line: &'static str) -> Check {
-    Check { name, action: Action::Tests { variables, line }, tool: None, tools_of_parts: &[] }
+const fn full(name: &'static str, line: &'static str) -> Check {
+    Check { name, action: Action::Tests(line), tool: None, tools_of_parts: &[] }
 }
 
 const CHECKS: [Check; 20] = [
@@ -45,59 +44,52 @@ const CHECKS: [Check; 20] = [
     Check {
         tool: Some(&VALGRIND),
         tools_of_parts: &[&LLVM_TOOLS],
-        ..own("instructions", bench::instructions)
+        ..own("instructions", dist::instructions)
     },
-    own("repeated", repeated::run),
+    own("repeated", repeated),
     // Kills the serving program under load repeatedly. Default: a few times.
-    full("kills", "KILLS=1000", "--package companion --test program -- --nocapture kill::"),
+    full("kills", "KILLS=1000 --package companion --test program -- --nocapture kill::"),
     // A thousand random schemas with a thousand values each. Default: a few dozen.
     full(
         "settings",
-        "SETTINGS=full",
-        "--release --package companion-domain --lib -- --nocapture random_schemas",
+        "SETTINGS=full --release --package companion-domain --lib -- --nocapture random_schemas",
     ),
     // Thirty days of a bot with crashes, deployments and restarts, four times. Default: two days.
     full(
         "status",
-        "STATUS=full",
-        "--release --package companion-testkit --test suite -- --nocapture the_status_is_true",
+        "STATUS=full --release --package companion-testkit --test suite -- --nocapture the_status_is_true",
     ),
     // Simulates days of two thousand users with a failing platform. Default: twenty users.
     full(
         "simulation",
-        "SIMULATION=full",
-        "--package companion-tests --test end_to_end -- --nocapture simulation",
+        "SIMULATION=full --package companion-tests --test end_to_end -- --nocapture simulation",
     ),
     // Ten thousand simultaneous clients after a restart, and a feed of a hundred thousand guilds. Default: hundreds.
     // The request deadline needs a release build.
     full(
         "crowds",
-        "CROWDS=full",
-        "--release --package companion --test program -- --nocapture --test-threads=1 crowds",
+        "CROWDS=full --release --package companion --test program -- --nocapture --test-threads=1 crowds",
     ),
     // Restarts the program under load repeatedly, alone and as one of two behind a proxy. Default: once.
     Check {
         tools_of_parts: &[&NGINX, &POSTGRESQL],
         ..full(
             "restarts",
-            "RESTARTS=200",
-            "--release --package companion --test program -- --nocapture --test-threads=1 \
+            "RESTARTS=200 --release --package companion --test program -- --nocapture --test-threads=1 \
              restart_under_load rolling_restart",
         )
     },
     // Thousands of hostile clients against the default limits. Default: a few, and only those that wait or do not read.
     full(
         "strangers",
-        "STRANGERS=100",
-        "--release --package companion --test program -- --nocapture --test-threads=1 --include-ignored strangers",
+        "STRANGERS=100 --release --package companion --test program -- --nocapture --test-threads=1 --include-ignored strangers",
     ),
     // Damaged input for every parser. Default: a few thousand inputs of each kind.
     Check {
         tools_of_parts: &[&NGINX],
         ..full(
             "hostile",
-            "HOSTILE=100",
-            "--release --package companion-http --package companion-identity-oauth2 --package companion-tests \
+            "HOSTILE=100 --release --package companion-http --package companion-identity-oauth2 --package companion-tests \
              --package companion --lib --test end_to_end --test program -- --nocapture hostile",
         )
     },
@@ -106,41 +98,37 @@ const CHECKS: [Check; 20] = [
         tool: Some(&POSTGRESQL),
         ..full(
             "isolation",
-            "ISOLATION=100",
-            "--release --package companion --test program -- --nocapture --test-threads=1 isolation",
+            "ISOLATION=100 --release --package companion --test program -- --nocapture --test-threads=1 isolation",
         )
     },
     // Fifty million requests to one process. Default: ten thousand.
-    full("long", "LONG=50000000", "--release --package companion --test program -- --nocapture long_after"),
+    full("long", "LONG=50000000 --release --package companion --test program -- --nocapture long_after"),
     // Two, five and ten times the capacity of storage. Default: only the queue rule.
     full(
         "overload",
-        "",
         "--release --package companion --test program -- --nocapture --include-ignored overload",
     ),
     // A log torn in every way at every frame, and a disk that fails at each call. Default: one way per frame, and three
     // failures.
     full(
         "disk",
-        "DISK=full",
-        "--package companion-storage-diesel --package companion --test storage --test program -- --nocapture torn:: disk::",
+        "DISK=full --package companion-storage-diesel --package companion --test storage --test program -- --nocapture torn:: disk::",
     ),
     // Ten nodes, one of which loses its database. Default: three.
     Check {
         tool: Some(&POSTGRESQL),
         ..full(
             "nodes",
-            "NODES=10",
-            "--release --package companion --test program -- --nocapture --test-threads=1 partition",
+            "NODES=10 --release --package companion --test program -- --nocapture --test-threads=1 partition",
         )
     },
     // Every interleaving of concurrent reads and writes of the cache. Default: those with two preemptions.
-    full("orders", "ORDERS=full", "--package companion-cache --test cache -- --nocapture interleavings"),
+    full("orders", "ORDERS=full --package companion-cache --test cache -- --nocapture interleavings"),
     // Every combination of the facts that permissions depend on. Default: those that differ in three facts, and a
     // sample.
-    full("policy", "POLICY=full", "--package companion-domain --lib -- policy"),
+    full("policy", "POLICY=full --package companion-domain --lib -- policy"),
     // Ten thousand secrets that must not leak. Default: five hundred.
-    full("canaries", "CANARIES=10000", "--package companion-tests --test end_to_end -- --nocapture canaries"),
+    full("canaries", "CANARIES=10000 --package companion-tests --test end_to_end -- --nocapture canaries"),
 ];
 
 /// Returns the names of all checks, for the command line.
@@ -152,10 +140,12 @@ impl Check {
     fn step(&self) -> Step {
         let mut step = match self.action {
             Action::Own(check) => Step::check(self.name, &format!("cargo xtask deep {}", self.name), check),
-            Action::Tests { variables, line } => {
-                let invocation = Invocation::new(&format!("cargo test --locked {line}"));
-                let variables = variables.split(' ').filter_map(|variable| variable.split_once('='));
-                Step::program(self.name, invocation.with_environment(variables))
+            Action::Tests(line) => {
+                let start = line.find("--").unwrap_or_default();
+                let (variable, arguments) = line.split_at_checked(start).unwrap_or(("", line));
+                let invocation = Invocation::new(&format!("cargo test --locked {arguments}"));
+                let variable = variable.trim().split_once('=');
+                Step::program(self.name, invocation.with_environment(variable))
             }
         };
         step.needs = self.tool;
@@ -186,5 +176,32 @@ fn coverage() -> Result<()> {
         ensure!(root()?.join(folder).is_dir(), "there is no {folder}: did it move?");
         Invocation::new(&format!("{TARPAULIN} --include-files {folder}/* --fail-under {percent}")).run()?;
     }
+    Ok(())
+}
+
+const RUNS: usize = 20;
+const BUSY_LOOPS: usize = 2;
+const SUITE: &str = "cargo xtask test -- --no-fail-fast --status-level fail --final-status-level fail";
+
+/// Runs the whole suite repeatedly on a busy machine. A test that fails once in twenty runs is a defect.
+fn repeated() -> Result<()> {
+    let done = AtomicBool::new(false);
+    let failed = thread::scope(|scope| {
+        for _ in 0..BUSY_LOOPS {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let fails = |run: &usize| {
+            println!("run {run} of {RUNS}");
+            Invocation::new(SUITE).run().is_err()
+        };
+        let failed = (1..=RUNS).filter(fails).count();
+        done.store(true, Ordering::Relaxed);
+        failed
+    });
+    ensure!(failed == 0, "{failed} of {RUNS} runs failed beside {BUSY_LOOPS} busy loops");
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod programs;
 
 use self::programs::{Account, Programs, Watchdog};
-use crate::scratch;
+use crate::scratch_folder;
 use anyhow::{Context, Result, bail};
 use std::{
     env, fs,
@@ -78,7 +78,7 @@ impl Cluster {
     /// # Errors
     /// If PostgreSQL is not installed, with what to install, or if it does not start, with the end of its log.
     pub fn start() -> Result<Self> {
-        Self::with(&scratch::folder(), |cluster| cluster.create(FAST))
+        Self::with(&scratch_folder(), |cluster| cluster.create(FAST))
     }
 
     /// Starts a server that syncs every commit to the disk, for measurements.
@@ -127,7 +127,7 @@ impl Cluster {
     /// # Errors
     /// As for [`Cluster::start`], or if this server is not running.
     pub fn standby(&self) -> Result<Self> {
-        Self::with(&scratch::folder(), |standby| {
+        Self::with(&scratch_folder(), |standby| {
             let mut copy = standby.command("pg_basebackup");
             copy.arg("-D").arg(standby.data()).arg("-d").arg(self.url("postgres"));
             standby.run(copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]))
