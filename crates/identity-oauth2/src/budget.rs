@@ -1,7 +1,11 @@
 //! A budget: a maximum number of bad outcomes per time window, after which no call is sent.
 
 use companion_domain::model::Timestamp;
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+    time::Duration,
+};
 
 /// Retry delay while calls in flight may use up the rest.
 const IN_FLIGHT_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -77,6 +81,23 @@ impl Budget {
     }
 }
 
+/// Maximum number of users or tokens that something is known about.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Makes room for an entry of the key. If there are too many, drops those that do not count any more, or all if all do.
+pub(crate) fn make_room<K: Eq + Hash, V>(
+    entries: &mut HashMap<K, V>,
+    key: &K,
+    mut counts: impl FnMut(&mut V) -> bool,
+) {
+    if entries.len() >= MAX_ENTRIES && !entries.contains_key(key) {
+        entries.retain(|_, value| counts(value));
+        if entries.len() >= MAX_ENTRIES {
+            entries.clear();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,17 +128,12 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_reserved_part_for_its_owners() {
-        let mut budget = Budget::new(BudgetRules { count: 3, within: Duration::from_secs(60) });
-        for second in [0, 10] {
-            assert_eq!(budget.exhausted_but_for(1, at(second)), None);
-            spend(&mut budget, at(second));
-        }
+    fn the_reserved_part_is_exhausted_earlier() {
+        let mut budget = budget();
+        assert_eq!(budget.exhausted_but_for(1, at(0)), None);
+        spend(&mut budget, at(0));
         assert_eq!(budget.exhausted_but_for(1, at(20)), Some(Duration::from_secs(40)));
-        spend(&mut budget, at(20));
-        assert_eq!(budget.exhausted_for(at(20)), Some(Duration::from_secs(40)));
-        assert_eq!(budget.exhausted_but_for(1, at(20)), Some(Duration::from_secs(50)));
-        assert_eq!(budget.exhausted_but_for(1, at(70)), None);
+        assert_eq!(budget.exhausted_for(at(20)), None);
         assert_eq!(budget.exhausted_but_for(5, at(70)), Some(IN_FLIGHT_RETRY_AFTER), "there never is any");
     }
 
@@ -133,5 +149,17 @@ mod tests {
         budget.settle(true, at(0));
         budget.settle(true, at(0));
         assert_eq!(budget.exhausted_for(at(0)), Some(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn bounds_memory_and_evicts_what_does_not_count_first() {
+        let mut entries: HashMap<_, _> = (0..MAX_ENTRIES).map(|number| (number, number == 1)).collect();
+        make_room(&mut entries, &1, |counts| *counts);
+        assert_eq!(entries.len(), MAX_ENTRIES, "it has its place");
+        make_room(&mut entries, &MAX_ENTRIES, |counts| *counts);
+        assert_eq!(entries, HashMap::from([(1, true)]));
+        entries = (0..MAX_ENTRIES).map(|number| (number, true)).collect();
+        make_room(&mut entries, &MAX_ENTRIES, |counts| *counts);
+        assert!(entries.is_empty());
     }
 }

@@ -3,12 +3,12 @@
 use crate::{
     Route, RouteStatistics, Statistics,
     breaker::{BreakerPermit, CircuitBreaker, Observation},
-    budget::Budget,
+    budget::{Budget, make_room},
     client::{Answer, HttpClient, Request, counts_as_refused},
-    failure::{CallError, Principal, UserBudgets},
+    failure::{Principal, limited, unexpected},
     limits::{KnownLimits, LimitNotice, Scope, TokenFingerprint},
     route::PerRoute,
-    settings::Settings,
+    settings::{Limits, Settings},
     shared_pause::SharedPause,
 };
 use companion_domain::{
@@ -18,6 +18,7 @@ use companion_domain::{
 use http::StatusCode;
 use serde::de::IgnoredAny;
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -69,14 +70,15 @@ pub(crate) struct CallLimiter {
 }
 
 struct LimiterState {
+    settings: Limits,
     limits: KnownLimits,
     breakers: PerRoute<CircuitBreaker>,
-    user_budgets: UserBudgets,
+    /// Small budgets of the users with refusals. A user who has exhausted theirs waits; other users are not affected.
+    user_budgets: HashMap<UserId, Budget>,
     refused: Budget,
     refused_total: Budget,
     refused_early: Budget,
     bad_codes: Budget,
-    reserved_codes: usize,
     counts: PerRoute<RouteStatistics>,
 }
 
@@ -90,14 +92,14 @@ impl CallLimiter {
             waiters: PerRoute::new(|| Semaphore::new(limits.max_concurrent_calls)),
             slot_timeout: settings.deadlines.slot,
             state: Mutex::new(LimiterState {
+                settings: limits,
                 limits: KnownLimits::default(),
                 breakers: PerRoute::new(|| CircuitBreaker::new(limits.breaker)),
-                user_budgets: UserBudgets::new(limits.refused_per_user),
+                user_budgets: HashMap::new(),
                 refused: Budget::new(limits.refused),
                 refused_total: Budget::new(limits.refused_total),
                 refused_early: Budget::new(limits.refused_early),
                 bad_codes: Budget::new(limits.bad_codes),
-                reserved_codes: limits.reserved_codes,
                 counts: PerRoute::default(),
             }),
             shared: None,
@@ -113,13 +115,13 @@ impl CallLimiter {
     /// immediate. The call must be over by `until`.
     pub(crate) async fn acquire(&self, call: Call, until: Instant) -> Result<Permit<'_>, IdentityError> {
         let acquired = self.acquire_slot(call, until).await;
-        acquired.map_err(|error| self.count_refused(call.route, error))
+        acquired.inspect_err(|error| self.count_rejected(call.route, error))
     }
 
     /// Returns whether the call would be admitted now, without waiting for the bulkhead.
     pub(crate) fn would_admit(&self, call: Call) -> Result<(), IdentityError> {
         let checked = self.state().check(call, self.now());
-        checked.map_err(|error| self.count_refused(call.route, error))
+        checked.inspect_err(|error| self.count_rejected(call.route, error))
     }
 
     /// Returns whether a call may be made for a user who is not known yet.
@@ -127,13 +129,11 @@ impl CallLimiter {
         self.state().refused_early.exhausted_for(self.now()).is_none()
     }
 
-    fn count_refused(&self, route: Route, error: CallError) -> IdentityError {
-        let error = IdentityError::from(error);
+    fn count_rejected(&self, route: Route, error: &IdentityError) {
         self.state().counts.of_mut(route).count(Err(error.kind));
-        error
     }
 
-    async fn acquire_slot(&self, call: Call, until: Instant) -> Result<Permit<'_>, CallError> {
+    async fn acquire_slot(&self, call: Call, until: Instant) -> Result<Permit<'_>, IdentityError> {
         if let Some(shared) = &self.shared
             && let Some(wait) = shared.poll().await
         {
@@ -191,23 +191,21 @@ impl CallLimiter {
     }
 }
 
-fn limited(reason: &'static str, wait: Duration) -> CallError {
-    CallError::Limited { reason, wait }
-}
-
 impl LimiterState {
     /// Returns whether the call would be admitted now.
-    fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
+    fn check(&mut self, call: Call, now: Timestamp) -> Result<(), IdentityError> {
         let Call { route, token, code, .. } = call;
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.exhausted_for(now),
             // Early calls were decided before, and their caller already depends on them.
             Principal::Client(_) | Principal::Arriving(_) => None,
-            Principal::User(user) => self.user_budgets.exhausted_for(user, now),
+            Principal::User(user) => {
+                self.user_budgets.get_mut(&user).and_then(|budget| budget.exhausted_for(now))
+            }
         };
         let kept = code.map(|standing| match standing {
             Reputation::Good => 0,
-            Reputation::Doubtful => self.reserved_codes,
+            Reputation::Doubtful => self.settings.reserved_codes,
         });
         let waits = [
             ("the platform asked to wait", self.limits.left(route, token, now)),
@@ -220,7 +218,7 @@ impl LimiterState {
         first.map_or(Ok(()), Err)
     }
 
-    fn admit(&mut self, call: Call, now: Timestamp) -> Result<BreakerPermit, CallError> {
+    fn admit(&mut self, call: Call, now: Timestamp) -> Result<BreakerPermit, IdentityError> {
         self.check(call, now)?;
         let breaker_permit = self.breakers.of_mut(call.route).admit(now);
         let breaker_permit = breaker_permit.map_err(|wait| limited("the platform keeps failing", wait))?;
@@ -257,7 +255,11 @@ impl LimiterState {
         }
         match permit.call.payer() {
             Principal::Ourselves => self.refused.settle(refused, now),
-            Principal::User(user) if refused => self.user_budgets.charge(user, now),
+            Principal::User(user) if refused => {
+                make_room(&mut self.user_budgets, &user, |budget| budget.spent(now) > 0);
+                let new = || Budget::new(self.settings.refused_per_user);
+                self.user_budgets.entry(user).or_insert_with(new).spend(now);
+            }
             Principal::User(_) | Principal::Client(_) | Principal::Arriving(_) => {}
         }
         if code.is_some() {
@@ -355,11 +357,11 @@ impl Permit<'_> {
             }
         }
         if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
-            return Err(limited("the platform asks to wait", notice.wait).into());
+            return Err(limited("the platform asks to wait", notice.wait));
         }
         let meant_for_us =
             status.is_success() || (status.is_client_error() && status != StatusCode::FORBIDDEN);
-        if meant_for_us { Ok(answer) } else { Err(CallError::Status(status.as_u16()).into()) }
+        if meant_for_us { Ok(answer) } else { Err(unexpected(status)) }
     }
 
     /// Releases the slot, while the outcome is still to be recorded.

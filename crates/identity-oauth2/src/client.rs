@@ -1,10 +1,13 @@
 //! One request and its response: no redirects, no proxy, no compression, and limits on time and size.
 
 use crate::{
-    failure::CallError,
+    failure::{failed, of_client},
     settings::{ApiBase, Settings, SettingsError},
 };
-use companion_domain::request::{Part, RequestContext, note};
+use companion_domain::{
+    port::{IdentityError, IdentityErrorKind},
+    request::{Part, RequestContext, note},
+};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use std::{sync::Arc, time::Duration};
@@ -54,8 +57,8 @@ impl HttpClient {
     }
 
     /// Sends the request once, and reads the whole response.
-    pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, CallError> {
-        let mut request = reqwest::Request::try_from(request).map_err(|_| CallError::InvalidRequest)?;
+    pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, IdentityError> {
+        let mut request = reqwest::Request::try_from(request).map_err(invalid)?;
         let id = RequestContext::current().and_then(|context| HeaderValue::from_str(context.id()).ok());
         if let Some(id) = id {
             request.headers_mut().insert(X_REQUEST_ID, id);
@@ -63,11 +66,11 @@ impl HttpClient {
         let began = Instant::now();
         let answer = timeout_at(until, self.exchange(request)).await;
         note(Part::Provider, began.elapsed());
-        answer.map_err(|_| CallError::TimedOut)?
+        answer.map_err(|_| IdentityError::new(IdentityErrorKind::TimedOut, "the call timed out"))?
     }
 
-    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, CallError> {
-        let mut response = self.inner.execute(request).await.map_err(CallError::of_client)?;
+    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, IdentityError> {
+        let mut response = self.inner.execute(request).await.map_err(of_client)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.body(&mut response).await;
         let body = if status.is_success() {
@@ -82,18 +85,18 @@ impl HttpClient {
         Ok(answer)
     }
 
-    async fn body(&self, response: &mut reqwest::Response) -> Result<Vec<u8>, CallError> {
+    async fn body(&self, response: &mut reqwest::Response) -> Result<Vec<u8>, IdentityError> {
         let encodings = response.headers().get_all(header::CONTENT_ENCODING);
         if encodings.iter().any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            return Err(CallError::Compressed);
+            return Err(failed("the answer is compressed, which was not requested"));
         }
-        let too_large = || CallError::TooLarge(self.max_response_bytes);
+        let too_large = || failed(format!("the answer is larger than {} bytes", self.max_response_bytes));
         let announced = response.content_length().map_or(Ok(0), usize::try_from);
         if announced.map_err(|_| too_large())? > self.max_response_bytes {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(CallError::of_client)? {
+        while let Some(piece) = response.chunk().await.map_err(of_client)? {
             if piece.len() > self.max_response_bytes.saturating_sub(body.len()) {
                 return Err(too_large());
             }
@@ -101,6 +104,11 @@ impl HttpClient {
         }
         Ok(body)
     }
+}
+
+/// Returns an error for a request that cannot be built. The reason might quote a secret.
+pub(crate) fn invalid<E>(_: E) -> IdentityError {
+    failed("the request cannot be built")
 }
 
 /// Returns whether the platform counts a response with this status towards a ban of our address.

@@ -30,7 +30,6 @@ mod provider;
 mod route;
 mod settings;
 mod shared_pause;
-mod statistics;
 mod token_endpoint;
 mod wire;
 
@@ -39,7 +38,6 @@ pub use self::{
     budget::BudgetRules,
     client::platform_tls,
     provider::OauthIdentity,
-    route::Route,
+    route::{Route, RouteStatistics, Statistics},
     settings::{Deadlines, Limits, Settings, SettingsError},
-    statistics::{RouteStatistics, Statistics},
 };

@@ -1,6 +1,6 @@
 //! The platform's rate limits: how they are read from a response, and when they end.
 
-use crate::{Route, failure::make_room};
+use crate::{Route, budget::make_room};
 use companion_domain::model::Timestamp;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;

@@ -3,8 +3,8 @@
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
     call_limiter::{Call, CallLimiter, Permit},
-    client::{Answer, HttpClient, Request},
-    failure::{CallError, Principal},
+    client::{Answer, HttpClient, Request, invalid},
+    failure::{Principal, failed, unexpected},
     limits::TokenFingerprint,
     settings::ApiBase,
     token_endpoint::TokenEndpoint,
@@ -31,7 +31,7 @@ use std::{
 };
 use tokio::{
     sync::SetOnce,
-    time::{Instant, sleep},
+    time::{Instant, sleep_until},
 };
 
 /// Number of refused codes, before the first good one, that triggers a warning.
@@ -119,13 +119,13 @@ impl OauthIdentity {
         path: &str,
         access: &Secret,
         until: Instant,
-        read: impl FnOnce(&[u8]) -> Result<T, CallError>,
+        read: impl FnOnce(&[u8]) -> Result<T, IdentityError>,
     ) -> Result<(Permit<'_>, Result<T, IdentityError>), IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
         let token = Some(TokenFingerprint(self.hasher.hash_one(access.expose())));
         let permit = self.limiter.acquire(Call { route, principal, token, code: None }, until).await?;
         let answer = permit.send(request).await;
-        let result = answer.and_then(|answer| Ok(read(ok_body(&answer)?)?));
+        let result = answer.and_then(|answer| read(ok_body(&answer)?));
         Ok((permit, result))
     }
 
@@ -133,51 +133,32 @@ impl OauthIdentity {
     /// call, so that it is charged to the user.
     async fn page(
         &self,
+        list: &GuildList<'_>,
         principal: Principal,
-        user: &SetOnce<UserId>,
-        access: &Secret,
         after: Option<GuildId>,
-        until: Instant,
     ) -> Result<Page, IdentityError> {
         let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
         let path = format!("/users/@me/guilds?limit={}{after}", wire::PAGE_SIZE);
         let read = |body: &[u8]| Page::read(body, &self.pictures);
-        let (mut permit, result) = self.fetch((Route::Guilds, principal), &path, access, until, read).await?;
+        let call = (Route::Guilds, principal);
+        let (mut permit, result) = self.fetch(call, &path, list.access, list.until, read).await?;
         if result.is_err() && matches!(principal, Principal::Arriving(_)) {
             permit.release_slot();
-            permit.set_user(*user.wait().await);
+            permit.set_user(*list.user.wait().await);
         }
         let page = permit.settle(result)?;
         self.unreadable_guilds.fetch_add(page.unreadable as u64, Ordering::Relaxed);
         Ok(page)
     }
 
-    /// Fetches the list of a user whom a concurrent call is about to identify.
-    async fn arriving_guilds(
-        &self,
-        client: ClientMark,
-        user: &SetOnce<UserId>,
-        access: &Secret,
-    ) -> Result<PlatformGuilds, IdentityError> {
-        // Both ways share one deadline, because a sign-in has no time for two.
-        let until = self.until();
-        let principal = match self.limiter.may_ask_early() {
-            true => Principal::Arriving(client),
-            false => Principal::User(*user.wait().await),
-        };
-        self.all_pages(principal, user, access, until).await
-    }
-
     /// Fetches all pages, the first one for this principal. The user is needed only if there are more.
     async fn all_pages(
         &self,
+        list: GuildList<'_>,
         principal: Principal,
-        user: &SetOnce<UserId>,
-        access: &Secret,
-        until: Instant,
     ) -> Result<PlatformGuilds, IdentityError> {
         let (mut all, mut names, mut unreadable) = (BTreeMap::new(), Vec::new(), 0);
-        let mut page = self.page(principal, user, access, None, until).await?;
+        let mut page = self.page(&list, principal, None).await?;
         let mut last = None;
         loop {
             unreadable += page.unreadable;
@@ -186,43 +167,43 @@ impl OauthIdentity {
             }
             names.extend(page.names);
             if all.len() + unreadable > self.limits.guilds {
-                return Err(CallError::Invalid("too many guilds").into());
+                return Err(failed("the answer is invalid: too many guilds"));
             }
             let Some(newest) = page.next_after else {
                 return Ok(PlatformGuilds { memberships: all.into_values().collect(), names });
             };
             if last.is_some_and(|last| newest <= last) {
-                return Err(CallError::Invalid("pages that repeat").into());
+                return Err(failed("the answer is invalid: pages that repeat"));
             }
             last = Some(newest);
-            page = self.next_page(user, access, newest, until).await?;
+            page = self.next_page(&list, newest).await?;
         }
     }
 
     /// Fetches a further page. Waits for a short limit between two pages, because the list is useless without the rest.
-    async fn next_page(
-        &self,
-        user: &SetOnce<UserId>,
-        access: &Secret,
-        after: GuildId,
-        until: Instant,
-    ) -> Result<Page, IdentityError> {
-        let principal = Principal::User(*user.wait().await);
+    async fn next_page(&self, list: &GuildList<'_>, after: GuildId) -> Result<Page, IdentityError> {
+        let principal = Principal::User(*list.user.wait().await);
         loop {
-            let error = match self.page(principal, user, access, Some(after), until).await {
-                Ok(page) => return Ok(page),
-                Err(error) => error,
-            };
-            let IdentityErrorKind::Limited(wait) = error.kind else {
-                return Err(error);
+            let result = self.page(list, principal, Some(after)).await;
+            let Some(wait) = result.as_ref().err().and_then(|error| error.kind.retry_after()) else {
+                return result;
             };
             let next = Instant::now() + wait.max(MIN_PAGE_DELAY);
-            if next >= until {
-                return Err(error);
+            if next >= list.until {
+                return result;
             }
-            sleep(next - Instant::now()).await;
+            sleep_until(next).await;
         }
     }
+}
+
+/// A list of guilds that is being fetched.
+struct GuildList<'a> {
+    /// The user, once known.
+    user: &'a SetOnce<UserId>,
+    access: &'a Secret,
+    /// The deadline of all pages.
+    until: Instant,
 }
 
 /// Returns the call that exchanges a code of a client with this standing.
@@ -230,20 +211,21 @@ const fn code_exchange_call(standing: Reputation) -> Call {
     Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
 }
 
-fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
-    let bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose()));
-    let mut bearer = bearer.map_err(|_| CallError::InvalidRequest)?;
+fn get(url: &str, access: &Secret) -> Result<Request, IdentityError> {
+    let mut bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose())).map_err(invalid)?;
     bearer.set_sensitive(true);
-    let request = http::Request::get(url).header(header::AUTHORIZATION, bearer);
-    request.body(Vec::new()).map_err(|_| CallError::InvalidRequest)
+    http::Request::get(url).header(header::AUTHORIZATION, bearer).body(Vec::new()).map_err(invalid)
 }
 
 /// Returns the body of a successful response.
-fn ok_body(answer: &Answer) -> Result<&[u8], CallError> {
+fn ok_body(answer: &Answer) -> Result<&[u8], IdentityError> {
     match answer.status() {
         StatusCode::OK => Ok(answer.body()),
-        StatusCode::UNAUTHORIZED => Err(CallError::TokenRefused),
-        other => Err(CallError::Status(other.as_u16())),
+        StatusCode::UNAUTHORIZED => {
+            let cause = "the platform refused the access token";
+            Err(IdentityError::new(IdentityErrorKind::TokenRefused, cause))
+        }
+        other => Err(unexpected(other)),
     }
 }
 
@@ -271,7 +253,8 @@ impl IdentityProvider for OauthIdentity {
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<PlatformGuilds, IdentityError> {
         let known = SetOnce::new_with(Some(user));
-        self.all_pages(Principal::User(user), &known, access, self.until()).await
+        let list = GuildList { user: &known, access, until: self.until() };
+        self.all_pages(list, Principal::User(user)).await
     }
 
     async fn user_with_guilds(
@@ -285,7 +268,15 @@ impl IdentityProvider for OauthIdentity {
             let _ = known.set(user.id);
             Ok::<_, IdentityError>(user)
         };
-        let guilds = async { Ok(self.arriving_guilds(client, &known, access).await) };
+        let guilds = async {
+            // Both ways share one deadline, because a sign-in has no time for two.
+            let list = GuildList { user: &known, access, until: self.until() };
+            let principal = match self.limiter.may_ask_early() {
+                true => Principal::Arriving(client),
+                false => Principal::User(*known.wait().await),
+            };
+            Ok(self.all_pages(list, principal).await)
+        };
         let (user, guilds) = tokio::try_join!(user, guilds)?;
         Ok(UserWithGuilds { user, guilds })
     }
@@ -312,8 +303,10 @@ impl IdentityProvider for OauthIdentity {
 fn revoked(answer: &Answer) -> Result<(), IdentityError> {
     match answer.status() {
         status if status.is_success() => Ok(()),
-        StatusCode::UNAUTHORIZED => Err(CallError::Refused("our id or secret is wrong").into()),
-        other => Err(CallError::Status(other.as_u16()).into()),
+        StatusCode::UNAUTHORIZED => {
+            Err(failed("the platform refused the request: our id or secret is wrong"))
+        }
+        other => Err(unexpected(other)),
     }
 }
 

@@ -1,4 +1,7 @@
-//! The routes of the platform, each with its own limits.
+//! The routes of the platform, each with its own limits, and counters of calls and their outcomes.
+
+use crate::BreakerState;
+use companion_domain::port::IdentityErrorKind;
 
 /// A route of the platform with its own limits, circuit breaker and counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,33 +34,86 @@ impl Route {
 
 /// One value per route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct PerRoute<T> {
-    token: T,
-    revoke: T,
-    user: T,
-    guilds: T,
-}
+pub(crate) struct PerRoute<T>([T; 4]);
 
 impl<T> PerRoute<T> {
     pub(crate) fn new(make: impl Fn() -> T) -> Self {
-        Self { token: make(), revoke: make(), user: make(), guilds: make() }
+        Self(Route::ALL.map(|_| make()))
     }
 
     pub(crate) const fn of(&self, route: Route) -> &T {
+        let [token, revoke, user, guilds] = &self.0;
         match route {
-            Route::Token => &self.token,
-            Route::Revoke => &self.revoke,
-            Route::User => &self.user,
-            Route::Guilds => &self.guilds,
+            Route::Token => token,
+            Route::Revoke => revoke,
+            Route::User => user,
+            Route::Guilds => guilds,
         }
     }
 
     pub(crate) const fn of_mut(&mut self, route: Route) -> &mut T {
+        let [token, revoke, user, guilds] = &mut self.0;
         match route {
-            Route::Token => &mut self.token,
-            Route::Revoke => &mut self.revoke,
-            Route::User => &mut self.user,
-            Route::Guilds => &mut self.guilds,
+            Route::Token => token,
+            Route::Revoke => revoke,
+            Route::User => user,
+            Route::Guilds => guilds,
         }
+    }
+}
+
+/// Counters of one route since the provider was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RouteStatistics {
+    /// Calls that were sent.
+    pub sent: u64,
+    /// Calls that succeeded.
+    pub succeeded: u64,
+    /// Codes and tokens that the platform refused, and codes with missing scopes.
+    pub refused: u64,
+    /// Calls that were not sent, or were rate-limited.
+    pub limited: u64,
+    /// Calls that found the platform unreachable.
+    pub unreachable: u64,
+    /// Calls that timed out.
+    pub timed_out: u64,
+    /// Calls with an error or an invalid response.
+    pub failed: u64,
+    /// State of the circuit breaker.
+    pub breaker: BreakerState,
+}
+
+/// Counters since the provider was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statistics {
+    /// Counters by route.
+    pub routes: [(Route, RouteStatistics); 4],
+    /// Responses of 401, 403 and 429 in the current window.
+    pub refused_responses: usize,
+    /// Number of further such responses before no call is sent.
+    pub refused_responses_left: usize,
+    /// Refused codes in the current window.
+    pub bad_codes: usize,
+    /// Number of further refused codes before no code is exchanged.
+    pub bad_codes_left: usize,
+    /// Rows of guild lists that were skipped because they were unreadable.
+    pub unreadable_guilds: u64,
+}
+
+impl RouteStatistics {
+    /// Counts the outcome of a call.
+    pub(crate) const fn count(&mut self, outcome: Result<(), IdentityErrorKind>) {
+        *match outcome {
+            Ok(()) => &mut self.succeeded,
+            Err(
+                IdentityErrorKind::BadGrant
+                | IdentityErrorKind::ScopeMissing
+                | IdentityErrorKind::TokenRefused,
+            ) => &mut self.refused,
+            Err(IdentityErrorKind::Limited(_)) => &mut self.limited,
+            Err(IdentityErrorKind::Unreachable) => &mut self.unreachable,
+            Err(IdentityErrorKind::TimedOut) => &mut self.timed_out,
+            Err(IdentityErrorKind::Failed) => &mut self.failed,
+        } += 1;
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::{
     call_limiter::Permit,
-    client::{Answer, Request},
-    failure::CallError,
+    client::{Answer, Request, invalid},
+    failure::{failed, of_json},
     settings::{ApiBase, Settings, SettingsError},
 };
 use companion_domain::{
     model::{PlatformTokens, Secret, Timestamp},
-    port::{CodeExchange, IdentityError, has_needed_scopes},
+    port::{CodeExchange, IdentityError, IdentityErrorKind, has_needed_scopes},
 };
 use http::{HeaderValue, header};
 use oauth2::{
@@ -67,8 +67,7 @@ impl TokenEndpoint {
         permit: &Permit<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let CodeExchange { code, verifier, redirect, .. } = exchange;
-        let redirect =
-            RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| CallError::InvalidRequest)?;
+        let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(invalid)?;
         let mut request = self.oauth.exchange_code(AuthorizationCode::new(code.expose().to_owned()));
         request = request.set_redirect_uri(Cow::Owned(redirect));
         if let Some(verifier) = verifier {
@@ -80,7 +79,8 @@ impl TokenEndpoint {
             .scopes()
             .is_some_and(|granted| !has_needed_scopes(granted.iter().map(|scope| scope.as_str())))
         {
-            return Err(CallError::ScopeMissing.into());
+            let cause = "the user did not grant the required scopes";
+            return Err(IdentityError::new(IdentityErrorKind::ScopeMissing, cause));
         }
         read(&answer, now)
     }
@@ -107,13 +107,13 @@ impl TokenEndpoint {
             .finish();
         let form_encoded = HeaderValue::from_static("application/x-www-form-urlencoded");
         let request = http::Request::post(&self.revocation).header(header::CONTENT_TYPE, form_encoded);
-        Ok(request.body(form.into_bytes()).map_err(|_| CallError::InvalidRequest)?)
+        request.body(form.into_bytes()).map_err(invalid)
     }
 }
 
 pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
-        return Err(CallError::Invalid("an unknown token type").into());
+        return Err(failed("the answer is invalid: an unknown token type"));
     }
     let access = usable(answer.access_token().secret())?;
     let refresh = answer.refresh_token().map(|token| usable(token.secret())).transpose()?;
@@ -125,29 +125,32 @@ pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<Platfo
 }
 
 /// Returns an error unless the token can be sent in a header.
-fn usable(token: &str) -> Result<Secret, CallError> {
+fn usable(token: &str) -> Result<Secret, IdentityError> {
     if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Secret::new(token.to_owned()))
     } else {
-        Err(CallError::Invalid("a token that cannot be sent"))
+        Err(failed("the answer is invalid: a token that cannot be sent"))
     }
 }
 
 /// Converts an error without quoting the response: its descriptions may repeat what was sent.
 fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> IdentityError {
-    let error = match error {
+    let refused = match error {
         RequestTokenError::Request(error) => return error,
-        RequestTokenError::Parse(error, _) => CallError::of_json(error.inner()),
-        RequestTokenError::Other(_) => CallError::Invalid("an empty or non-JSON body"),
+        RequestTokenError::Parse(error, _) => return of_json(error.inner()),
+        RequestTokenError::Other(_) => return failed("the answer is invalid: an empty or non-JSON body"),
         RequestTokenError::ServerResponse(answer) => match answer.error() {
-            BasicErrorResponseType::InvalidGrant => CallError::BadGrant,
-            BasicErrorResponseType::InvalidClient => CallError::Refused("our id or secret is wrong"),
-            BasicErrorResponseType::InvalidRequest => CallError::Refused("invalid_request"),
-            BasicErrorResponseType::InvalidScope => CallError::Refused("invalid_scope"),
-            BasicErrorResponseType::UnauthorizedClient => CallError::Refused("unauthorized_client"),
-            BasicErrorResponseType::UnsupportedGrantType => CallError::Refused("unsupported_grant_type"),
-            BasicErrorResponseType::Extension(_) => CallError::Refused("an unknown error"),
+            BasicErrorResponseType::InvalidGrant => {
+                let cause = "the platform refused the code or the refresh token";
+                return IdentityError::new(IdentityErrorKind::BadGrant, cause);
+            }
+            BasicErrorResponseType::InvalidClient => "our id or secret is wrong",
+            BasicErrorResponseType::InvalidRequest => "invalid_request",
+            BasicErrorResponseType::InvalidScope => "invalid_scope",
+            BasicErrorResponseType::UnauthorizedClient => "unauthorized_client",
+            BasicErrorResponseType::UnsupportedGrantType => "unsupported_grant_type",
+            BasicErrorResponseType::Extension(_) => "an unknown error",
         },
     };
-    error.into()
+    failed(format!("the platform refused the request: {refused}"))
 }

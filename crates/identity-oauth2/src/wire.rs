@@ -3,9 +3,10 @@
 //! Unknown fields are ignored, and optional ones may be missing or null, because the platform evolves. A field of the
 //! wrong type is rejected, because the API has then changed incompatibly. In a list it costs only its own row.
 
-use crate::failure::CallError;
-use companion_domain::model::{
-    GuildId, Membership, Name, NamedGuild, PictureServer, PlatformPermissions, User, UserId,
+use crate::failure::{failed, of_json};
+use companion_domain::{
+    model::{GuildId, Membership, Name, NamedGuild, PictureServer, PlatformPermissions, User, UserId},
+    port::IdentityError,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -15,8 +16,8 @@ pub(crate) const PAGE_SIZE: usize = 200;
 /// Maximum length of a picture hash.
 const MAX_HASH_LENGTH: usize = 64;
 
-pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallError> {
-    serde_json::from_slice(body).map_err(|error| CallError::of_json(&error))
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, IdentityError> {
+    serde_json::from_slice(body).map_err(|error| of_json(&error))
 }
 
 /// The user of a token.
@@ -31,10 +32,11 @@ pub(crate) struct WireUser {
 }
 
 impl WireUser {
-    pub(crate) fn into_user(self, pictures: &PictureServer) -> Result<User, CallError> {
-        let id: UserId = self.id.parse().map_err(|_| CallError::Invalid("a user without an id"))?;
+    pub(crate) fn into_user(self, pictures: &PictureServer) -> Result<User, IdentityError> {
+        let id: UserId =
+            self.id.parse().map_err(|_| failed("the answer is invalid: a user without an id"))?;
         let username: Name =
-            self.username.parse().map_err(|_| CallError::Invalid("a user without a name"))?;
+            self.username.parse().map_err(|_| failed("the answer is invalid: a user without a name"))?;
         // An empty name counts as absent.
         let name = self.global_name.and_then(|name| name.parse().ok());
         let picture = match self.avatar.filter(|hash| is_hash(hash)) {
@@ -45,7 +47,9 @@ impl WireUser {
             id,
             name: name.unwrap_or_else(|| username.clone()),
             username,
-            avatar: picture.parse().map_err(|_| CallError::Invalid("a picture without an address"))?,
+            avatar: picture
+                .parse()
+                .map_err(|_| failed("the answer is invalid: a picture without an address"))?,
         })
     }
 }
@@ -70,7 +74,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn read(body: &[u8], pictures: &PictureServer) -> Result<Self, CallError> {
+    pub(crate) fn read(body: &[u8], pictures: &PictureServer) -> Result<Self, IdentityError> {
         let rows: Option<Vec<Value>> = read(body)?;
         let rows = rows.unwrap_or_default();
         let memberships: Vec<_> = rows.iter().filter_map(membership).collect();
@@ -80,7 +84,7 @@ impl Page {
         } else {
             // A full page is not the last one, however few of its rows are readable.
             let newest = rows.iter().filter_map(id).max();
-            Some(newest.ok_or(CallError::Invalid("a page of guilds without ids"))?)
+            Some(newest.ok_or_else(|| failed("the answer is invalid: a page of guilds without ids"))?)
         };
         let readable = rows.iter().filter(|row| membership(row).is_some());
         let names = readable.filter_map(|row| named(row, pictures)).collect();
@@ -126,11 +130,11 @@ mod tests {
         PictureServer::new("https://cdn.example/".parse().unwrap())
     }
 
-    fn user(json: &str) -> Result<User, CallError> {
+    fn user(json: &str) -> Result<User, IdentityError> {
         read::<WireUser>(json.as_bytes())?.into_user(&pictures())
     }
 
-    fn page(json: &str) -> Result<Page, CallError> {
+    fn page(json: &str) -> Result<Page, IdentityError> {
         Page::read(json.as_bytes(), &pictures())
     }
 
@@ -278,7 +282,10 @@ mod tests {
     #[test]
     fn an_error_shows_the_position_and_not_the_content() {
         let error = read::<WireUser>(br#"{"id": "canary", "username": 5}"#).err().unwrap();
-        assert_eq!(error.to_string(), "the answer cannot be read: JSON of another shape, line 1, column 30");
+        assert_eq!(
+            error.cause.to_string(),
+            "the answer cannot be read: JSON of another shape, line 1, column 30"
+        );
         assert!(!format!("{error:?}").contains("canary"));
     }
 
