@@ -2,11 +2,11 @@
 
 use crate::{
     change_log::ChangeLog,
-    changed_listing::ChangedListing,
-    entry::{ListingEntry, SessionEntry},
+    entry::ListingEntry,
     guilds::SharedGuilds,
     intern::Parts,
     key::{Invalidation, Key},
+    listings::ChangedListing,
     weight,
 };
 use companion_domain::{
@@ -32,7 +32,7 @@ use std::{
 
 /// Cached sessions, listings and guilds.
 pub(crate) struct Entries {
-    sessions: Table<TokenHash, SessionEntry>,
+    sessions: Table<TokenHash, Session>,
     /// Ids without a session. A table of its own, so that no number of dead tokens evicts live sessions.
     absent: Table<TokenHash, ()>,
     listings: Table<UserId, Arc<ListingEntry>>,
@@ -172,7 +172,7 @@ impl Entries {
 
     /// Returns the cached session, if any.
     pub(crate) fn session(&self, id: &TokenHash) -> Option<Session> {
-        self.sessions.get(id).map(|entry| entry.session(*id))
+        self.sessions.get(id)
     }
 
     /// Returns whether this id is known to have no session. `false` means not cached, not present.
@@ -188,7 +188,7 @@ impl Entries {
             return;
         }
         match found {
-            Some(session) => self.sessions.insert(*id, SessionEntry::of(session)),
+            Some(session) => self.sessions.insert(*id, session.clone()),
             None => self.absent.insert(*id, ()),
         }
     }
@@ -196,7 +196,7 @@ impl Entries {
     /// Moves the last use of a cached session forward. Does nothing if the session is not cached.
     pub(crate) fn touch_session(&self, id: &TokenHash, seen: Timestamp) {
         drop(self.sessions.entry(id, Some(Duration::ZERO), |_, session| {
-            session.touch(seen);
+            session.last_seen_at = session.last_seen_at.max(seen);
             EntryAction::Retain(())
         }));
     }
@@ -280,9 +280,9 @@ impl Entries {
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<TokenHash, SessionEntry> for Weight {
-    fn weight(&self, _: &TokenHash, entry: &SessionEntry) -> u64 {
-        entry.weight() as u64
+impl Weighter<TokenHash, Session> for Weight {
+    fn weight(&self, _: &TokenHash, session: &Session) -> u64 {
+        weight::session(session) as u64
     }
 }
 

@@ -1,10 +1,9 @@
-//! Cache entries of sessions, guilds and listings.
+//! Cache entries of guilds and listings.
 
 use crate::weight;
 use companion_domain::{
-    model::{Guild, GuildId, Subscription, Timestamp, UserId},
+    model::{Guild, GuildId, Subscription},
     port::Listing,
-    session::{Session, TokenHash, UserAgent},
 };
 use std::{
     mem::size_of,
@@ -14,52 +13,6 @@ use std::{
     },
 };
 
-/// Marks a shared guild as invalidated. It is never reset.
-#[derive(Debug, Default)]
-pub(crate) struct Stale(AtomicBool);
-
-impl Stale {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-/// A session without its id, which is the key of the entry.
-#[derive(Debug, Clone)]
-pub(crate) struct SessionEntry {
-    user: UserId,
-    created_at: Timestamp,
-    last_seen_at: Timestamp,
-    user_agent: Option<UserAgent>,
-}
-
-impl SessionEntry {
-    pub(crate) fn weight(&self) -> usize {
-        let user_agent =
-            self.user_agent.as_ref().map_or(0, |agent| agent.as_str().len() + 2 * size_of::<usize>());
-        size_of::<Self>() + size_of::<TokenHash>() + weight::ENTRY + user_agent
-    }
-
-    pub(crate) fn of(session: &Session) -> Self {
-        let Session { user, created_at, last_seen_at, user_agent, .. } = session.clone();
-        Self { user, created_at, last_seen_at, user_agent }
-    }
-
-    /// Moves the last use forward.
-    pub(crate) fn touch(&mut self, seen: Timestamp) {
-        self.last_seen_at = self.last_seen_at.max(seen);
-    }
-
-    pub(crate) fn session(self, id: TokenHash) -> Session {
-        let Self { user, created_at, last_seen_at, user_agent } = self;
-        Session { id, user, created_at, last_seen_at, user_agent }
-    }
-}
-
 /// The part of a guild that all listings with it share.
 #[derive(Debug)]
 pub(crate) struct GuildEntry {
@@ -68,7 +21,8 @@ pub(crate) struct GuildEntry {
     pub(crate) guild: Option<Arc<Guild>>,
     /// The subscriptions that name the guild.
     pub(crate) guild_subscriptions: Box<[Arc<Subscription>]>,
-    pub(crate) stale: Stale,
+    /// Whether it has been invalidated. It is never reset.
+    stale: AtomicBool,
     weight: usize,
 }
 
@@ -84,7 +38,15 @@ impl GuildEntry {
             .sum();
         let weight =
             size_of::<Self>() + weight::ENTRY + guild.as_deref().map_or(0, weight::guild) + subscriptions;
-        Self { id, guild, guild_subscriptions, stale: Stale::default(), weight }
+        Self { id, guild, guild_subscriptions, stale: AtomicBool::new(false), weight }
+    }
+
+    pub(crate) fn invalidate(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
     }
 
     pub(crate) fn has_same_content(&self, other: &Self) -> bool {
@@ -132,12 +94,12 @@ impl ListingEntry {
 
     /// Returns whether none of its guilds has been invalidated. A listing that was itself invalidated is no entry any more.
     pub(crate) fn is_current(&self) -> bool {
-        !self.guilds.iter().any(|guild| guild.stale.is_set())
+        !self.guilds.iter().any(|guild| guild.is_stale())
     }
 
     /// Returns the invalidated guild if it is the only one.
     pub(crate) fn changed_guild(&self) -> Option<GuildId> {
-        let mut changed = self.guilds.iter().filter(|guild| guild.stale.is_set());
+        let mut changed = self.guilds.iter().filter(|guild| guild.is_stale());
         let only = changed.next().filter(|_| changed.next().is_none());
         only.map(|guild| guild.id)
     }
@@ -158,6 +120,7 @@ mod tests {
     use companion_domain::{
         model::{GuildList, GuildWithRoles, Membership, RoleBindings},
         port::{GrantSummary, GrantVersion},
+        session::{Session, TokenHash},
     };
     use companion_testkit::world::{
         a_guild, a_session, a_subscription, an_ownership, at, guild_id, name, roles,
@@ -204,11 +167,8 @@ mod tests {
         let session = a_session(1, 1, at(1));
         for (user_agent, more) in [(None, 0), (Some("curl/8"), 6 + 2 * size_of::<usize>())] {
             let user_agent = user_agent.map(|agent| agent.parse().unwrap());
-            let entry = SessionEntry::of(&Session { user_agent, ..session.clone() });
-            assert_eq!(
-                entry.weight(),
-                size_of::<SessionEntry>() + size_of::<TokenHash>() + weight::ENTRY + more
-            );
+            let weight = weight::session(&Session { user_agent, ..session.clone() });
+            assert_eq!(weight, size_of::<Session>() + size_of::<TokenHash>() + weight::ENTRY + more);
         }
     }
 

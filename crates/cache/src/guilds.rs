@@ -24,11 +24,11 @@ impl SharedGuilds {
     /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`.
     pub(crate) fn share(&mut self, guild: GuildEntry) -> Arc<GuildEntry> {
         if let Some(current) = self.by_id.get(&guild.id).and_then(Weak::upgrade) {
-            if current.has_same_content(&guild) && !current.stale.is_set() {
+            if current.has_same_content(&guild) && !current.is_stale() {
                 self.hits += 1;
                 return current;
             }
-            current.stale.set();
+            current.invalidate();
         }
         self.misses += 1;
         let guild = Arc::new(guild);
@@ -43,17 +43,13 @@ impl SharedGuilds {
     /// Invalidates a guild.
     pub(crate) fn drop_one(&mut self, id: GuildId) {
         if let Some(guild) = self.by_id.remove(&id).and_then(|guild| guild.upgrade()) {
-            guild.stale.set();
+            guild.invalidate();
         }
     }
 
     /// Invalidates every guild.
     pub(crate) fn drop_all(&mut self) {
-        for (_, guild) in self.by_id.drain() {
-            if let Some(guild) = guild.upgrade() {
-                guild.stale.set();
-            }
-        }
+        self.by_id.drain().filter_map(|(_, guild)| guild.upgrade()).for_each(|guild| guild.invalidate());
     }
 
     pub(crate) fn statistics(&self) -> CacheStatistics {
@@ -84,9 +80,9 @@ mod tests {
         let CacheStatistics { entries, hits, misses, .. } = guilds.statistics();
         assert_eq!((entries, hits, misses), (1, 1, 1));
         let changed = guilds.share(GuildEntry::new(guild_id(1), None, [].into()));
-        assert!(one.stale.is_set() && !changed.stale.is_set());
+        assert!(one.is_stale() && !changed.is_stale());
         guilds.drop_one(guild_id(1));
-        assert!(changed.stale.is_set());
+        assert!(changed.is_stale());
     }
 
     #[test]
@@ -102,7 +98,7 @@ mod tests {
             assert!(Arc::ptr_eq(needed, &share(&mut guilds, number)));
         }
         guilds.drop_all();
-        assert!(needed.iter().all(|guild| guild.stale.is_set()));
+        assert!(needed.iter().all(|guild| guild.is_stale()));
     }
 
     #[test]

@@ -10,14 +10,12 @@
 //! - Uses of sessions are buffered and written periodically: [`Cache::write_uses`].
 
 mod change_log;
-mod changed_listing;
 mod entries;
 mod entry;
 mod guilds;
 mod intern;
 mod key;
 mod listings;
-mod second_poll;
 mod sessions;
 mod subscriber;
 mod trust;

@@ -2,7 +2,7 @@
 //! keeps sending a dead token costs one read, not one per request. A change of the session invalidates it, since an
 //! import can restore a session.
 
-use crate::{entries::Entries, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
+use crate::{entries::Entries, key::Key, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -10,7 +10,7 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, Uses},
     usecase::SingleFlight,
 };
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{future::poll_fn, num::NonZeroU32, sync::Arc, task::Poll, time::Duration};
 
 /// A session store over cached entries. Uses of sessions are buffered and written periodically.
 pub(crate) struct CachedSessions {
@@ -55,6 +55,21 @@ impl CachedSessions {
 
 pub(crate) fn load_aborted() -> StoreError {
     StoreError::unavailable("the load was aborted")
+}
+
+/// Completes on the second poll, for which it wakes itself at once. A caller that only checks for a cached answer
+/// polls once. If its request is then shed because too many wait, the store was not read for it.
+pub(crate) async fn second_poll() {
+    let mut polled = false;
+    poll_fn(|context| {
+        if polled {
+            return Poll::Ready(());
+        }
+        polled = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 #[async_trait]

@@ -4,11 +4,18 @@
 use companion_domain::{
     model::{Guild, Membership, NamedGuild, Subscription},
     port::Listing,
+    session::{Session, TokenHash},
 };
 use std::mem::size_of;
 
 /// Overhead of a table per entry: slots, links and reference counters.
 pub(crate) const ENTRY: usize = 96;
+
+pub(crate) fn session(session: &Session) -> usize {
+    let user_agent = session.user_agent.as_ref();
+    let user_agent = user_agent.map_or(0, |agent| agent.as_str().len() + 2 * size_of::<usize>());
+    size_of::<Session>() + size_of::<TokenHash>() + ENTRY + user_agent
+}
 
 pub(crate) fn listing(listing: &Listing) -> usize {
     let memberships = listing.list().map_or(0, |list| list.memberships.len());

@@ -347,16 +347,6 @@ impl Warm {
 }
 
 #[tokio::test]
-async fn answers_a_repeated_request_from_memory() {
-    let scene = Warm::new().await;
-    let session = scene.service.use_cases.authenticate.cached(&scene.token).unwrap();
-    assert_eq!(session, scene.service.use_cases.authenticate.authenticate(&scene.token).await.unwrap());
-    let listing = scene.service.use_cases.list_guilds.cached(session.user).unwrap();
-    assert_eq!(listing, scene.service.use_cases.list_guilds.list(session.user).await.unwrap());
-    assert_eq!(listing.guilds().len(), 1);
-}
-
-#[tokio::test]
 async fn a_poll_reads_nothing_and_a_lookup_counts_one_miss() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
@@ -380,9 +370,15 @@ async fn a_poll_reads_nothing_and_a_lookup_counts_one_miss() {
 #[tokio::test]
 async fn answers_from_memory_for_a_second() {
     let scene = Warm::new().await;
-    scene.service.world.clock.advance(Duration::from_micros(999_999));
+    let Service { use_cases, world, .. } = &scene.service;
+    let session = use_cases.authenticate.cached(&scene.token).unwrap();
+    assert_eq!(session, use_cases.authenticate.authenticate(&scene.token).await.unwrap());
+    let listing = use_cases.list_guilds.cached(session.user).unwrap();
+    assert_eq!(listing, use_cases.list_guilds.list(session.user).await.unwrap());
+    assert_eq!(listing.guilds().len(), 1);
+    world.clock.advance(Duration::from_micros(999_999));
     assert!(scene.is_authenticated_from_memory() && scene.is_listed_from_memory());
-    scene.service.world.clock.advance(Duration::from_micros(1));
+    world.clock.advance(Duration::from_micros(1));
     assert!(!scene.is_authenticated_from_memory() && !scene.is_listed_from_memory());
 }
 
