@@ -14,7 +14,8 @@
 //! | `wire` | the platform's JSON, and its conversion to domain values |
 //! | `client` | one request and its response: deadline, size, no redirect, no compression |
 //! | `call_limiter` | whether a call may be sent, and what is learnt from its response |
-//! | `limits`, `breaker`, `budget`, `failure` | the rules of `call_limiter`, each a pure state machine |
+//! | `limits`, `breaker`, `budget` | the rules of `call_limiter`, each a pure state machine |
+//! | `failure` | errors without content of a response, and who is charged for a refusal |
 //!
 //! To extend it: another platform is another `wire`, chosen in `provider`; another rule for outbound calls is a state
 //! machine beside the others and a line in `call_limiter`.

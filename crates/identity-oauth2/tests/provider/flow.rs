@@ -115,6 +115,7 @@ async fn reports_a_limit_between_pages_beyond_the_deadline() {
     let started = Instant::now();
     assert!(matches!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Limited(_)));
     assert!(started.elapsed() < Duration::from_secs(4));
+    assert_eq!(stage.control.calls(Route::Guilds), 1, "nothing is sent while the bucket is empty");
 }
 
 #[tokio::test]
@@ -227,22 +228,16 @@ async fn requests_the_list_before_the_user_is_known() {
 }
 
 #[tokio::test]
-async fn a_failed_user_call_cancels_the_list() {
-    let stage = Stage::new();
-    let access = stage.signed_in().await.access;
-    stage.control.fail(Route::Guilds, Fault::Silent);
-    stage.control.fail_times(Route::User, Fault::Status { status: 500, body: ErrorBody::Empty }, 1);
-    let failed = timeout(Duration::from_secs(5), stage.provider.user_with_guilds(CLIENT, &access)).await;
-    assert_eq!(kind(failed.unwrap()), IdentityErrorKind::Failed);
-}
-
-#[tokio::test]
-async fn a_failed_list_still_returns_the_user() {
+async fn a_failed_list_returns_the_user_and_a_failed_user_cancels_the_list() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail(Route::Guilds, Fault::NotJson);
     let UserWithGuilds { user, guilds } = stage.provider.user_with_guilds(CLIENT, &access).await.unwrap();
     assert_eq!((user.id, kind(guilds)), (user_id(), IdentityErrorKind::Failed));
+    stage.control.fail(Route::Guilds, Fault::Silent);
+    stage.control.fail_times(Route::User, Fault::Status { status: 500, body: ErrorBody::Empty }, 1);
+    let failed = timeout(Duration::from_secs(5), stage.provider.user_with_guilds(CLIENT, &access)).await;
+    assert_eq!(kind(failed.unwrap()), IdentityErrorKind::Failed);
 }
 
 #[tokio::test]

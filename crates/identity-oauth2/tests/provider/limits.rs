@@ -2,7 +2,7 @@
 
 use crate::stage::{CLIENT, Stage, exchange_of, kind, secret, user_id, wait_of};
 use async_trait::async_trait;
-use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
+use companion_dev_identity::{ErrorBody, Fault, Route};
 use companion_domain::{
     model::{Secret, UserId},
     port::{
@@ -66,21 +66,6 @@ async fn a_rate_limited_code_can_be_sent_later() {
     assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(5));
     stage.clock.advance(seconds(5));
     assert!(stage.exchange(code.expose()).await.is_ok());
-}
-
-#[tokio::test]
-async fn sends_no_call_while_the_bucket_is_empty() {
-    let stage = Stage::new();
-    stage.control.limit_rate(Some(RateLimit { requests: 2, per: seconds(3600) }));
-    let access = stage.signed_in().await.access;
-    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
-    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
-    let wait = wait_of(stage.provider.user(CLIENT, &access).await);
-    assert!(wait > seconds(3500) && wait <= seconds(3600), "{wait:?}");
-    assert_eq!(stage.control.calls(Route::User), 2);
-    stage.clock.advance(seconds(3600));
-    stage.control.forward(seconds(3600));
-    assert!(stage.provider.user(CLIENT, &access).await.is_ok());
 }
 
 #[tokio::test]
