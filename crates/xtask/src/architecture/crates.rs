@@ -290,26 +290,6 @@ mod tests {
     }
 
     #[test]
-    fn allowed_dependencies_violate_no_rule() {
-        let violations = check(&metadata(
-            &[],
-            &[
-                ("storage-diesel", "testkit", TEST),
-                ("cache", "testkit", TEST),
-                ("domain", "testkit", TEST),
-                ("companion", "testkit", TEST),
-                ("tests", "storage-diesel", TEST),
-                ("storage-diesel", "xtask", TEST),
-                ("companion", "xtask", TEST),
-                ("tests", "xtask", TEST),
-                ("domain", "tokio", TEST),
-                ("testkit", "actix-web", None),
-            ],
-        ));
-        assert!(violations.is_empty(), "{violations:?}");
-    }
-
-    #[test]
     fn an_unknown_crate_must_be_added_to_the_table() {
         let violations = check(&metadata(&["surprise"], &[]));
         assert_eq!(violations.len(), 1, "{violations:?}");
