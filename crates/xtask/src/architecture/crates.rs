@@ -175,7 +175,7 @@ impl Metadata {
                 let path = [&path[..], &[name]].concat();
                 if isolated.from.contains(&name) {
                     found.push(path);
-                } else if !isolated.names.contains(&name) {
+                } else if !(isolated.names.contains(&name) && self.workspace_members.contains(&next.id)) {
                     waiting.push_back((next, path));
                 }
             }
