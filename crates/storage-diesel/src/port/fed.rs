@@ -1,29 +1,33 @@
 //! Ports over the records that the bot feeds.
 
+use super::{sessions, settings};
 use crate::{
     connection::{Access, AnyConnection},
     export,
     failure::WorkError,
+    schema::{clusters as cluster_columns, notices, periods},
     storage::DieselStorage,
     sync,
     table::{
         clusters,
-        column::to_column,
+        column::Field as _,
         feedback, guilds,
         history::Write,
-        members, records,
+        records,
         row::{
             BlockedRow, ClusterRow, Columns as _, FeedbackRow, GuildRow, MemberRow, NoticeRow, PeriodRow,
-            Row as _, SettingsEditRow,
+            Row as _, SettingsEditRow, TeamRow,
         },
-        sessions, settings, status_history, team,
         unreadable::Unreadable,
     },
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Applied, Key, Kind, Tally},
-    model::{Feedback, FeedbackId, GuildId, Heartbeat, Notice, Period, TeamMember, UserId},
+    change::{Applied, Key, Kind, Subject, Tally},
+    model::{
+        Feedback, FeedbackId, GuildId, Heartbeat, Notice, NoticeId, Period, PeriodChange, PeriodSubject,
+        Roster, TeamMember, Timestamp, UserId,
+    },
     port::{
         ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, GuildWithRoles,
         Mutation, Record, RecordSink, RecordSource, Records, Replace, StatusHistory, StoreError, SyncError,
@@ -31,7 +35,14 @@ use companion_domain::{
     },
     rules::Seed,
 };
-use std::{num::NonZeroU32, sync::Arc};
+use diesel::{
+    ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, dsl::sql, sql_types::BigInt,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
+    sync::Arc,
+};
 
 #[async_trait]
 impl Records for DieselStorage {
@@ -55,7 +66,7 @@ impl Records for DieselStorage {
             for mutation in batch {
                 if let Mutation::Put(Record::Notice(notice)) = &mutation
                     && notice.is_open()
-                    && status_history::open_notices(write.db, &notice.id)? >= Notice::MAX_OPEN as i64
+                    && other_open_notices(write.db, &notice.id)? >= Notice::MAX_OPEN as i64
                 {
                     return Ok(Err(ApplyError::TooManyNotices));
                 }
@@ -96,19 +107,73 @@ fn apply(write: &mut Write<'_>, mutation: Mutation) -> Result<Tally, WorkError> 
     match mutation {
         Mutation::Put(record) => records::put(write, record),
         Mutation::Remove(key) => records::remove(write, &key),
-        Mutation::ReplaceTeam(roster) => team::replace(write, &roster),
+        Mutation::ReplaceTeam(roster) => replace_team(write, &roster),
         Mutation::Report(report) => clusters::put(write, &report),
         Mutation::RemoveSilent(silent) => clusters::forget_silent(write, &silent),
         Mutation::SignOff(cluster) => clusters::remove(write, &cluster),
-        Mutation::Period(change) => status_history::change(write, &change),
+        Mutation::Period(change) => change_period(write, &change),
     }
+}
+
+/// Replaces the team. Unchanged rows are not written.
+fn replace_team(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, WorkError> {
+    let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::of).collect();
+    let kept: BTreeSet<_> = rows.iter().map(TeamRow::key).collect();
+    let mut tally = Tally::NOTHING;
+    for before in TeamRow::select(write.db, "", Vec::new())? {
+        let key = before.key();
+        if !kept.contains(&key) {
+            tally += TeamRow::TABLE.delete(write.db, key)?;
+        }
+    }
+    for row in rows {
+        tally += row.put(write.db)?;
+    }
+    Ok(write.noted(tally, || Subject::Many(Kind::Team)))
+}
+
+/// Returns the number of open notices other than this one.
+fn other_open_notices(db: &mut AnyConnection, id: &NoticeId) -> Result<i64, WorkError> {
+    let others = notices::table.filter(notices::ends_at.is_null()).filter(notices::id.ne(id.as_str()));
+    Ok(others.count().get_result(db)?)
+}
+
+/// Applies a change of the history. Extending a watched period is no change that others need to know of.
+fn change_period(write: &mut Write<'_>, change: &PeriodChange) -> Result<Tally, WorkError> {
+    let rest = "WHERE ended_at IS NULL OR alert_due IS NOT NULL OR subject = ?";
+    let rows = PeriodRow::select(write.db, rest, vec![PeriodSubject::Watched.to_string().into()])?;
+    let known: Vec<Period> = rows.into_iter().filter_map(|row| row.read(write.unreadable).ok()).collect();
+    let columns = (cluster_columns::id, cluster_columns::received_at);
+    let reports: Vec<(String, i64)> = cluster_columns::table.select(columns).load(write.db)?;
+    let reports: BTreeMap<_, _> = reports
+        .into_iter()
+        .filter_map(|(id, received_at)| Some((id.parse().ok()?, Timestamp::from_micros(received_at))))
+        .collect();
+    let Some(period) = change.decide(&known, &reports) else { return Ok(Tally::NOTHING) };
+    let tally = PeriodRow::of(&period).put(write.db)?;
+    if tally == Tally::ADDED {
+        trim_periods(write.db)?;
+    } else if period.subject == PeriodSubject::Watched {
+        return Ok(tally);
+    }
+    Ok(write.noted(tally, || Subject::Many(Kind::Period)))
+}
+
+/// Removes the oldest periods beyond the number to keep.
+fn trim_periods(db: &mut AnyConnection) -> QueryResult<()> {
+    let newest = periods::table.select(periods::began_at).order(periods::began_at.desc());
+    let last_kept: Option<i64> = newest.offset(Period::KEPT as i64 - 1).first(db).optional()?;
+    if let Some(last_kept) = last_kept {
+        diesel::delete(periods::table.filter(periods::began_at.lt(last_kept))).execute(db)?;
+    }
+    Ok(())
 }
 
 /// Returns the records that name a user.
 fn about(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Vec<Record>, WorkError> {
     let sessions = unreadable.all(&sessions::of_user(db, user)?);
     let mut records: Vec<_> = sessions.into_iter().map(Record::Session).collect();
-    let column = || vec![to_column(user).into()];
+    let column = || vec![user.column().into()];
     for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
         match records::find(db, &key, unreadable) {
             Err(WorkError::Row(_)) => {}
@@ -130,7 +195,7 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     for key in [Key::Grant(user), Key::Staff(user), Key::Subscription(user)] {
         tally += records::remove(write, &key)?;
     }
-    tally += members::forget(write, user)?;
+    tally += guilds::forget_roles(write, user)?;
     tally += feedback::forget(write, user)?;
     tally += settings::forget(write, user)?;
     Ok(tally)
@@ -198,13 +263,24 @@ impl GuildDirectory for DieselStorage {
     }
 
     async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
-        self.read(|db, _| Ok(Some(guilds::totals(db)?))).await
+        self.read(|db, _| {
+            let totals = "SELECT count(*), CAST(coalesce(sum(members), 0) AS BIGINT) FROM guilds";
+            let (guilds, members): (i64, i64) = sql::<(BigInt, BigInt)>(totals).get_result(db)?;
+            Ok(Some(GuildTotals { guilds: guilds.unsigned_abs(), members: members.unsigned_abs() }))
+        })
+        .await
     }
 }
 
 #[async_trait]
 impl TeamRoster for DieselStorage {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        self.read(move |db, unreadable| Ok(team::all(db, unreadable)?.into())).await
+        self.read(move |db, unreadable| {
+            // It is small.
+            let mut rows = TeamRow::select(db, "", Vec::new())?;
+            rows.sort_by_cached_key(|row| (row.user_id.cast_unsigned(), row.category.clone()));
+            Ok(unreadable.all(&rows).into())
+        })
+        .await
     }
 }

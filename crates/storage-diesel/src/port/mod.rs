@@ -1,6 +1,8 @@
-//! A thin implementation of each port: it chooses the statements and the kind of transaction.
+//! The implementation of each port: its statements, and the kind of their transactions.
 
 mod fed;
-mod people;
+mod grants;
+mod platform;
 mod reading;
+mod sessions;
 mod settings;

@@ -4,9 +4,10 @@ use crate::{
     connection::{Access, AnyConnection},
     failure::WorkError,
     migration::is_complete,
+    schema::changes,
     storage::DieselStorage,
     table::{
-        grants, guilds, history, platform,
+        guilds, history,
         row::{BlockedRow, Columns as _, Row as _, StaffRow, SubscriptionRow},
         subscriptions,
         unreadable::Unreadable,
@@ -18,6 +19,7 @@ use companion_domain::{
     model::UserId,
     port::{ChangeFeed, GrantSummary, Health, Listing, ListingScope, Listings, StoreError},
 };
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::sync::Arc;
 
 #[async_trait]
@@ -58,7 +60,7 @@ pub(super) fn read(
     unreadable: &Unreadable,
 ) -> Result<Arc<Listing>, WorkError> {
     let blocked = BlockedRow::stored(db, &Key::Blocked(user))?.is_some();
-    let grant = match grants::find(db, user, unreadable) {
+    let grant = match super::grants::find(db, user, unreadable) {
         Err(WorkError::Row(_)) if blocked => None,
         found => found?.map(GrantSummary::from),
     };
@@ -89,9 +91,37 @@ impl Health for DieselStorage {
             None => Ok(()),
             // The cause may be gone by now.
             Some(reason) => self
-                .write(Access::Urgent, |write| platform::write_probe(write.db))
+                .write(Access::Urgent, |write| write_probe(write.db))
                 .await
                 .map_err(|_| StoreError::unavailable(format!("the last write failed: {reason}"))),
         }
     }
+}
+
+/// Size of the probe, in bytes: the free space that a working database must have.
+const PROBE_BYTES: usize = 64 * 1024;
+/// No change has this revision, and no query asks for it.
+const NO_REVISION: i64 = -1;
+
+/// Writes a row of that size and deletes it again. Other transactions never see it, but it reaches the disk.
+fn write_probe(db: &mut AnyConnection) -> Result<(), WorkError> {
+    diesel::insert_into(changes::table)
+        .values((
+            changes::revision.eq(NO_REVISION),
+            changes::kind.eq("none"),
+            changes::subject.eq(incompressible()),
+        ))
+        .execute(db)?;
+    diesel::delete(changes::table.find(NO_REVISION)).execute(db)?;
+    Ok(())
+}
+
+/// Returns pseudo-random letters, so that no database can compress them.
+fn incompressible() -> String {
+    let mut state = 1_u64;
+    let letters = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'A' + u8::try_from(state >> 60).unwrap_or_default())
+    });
+    letters.take(PROBE_BYTES).collect()
 }

@@ -6,7 +6,7 @@ use crate::{
     schema::ColumnType,
     table::{
         clusters,
-        column::from_column,
+        column::Field as _,
         history::{self, ChangeNumber, Write},
         records::table_of,
         staging::{self, Merge, Scope},
@@ -15,6 +15,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Applied, Kind, Subject, Tally},
+    model::GuildId,
     port::{Replace, SyncError},
 };
 use diesel::QueryResult;
@@ -168,7 +169,7 @@ impl Plan {
         }
         let unknown = staging::first_unknown_guild(db, guilds)?.map(|(line, guild)| {
             let nonsense = RowError { table: "staged_named_guilds", column: "guild" };
-            let (line, guild) = (line.cast_unsigned(), from_column(&guild).map_err(|_| nonsense)?);
+            let (line, guild) = (line.cast_unsigned(), GuildId::of_column(&guild).ok_or(nonsense)?);
             Ok(SyncError::UnknownGuild { line, guild })
         });
         unknown.transpose()

@@ -68,13 +68,13 @@ impl Row for ClusterRow {
     }
 
     fn read(&self, _: &Unreadable) -> Result<Heartbeat, RowError> {
-        let report: Report = read!(self.report, |report| serde_json::from_str(report));
+        let report: Report = read!(self.report, |report| serde_json::from_str(report).ok());
         Ok(Heartbeat {
-            cluster: read!(self.id, |id| id.parse()),
-            memory: read!(self.report, |_| Megabytes::new(report.memory)),
+            cluster: read!(self.id),
+            memory: read!(self.report, |_| Megabytes::new(report.memory).ok()),
             started_at: Timestamp::from_micros(report.started_at),
-            shards: read!(self.report, |_| Report::read_shards(report.shards).ok_or(())),
-            shard_count: read!(self.report, |_| report.shard_count.map(ShardCount::new).transpose()),
+            shards: read!(self.report, |_| Report::read_shards(report.shards)),
+            shard_count: read!(self.report, |_| report.shard_count.map(ShardCount::new).transpose().ok()),
             sent_at: report.sent_at.and_then(|number| from_json(&number)),
             received_at: Timestamp::from_micros(self.received_at),
         })

@@ -2,44 +2,123 @@
 
 use super::row::Value;
 use companion_domain::{
-    model::{GuildId, Invalid, RoleId, UserId},
-    port::ShardSlice,
+    model::{
+        ClusterId, Colour, Entries, FeedbackId, GuildId, Headline, MemberCount, Name, NoticeId, NoticeKind,
+        NoticeText, OutlineChannel, OutlineRole, PeriodSubject, Prose, Rating, RoleBindings, RoleId, RoleKey,
+        RoleSet, Slots, StaffPermission, StaffPermissions, SubscribedGuilds, Timestamp, Title, UserId,
+        WebUrl,
+    },
+    port::{GrantVersion, ShardSlice},
+    session::{TokenHash, UserAgent},
+    settings::{ChangedField, Origin, Problem, Schema, Values},
 };
-use std::{fmt::Display, str::FromStr};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
 /// Maximum number of values in one statement. Databases limit it, and a longer list is not faster.
 pub(crate) const MAX_VALUES: usize = 500;
 
-/// A platform id of any resource.
-pub(crate) trait Snowflake: Copy + Display + FromStr<Err = Invalid> {
-    fn of(number: u64) -> Result<Self, Invalid>;
-    fn number(self) -> u64;
+/// A value that fills one column.
+pub(crate) trait Field: Sized {
+    /// The type of the column.
+    type Column;
+
+    fn column(&self) -> Self::Column;
+
+    /// Returns `None` if the column holds no valid value.
+    fn of_column(column: &Self::Column) -> Option<Self>;
 }
 
-macro_rules! snowflake {
-    ($($id:ty),+) => {
-        $(impl Snowflake for $id {
-            fn of(number: u64) -> Result<Self, Invalid> {
-                Self::new(number)
+/// Implements [`Field`] with two closures, from the value and from the column.
+macro_rules! fields {
+    ($($($field:ty),+ => $column:ty: $to:expr, $of:expr;)+) => {
+        $($(impl Field for $field {
+            type Column = $column;
+
+            fn column(&self) -> $column {
+                let to: fn(&Self) -> $column = $to;
+                to(self)
             }
 
-            fn number(self) -> u64 {
-                self.get()
+            fn of_column(column: &$column) -> Option<Self> {
+                let of: fn(&$column) -> Option<Self> = $of;
+                of(column)
             }
-        })+
+        })+)+
     };
 }
 
-snowflake!(GuildId, RoleId, UserId);
-
-/// Returns the id as stored in a column.
-pub(crate) fn to_column(id: impl Snowflake) -> i64 {
-    id.number().cast_signed()
+fields! {
+    bool => bool: |value| *value, |column| Some(*column);
+    i32 => i64: |number| (*number).into(), |column| (*column).try_into().ok();
+    u64 => i64: |number| number.cast_signed(), |column| (*column).try_into().ok();
+    GuildId, UserId => i64: |id| id.get().cast_signed(), |column| Self::new(column.cast_unsigned()).ok();
+    MemberCount, Slots => i64: |count| count.get().into(), |column| Self::new((*column).try_into().ok()?).ok();
+    GrantVersion => i64: |version| version.0.cast_signed(), |column| Some(Self(column.cast_unsigned()));
+    Rating => i64: |rating| rating.stars().into(), |column| Self::new(*column).ok();
+    Timestamp => i64: |time| time.micros(), |column| Some(Self::from_micros(*column));
+    TokenHash => Vec<u8>:
+        |id| id.as_bytes().to_vec(), |column| Some(Self::from_bytes(column.as_slice().try_into().ok()?));
+    ClusterId, Colour, FeedbackId, Headline, Name, NoticeId, NoticeKind, NoticeText, Origin, PeriodSubject, Prose,
+    Title, UserAgent, WebUrl => String: |text| text.to_string(), |column| column.parse().ok();
+    RoleSet => String: |roles| to_text(roles.as_slice()), |column| Self::new(from_text(column)?).ok();
+    SubscribedGuilds => String: |guilds| to_text(guilds.as_slice()), |column| Self::new(from_text(column)?).ok();
+    StaffPermissions => String:
+        |grants| grants.iter().map(StaffPermission::as_str).collect::<Vec<_>>().join(" "),
+        |column| column.split_terminator(' ').map(|grant| grant.parse().ok()).collect();
+    Schema, Values, Vec<ChangedField>, Vec<Problem> => String: to_json, |column| from_json(column);
+    // Ids are strings, as usual for platform ids in JSON. Keys are sorted.
+    RoleBindings => String:
+        |bindings| {
+            let ids = |roles: &RoleSet| roles.as_slice().iter().map(RoleId::to_string).collect::<Vec<_>>();
+            to_json(&bindings.iter().map(|(key, roles)| (key.as_str(), ids(roles))).collect::<BTreeMap<_, _>>())
+        },
+        |column| {
+            let binding = |(key, ids): (String, Vec<String>)| {
+                let ids: Result<_, _> = ids.iter().map(|id| id.parse()).collect();
+                Some((key.parse::<RoleKey>().ok()?, RoleSet::new(ids.ok()?).ok()?))
+            };
+            let bindings = from_json::<BTreeMap<_, _>>(column)?.into_iter().map(binding);
+            Some(Self::new(bindings.collect::<Option<Vec<_>>>()?))
+        };
+    Entries<OutlineChannel> => String:
+        |channels| {
+            let parts = |it: &OutlineChannel| (it.id.to_string(), it.name.to_string(), it.kind.as_str());
+            to_json(&channels.as_slice().iter().map(parts).collect::<Vec<_>>())
+        },
+        |column| {
+            let entry = |(id, name, kind): (String, String, String)| {
+                Some(OutlineChannel { id: id.parse().ok()?, name: name.parse().ok()?, kind: kind.parse().ok()? })
+            };
+            Self::new(from_json::<Vec<_>>(column)?.into_iter().map(entry).collect::<Option<_>>()?).ok()
+        };
+    Entries<OutlineRole> => String:
+        |roles| {
+            let parts = |it: &OutlineRole| (it.id.to_string(), it.name.to_string(), it.colour.column());
+            to_json(&roles.as_slice().iter().map(parts).collect::<Vec<_>>())
+        },
+        |column| {
+            let entry = |(id, name, colour): (String, String, Option<String>)| {
+                let colour = Field::of_column(&colour)?;
+                Some(OutlineRole { id: id.parse().ok()?, name: name.parse().ok()?, colour })
+            };
+            Self::new(from_json::<Vec<_>>(column)?.into_iter().map(entry).collect::<Option<_>>()?).ok()
+        };
 }
 
-/// Parses the id stored in a column.
-pub(crate) fn from_column<I: Snowflake>(column: &i64) -> Result<I, Invalid> {
-    I::of(column.cast_unsigned())
+impl<T: Field> Field for Option<T> {
+    type Column = Option<T::Column>;
+
+    fn column(&self) -> Option<T::Column> {
+        self.as_ref().map(T::column)
+    }
+
+    fn of_column(column: &Option<T::Column>) -> Option<Self> {
+        match column {
+            Some(column) => T::of_column(column).map(Some),
+            None => Some(None),
+        }
+    }
 }
 
 /// Ranges of signed columns, in the order of the unsigned platform ids that they hold. No id is 0, but a row may have
@@ -51,15 +130,23 @@ pub(crate) fn in_shard(column: &str, slice: ShardSlice) -> String {
     format!("(({column} >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index())
 }
 
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::json!(value).to_string()
+}
+
+fn from_json<T: DeserializeOwned>(column: &str) -> Option<T> {
+    serde_json::from_str(column).ok()
+}
+
 /// Joins several ids into one column, in order.
-pub(crate) fn to_text(ids: &[impl Snowflake]) -> String {
+fn to_text(ids: &[impl Display]) -> String {
     let words: Vec<_> = ids.iter().map(ToString::to_string).collect();
     words.join(" ")
 }
 
 /// Parses a column of several ids.
-pub(crate) fn from_text<I: Snowflake>(text: &str) -> Result<Vec<I>, Invalid> {
-    text.split_terminator(' ').map(str::parse).collect()
+fn from_text<I: FromStr>(text: &str) -> Option<Vec<I>> {
+    text.split_terminator(' ').map(|id| id.parse().ok()).collect()
 }
 
 /// Returns the condition that a column is one of these values, of which there must be at least one, and the values to
@@ -78,9 +165,9 @@ mod tests {
     fn round_trips_ids_beyond_i64_max() {
         for number in [1, u64::MAX / 2, 1 << 63, u64::MAX] {
             let id = UserId::new(number).unwrap();
-            assert_eq!(from_column::<UserId>(&to_column(id)).unwrap(), id);
+            assert_eq!(UserId::of_column(&id.column()), Some(id));
         }
-        assert!(from_column::<UserId>(&0).is_err());
+        assert_eq!(UserId::of_column(&0), None);
     }
 
     #[test]
@@ -89,7 +176,7 @@ mod tests {
             let ids: Vec<_> = list.into_iter().map(|number| RoleId::new(number).unwrap()).collect();
             assert_eq!(from_text::<RoleId>(&to_text(&ids)).unwrap(), ids);
         }
-        assert!(from_text::<RoleId>("1  2").is_err());
+        assert_eq!(from_text::<RoleId>("1  2"), None);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! many there are. The slot belongs to the table and is not part of the row type.
 
 use super::{
-    column::{from_column, to_column},
+    column::Field as _,
     history::Write,
-    row::{Columns as _, FeedbackRow, Row, RowKey, read},
+    row::{Columns as _, FeedbackRow, Row as _, RowKey},
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
-    model::{Feedback, FeedbackId, Rating, Timestamp, User, UserId},
+    model::{Feedback, FeedbackId, UserId},
     rules::Seed,
 };
 use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, dsl::max};
@@ -24,38 +24,6 @@ use std::{num::NonZeroU32, sync::Arc};
 const REDRAW_FACTOR: usize = 8;
 /// Maximum number of entries read at once.
 const PAGE_ENTRIES: usize = 1000;
-
-impl Row for FeedbackRow {
-    type Value = Feedback;
-
-    fn of(feedback: &Feedback) -> Self {
-        Self {
-            id: feedback.id.to_string(),
-            message: feedback.text.to_string(),
-            rating: feedback.rating.stars().into(),
-            submitted_at: feedback.submitted_at.micros(),
-            submitter_id: to_column(feedback.submitter.id),
-            submitter_username: feedback.submitter.username.to_string(),
-            submitter_name: feedback.submitter.name.to_string(),
-            submitter_avatar: feedback.submitter.avatar.to_string(),
-        }
-    }
-
-    fn read(&self, _: &Unreadable) -> Result<Feedback, RowError> {
-        Ok(Feedback {
-            id: read!(self.id, |id| id.parse()),
-            text: read!(self.message, |text| text.parse()),
-            rating: read!(self.rating, |stars| Rating::new(*stars)),
-            submitted_at: Timestamp::from_micros(self.submitted_at),
-            submitter: User {
-                id: read!(self.submitter_id, from_column),
-                username: read!(self.submitter_username, |name| name.parse()),
-                name: read!(self.submitter_name, |name| name.parse()),
-                avatar: read!(self.submitter_avatar, |url| url.parse()),
-            },
-        })
-    }
-}
 
 /// Returns the number of slots: one more than the last.
 pub(super) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
@@ -110,7 +78,7 @@ pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, WorkError
 
 pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, WorkError> {
     let ids: Vec<String> = feedback::table
-        .filter(feedback::submitter_id.eq(to_column(user)))
+        .filter(feedback::submitter_id.eq(user.column()))
         .select(feedback::id)
         .load(write.db)?;
     let mut tally = Tally::NOTHING;

@@ -2,29 +2,18 @@
 //! long, is read with every request and is never searched.
 
 use super::{
-    column::{any_of, from_column, to_column},
-    history::{self, Write},
-    row::{Columns as _, GrantRow, Row, Sql, Statement, read},
+    column::Field as _,
+    row::{Columns as _, GrantRow, Row, read},
     unreadable::Unreadable,
 };
-use crate::{
-    connection::AnyConnection,
-    failure::{RowError, WorkError},
-    schema::{grants, sessions},
-};
+use crate::failure::RowError;
 use companion_domain::{
-    change::{Key, Subject},
     model::{
         GuildId, GuildList, Membership, NamedGuild, PlatformPermissions, Profile, Timestamp, UserId, WebUrl,
     },
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, Sealed},
+    port::{Grant, GrantContent, GrantVersion, Sealed},
 };
-use diesel::{
-    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl,
-    dsl::{exists, not},
-    sql_types::{BigInt, Nullable, Text},
-};
-use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
 /// Version byte of a packed list without names. An item has guild and permissions of eight bytes each, and a byte for
 /// ownership.
@@ -35,9 +24,9 @@ const NAMED_VERSION: u8 = 2;
 const PACKED_MEMBERSHIP_BYTES: usize = 17;
 
 impl GrantRow {
-    fn new(user: UserId, version: i64, content: &GrantContent) -> Self {
+    pub(crate) fn new(user: UserId, version: i64, content: &GrantContent) -> Self {
         Self {
-            user_id: to_column(user),
+            user_id: user.column(),
             version,
             tokens: content.tokens.as_ref().map(|sealed| sealed.as_bytes().to_vec()),
             list: content.list.as_ref().map(pack),
@@ -46,37 +35,7 @@ impl GrantRow {
             avatar: content.profile.as_ref().map(|profile| profile.avatar.to_string()),
         }
     }
-}
 
-fn version_to_column(version: GrantVersion) -> i64 {
-    version.0.cast_signed()
-}
-
-fn version_from_column(column: i64) -> GrantVersion {
-    GrantVersion(column.cast_unsigned())
-}
-
-impl Row for GrantRow {
-    type Value = (UserId, Grant);
-
-    fn of((user, grant): &(UserId, Grant)) -> Self {
-        Self::new(*user, version_to_column(grant.version), &grant.content)
-    }
-
-    /// An unreadable list counts as absent if there are tokens to fetch a new one with.
-    fn read(&self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
-        let user = read!(self.user_id, from_column);
-        let list = match self.read_list() {
-            Err(error) if self.tokens.is_some() => unreadable.accept(|| self.key(), Err(error)),
-            read => read?,
-        };
-        let profile = profile(self.name.as_deref(), self.avatar.as_deref());
-        let content = GrantContent { tokens: self.tokens.clone().map(Sealed::from_bytes), list, profile };
-        Ok((user, Grant { version: version_from_column(self.version), content }))
-    }
-}
-
-impl GrantRow {
     fn read_list(&self) -> Result<Option<GuildList>, RowError> {
         let nonsense = |column| RowError { table: Self::TABLE.name, column };
         match (&self.list, self.fetched_at) {
@@ -91,19 +50,29 @@ impl GrantRow {
     }
 }
 
-/// Reads a name and picture. One that is not valid any more counts as absent.
-fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
-    Some(Profile { name: name?.parse().ok()?, avatar: avatar?.parse().ok()? })
+impl Row for GrantRow {
+    type Value = (UserId, Grant);
+
+    fn of((user, grant): &(UserId, Grant)) -> Self {
+        Self::new(*user, grant.version.0.cast_signed(), &grant.content)
+    }
+
+    /// An unreadable list counts as absent if there are tokens to fetch a new one with.
+    fn read(&self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
+        let user = read!(self.user_id);
+        let list = match self.read_list() {
+            Err(error) if self.tokens.is_some() => unreadable.accept(|| self.key(), Err(error)),
+            read => read?,
+        };
+        let profile = profile(self.name.as_deref(), self.avatar.as_deref());
+        let content = GrantContent { tokens: self.tokens.clone().map(Sealed::from_bytes), list, profile };
+        Ok((user, Grant { version: GrantVersion(self.version.cast_unsigned()), content }))
+    }
 }
 
-pub(crate) fn profiles(db: &mut AnyConnection, users: &[i64]) -> Result<HashMap<UserId, Profile>, WorkError> {
-    let (any, values) = any_of(users);
-    let select = Sql::new(&format!("SELECT user_id, name, avatar FROM grants WHERE user_id {any}"));
-    let rows = Statement::<(BigInt, Nullable<Text>, Nullable<Text>)>::new(&select, values).rows(db)?;
-    let read = |(user, name, avatar): (i64, Option<String>, Option<String>)| {
-        Some((from_column(&user).ok()?, profile(name.as_deref(), avatar.as_deref())?))
-    };
-    Ok(rows.into_iter().filter_map(read).collect())
+/// Reads a name and picture. One that is not valid any more counts as absent.
+pub(crate) fn profile(name: Option<&str>, avatar: Option<&str>) -> Option<Profile> {
+    Some(Profile { name: name?.parse().ok()?, avatar: avatar?.parse().ok()? })
 }
 
 fn pack(list: &GuildList) -> Vec<u8> {
@@ -161,148 +130,25 @@ fn take_text<'a>(packed: &mut &'a [u8]) -> Option<&'a str> {
     str::from_utf8(text).ok()
 }
 
-fn unpack(packed: &[u8]) -> Option<(Arc<[Membership]>, Vec<NamedGuild>)> {
-    let mut packed = packed;
+fn unpack(mut packed: &[u8]) -> Option<(Arc<[Membership]>, Vec<NamedGuild>)> {
     let without_bot = match take(&mut packed)? {
         [PACKED_VERSION] => Vec::new(),
         [NAMED_VERSION] => unpack_names(&mut packed)?,
         _ => return None,
     };
-    let (memberships, rest) = packed.as_chunks::<PACKED_MEMBERSHIP_BYTES>();
-    if !rest.is_empty() {
-        return None;
+    let mut memberships = Vec::with_capacity(packed.len() / PACKED_MEMBERSHIP_BYTES);
+    while !packed.is_empty() {
+        memberships.push(Membership {
+            guild: GuildId::new(u64::from_be_bytes(take(&mut packed)?)).ok()?,
+            permissions: PlatformPermissions::from_bits(u64::from_be_bytes(take(&mut packed)?)),
+            owner: match take(&mut packed)? {
+                [0] => false,
+                [1] => true,
+                _ => return None,
+            },
+        });
     }
-    Some((memberships.iter().map(unpack_one).collect::<Option<_>>()?, without_bot))
-}
-
-fn unpack_one(packed: &[u8; PACKED_MEMBERSHIP_BYTES]) -> Option<Membership> {
-    let (guild, rest) = packed.split_first_chunk::<8>()?;
-    let (permissions, owner) = rest.split_first_chunk::<8>()?;
-    let owner = match owner {
-        [0] => false,
-        [1] => true,
-        _ => return None,
-    };
-    Some(Membership {
-        guild: GuildId::new(u64::from_be_bytes(*guild)).ok()?,
-        owner,
-        permissions: PlatformPermissions::from_bits(u64::from_be_bytes(*permissions)),
-    })
-}
-
-pub(crate) fn find(
-    db: &mut AnyConnection,
-    user: UserId,
-    unreadable: &Unreadable,
-) -> Result<Option<Grant>, WorkError> {
-    Ok(GrantRow::require(db, &Key::Grant(user), unreadable)?.map(|(_, grant)| grant))
-}
-
-/// Returns the version of a grant, readable or not.
-pub(crate) fn version(db: &mut AnyConnection, user: UserId) -> Result<Option<GrantVersion>, WorkError> {
-    let version = grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
-    Ok(version.map(version_from_column))
-}
-
-/// Records the change, and derives a version from its revision. Revisions only grow, so a grant that is removed and
-/// created again never repeats a version that a slow refresh still holds.
-fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, WorkError> {
-    let revision = write.record(&Subject::Grant(user))?;
-    Ok(revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?))
-}
-
-pub(crate) fn replace(
-    write: &mut Write<'_>,
-    user: UserId,
-    content: &GrantContent,
-) -> Result<GrantVersion, WorkError> {
-    let row = GrantRow::new(user, next_version(write, user)?, content);
-    let released = grants::claim_until.eq(None::<i64>);
-    let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
-    if written == 0 {
-        diesel::insert_into(grants::table).values(&row).execute(write.db)?;
-    }
-    Ok(version_from_column(row.version))
-}
-
-pub(crate) fn claim(
-    db: &mut AnyConnection,
-    user: UserId,
-    version: GrantVersion,
-    until: Timestamp,
-    dead: Option<Timestamp>,
-) -> Result<Claimed, WorkError> {
-    // In SQL, a comparison with NULL is never true.
-    let free = grants::claim_until.is_null().or(grants::claim_until.eq(dead.map(Timestamp::micros)));
-    let claimed = diesel::update(grants::table)
-        .filter(grants::user_id.eq(to_column(user)))
-        .filter(grants::version.eq(version_to_column(version)))
-        .filter(free)
-        .set(grants::claim_until.eq(until.micros()))
-        .execute(db)?;
-    if claimed == 1 {
-        return Ok(Claimed::Granted);
-    }
-    let held: Option<Option<i64>> = grants::table
-        .find(to_column(user))
-        .filter(grants::version.eq(version_to_column(version)))
-        .select(grants::claim_until)
-        .get_result(db)
-        .optional()?;
-    Ok(held.flatten().map_or(Claimed::Gone, |end| Claimed::Held(Timestamp::from_micros(end))))
-}
-
-pub(crate) fn release_claim(
-    db: &mut AnyConnection,
-    user: UserId,
-    version: GrantVersion,
-) -> Result<(), WorkError> {
-    diesel::update(grants::table)
-        .filter(grants::user_id.eq(to_column(user)))
-        .filter(grants::version.eq(version_to_column(version)))
-        .set(grants::claim_until.eq(None::<i64>))
-        .execute(db)?;
-    Ok(())
-}
-
-pub(crate) fn update(
-    write: &mut Write<'_>,
-    user: UserId,
-    version: GrantVersion,
-    content: &GrantContent,
-    claim: ClaimAfter,
-) -> Result<GrantVersion, WorkError> {
-    if self::version(write.db, user)? != Some(version) {
-        return Err(WorkError::Conflict("the grant was replaced or removed"));
-    }
-    if claim == ClaimAfter::Released {
-        return replace(write, user, content);
-    }
-    let row = GrantRow::new(user, next_version(write, user)?, content);
-    diesel::update(grants::table.find(row.user_id)).set(&row).execute(write.db)?;
-    Ok(version_from_column(row.version))
-}
-
-/// Returns the next users with a grant, or with a grant and no session. They are in the order of the signed column, which
-/// differs from that of the ids.
-pub(crate) fn holders(
-    db: &mut AnyConnection,
-    after: Option<UserId>,
-    limit: NonZeroU32,
-    only_unused: bool,
-) -> Result<Vec<UserId>, WorkError> {
-    // No user has the id 0, and such a row must not shorten the page.
-    let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0));
-    let mut users = users.order(grants::user_id).limit(limit.get().into()).into_boxed();
-    if let Some(after) = after {
-        users = users.filter(grants::user_id.gt(to_column(after)));
-    }
-    if only_unused {
-        let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
-        users = users.filter(not(exists(session)));
-    }
-    let columns: Vec<i64> = users.load(db)?;
-    Ok(columns.iter().filter_map(|column| from_column(column).ok()).collect())
+    Some((memberships.into(), without_bot))
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
 }
 
 /// Returns the offset of grant versions from revisions.
-pub(super) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
+pub(crate) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
     history::table.select(history::grant_offset).get_result(db)
 }
 

@@ -1,6 +1,6 @@
 //! Row types, and how they are found, read and written.
 
-use super::{column::to_column, settings::SCHEMA, unreadable::Unreadable};
+use super::{column::Field as _, unreadable::Unreadable, values::SCHEMA};
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
@@ -134,8 +134,11 @@ mod value {
     pub(super) type Nullable<T> = Option<T>;
 }
 
-/// Reads a column of a row, or returns early with an error that names the invalid column.
+/// Reads a column of a row, as a [`Field`] or by a function, or returns early with an error that names the column.
 macro_rules! read {
+    ($row:ident.$column:ident) => {
+        $crate::table::row::read!($row.$column, $crate::table::column::Field::of_column)
+    };
     ($row:ident.$column:ident, $read:expr) => {
         $crate::table::row::read_column($row, &$row.$column, stringify!($column), $read)?
     };
@@ -143,14 +146,14 @@ macro_rules! read {
 
 pub(crate) use read;
 
-/// Maps an error to the name of the column, without its content.
-pub(crate) fn read_column<R: Columns, C, T, E>(
+/// Adds the name of the column to an invalid value, without its content.
+pub(crate) fn read_column<R: Columns, C, T>(
     _: &R,
     column: &C,
     name: &'static str,
-    read: impl FnOnce(&C) -> Result<T, E>,
+    read: impl FnOnce(&C) -> Option<T>,
 ) -> Result<T, RowError> {
-    read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
+    read(column).ok_or(RowError { table: R::TABLE.name, column: name })
 }
 
 /// A value of a column. The variants are named like the SQL types.
@@ -210,16 +213,16 @@ impl RowKey {
 impl From<&Key> for RowKey {
     fn from(key: &Key) -> Self {
         Self(match key {
-            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![to_column(*guild).into()],
-            Key::Member(guild, user) => vec![to_column(*guild).into(), to_column(*user).into()],
+            Key::Guild(guild) | Key::Outline(guild) | Key::Settings(guild) => vec![guild.column().into()],
+            Key::Member(guild, user) => vec![guild.column().into(), user.column().into()],
             Key::Subscription(user) | Key::Staff(user) | Key::Blocked(user) | Key::Grant(user) => {
-                vec![to_column(*user).into()]
+                vec![user.column().into()]
             }
-            Key::Team(user, category) => vec![to_column(*user).into(), category.to_string().into()],
+            Key::Team(user, category) => vec![user.column().into(), category.to_string().into()],
             Key::Feedback(id) => vec![id.to_string().into()],
             Key::Schema(()) => vec![SCHEMA.into()],
             Key::SettingsEdit(guild, revision) => {
-                vec![to_column(*guild).into(), revision.cast_signed().into()]
+                vec![guild.column().into(), revision.cast_signed().into()]
             }
             Key::Notice(id) => vec![id.to_string().into()],
             Key::Period(subject, began_at) => vec![subject.to_string().into(), began_at.micros().into()],

@@ -1,50 +1,24 @@
 //! Premium subscriptions.
 
 use super::{
-    column::{MAX_VALUES, any_of, from_column, from_text, to_column, to_text},
+    column::{Field, MAX_VALUES, any_of},
     history::Write,
-    row::{Columns as _, Row, SubscriptionGuildRow, SubscriptionRow, read},
+    row::{Columns as _, Row as _, SubscriptionGuildRow, SubscriptionRow},
     unreadable::Unreadable,
 };
-use crate::{
-    connection::AnyConnection,
-    failure::{RowError, WorkError},
-    schema::subscription_guilds,
-};
+use crate::{connection::AnyConnection, failure::WorkError, schema::subscription_guilds};
 use companion_domain::{
     change::{Subject, Tally},
-    model::{GuildId, Slots, SubscribedGuilds, Subscription},
+    model::{GuildId, Subscription},
 };
 use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::{collections::BTreeSet, sync::Arc};
 
-impl Row for SubscriptionRow {
-    type Value = Subscription;
-
-    fn of(subscription: &Subscription) -> Self {
-        Self {
-            user_id: to_column(subscription.user),
-            slots: subscription.slots.get().into(),
-            guilds: to_text(subscription.guilds.as_slice()),
-        }
-    }
-
-    fn read(&self, _: &Unreadable) -> Result<Subscription, RowError> {
-        Ok(Subscription {
-            user: read!(self.user_id, from_column),
-            guilds: read!(self.guilds, |guilds| from_text(guilds).and_then(SubscribedGuilds::new)),
-            slots: read!(self.slots, |slots| {
-                u64::try_from(*slots).ok().and_then(|slots| Slots::new(slots).ok()).ok_or(())
-            }),
-        })
-    }
-}
-
 /// Returns the guilds that a subscription names, as rows of the lookup table.
 pub(super) fn named_guilds(subscription: &Subscription) -> impl Iterator<Item = SubscriptionGuildRow> {
-    let user_id = to_column(subscription.user);
+    let user_id = subscription.user.column();
     let guilds = subscription.guilds.as_slice().iter();
-    guilds.map(move |guild| SubscriptionGuildRow { user_id, guild: to_column(*guild) })
+    guilds.map(move |guild| SubscriptionGuildRow { user_id, guild: guild.column() })
 }
 
 /// Returns the subscriptions that name any of these guilds.
@@ -53,7 +27,7 @@ pub(crate) fn guild_subscriptions(
     guilds: &[GuildId],
     unreadable: &Unreadable,
 ) -> Result<Vec<Arc<Subscription>>, WorkError> {
-    let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
+    let guilds: Vec<_> = guilds.iter().map(Field::column).collect();
     let mut users = BTreeSet::new();
     for some in guilds.chunks(MAX_VALUES) {
         let (any, values) = any_of(some);
@@ -75,7 +49,7 @@ pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<
     if tally == Tally::NOTHING {
         return Ok(tally);
     }
-    let earlier = subscription_guilds::user_id.eq(to_column(subscription.user));
+    let earlier = subscription_guilds::user_id.eq(subscription.user.column());
     diesel::delete(subscription_guilds::table.filter(earlier)).execute(write.db)?;
     for named in named_guilds(subscription) {
         diesel::insert_into(subscription_guilds::table).values(named).execute(write.db)?;

@@ -5,7 +5,7 @@ use crate::{
     connection::AnyConnection,
     schema::ColumnType,
     table::{
-        column::to_column,
+        column::Field as _,
         records::{into_row, table_of},
         row::{Columns as _, RowKey, Sql, SubscriptionGuildRow, Table, Value, each},
         subscriptions,
@@ -55,11 +55,11 @@ impl RecordBatch {
     fn take(&mut self, line: u64, record: Record) {
         match &record {
             Record::Member(Member { guild, .. }) | Record::Outline(Outline { guild, .. }) => {
-                self.named_guilds.entry(to_column(*guild)).or_insert(line.cast_signed());
+                self.named_guilds.entry(guild.column()).or_insert(line.cast_signed());
             }
             Record::Subscription(subscription) => {
                 let guilds = subscriptions::named_guilds(subscription).collect();
-                self.subscription_guilds.insert(to_column(subscription.user), guilds);
+                self.subscription_guilds.insert(subscription.user.column(), guilds);
             }
             _ => {}
         }

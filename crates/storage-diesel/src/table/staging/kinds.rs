@@ -10,8 +10,7 @@ use crate::{
         feedback::slots,
         history::{self, Write},
         records::table_of,
-        row::{Columns as _, FeedbackRow, GrantRow, GuildRow, SubscriptionGuildRow, Table},
-        sessions,
+        row::{Columns as _, FeedbackRow, GrantRow, GuildRow, RowKey, SubscriptionGuildRow, Table},
     },
 };
 use companion_domain::{
@@ -74,7 +73,7 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkE
 fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
     if merge.kind == Kind::Session {
         let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
-        return Ok(ids.into_iter().map(sessions::subject).collect());
+        return Ok(ids.into_iter().map(|id| RowKey(vec![id.into()]).subject(Kind::Session)).collect());
     }
     subjects_of(db, merge.kind, merge.table, &merge.select_keys(op, "CAST({} AS TEXT)", limit))
 }
