@@ -1,7 +1,10 @@
 //! A connection to either database, and the operations in which they differ.
 
 use crate::{
-    postgres::{notification, transaction},
+    postgres::{
+        connect::{ASSUME_CACHED, BEGIN_ALL, BEGIN_SNAPSHOT, BEGIN_URGENT, BEGIN_WORLD},
+        notification,
+    },
     sqlite::connect,
 };
 use companion_domain::change::Revision;
@@ -41,9 +44,9 @@ impl AnyConnection {
             }
             Self::Postgres(connection) => {
                 let begin = match access {
-                    Access::All => transaction::BEGIN_ALL,
-                    Access::Urgent => transaction::BEGIN_URGENT,
-                    Access::World => transaction::BEGIN_WORLD,
+                    Access::All => BEGIN_ALL,
+                    Access::Urgent => BEGIN_URGENT,
+                    Access::World => BEGIN_WORLD,
                 };
                 AnsiTransactionManager::begin_transaction_sql(connection, begin)
             }
@@ -58,7 +61,7 @@ impl AnyConnection {
         match self {
             Self::Sqlite(connection) => AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN")?,
             Self::Postgres(connection) => {
-                AnsiTransactionManager::begin_transaction_sql(connection, transaction::BEGIN_SNAPSHOT)?;
+                AnsiTransactionManager::begin_transaction_sql(connection, BEGIN_SNAPSHOT)?;
             }
         }
         match work(self) {
@@ -80,7 +83,7 @@ impl AnyConnection {
         match self {
             // SQLite uses the index anyway.
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(connection) => connection.batch_execute(transaction::ASSUME_CACHED),
+            Self::Postgres(connection) => connection.batch_execute(ASSUME_CACHED),
         }
     }
 
@@ -116,17 +119,19 @@ impl AnyConnection {
         if let Self::Sqlite(file) = self { connect::set_auto_checkpoint(file, on) } else { Ok(()) }
     }
 
-    /// Copies committed pages from the write-ahead log into the database, without blocking others.
+    /// Copies committed pages from the write-ahead log into the database, without blocking others. The next checkpoint
+    /// copies what this one cannot.
     pub(crate) fn checkpoint(&mut self) {
         if let Self::Sqlite(file) = self {
-            connect::checkpoint(file);
+            let _ = file.batch_execute("PRAGMA wal_checkpoint(PASSIVE)");
         }
     }
 
-    /// Runs the work that is due before a writing connection is closed.
+    /// Copies the whole log into the database and truncates it, before a writing connection is closed. A failure is
+    /// harmless: the next start replays the log.
     pub(crate) fn finish(&mut self) {
         if let Self::Sqlite(file) = self {
-            connect::empty_log(file);
+            let _ = file.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::{
     connection::AnyConnection,
     error::OpenError,
     limits::Limits,
+    limits::Purpose,
     postgres::PostgresOptions,
-    purpose::Purpose,
     sqlite::{self, connect::SqliteDatabase},
 };
 use companion_domain::port::Cause;

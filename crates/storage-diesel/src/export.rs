@@ -3,7 +3,7 @@
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
-    purpose::Purpose,
+    limits::Purpose,
     storage::DieselStorage,
     table::{
         records::{Loaded, load, table_of},

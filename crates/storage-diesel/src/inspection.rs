@@ -3,9 +3,9 @@
 use crate::{
     connection::AnyConnection,
     error::OpenError,
+    limits::Purpose,
     migration::{altered, applied, difference, is_foreign, lacking, refuse_newer},
     postgres::PostgresOptions,
-    purpose::Purpose,
     sqlite::{SqliteOptions, migration::has_content},
 };
 use companion_domain::{

@@ -23,7 +23,7 @@
 //! Imports run downwards only; no two modules import each other, neither as files nor as folders:
 //!
 //! ```text
-//! port                              one thin implementation of each port
+//! port                              the implementation of each port
 //! sync, export                      merging a whole world as one change; exporting everything
 //! storage                           DieselStorage: its lifecycle, and how it runs reads and writes
 //! reader, writer                    the pool; the queue, the batches and their commits
@@ -31,16 +31,16 @@
 //! migration, inspection             bringing the tables up to date; looking at them without a change
 //! connection, database, failure     either database, and the operations in which they differ
 //! sqlite, postgres                  raw connections, options, migrations, and how their messages are classified
-//! schema, limits, purpose, latest, timeline, error, statistics
+//! schema, limits, revision, error
 //! ```
 //!
-//! **A column** of `guilds` is named in two files of this crate, in three lines: in the list of `schema.rs`, and in the
-//! two conversions of `table/guilds.rs`. Reading, writing, staging, comparing, merging and exporting are derived from
+//! **A column** of `guilds` is named in two files of this crate: in the list of `schema.rs`, and beside its field in
+//! `table/values.rs`. Reading, writing, staging, comparing, merging and exporting are derived from
 //! the list. It also needs a migration of the same name in each folder of `migrations/`, and a database of its schema
 //! version in `tests/storage/shared/ages`, which later versions must be able to read.
 //!
-//! **A table** needs the same migrations, an entry in the list of `schema.rs`, a file in `table/` with its row
-//! conversions and statements, and its port in `port/`. If a sync carries it, the entry also names its staging table and
+//! **A table** needs the same migrations, an entry in the list of `schema.rs`, its values in `table/values.rs`, and
+//! its statements in `port/`, or in `table/` if several ports or syncs use them. If a sync carries it, the entry also names its staging table and
 //! its record; finding, putting, removing, syncing and exporting the record follow from it.
 //!
 //! **A database** is a folder beside `sqlite` and `postgres`, and a variant of `AnyConnection` and of `Database`.
@@ -56,20 +56,17 @@ mod error;
 mod export;
 mod failure;
 mod inspection;
-mod latest;
 mod limits;
 mod migration;
 mod port;
 mod postgres;
-mod purpose;
 mod reader;
+mod revision;
 mod schema;
 mod sqlite;
-mod statistics;
 mod storage;
 mod sync;
 mod table;
-mod timeline;
 mod writer;
 
 pub use self::{
@@ -77,6 +74,5 @@ pub use self::{
     inspection::Inspection,
     postgres::{AddressError, PostgresOptions},
     sqlite::SqliteOptions,
-    statistics::Statistics,
-    storage::DieselStorage,
+    storage::{DieselStorage, Statistics},
 };

@@ -1,4 +1,4 @@
-//! Limits that all databases share, and their defaults for a service of any size.
+//! Limits that all databases share, with their defaults for a service of any size, and the purpose of a connection.
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
@@ -29,4 +29,17 @@ pub(crate) struct Limits {
     pub(crate) max_sync_wait: Duration,
     /// Time after which a started read or write is abandoned. `None` if it cannot hang.
     pub(crate) deadline: Option<Duration>,
+}
+
+/// The purpose of a connection, which decides its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Short reads, or listening for notifications.
+    Read,
+    /// One long read.
+    Export,
+    /// Batches of writes.
+    Write,
+    /// One sync, or a migration.
+    Bulk,
 }

@@ -3,8 +3,8 @@
 use crate::{
     connection::{Access, AnyConnection},
     error::OpenError,
+    limits::Purpose,
     postgres::{self, PostgresOptions},
-    purpose::Purpose,
     schema::Object,
     sqlite::{self, SqliteOptions, connect},
 };
@@ -19,24 +19,12 @@ use diesel::{
     sqlite::Sqlite,
 };
 use diesel_migrations::MigrationHarness as _;
-use std::{fmt::Display, sync::LazyLock};
+use std::{collections::BTreeMap, fmt::Display, sync::LazyLock};
 
-/// A migration of this version of the program.
-struct Step {
-    version: String,
-    name: String,
-}
-
-/// All migrations, in order. They are part of the program, so listing them cannot fail.
-static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| {
+/// Version and name of all migrations, in order. They are part of the program, so listing them cannot fail.
+static STEPS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let found: Vec<Box<dyn Migration<Sqlite>>> = sqlite::migration::STEPS.migrations().unwrap_or_default();
-    let step = |step: Box<dyn Migration<Sqlite>>| Step {
-        version: step.name().version().to_string(),
-        name: step.name().to_string(),
-    };
-    let mut steps: Vec<_> = found.into_iter().map(step).collect();
-    steps.sort_by(|one, other| one.version.cmp(&other.version));
-    steps
+    found.iter().map(|step| (step.name().version().to_string(), step.name().to_string())).collect()
 });
 
 /// Returns the versions of the migrations recorded in the database.
@@ -55,13 +43,13 @@ pub(crate) fn applied(db: &mut AnyConnection) -> QueryResult<Vec<String>> {
 
 /// Returns the names of the migrations that are not in `applied`.
 pub(crate) fn lacking(applied: &[String]) -> Vec<String> {
-    let lacking = STEPS.iter().filter(|step| !applied.contains(&step.version));
-    lacking.map(|step| step.name.clone()).collect()
+    let lacking = STEPS.iter().filter(|(version, _)| !applied.contains(version));
+    lacking.map(|(_, name)| name.clone()).collect()
 }
 
 /// Returns an error if `applied` contains a migration of a newer version.
 pub(crate) fn refuse_newer(applied: &[String], database: &dyn Display) -> Result<(), OpenError> {
-    match applied.iter().find(|version| !STEPS.iter().any(|step| step.version == **version)) {
+    match applied.iter().find(|version| !STEPS.contains_key(*version)) {
         Some(step) => Err(OpenError::Newer { database: database.to_string(), step: step.clone() }),
         None => Ok(()),
     }
@@ -81,7 +69,7 @@ pub(crate) fn is_foreign(db: &mut AnyConnection) -> QueryResult<bool> {
     let AnyConnection::Sqlite(file) = db else { return Ok(false) };
     let is_empty = sqlite::migration::objects(file)?.is_empty();
     let done = applied(db)?;
-    Ok(!is_empty && !STEPS.first().is_some_and(|first| done.contains(&first.version)))
+    Ok(!is_empty && !STEPS.keys().next().is_some_and(|first| done.contains(first)))
 }
 
 /// Describes the first table or index that is missing, different or unexpected, compared with a freshly migrated
@@ -161,7 +149,7 @@ fn apply(
     match db {
         AnyConnection::Sqlite(_) => db.begin_writing(Access::All),
         AnyConnection::Postgres(db) => {
-            AnsiTransactionManager::begin_transaction_sql(db, postgres::transaction::BEGIN_MIGRATION)
+            AnsiTransactionManager::begin_transaction_sql(db, postgres::connect::BEGIN_MIGRATION)
         }
     }
     .map_err(fault)?;

@@ -1,7 +1,10 @@
 //! Reads: a connection pool, and a bounded wait for a connection.
 
 use crate::{
-    connection::AnyConnection, database::Database, failure::WorkError, limits::Limits, purpose::Purpose,
+    connection::AnyConnection,
+    database::Database,
+    failure::WorkError,
+    limits::{Limits, Purpose},
 };
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;

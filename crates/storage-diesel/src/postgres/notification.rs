@@ -3,8 +3,11 @@
 //! A writer notifies in the transaction of its change, so only committed changes are announced. A notification may be
 //! lost with its connection, so subscribers of the change feed also poll.
 
-use super::{options::PostgresOptions, timeline};
-use crate::{latest::LatestRevision, purpose::Purpose, timeline::Timeline};
+use super::options::PostgresOptions;
+use crate::{
+    limits::Purpose,
+    revision::{LatestRevision, TIMELINE, Timeline},
+};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{
     PgConnection, QueryResult, RunQueryDsl,
@@ -64,7 +67,7 @@ fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgCon
     let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
     connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
     // Covers notifications missed before LISTEN. A server restored to an earlier state may even be behind.
-    let position = format!("SELECT revision AS latest, {} FROM history", timeline::NUMBER);
+    let position = format!("SELECT revision AS latest, {TIMELINE} FROM history");
     let (newest, number): (i64, i64) = sql::<(BigInt, BigInt)>(&position).get_result(&mut connection)?;
     latest.reset(Timeline::of_server(number).revision(newest.cast_unsigned()));
     Ok(connection)

@@ -1,7 +1,7 @@
 //! Opens the file, with settings by purpose.
 
 use super::{fault::means_busy, identity::FileIdentity, options::SqliteOptions, soundness::Soundness};
-use crate::purpose::Purpose;
+use crate::limits::Purpose;
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, RunQueryDsl, SqliteConnection, connection::SimpleConnection, dsl::sql,
@@ -127,17 +127,6 @@ pub(crate) fn set_auto_checkpoint(connection: &mut SqliteConnection, on: bool) -
     connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {after}"))
 }
 
-/// Copies committed pages from the log into the database, without blocking others. The next checkpoint copies what this
-/// one cannot.
-pub(crate) fn checkpoint(connection: &mut SqliteConnection) {
-    let _ = connection.batch_execute("PRAGMA wal_checkpoint(PASSIVE)");
-}
-
-/// Copies the whole log into the database and truncates it. A failure is harmless: the next start replays the log.
-pub(crate) fn empty_log(connection: &mut SqliteConnection) {
-    let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
 /// Reads and checks every page.
 pub(crate) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
     let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
@@ -147,38 +136,20 @@ pub(crate) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause
     }
 }
 
-/// The mode to open a file in. No mode creates the file.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum OpenMode {
-    /// Read and write.
-    ReadWrite,
-    /// Read only, while other processes have the file open. Their log and its index are read, not written.
-    ReadOnly,
-    /// Read only, while no other process has the file open. No log is read or created.
-    Immutable,
-}
-
-impl OpenMode {
-    const fn options(self) -> &'static str {
-        match self {
-            Self::ReadWrite => "?mode=rw",
-            Self::ReadOnly => "?mode=ro&readonly_shm=1",
-            Self::Immutable => "?mode=ro&immutable=1",
-        }
-    }
-}
+/// Opens a file for reading and writing. No mode creates the file.
+const READ_WRITE: &str = "?mode=rw";
+/// Opens a file read only, while other processes have it open. Their log and its index are read, not written.
+pub(super) const READ_ONLY: &str = "?mode=ro&readonly_shm=1";
+/// Opens a file read only, while no other process has it open. No log is read or created.
+pub(super) const IMMUTABLE: &str = "?mode=ro&immutable=1";
 
 /// Opens an existing file for reading and writing.
 pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<SqliteConnection, Cause> {
-    open_as(path, busy_timeout, OpenMode::ReadWrite)
+    open_as(path, busy_timeout, READ_WRITE)
 }
 
-pub(super) fn open_as(
-    path: &Path,
-    busy_timeout: Duration,
-    mode: OpenMode,
-) -> Result<SqliteConnection, Cause> {
-    let mut connection = SqliteConnection::establish(&(address(path) + mode.options()))?;
+pub(super) fn open_as(path: &Path, busy_timeout: Duration, mode: &str) -> Result<SqliteConnection, Cause> {
+    let mut connection = SqliteConnection::establish(&(address(path) + mode))?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON",
         busy_timeout.as_millis()

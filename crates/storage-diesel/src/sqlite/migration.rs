@@ -1,11 +1,6 @@
 //! What migrating and inspecting a file need: its migrations, its content and its schema.
 
-use super::{
-    connect::{self, OpenMode},
-    fault::open_error,
-    identity::log_of,
-    options::SqliteOptions,
-};
+use super::{connect, fault::open_error, identity::log_of, options::SqliteOptions};
 use crate::{error::OpenError, schema::Object};
 use companion_domain::port::Cause;
 use diesel::{Connection, QueryResult, RunQueryDsl, SqliteConnection, sql_query};
@@ -25,7 +20,7 @@ impl SqliteOptions {
     /// If another process has the file open, it has a log, which is read through the index of that process. Without a
     /// log the file is opened as immutable, because any other mode would create a log.
     pub(crate) fn open_for_inspection(&self) -> Result<SqliteConnection, Cause> {
-        let mode = if log_of(&self.path).exists() { OpenMode::ReadOnly } else { OpenMode::Immutable };
+        let mode = if log_of(&self.path).exists() { connect::READ_ONLY } else { connect::IMMUTABLE };
         connect::open_as(&self.path, self.max_read_wait, mode)
     }
 }

@@ -4,7 +4,7 @@ use super::plan::{Compared, Merged, Plan};
 use crate::{
     connection::AnyConnection,
     failure::WorkError,
-    purpose::Purpose,
+    limits::Purpose,
     storage::DieselStorage,
     table::{
         history::ChangeNumber,

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     connection::AnyConnection,
     failure::{RowError, WorkError},
-    postgres,
+    revision::{TIMELINE, Timeline},
     schema::{changes, history},
-    timeline::Timeline,
 };
 use companion_domain::change::{Applied, Change, Changes, Journal, Kind, Revision, Subject, Tally};
 use diesel::{
@@ -84,17 +83,14 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, WorkError> {
 static SQLITE_ADVANCE: LazyLock<Sql> =
     LazyLock::new(|| Sql::new("UPDATE history SET revision = revision + ? WHERE id = 1"));
 static POSTGRES_ADVANCE: LazyLock<Sql> = LazyLock::new(|| {
-    Sql::new(&format!(
-        "UPDATE history SET revision = revision + ? RETURNING revision, {}",
-        postgres::timeline::NUMBER
-    ))
+    Sql::new(&format!("UPDATE history SET revision = revision + ? RETURNING revision, {TIMELINE}"))
 });
 /// There is no failover, so there is one timeline.
 static SQLITE_POSITION: LazyLock<Sql> =
     LazyLock::new(|| Sql::new("SELECT revision, 1 FROM history WHERE id = 1"));
 /// The timeline is NULL on a standby.
 static POSTGRES_POSITION: LazyLock<Sql> =
-    LazyLock::new(|| Sql::new(&format!("SELECT revision, {} FROM history", postgres::timeline::NUMBER)));
+    LazyLock::new(|| Sql::new(&format!("SELECT revision, {TIMELINE} FROM history")));
 
 /// Returns the newest change number and its timeline, read by one statement.
 fn position(db: &mut AnyConnection) -> Result<(i64, Timeline), WorkError> {
@@ -112,12 +108,11 @@ fn position_of(db: &mut AnyConnection, sql: &Sql, values: Vec<Value>) -> Result<
 }
 
 /// The number of a change in the history. It carries no timeline, because a connection that has written stays on one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChangeNumber(i64);
+pub(crate) type ChangeNumber = i64;
 
 /// Returns the newest change number. It is only comparable on the same connection.
 pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
-    history::table.select(history::revision).get_result(db).map(ChangeNumber)
+    history::table.select(history::revision).get_result(db)
 }
 
 /// Returns the offset of grant versions from revisions.
@@ -171,7 +166,7 @@ pub(crate) fn since(
 /// writers may record changes of other kinds meanwhile.
 pub(crate) fn concerning(
     db: &mut AnyConnection,
-    ChangeNumber(after): ChangeNumber,
+    after: ChangeNumber,
     kinds: &BTreeSet<Kind>,
 ) -> Result<Option<Vec<Subject>>, WorkError> {
     let next = after.saturating_add(1);
@@ -184,7 +179,7 @@ pub(crate) fn concerning(
         .load(db)?;
     match rows.first() {
         Some(first) if first.revision == next => {}
-        None if newest(db)? == ChangeNumber(after) => {}
+        None if newest(db)? == after => {}
         _ => return Ok(None),
     }
     let mut subjects = Vec::new();

@@ -165,23 +165,17 @@ pub(crate) enum Value {
     Binary(Option<Vec<u8>>),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::BigInt(Some(number))
-    }
+macro_rules! into_value {
+    ($($type:ty => $variant:ident),+) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(Some(value))
+            }
+        })+
+    };
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text))
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Binary(Some(bytes))
-    }
-}
+into_value!(i64 => BigInt, String => Text, Vec<u8> => Binary);
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

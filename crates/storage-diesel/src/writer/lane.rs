@@ -3,8 +3,7 @@
 use super::{job::Job, status::WriterStatus, thread::WriterThread};
 use crate::{
     connection::Access,
-    limits::{MAX_BATCH, QUEUE},
-    purpose::Purpose,
+    limits::{MAX_BATCH, Purpose, QUEUE},
 };
 use companion_domain::port::{Cause, StoreError};
 use std::{

@@ -4,7 +4,7 @@ use super::thread::TransactionError;
 use crate::{
     connection::AnyConnection,
     database::Database,
-    latest::LatestRevision,
+    revision::LatestRevision,
     table::{history::Write, unreadable::Unreadable},
 };
 use companion_domain::change::Revision;

@@ -5,7 +5,7 @@ use super::{
     lane::{Batch, WriteQueue},
     status::WriterStatus,
 };
-use crate::{connection::AnyConnection, failure::WorkError, purpose::Purpose};
+use crate::{connection::AnyConnection, failure::WorkError, limits::Purpose};
 use companion_domain::{
     change::Revision,
     port::{Cause, StoreError, StoreErrorKind},

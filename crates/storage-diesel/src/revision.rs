@@ -1,10 +1,11 @@
-//! Revisions, and the server timeline that each of them belongs to.
+//! Revisions: the server timeline that each belongs to, and the newest one known to this node.
 //!
 //! A server that takes over from another may lack its last commits, and reuses their numbers for other changes. It also
 //! starts a new timeline. To keep the two apart, every revision of a later timeline is higher than all revisions of an
 //! earlier one. The history table itself, and an embedded database, count from one.
 
 use companion_domain::change::Revision;
+use tokio::sync::watch;
 
 /// Bits for the changes of one timeline: a million changes per second for nine years.
 const CHANGE_BITS: u32 = 48;
@@ -31,6 +32,38 @@ impl Timeline {
     /// later timeline yields a number higher than any in use.
     pub(crate) const fn number(self, revision: Revision) -> Option<u64> {
         if revision.0 == 0 { Some(0) } else { revision.0.checked_sub(self.0) }
+    }
+}
+
+/// SQL for the number of the server's timeline, or NULL on a standby: its timeline is that of another server, which it may
+/// lag behind. Every role may run it. The number is the prefix of the current WAL file name, because the control file is only as recent as the last
+/// checkpoint.
+pub(crate) const TIMELINE: &str = "CASE WHEN pg_is_in_recovery() THEN NULL \
+     ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END";
+
+/// The newest revision committed by this node or notified by another. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct LatestRevision(watch::Sender<Revision>);
+
+impl LatestRevision {
+    /// Raises the newest revision, and wakes the tasks that wait for it.
+    pub(crate) fn advance(&self, latest: Revision) {
+        self.0.send_if_modified(|known| {
+            let newer = latest > *known;
+            *known = latest.max(*known);
+            newer
+        });
+    }
+
+    /// Sets the newest revision, even if a newer one was known: a server may have been restored to an earlier state.
+    pub(crate) fn reset(&self, latest: Revision) {
+        self.0.send_if_modified(|known| std::mem::replace(known, latest) != latest);
+    }
+
+    /// Waits until a revision newer than this one is known.
+    pub(crate) async fn newer_than(&self, revision: Revision) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|latest| *latest > revision).await;
     }
 }
 
