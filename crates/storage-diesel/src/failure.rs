@@ -1,7 +1,10 @@
 //! Errors of a piece of work on the database, and how callers see them.
 
 use crate::{postgres, sqlite};
-use companion_domain::port::{StoreError, StoreErrorKind};
+use companion_domain::{
+    model::GuildId,
+    port::{StoreError, StoreErrorKind, SyncError},
+};
 use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +18,9 @@ pub(crate) enum WorkError {
     /// A standby may lack commits of the primary, and cannot tell how many.
     #[error("the server is a standby, which may lag behind")]
     Standby,
+    /// The guild of a member or an outline is neither stored nor part of the sync.
+    #[error("line {line} names guild {guild}, which is not known")]
+    UnknownGuild { line: u64, guild: GuildId },
     #[error("a write panicked")]
     Panicked,
 }
@@ -45,7 +51,7 @@ impl WorkError {
         match self {
             Self::Database(error) => kind_of(error),
             Self::Row(_) | Self::Panicked => StoreErrorKind::Corrupt,
-            Self::Conflict(_) => StoreErrorKind::Conflict,
+            Self::Conflict(_) | Self::UnknownGuild { .. } => StoreErrorKind::Conflict,
             Self::Standby => StoreErrorKind::Unavailable,
         }
     }
@@ -54,6 +60,15 @@ impl WorkError {
 impl From<WorkError> for StoreError {
     fn from(failure: WorkError) -> Self {
         Self::new(failure.kind(), failure)
+    }
+}
+
+impl From<WorkError> for SyncError {
+    fn from(failure: WorkError) -> Self {
+        match failure {
+            WorkError::UnknownGuild { line, guild } => Self::UnknownGuild { line, guild },
+            failure => Self::Store(failure.into()),
+        }
     }
 }
 

@@ -311,15 +311,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn rejects_a_write_that_timed_out_in_the_queue_without_writing() {
-        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_millis(50)).await;
-        let (release, held) = mpsc::channel::<()>();
-        let (begin, begun) = tokio::sync::oneshot::channel();
-        let long = tokio::spawn({
-            let storage = storage.clone();
-            let work = move |_: &_| begin.send(()).is_ok() && held.recv().is_ok();
-            async move { storage.writer().bulk(work).await }
-        });
-        begun.await.unwrap();
+        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_millis(300)).await;
+        let turn = tokio::task::block_in_place(|| storage.writer().bulk().turn()).unwrap();
         let Err(ApplyError::Store(refused)) = storage.put(Record::Blocked(user_id(1))).await else {
             panic!()
         };
@@ -328,8 +321,7 @@ mod tests {
         assert_eq!(storage.statistics().refused_writes, 1);
         // A busy storage is still healthy.
         storage.check().await.unwrap();
-        drop(release);
-        long.await.unwrap().unwrap();
+        drop(turn);
         // The rejected write would have run before this one, however long this one takes.
         while storage.put(Record::Blocked(user_id(2))).await.is_err() {}
         assert!(!storage.is_blocked(user_id(1)).await.unwrap());

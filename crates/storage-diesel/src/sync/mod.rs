@@ -5,19 +5,29 @@
 //! syncs that hold one is limited. The merge first compares all rows in a snapshot, while others write. Once it holds
 //! the write lock, it compares again only the rows that changed meanwhile, and writes only what differs.
 
-mod merging;
 mod plan;
 
-pub(crate) use self::merging::MergeMode;
-
-use self::{
-    merging::{Merging, Workspace, joined},
-    plan::{Compared, Merged},
+use self::plan::Plan;
+use crate::{
+    connection::AnyConnection,
+    failure::WorkError,
+    limits::Purpose,
+    storage::DieselStorage,
+    table::{
+        history::ChangeNumber,
+        staging::{self, RecordBatch},
+    },
+    writer::{BulkWrite, DeferredCheckpoint, End},
 };
-use crate::storage::DieselStorage;
 use companion_domain::{
-    change::{Applied, Tally},
-    port::{RecordSource, Replace, SyncError},
+    change::{Applied, Kind, Tally},
+    port::{Numbered, RecordSource, Replace, StoreError, SyncError},
+};
+use diesel::QueryResult;
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    task::{JoinHandle, spawn_blocking},
 };
 
 /// Number of records staged at once: enough to be fast, few enough to fit in memory.
@@ -26,6 +36,14 @@ const STAGED_AT_ONCE: usize = 1000;
 /// Number of comparisons while others write. If they change too much each time, the last comparison runs while they
 /// wait.
 const MAX_COMPARISONS: u32 = 3;
+
+/// Whether a merge is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MergeMode {
+    Commit,
+    /// Rolls back, and only returns what would change.
+    DryRun,
+}
 
 impl DieselStorage {
     /// Returns what a sync of these records would change, without changing anything. The sync is run completely and
@@ -39,7 +57,8 @@ impl DieselStorage {
     }
 }
 
-/// Stages all records of the source, and merges them. Commits or rolls back according to `mode`.
+/// Stages all records of the source, and merges them. Commits or rolls back according to `mode`. A merge that has
+/// started completes, even if the caller stops waiting.
 pub(crate) async fn run(
     storage: &DieselStorage,
     replace: &Replace,
@@ -47,7 +66,15 @@ pub(crate) async fn run(
     mode: MergeMode,
 ) -> Result<Applied, SyncError> {
     let workspace = stage(storage, source).await?;
-    merge(storage, workspace, replace.clone(), mode).await
+    let (bulk, replace) = (storage.writer().bulk(), replace.clone());
+    let merging = spawn_blocking(move || {
+        let mut merging = Merging::new(workspace, replace, mode)?;
+        let applied = merging.run(&bulk)?;
+        Ok::<_, SyncError>((merging, applied))
+    });
+    let (mut merging, applied) = merging.await.map_err(StoreError::unavailable)??;
+    drop(spawn_blocking(move || merging.make_checkpoint()));
+    Ok(applied)
 }
 
 /// Stages all records of the source. The next records are read while the previous ones are staged.
@@ -59,55 +86,141 @@ async fn stage(storage: &DieselStorage, source: &mut dyn RecordSource) -> Result
         pending.extend(records.into_iter().flatten());
         while is_last || pending.len() >= STAGED_AT_ONCE {
             let workspace = match staging.take() {
-                Some(thread) => joined(thread).await?,
+                Some(thread) => staged(thread).await?,
                 None => Workspace::open(storage).await?,
             };
             let rest = pending.split_off(pending.len().min(STAGED_AT_ONCE));
             let thread = workspace.stage(std::mem::replace(&mut pending, rest));
             if is_last && pending.is_empty() {
-                return Ok(joined(thread).await?);
+                return Ok(staged(thread).await?);
             }
             staging = Some(thread);
         }
     }
 }
 
-/// Merges the staged rows: compares them while others write, then writes the differing ones under the write lock.
-async fn merge(
-    storage: &DieselStorage,
+/// Waits for a thread that stages records.
+async fn staged(thread: JoinHandle<Result<Workspace, WorkError>>) -> Result<Workspace, StoreError> {
+    Ok(thread.await.map_err(StoreError::unavailable)??)
+}
+
+/// A connection and its temporary tables. Dropping it, as any early end of a sync does, removes them.
+struct Workspace {
+    db: AnyConnection,
+    kinds: BTreeSet<Kind>,
+    /// Declared after the connection, so it is released after it.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Workspace {
+    /// Opens a connection, once the sync has a permit.
+    async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
+        let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
+        let opening = spawn_blocking(move || {
+            let db = database.connect(Purpose::Bulk).map_err(StoreError::unavailable)?;
+            Ok(Self { db, kinds: BTreeSet::new(), _permit: permit })
+        });
+        opening.await.map_err(StoreError::unavailable)?
+    }
+
+    /// Stages these records on a blocking thread.
+    fn stage(mut self, records: Vec<Numbered>) -> JoinHandle<Result<Self, WorkError>> {
+        spawn_blocking(move || {
+            let batch = RecordBatch::of(records);
+            self.make_tables(batch.kinds())?;
+            batch.stage(&mut self.db)?;
+            Ok(self)
+        })
+    }
+
+    fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {
+        if kinds.iter().any(|kind| kind.is_of_guild()) {
+            // Whether the guild of a record is known also depends on the staged guilds.
+            kinds.insert(Kind::Guild);
+        }
+        for kind in kinds.difference(&self.kinds.clone()) {
+            staging::create(*kind, &mut self.db)?;
+            self.kinds.insert(*kind);
+        }
+        Ok(())
+    }
+}
+
+/// A staged sync and its plan. Its methods block the thread.
+struct Merging {
     workspace: Workspace,
-    replace: Replace,
+    plan: Plan,
     mode: MergeMode,
-) -> Result<Applied, SyncError> {
-    let mut merging = Merging::begin(workspace, replace, mode).await?;
-    let mut attempt = 1;
-    loop {
-        let (compared, merged);
-        (merging, compared) = merging.compare().await?;
-        let change = match compared {
-            Compared::Same => return Ok(merging.end(Applied::default())),
-            Compared::Unknown(unknown) => return Err(merging.end(unknown)),
-            Compared::Differing(change) => change,
-        };
-        (merging, merged) = merging.write(storage, change, attempt == MAX_COMPARISONS).await?;
-        match merged {
-            Merged::Done(applied) => return Ok(merging.end(applied)),
-            Merged::Unknown(unknown) => return Err(merging.end(unknown)),
-            Merged::Outdated => attempt += 1,
+    /// Set after a write: the checkpoint that is still due.
+    checkpoint: Option<DeferredCheckpoint>,
+}
+
+impl Merging {
+    /// Plans the merge, once all records are staged.
+    fn new(mut workspace: Workspace, replace: Replace, mode: MergeMode) -> Result<Self, WorkError> {
+        let plan = Plan::new(&workspace.kinds, &replace);
+        workspace.make_tables(replace.kinds)?;
+        let tables = workspace.kinds.iter().flat_map(|kind| staging::staged_tables(*kind));
+        staging::analyse(&mut workspace.db, &tables.map(str::to_owned).collect::<Vec<_>>())?;
+        Ok(Self { workspace, plan, mode, checkpoint: None })
+    }
+
+    /// Compares the staged rows while others write, then writes the differing ones under the write lock.
+    fn run(&mut self, bulk: &BulkWrite) -> Result<Applied, SyncError> {
+        let mut attempt = 1;
+        loop {
+            let Some(change) = self.compare()? else { return Ok(Applied::default()) };
+            if let Some(applied) = self.write(bulk, change, attempt == MAX_COMPARISONS)? {
+                return Ok(applied);
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Compares staged rows with a snapshot of the stored ones, and prepares the differing ones for writing. Blocks no
+    /// writer. Returns the change as of which they differ, or `None` if they are equal.
+    fn compare(&mut self) -> Result<Option<ChangeNumber>, WorkError> {
+        let (db, plan) = (&mut self.workspace.db, &self.plan);
+        let differing = db.snapshot(|db| plan.compare(db))?;
+        staging::analyse(db, &plan.differing())?;
+        if differing.is_some() {
+            plan.touch(db)?;
+        }
+        Ok(differing)
+    }
+
+    /// Writes the differing rows once it holds the write lock. Returns `None` if too much changed since the comparison;
+    /// then nothing was written.
+    fn write(
+        &mut self,
+        bulk: &BulkWrite,
+        change: ChangeNumber,
+        last: bool,
+    ) -> Result<Option<Applied>, SyncError> {
+        let (db, plan, mode) = (&mut self.workspace.db, &self.plan, self.mode);
+        let _turn = bulk.turn()?;
+        self.checkpoint = Some(bulk.defer_checkpoint());
+        bulk.transaction(db, plan.access(), |write| {
+            let merged = plan.merge(write, change, last)?;
+            let commits = merged.is_some() && mode == MergeMode::Commit;
+            Ok(if commits { End::Commit(merged) } else { End::RollBack(merged) })
+        })
+    }
+
+    /// Runs the checkpoint that is due, if any.
+    fn make_checkpoint(&mut self) {
+        if let Some(checkpoint) = self.checkpoint.take() {
+            checkpoint.make(&mut self.workspace.db);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        merging::{MergeMode, Merging},
-        plan::{Compared, Merged},
-        stage,
-    };
+    use super::{MergeMode, Merging, stage};
     use crate::storage::DieselStorage;
     use companion_domain::{
-        change::{Applied, Key, Kind, Tally},
+        change::{Key, Kind, Tally},
         model::{FeedbackId, Guild, Roster, StaffPermission, TeamMember, UserId},
         port::{
             ApplyError, FeedbackStore, ListingScope, Listings, Mutation, Record, Records, Replace,
@@ -122,6 +235,7 @@ mod tests {
         },
     };
     use std::collections::BTreeSet;
+    use tokio::task::block_in_place;
 
     /// A concurrent write.
     #[derive(Debug, Clone)]
@@ -241,7 +355,7 @@ mod tests {
     /// Returns a sync that is about to be compared.
     async fn staged(storage: &DieselStorage, replace: &Replace, records: &[Record]) -> Merging {
         let workspace = stage(storage, &mut Stream::of(records.to_vec())).await.unwrap();
-        Merging::begin(workspace, replace.clone(), MergeMode::Commit).await.unwrap()
+        Merging::new(workspace, replace.clone(), MergeMode::Commit).unwrap()
     }
 
     /// Runs a sync, and `others` between its comparison and its merge. Returns whether the sync took effect after them.
@@ -252,23 +366,18 @@ mod tests {
         others: &[Other],
         last: bool,
     ) -> (Result<Option<Tally>, SyncError>, bool) {
-        let merging = staged(storage, replace, records).await;
-        let (merging, compared) = merging.compare().await.unwrap();
+        let mut merging = staged(storage, replace, records).await;
+        let compared = merging.compare();
         for other in others {
             write(storage, other.clone()).await;
         }
         let revision = match compared {
-            Compared::Same => return (Ok(Some(Tally::NOTHING)), false),
-            Compared::Unknown(unknown) => return (Err(unknown), false),
-            Compared::Differing(revision) => revision,
+            Ok(None) => return (Ok(Some(Tally::NOTHING)), false),
+            Ok(Some(revision)) => revision,
+            Err(unknown) => return (Err(unknown.into()), false),
         };
-        let (_, merged) = merging.write(storage, revision, last).await.unwrap();
-        let merged = match merged {
-            Merged::Done(applied) => Ok(Some(applied.tally)),
-            Merged::Outdated => Ok(None),
-            Merged::Unknown(unknown) => Err(unknown),
-        };
-        (merged, true)
+        let merged = block_in_place(|| merging.write(&storage.writer().bulk(), revision, last));
+        (merged.map(|applied| applied.map(|applied| applied.tally)), true)
     }
 
     /// Everything that is stored, including the feedback entries that can be picked and the subscribers of guilds.
@@ -355,7 +464,7 @@ mod tests {
         #[tokio::test(flavor = "multi_thread")]
         async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             let folder = tempfile::tempdir().unwrap();
-            rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 40).await;
+            rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 25).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]
@@ -384,24 +493,23 @@ mod tests {
             sync(&storage, &Replace::default(), &guilds("Old")).await.unwrap();
             let mut other = schema.connect();
             other.batch_execute("BEGIN; DELETE FROM guilds WHERE id = 1").unwrap();
-            let merging = staged(&storage, &Replace::default(), &guilds("New")).await;
-            let (merging, compared) = merging.compare().await.unwrap();
-            let Compared::Differing(revision) = compared else { panic!("nothing differs") };
+            let mut merging = staged(&storage, &Replace::default(), &guilds("New")).await;
+            let revision = merging.compare().unwrap().unwrap();
             let touched: i64 =
                 sql::<BigInt>("SELECT count(*) FROM guilds WHERE id > 1 AND xmax::text <> '0'")
                     .get_result(&mut other)
                     .unwrap();
             assert_eq!(touched, 2);
             other.batch_execute("ROLLBACK").unwrap();
-            let (_, merged) = merging.write(&storage, revision, false).await.unwrap();
-            assert!(matches!(merged, Merged::Done(Applied { tally: Tally { changed: 3, .. }, .. })));
+            let merged = block_in_place(|| merging.write(&storage.writer().bulk(), revision, false));
+            assert_eq!(merged.unwrap().unwrap().tally.changed, 3);
         }
 
         #[tokio::test(flavor = "multi_thread")]
         async fn a_raced_sync_equals_one_that_ran_after_the_other_writes() {
             // SQLite runs more rounds; this covers the few statements that differ.
             let (one, reference) = (Scratch::new("race_one"), Scratch::new("race_reference"));
-            rounds(&open(&one).await, &open(&reference).await, 8).await;
+            rounds(&open(&one).await, &open(&reference).await, 6).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]

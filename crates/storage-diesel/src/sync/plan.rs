@@ -11,35 +11,17 @@ use crate::{
         records::table_of,
         staging::{self, Merge, Scope},
     },
-    writer::End,
 };
 use companion_domain::{
     change::{Applied, Kind, Subject, Tally},
     model::GuildId,
-    port::{Replace, SyncError},
+    port::Replace,
 };
 use diesel::QueryResult;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Display,
 };
-
-pub(super) enum Compared {
-    /// The staged rows equal the stored ones, so there is nothing to write.
-    Same,
-    /// The staged rows differ, as of this change.
-    Differing(ChangeNumber),
-    /// A member's guild is neither stored nor staged.
-    Unknown(SyncError),
-}
-
-pub(super) enum Merged {
-    Done(Applied),
-    /// Too much changed since the comparison; nothing was written.
-    Outdated,
-    /// A member's guild is neither stored nor staged.
-    Unknown(SyncError),
-}
 
 /// What to merge, in order: a guild before its members.
 pub(super) struct Plan {
@@ -72,18 +54,17 @@ impl Plan {
         self.early.iter().map(|merge| merge.table.differing()).collect()
     }
 
-    /// Compares staged rows with stored ones, and keeps the differing ones. Must run in one snapshot.
-    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, WorkError> {
+    /// Compares staged rows with stored ones, and keeps the differing ones. Must run in one snapshot. Returns the change
+    /// as of which they differ, or `None` if there is nothing to write.
+    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Option<ChangeNumber>, WorkError> {
         let change = history::newest(db)?;
-        if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
-            return Ok(Compared::Unknown(unknown));
-        }
+        self.check_guilds(db, &Scope::Everything)?;
         let mut rows = 0;
         for merge in &self.early {
             rows += merge.compare(db, &Scope::Everything)?;
         }
         let is_same = rows == 0 && self.late.is_empty() && !self.removes_clusters;
-        Ok(if is_same { Compared::Same } else { Compared::Differing(change) })
+        Ok((!is_same).then_some(change))
     }
 
     /// Prepares the differing rows for writing, as far as possible while others write.
@@ -91,30 +72,26 @@ impl Plan {
         self.early.iter().try_for_each(|merge| merge.touch(db))
     }
 
-    /// Writes the differing rows, after comparing again those changed since `change`. If too many changed, the caller
-    /// should compare again, unless this is the `last` attempt.
+    /// Writes the differing rows, after comparing again those changed since `change`. Returns `None` if too many changed
+    /// and this is not the `last` attempt: then the caller should compare again.
     pub(super) fn merge(
         &self,
         write: &mut Write<'_>,
         change: ChangeNumber,
         last: bool,
-    ) -> Result<End<Merged>, WorkError> {
-        let unknown = match changed_since(write.db, change, &self.watched())? {
+    ) -> Result<Option<Applied>, WorkError> {
+        match changed_since(write.db, change, &self.watched())? {
             Some(rows) => self.compare_again(write.db, &rows)?,
-            None if last => match self.compare(write.db)? {
-                Compared::Unknown(unknown) => Some(unknown),
-                Compared::Same | Compared::Differing(_) => None,
-            },
-            None => return Ok(End::RollBack(Merged::Outdated)),
-        };
-        if let Some(unknown) = unknown {
-            return Ok(End::RollBack(Merged::Unknown(unknown)));
+            None if last => {
+                self.compare(write.db)?;
+            }
+            None => return Ok(None),
         }
         for merge in &self.late {
             merge.compare(write.db, &Scope::Everything)?;
         }
         let tally = self.write(write)?;
-        Ok(End::Commit(Merged::Done(write.applied(tally)?)))
+        Ok(Some(write.applied(tally)?))
     }
 
     /// Returns the kinds whose changes invalidate a comparison.
@@ -127,23 +104,17 @@ impl Plan {
         kinds
     }
 
-    fn compare_again(
-        &self,
-        db: &mut AnyConnection,
-        rows: &ChangedRows,
-    ) -> Result<Option<SyncError>, WorkError> {
+    fn compare_again(&self, db: &mut AnyConnection, rows: &ChangedRows) -> Result<(), WorkError> {
         let changed = |kind| rows.get(&kind).map(|rows| Scope::Keys(rows));
-        if let Some(guilds) = changed(Kind::Guild)
-            && let Some(unknown) = self.first_unknown_guild(db, &guilds)?
-        {
-            return Ok(Some(unknown));
+        if let Some(guilds) = changed(Kind::Guild) {
+            self.check_guilds(db, &guilds)?;
         }
         for merge in &self.early {
             if let Some(rows) = changed(merge.kind) {
                 merge.compare(db, &rows)?;
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     fn write(&self, write: &mut Write<'_>) -> Result<Tally, WorkError> {
@@ -159,20 +130,15 @@ impl Plan {
         Ok(tally)
     }
 
-    fn first_unknown_guild(
-        &self,
-        db: &mut AnyConnection,
-        guilds: &Scope<'_>,
-    ) -> Result<Option<SyncError>, WorkError> {
+    /// Returns an error if the guild of a member or an outline is neither stored nor staged.
+    fn check_guilds(&self, db: &mut AnyConnection, guilds: &Scope<'_>) -> Result<(), WorkError> {
         if !self.early.iter().any(|merge| merge.kind.is_of_guild()) {
-            return Ok(None);
+            return Ok(());
         }
-        let unknown = staging::first_unknown_guild(db, guilds)?.map(|(line, guild)| {
-            let nonsense = RowError { table: "staged_named_guilds", column: "guild" };
-            let (line, guild) = (line.cast_unsigned(), GuildId::of_column(&guild).ok_or(nonsense)?);
-            Ok(SyncError::UnknownGuild { line, guild })
-        });
-        unknown.transpose()
+        let Some((line, guild)) = staging::first_unknown_guild(db, guilds)? else { return Ok(()) };
+        let nonsense = RowError { table: "staged_named_guilds", column: "guild" };
+        let guild = GuildId::of_column(&guild).ok_or(nonsense)?;
+        Err(WorkError::UnknownGuild { line: line.cast_unsigned(), guild })
     }
 }
 

@@ -1,7 +1,7 @@
-//! The tables: conversions between rows and domain values, and every statement.
+//! The tables: conversions between rows and domain values, and the statements that several ports or a sync use.
 //!
 //! Statements are plain functions over a connection, or over a [`history::Write`] if they note changes. Ports combine
-//! them.
+//! them with their own.
 //!
 //! Rows are looked up by key with [`row::Columns::stored`] or `get_result`, never with `first`: that binds a limit, and
 //! SQLite plans a statement again whenever such a parameter is bound. [`column::any_of`] compares with a list of ids.

@@ -2,6 +2,7 @@
 
 use super::{
     job::run,
+    lane::Message,
     status::WriterStatus,
     thread::{TransactionError, commit},
 };
@@ -10,8 +11,9 @@ use crate::{
     failure::WorkError,
     table::history::Write,
 };
-use companion_domain::port::StoreError;
+use companion_domain::port::{StoreError, SyncError};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
+use tokio::sync::{mpsc, oneshot};
 
 /// How a transaction ends.
 pub(crate) enum End<T> {
@@ -21,7 +23,14 @@ pub(crate) enum End<T> {
 }
 
 /// The right to write on a separate connection.
-pub(crate) struct BulkWrite(pub(super) Arc<WriterStatus>);
+pub(crate) struct BulkWrite {
+    pub(super) status: Arc<WriterStatus>,
+    /// The queue of the thread that must not write meanwhile. `None` if a server queues its clients at a lock.
+    pub(super) queue: Option<mpsc::Sender<Message>>,
+}
+
+/// The writer thread runs no queued write until this is dropped.
+pub(crate) type Turn = std::sync::mpsc::Sender<()>;
 
 /// A checkpoint that a bulk write runs when it is done. Until then the writer runs none, so no queued write waits for
 /// it.
@@ -40,10 +49,20 @@ impl Drop for DeferredCheckpoint {
 }
 
 impl BulkWrite {
+    /// Waits for the end of the current batch of the writer, because both would compete for the single write lock of an
+    /// embedded database. Blocks the thread.
+    pub(crate) fn turn(&self) -> Result<Option<Turn>, StoreError> {
+        let Some(queue) = &self.queue else { return Ok(None) };
+        let (give, turn) = oneshot::channel();
+        let sent = queue.blocking_send(Message::Bulk(give)).is_ok();
+        let turn = if sent { turn.blocking_recv().ok() } else { None };
+        turn.map(Some).ok_or_else(|| StoreError::unavailable("the storage was closed"))
+    }
+
     /// Takes over the next checkpoint from the writer.
     pub(crate) fn defer_checkpoint(&self) -> DeferredCheckpoint {
-        self.0.deferred_checkpoints.fetch_add(1, Relaxed);
-        DeferredCheckpoint(Arc::clone(&self.0))
+        self.status.deferred_checkpoints.fetch_add(1, Relaxed);
+        DeferredCheckpoint(Arc::clone(&self.status))
     }
 
     /// Runs a transaction. The connection must not be used again after an error.
@@ -52,16 +71,16 @@ impl BulkWrite {
         db: &mut AnyConnection,
         access: Access,
         work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, WorkError>,
-    ) -> Result<T, StoreError> {
-        let Self(status) = self;
+    ) -> Result<T, SyncError> {
+        let status = &self.status;
         let failed = |error: TransactionError| {
             status.note_failed_transaction(&error);
             StoreError::from(error)
         };
         if let Some(refusal) = status.refusal() {
-            return Err(refusal.into());
+            return Err(StoreError::from(refusal).into());
         }
-        status.check_file(true)?;
+        status.check_file(true).map_err(StoreError::from)?;
         db.begin_writing(access).map_err(|error| failed(error.into()))?;
         let mut write = status.write_on(db);
         let done = run(&mut write, work);

@@ -1,6 +1,6 @@
 //! A queue of writes, and the thread that serves it.
 
-use super::{job::Job, status::WriterStatus, thread::WriterThread};
+use super::{bulk::Turn, job::Job, status::WriterStatus, thread::WriterThread};
 use crate::{
     connection::Access,
     limits::{MAX_BATCH, Purpose, QUEUE},
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
-    watch,
+    oneshot, watch,
 };
 
 pub(super) struct Lane {
@@ -48,10 +48,8 @@ impl Lane {
         })
     }
 
-    /// Queues work that writes on another connection. It runs between two batches.
-    pub(super) async fn submit_bulk(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
-        let sent = self.sender.send(Message::Bulk(work)).await;
-        sent.map_err(|_| StoreError::unavailable("the storage was closed"))
+    pub(super) fn queue(&self) -> mpsc::Sender<Message> {
+        self.sender.clone()
     }
 
     /// Starts another thread if the transaction of the current one has been in flight past the deadline, because its
@@ -82,16 +80,16 @@ impl Lane {
 
 pub(super) enum Message {
     Job(Box<dyn Job>),
-    /// Work that writes on another connection, and must not run while this thread writes.
-    Bulk(Box<dyn FnOnce() + Send>),
+    /// A request for a turn, in which this thread must not write.
+    Bulk(oneshot::Sender<Turn>),
     /// Complete queued writes, then end.
     Close,
 }
 
-/// The next unit of work: jobs that share a transaction, then work on another connection.
+/// The next unit of work: jobs that share a transaction, then a turn of another connection.
 pub(super) struct Batch {
     pub(super) jobs: Vec<Box<dyn Job>>,
-    pub(super) bulk: Option<Box<dyn FnOnce() + Send>>,
+    pub(super) bulk: Option<oneshot::Sender<Turn>>,
 }
 
 /// The queue that writer threads serve. Another thread takes it over if a server never answers the current one.
@@ -120,7 +118,7 @@ impl WriteQueue {
         while let Some(message) = next {
             match message {
                 Message::Job(job) => jobs.push(job),
-                Message::Bulk(work) => return Some(Batch { jobs, bulk: Some(work) }),
+                Message::Bulk(give) => return Some(Batch { jobs, bulk: Some(give) }),
                 Message::Close => messages.close(),
             }
             next = if jobs.len() < MAX_BATCH { messages.try_recv().ok() } else { None };

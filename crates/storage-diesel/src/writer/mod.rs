@@ -28,7 +28,6 @@ use crate::{
 };
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
-use tokio::{sync::oneshot, task::spawn_blocking};
 
 /// Submits work to the writer threads.
 pub(crate) struct Writer {
@@ -68,28 +67,13 @@ impl Writer {
         self.lane(access).submit(Box::new(task)).map(|()| answer)
     }
 
-    /// Runs work that may write on its own connection. In an embedded database it runs between two batches of the
-    /// writer, because both would compete for the single write lock; a server queues its clients at a lock. Work that
-    /// has started completes, even if the caller stops waiting.
-    pub(crate) async fn bulk<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&BulkWrite) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let bulk = BulkWrite(Arc::clone(&self.status));
-        match &*self.status.database {
-            Database::Sqlite(_) => {
-                let (reply, answer) = oneshot::channel();
-                let work = move || {
-                    // The receiver is gone if the caller was cancelled.
-                    let _ = reply.send(work(&bulk));
-                };
-                self.all.submit_bulk(Box::new(work)).await?;
-                answer.await.map_err(|_| StoreError::unavailable("the storage was closed"))
-            }
-            Database::Postgres(_) => {
-                spawn_blocking(move || work(&bulk)).await.map_err(StoreError::unavailable)
-            }
-        }
+    /// Returns the right to write on another connection.
+    pub(crate) fn bulk(&self) -> BulkWrite {
+        let queue = match &*self.status.database {
+            Database::Sqlite(_) => Some(self.all.queue()),
+            Database::Postgres(_) => None,
+        };
+        BulkWrite { status: Arc::clone(&self.status), queue }
     }
 
     /// Starts another thread if the server of the current one no longer responds.

@@ -13,7 +13,7 @@ use companion_domain::{
 use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{
     io,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed, mpsc},
     time::Instant,
 };
 
@@ -50,8 +50,12 @@ impl WriterThread {
             if !self.queue.note_in_flight(self.term, None) {
                 return;
             }
-            if let Some(work) = bulk {
-                work();
+            if let Some(give) = bulk {
+                let (turn, over) = mpsc::channel();
+                // The receiver is gone if the other thread has ended.
+                if give.send(turn).is_ok() {
+                    let _ = over.recv();
+                }
             }
         }
         if let Some(mut connection) = self.connection.take() {

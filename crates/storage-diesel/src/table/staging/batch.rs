@@ -36,17 +36,15 @@ pub(crate) struct RecordBatch {
     subscription_guilds: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
 }
 
-impl FromIterator<Numbered> for RecordBatch {
-    fn from_iter<I: IntoIterator<Item = Numbered>>(records: I) -> Self {
+impl RecordBatch {
+    pub(crate) fn of(records: Vec<Numbered>) -> Self {
         let mut batch = Self::default();
         for Numbered { line, record } in records {
             batch.take(line, record);
         }
         batch
     }
-}
 
-impl RecordBatch {
     /// Returns the kinds of the rows in the batch.
     pub(crate) fn kinds(&self) -> BTreeSet<Kind> {
         self.rows.keys().copied().collect()

@@ -10,7 +10,9 @@ use crate::{
         feedback::slots,
         history::{self, Write},
         records::table_of,
-        row::{Columns as _, FeedbackRow, GrantRow, GuildRow, RowKey, SubscriptionGuildRow, Table},
+        row::{
+            Columns as _, FeedbackRow, GrantRow, GuildRow, RowKey, SubscriptionGuildRow, Table, Value, each,
+        },
     },
 };
 use companion_domain::{
@@ -56,8 +58,8 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkE
     before(write, merge)?;
     let mut tally = Tally::NOTHING;
     for op in Op::ALL {
-        // One more than the limit shows that it was exceeded.
-        let subjects = subjects(write.db, merge, op, max_named(merge.kind) + 1)?;
+        let rows = format!("FROM {} WHERE op = {}", merge.table.differing(), op.number());
+        let subjects = subjects(write.db, merge.kind, merge.table, &rows)?;
         if !subjects.is_empty() {
             for subject in subjects {
                 write.note(subject);
@@ -69,33 +71,31 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, WorkE
     Ok(tally)
 }
 
-/// Returns the subjects of up to `limit` rows with this operation. An invalid key may be any row's.
-fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
-    if merge.kind == Kind::Session {
-        let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
-        return Ok(ids.into_iter().map(|id| RowKey(vec![id.into()]).subject(Kind::Session)).collect());
-    }
-    subjects_of(db, merge.kind, merge.table, &merge.select_keys(op, "CAST({} AS TEXT)", limit))
-}
-
-/// Returns the subjects of the rows whose keys a statement selects as text.
-fn subjects_of(db: &mut AnyConnection, kind: Kind, table: &Table, keys: &str) -> QueryResult<Vec<Subject>> {
-    let rows: Vec<Vec<String>> = match table.keys {
-        [_] => sql::<Text>(keys).load(db)?.into_iter().map(|key: String| vec![key]).collect(),
-        _ => {
-            let rows: Vec<(String, String)> = sql::<(Text, Text)>(keys).load(db)?;
+/// Returns the subjects of rows, which follow `SELECT` and their keys in a statement. There is at most one more than the
+/// limit of named changes, to show that it was exceeded.
+fn subjects(db: &mut AnyConnection, kind: Kind, table: &Table, rows: &str) -> QueryResult<Vec<Subject>> {
+    let select = |form: &str| {
+        let keys = each(table.keys.iter().copied(), form, ", ");
+        format!("SELECT {keys} {rows} LIMIT {}", max_named(kind) + 1)
+    };
+    let keys: Vec<RowKey> = if kind == Kind::Session {
+        let ids: Vec<Vec<u8>> = sql::<Binary>(&select("{}")).load(db)?;
+        ids.into_iter().map(|id| RowKey(vec![id.into()])).collect()
+    } else {
+        let select = select("CAST({} AS TEXT)");
+        let rows: Vec<Vec<String>> = if table.keys.len() == 1 {
+            sql::<Text>(&select).load(db)?.into_iter().map(|key: String| vec![key]).collect()
+        } else {
+            let rows: Vec<(String, String)> = sql::<(Text, Text)>(&select).load(db)?;
             rows.into_iter().map(|(one, other)| vec![one, other]).collect()
-        }
+        };
+        let value = |(text, key): (String, &&str)| match table.type_of(key) {
+            Some(ColumnType::BigInt) => Value::BigInt(text.parse().ok()),
+            _ => text.into(),
+        };
+        rows.into_iter().map(|row| RowKey(row.into_iter().zip(table.keys).map(value).collect())).collect()
     };
-    let part = |(text, column): (String, &&str)| match table.type_of(column) {
-        Some(ColumnType::BigInt) => text.parse::<i64>().map_or(text, |id| id.cast_unsigned().to_string()),
-        _ => text,
-    };
-    let subject = |row: Vec<String>| {
-        let parts: Vec<_> = row.into_iter().zip(table.keys).map(part).collect();
-        Subject::parse(kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(kind))
-    };
-    Ok(rows.into_iter().map(subject).collect())
+    Ok(keys.iter().map(|key| key.subject(kind)).collect())
 }
 
 /// Runs the statements that must precede the merge.
@@ -194,11 +194,7 @@ fn remove_with_guilds(write: &mut Write<'_>, kind: Kind) -> Result<(), WorkError
     let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
     let theirs =
         format!("FROM {} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})", table.name);
-    let keys: Vec<_> = table.keys.iter().map(|key| format!("CAST({key} AS TEXT)")).collect();
-    // One more than the limit shows that it was exceeded.
-    let limit = max_named(kind) + 1;
-    let select = format!("SELECT {} {theirs} LIMIT {limit}", keys.join(", "));
-    let subjects = subjects_of(write.db, kind, table, &select)?;
+    let subjects = subjects(write.db, kind, table, &theirs)?;
     if !subjects.is_empty() {
         sql_query(format!("DELETE {theirs}")).execute(write.db)?;
     }
