@@ -8,7 +8,7 @@ use crate::{
 use companion_domain::{
     change::{Changes, Revision},
     model::Secret,
-    port::{BlockList, ChangeFeed, Record, Records, SessionStore, StoreErrorKind},
+    port::{ChangeFeed, Record, Records, SessionStore, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{
@@ -23,69 +23,35 @@ use xtask::postgres::{Cluster, Shutdown};
 /// Timeout after which the test fails.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A primary, its standby, and a schema on both.
-struct Pair {
-    schema: Schema,
-    primary: Cluster,
-    standby: Cluster,
-}
-
-impl Pair {
-    fn start() -> Self {
-        let primary = Cluster::start().unwrap();
-        let standby = primary.standby().unwrap();
-        let both = format!("{},{}/postgres", authority(&primary), place(&standby));
-        Self { schema: Schema::on(&both), primary, standby }
-    }
-
-    /// Options with the addresses of both servers.
-    fn options(&self) -> PostgresOptions {
-        PostgresOptions { max_write_wait: Duration::from_secs(5), ..self.schema.options() }
-    }
-
-    async fn open(&self) -> DieselStorage {
-        DieselStorage::open_postgres(self.options()).await.unwrap()
-    }
-
-    fn on_standby(&self) -> PgConnection {
-        PgConnection::establish(&self.schema.url_at(&self.standby.url("postgres"))).unwrap()
-    }
-
-    /// Waits until the standby has this many changes.
-    fn caught_up(&self, revision: i64) {
-        let mut standby = self.on_standby();
-        let (has, begun) = (sql::<BigInt>("SELECT revision FROM history"), Instant::now());
-        while has.clone().get_result::<i64>(&mut standby).is_ok_and(|has| has < revision) {
-            assert!(begun.elapsed() < TIMEOUT, "the standby does not catch up");
-        }
-    }
-
-    /// Stops replication: later commits never reach the standby.
-    fn cut_off_standby(&self) {
-        let mut standby = self.on_standby();
-        standby.batch_execute("ALTER SYSTEM SET primary_conninfo = ''").unwrap();
-        standby.batch_execute("SELECT pg_reload_conf()").unwrap();
-        let receiving = sql::<Bool>("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)");
-        let begun = Instant::now();
-        while receiving.clone().get_result::<bool>(&mut standby).unwrap() {
-            assert!(begun.elapsed() < TIMEOUT, "the standby still receives");
-        }
-    }
-
-    /// Stops the primary and promotes the standby.
-    fn fail_over(&mut self) {
-        self.primary.stop(Shutdown::Immediate).unwrap();
-        self.standby.promote().unwrap();
-    }
-}
-
 /// Returns the address of a server up to the database.
 fn authority(cluster: &Cluster) -> String {
     cluster.url("").trim_end_matches('/').to_owned()
 }
 
-fn place(cluster: &Cluster) -> String {
-    authority(cluster).split_once('@').unwrap().1.to_owned()
+/// Returns the address of a database on either server.
+fn either(one: &Cluster, other: &Cluster) -> String {
+    let other = authority(other);
+    format!("{},{}/postgres", authority(one), other.split_once('@').unwrap().1)
+}
+
+async fn open(schema: &Schema, url: String) -> DieselStorage {
+    let max_write_wait = Duration::from_secs(5);
+    let options = PostgresOptions { url: Secret::new(url), max_write_wait, ..schema.options() };
+    DieselStorage::open_postgres(options).await.unwrap()
+}
+
+/// Waits until the standby has this many changes, and stops replication: later commits never reach it.
+fn cut_off(standby: &mut PgConnection, revision: i64) {
+    let (has, begun) = (sql::<BigInt>("SELECT revision FROM history"), Instant::now());
+    while has.clone().get_result::<i64>(standby).is_ok_and(|has| has < revision) {
+        assert!(begun.elapsed() < TIMEOUT, "the standby does not catch up");
+    }
+    standby.batch_execute("ALTER SYSTEM SET primary_conninfo = ''").unwrap();
+    standby.batch_execute("SELECT pg_reload_conf()").unwrap();
+    let receiving = sql::<Bool>("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)");
+    while receiving.clone().get_result::<bool>(standby).unwrap() {
+        assert!(begun.elapsed() < TIMEOUT, "the standby still receives");
+    }
 }
 
 /// Returns the changes once the storage is connected to the new primary.
@@ -100,60 +66,48 @@ async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Cha
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn uses_the_primary_and_reports_no_revision_of_a_standby() {
-    let mut pair = Pair::start();
-    let standby_first = format!("{},{}/postgres", authority(&pair.standby), place(&pair.primary));
-    let url = Secret::new(pair.schema.url_at(&standby_first));
-    let storage = DieselStorage::open_postgres(PostgresOptions { url, ..pair.options() }).await.unwrap();
-    storage.put(Record::Blocked(user(2))).await.unwrap();
-    assert_eq!(storage.latest().await.unwrap(), Revision(1));
-
+async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
+    let mut primary = Cluster::start().unwrap();
+    let mut standby = primary.standby().unwrap();
+    let schema = Schema::on(&either(&primary, &standby));
+    let storage = open(&schema, schema.url_at(&either(&standby, &primary))).await;
+    let [kept, lost, other] = [1, 2, 3].map(session);
+    storage.create(&kept, CAP, NOTHING_ENDED).await.unwrap();
+    assert_eq!(
+        storage.latest().await.unwrap(),
+        Revision(1),
+        "the standby comes first, the primary is chosen"
+    );
+    let mut on_standby = PgConnection::establish(&schema.url_at(&standby.url("postgres"))).unwrap();
+    cut_off(&mut on_standby, 1);
+    drop(on_standby);
     // The operator allows any server, including the standby.
-    let url = format!("{}&target_session_attrs=any", pair.schema.url());
-    let any = PostgresOptions { url: Secret::new(url), ..pair.options() };
-    let storage = DieselStorage::open_postgres(any).await.unwrap();
-    storage.put(Record::Blocked(user(1))).await.unwrap();
+    let any = open(&schema, format!("{}&target_session_attrs=any", schema.url())).await;
+    any.create(&lost, CAP, NOTHING_ENDED).await.unwrap();
     let known = storage.latest().await.unwrap();
-    assert_eq!(storage.since(known).await.unwrap(), Changes::Listed(vec![]));
-    pair.caught_up(2);
-    pair.primary.stop(Shutdown::Fast).unwrap();
+    assert_eq!((known, any.since(known).await.unwrap()), (Revision(2), Changes::Listed(vec![])));
 
-    // The standby is readable and has everything, but cannot prove it.
+    // The standby is readable, but cannot prove that it has everything.
+    primary.stop(Shutdown::Immediate).unwrap();
     let begun = Instant::now();
-    while storage.is_blocked(user(1)).await.ok() != Some(true) {
+    while SessionStore::find(&any, &kept.id).await.ok() != Some(Some(kept.clone())) {
         assert!(begun.elapsed() < TIMEOUT, "the standby is not found");
     }
-    let (latest, since) = (storage.latest().await.unwrap_err(), storage.since(known).await.unwrap_err());
+    let (latest, since) = (any.latest().await.unwrap_err(), any.since(known).await.unwrap_err());
     for error in [latest, since] {
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert!(error.cause.to_string().contains("standby"), "{}", error.cause);
     }
-    pair.standby.promote().unwrap();
-    assert!(matches!(told_after_failover(&storage, known).await, Changes::Gap(_)));
-}
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reused_revisions_after_failover_yield_a_gap() {
-    let mut pair = Pair::start();
-    let storage = pair.open().await;
-    let [kept, lost, other] = [1, 2, 3].map(session);
-    storage.create(&kept, CAP, NOTHING_ENDED).await.unwrap();
-    pair.caught_up(1);
-    pair.cut_off_standby();
-    storage.create(&lost, CAP, NOTHING_ENDED).await.unwrap();
-
-    let known = storage.latest().await.unwrap();
-    assert_eq!(known, Revision(2));
-
-    // The standby lacks the second revision, and reuses its number.
-    pair.fail_over();
-    let elsewhere = pair.open().await;
+    // It lacks the second revision, and reuses its number.
+    standby.promote().unwrap();
+    let elsewhere = open(&schema, schema.url()).await;
     assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept.clone()));
-    let changes = told_after_failover(&storage, known).await;
     let latest = elsewhere.latest().await.unwrap();
-    assert_eq!(changes, Changes::Gap(latest));
     assert!(latest > known, "waiting nodes are woken");
-
+    for node in [&storage, &any] {
+        assert_eq!(told_after_failover(node, known).await, Changes::Gap(latest));
+    }
     for gone in [kept, lost] {
         assert_eq!(SessionStore::find(&storage, &gone.id).await.unwrap(), None);
     }

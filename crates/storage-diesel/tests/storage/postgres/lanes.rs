@@ -46,7 +46,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let syncing = tokio::spawn({
         let storage = merging.clone();
         async move {
-            let mut source = Stream::of(guilds(1..=3000));
+            let mut source = Stream::of(guilds(1..=1500));
             storage.sync(&Replace::default(), &mut source).await
         }
     });
@@ -66,7 +66,7 @@ async fn urgent_writes_run_during_a_merge_and_others_time_out() {
     let before = other.latest().await.unwrap();
     assert!(!syncing.is_finished());
     holding.release();
-    assert_eq!(syncing.await.unwrap().unwrap().tally.added, 3000);
+    assert_eq!(syncing.await.unwrap().unwrap().tally.added, 1500);
     sign_in_and_report(&other, 9).await;
     // Revisions are gap-free, whatever the order was.
     let Changes::Listed(changes) = other.since(Revision(0)).await.unwrap() else { panic!("a gap") };

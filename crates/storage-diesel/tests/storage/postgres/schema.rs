@@ -79,6 +79,9 @@ impl Place for Schema {
         ),
     ];
 
+    const AGES: usize = 4;
+    const STARTS: usize = 1;
+
     fn new() -> Self {
         Self::on(&server())
     }

@@ -16,8 +16,7 @@ pub(crate) async fn lists_pending_migrations_without_creating_anything<P: Place>
 }
 
 pub(crate) async fn one_of_several_concurrent_starts_migrates<P: Place + Sync>() {
-    // Several rounds, so that two threads enable SQLite's log at the same moment.
-    for _ in 0..5 {
+    for _ in 0..P::STARTS {
         let place = P::new();
         let steps = place.pending().unwrap().len();
         let mut applied: Vec<_> = thread::scope(|scope| {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) async fn a_stalled_sync_blocks_no_writer_on_any_node<P: Place>() {
     let place = P::new();
     let (one, other) = (place.open().await, place.open().await);
-    let mut source = Halting::new(guilds(1..=3000));
+    let mut source = Halting::new(guilds(1..=1500));
     let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));
     let replace = Replace::default();
     let sync = one.sync(&replace, &mut source);
@@ -24,14 +24,14 @@ pub(crate) async fn a_stalled_sync_blocks_no_writer_on_any_node<P: Place>() {
         proceed.notify_one();
     };
     let (synced, ()) = tokio::join!(sync, meanwhile);
-    assert_eq!(synced.unwrap().tally.added, 3000);
-    assert!(Records::find(&other, &Key::Guild(guild(3000).id)).await.unwrap().is_some());
+    assert_eq!(synced.unwrap().tally.added, 1500);
+    assert!(Records::find(&other, &Key::Guild(guild(1500).id)).await.unwrap().is_some());
 }
 
 pub(crate) async fn a_cancelled_sync_changes_nothing_and_closes_its_connection<P: Place>() {
     let place = P::new();
     let storage = place.open().await;
-    let mut source = Halting::new(guilds(1..=2500));
+    let mut source = Halting::new(guilds(1..=1500));
     let halted = Arc::clone(&source.halted);
     let replace = Replace::default();
     tokio::select! {
@@ -62,7 +62,7 @@ pub(crate) async fn slots_stay_gap_free_through_random_writes_and_syncs<P: Place
     let chance = SeededEntropy::new(1);
     let id = || format!("f{}", chance.below(40));
     let entry = || Record::Feedback(feedback(&id(), i64::try_from(1 + chance.below(5)).unwrap()));
-    for _ in 0..60 {
+    for _ in 0..40 {
         match chance.below(4) {
             0 => drop(storage.put(entry()).await.unwrap()),
             1 => drop(Records::remove(&storage, Key::Feedback(id().parse().unwrap())).await.unwrap()),

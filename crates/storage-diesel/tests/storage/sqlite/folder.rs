@@ -25,6 +25,10 @@ impl Place for Folder {
     const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
     const ALTERATIONS: &[(&str, &str)] = &[("CREATE TABLE other (id INTEGER)", "table other is unexpected")];
 
+    const AGES: usize = 1;
+    /// Several, so that two threads enable the log at the same moment.
+    const STARTS: usize = 5;
+
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }

@@ -22,7 +22,7 @@ async fn rejects_a_sync_beyond_the_limit_after_a_wait() {
         ..folder.options()
     };
     let storage = DieselStorage::open(options).await.unwrap();
-    let mut source = Halting::new(guilds(1..=2500));
+    let mut source = Halting::new(guilds(1..=1500));
     let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));
     let replace = Replace::default();
     let sync = storage.sync(&replace, &mut source);
@@ -37,7 +37,7 @@ async fn rejects_a_sync_beyond_the_limit_after_a_wait() {
         proceed.notify_one();
     };
     let (synced, ()) = tokio::join!(sync, meanwhile);
-    assert_eq!(synced.unwrap().tally.added, 2500);
+    assert_eq!(synced.unwrap().tally.added, 1500);
     let mut next = Stream::of(vec![Record::Guild(guild(9999))]);
     assert_eq!(storage.sync(&replace, &mut next).await.unwrap().tally.added, 1);
 }
@@ -47,7 +47,7 @@ async fn a_sync_waits_for_the_write_lock_of_another_process() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let mut source = Stream::of(guilds(1..=2500));
+    let mut source = Stream::of(guilds(1..=1500));
     let replace = Replace::default();
     let sync = storage.sync(&replace, &mut source);
     let release = async {
@@ -55,20 +55,22 @@ async fn a_sync_waits_for_the_write_lock_of_another_process() {
         lock.release();
     };
     let (synced, ()) = tokio::join!(sync, release);
-    assert_eq!(synced.unwrap().tally.added, 2500);
+    assert_eq!(synced.unwrap().tally.added, 1500);
 }
 
 #[tokio::test]
 async fn scattered_updates_log_little_more_than_their_rows() {
     const ROWS: u64 = 100;
+    /// Far enough apart that no two of the rows share a page.
+    const DISTANCE: u64 = 40;
     let folder = Folder::new();
     let storage = folder.open().await;
     let of = |title: &str| -> Vec<Record> {
         let named = |number: u64| {
-            let name = if number.is_multiple_of(240) { title } else { "Guild" };
+            let name = if number.is_multiple_of(DISTANCE) { title } else { "Guild" };
             Record::Guild(Guild { name: name.parse().unwrap(), ..guild(number) })
         };
-        (1..=240 * ROWS).map(named).collect()
+        (1..=DISTANCE * ROWS).map(named).collect()
     };
     storage.sync(&Replace::default(), &mut Stream::of(of("Old"))).await.unwrap();
     let mut connection = folder.connection();

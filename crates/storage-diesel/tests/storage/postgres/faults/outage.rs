@@ -35,19 +35,18 @@ async fn until_it_works<T: fmt::Debug, E: Into<ApplyError>>(
     }
 }
 
-async fn outage(how: Shutdown) {
-    let mut cluster = Cluster::start().unwrap();
-    let schema = Schema::on(&cluster.url("postgres"));
+/// Stops the server while users sign in, and starts it again. The sessions have numbers from `first`.
+async fn outage(cluster: &mut Cluster, schema: &Schema, how: Shutdown, first: u64) {
     let options = PostgresOptions { max_read_wait: Duration::from_millis(100), ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
     let witness = schema.open().await;
-    let signing_in = tokio::spawn(sign_in_until_refused(storage.clone()));
+    let signing_in = tokio::spawn(sign_in_until_refused(storage.clone(), first));
     while storage.statistics().writes < 50 {
         tokio::task::yield_now().await;
     }
     cluster.stop(how).unwrap();
-    let answered = signing_in.await.unwrap();
-    assert!(answered >= 50);
+    let next = signing_in.await.unwrap();
+    assert!(next >= first + 50);
     for _ in 0..2 {
         let begun = Instant::now();
         assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
@@ -62,11 +61,9 @@ async fn outage(how: Shutdown) {
     until_it_works(async || storage.put(Record::Blocked(user(1))).await).await;
     assert!(begun.elapsed() < RECOVERY, "{:?}", begun.elapsed());
     // Every acknowledged session exists, and notifications arrive again.
-    for number in 0..answered {
-        assert!(
-            SessionStore::find(&storage, &session(number).id).await.unwrap().is_some(),
-            "session {number} is lost"
-        );
+    for number in first..next {
+        let found = SessionStore::find(&storage, &session(number).id).await.unwrap();
+        assert!(found.is_some(), "session {number} is lost");
     }
     until_it_works(async || witness.latest().await).await;
     let before = witness.latest().await.unwrap();
@@ -74,39 +71,35 @@ async fn outage(how: Shutdown) {
         tokio::time::timeout(Duration::from_secs(10), witness.wait_for_change(before)).await.unwrap();
         begun.elapsed()
     });
-    storage.put(Record::Blocked(user(2))).await.unwrap();
+    storage.put(Record::Blocked(user(first))).await.unwrap();
     let heard = waiting.await.unwrap();
     assert!(heard < RECOVERY, "{heard:?}");
 }
 
-/// Creates sessions until one is rejected, and returns their number.
-async fn sign_in_until_refused(storage: DieselStorage) -> u64 {
-    let mut made = 0;
+/// Creates sessions until one is rejected, and returns its number.
+async fn sign_in_until_refused(storage: DieselStorage, first: u64) -> u64 {
+    let mut number = first;
     loop {
-        match storage.create(&session(made), CAP, NOTHING_ENDED).await {
-            Ok(_) => made += 1,
+        match storage.create(&session(number), CAP, NOTHING_ENDED).await {
+            Ok(_) => number += 1,
             Err(error) => {
                 assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
-                return made;
+                return number;
             }
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn recovers_from_a_restart_without_losing_writes() {
-    outage(Shutdown::Fast).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn recovers_from_a_crash_without_losing_writes() {
-    outage(Shutdown::Immediate).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_read_only_server_rejects_writes_and_serves_reads() {
-    let cluster = Cluster::start().unwrap();
+async fn recovers_from_a_restart_a_crash_and_a_read_only_time() {
+    let mut cluster = Cluster::start().unwrap();
     let schema = Schema::on(&cluster.url("postgres"));
+    outage(&mut cluster, &schema, Shutdown::Fast, 1_000_000).await;
+    outage(&mut cluster, &schema, Shutdown::Immediate, 2_000_000).await;
+    rejects_writes_while_the_server_is_read_only(&schema).await;
+}
+
+async fn rejects_writes_while_the_server_is_read_only(schema: &Schema) {
     let storage = schema.open().await;
     storage.put(Record::Blocked(user(1))).await.unwrap();
     schema.run("ALTER SYSTEM SET default_transaction_read_only = on");
