@@ -87,7 +87,7 @@ impl ErrorPages for FailurePages {
         };
         let visitor = visitor.unwrap_or_else(|| Navigation::guest(Theme::System, "/sign-in".to_owned()));
         let mut response = error_page(&self.0, problem.status, visitor, &shown)
-            .unwrap_or_else(|_| HttpResponse::build(problem.status).body(problem.message.to_string()));
+            .unwrap_or_else(|_| HttpResponse::build(problem.status).body(error.to_string()));
         self.0.protection.add(response.headers_mut());
         response
     }

@@ -85,7 +85,7 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
 pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
     let fields = error.errors().map(|errors| errors.iter().map(FieldProblem::from).collect());
     let data = ErrorData { error: problem.word, request_id, fields };
-    let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
+    let envelope = Envelope { code: problem.status.as_u16(), message: &error.to_string(), data };
     // Numbers and strings always serialise.
     serde_json::to_vec(&envelope).unwrap_or_default().into()
 }

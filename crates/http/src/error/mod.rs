@@ -1,26 +1,29 @@
-//! All errors of the APIs, and the one table of their status, word and message.
+//! All errors of the APIs with their messages, and the one table of their status and word.
 
 mod from_domain;
 
 use crate::repeated::{LineKind, Repeats};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use companion_domain::{model::FieldError, port::Cause};
-use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 /// Minimum `Retry-After`.
 const MIN_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a request failed. Handlers return it; the edge renders it.
+/// Why a request failed. Handlers return it; the edge renders it with its `Display` as the message.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", self.problem().word)]
 pub enum ApiError {
     /// The path does not exist.
+    #[error("There is nothing at this path.")]
     NotFound,
     /// The path does not support the method; the value lists those it supports.
+    #[error("This path answers to {0} only.")]
     MethodNotAllowed(&'static str),
     /// A page of another origin called a sign-in endpoint.
+    #[error("Pages from this origin may not sign users in.")]
     OriginRefused,
     /// A header was sent twice or is malformed.
+    #[error("The header {header} must be {expected}.")]
     HeaderInvalid {
         /// Name of the header.
         header: &'static str,
@@ -28,48 +31,70 @@ pub enum ApiError {
         expected: &'static str,
     },
     /// The body does not match its headers or was cut off.
+    #[error("The body did not come as the headers announced it.")]
     BodyBroken,
     /// The body did not arrive in time.
+    #[error("No more of the body came in time, and nothing has changed.")]
     BodyTimeout,
     /// The body exceeds the limit.
+    #[error("The body is too large.")]
     BodyTooLarge,
     /// `Idp-Code` is missing or empty.
+    #[error("Send the identity provider's code in the header Idp-Code.")]
     IdpCodeMissing,
     /// The code is malformed, unknown, expired or used.
+    #[error("The code is malformed, unknown, expired or used before. Begin the sign-in again.")]
     IdpCodeInvalid,
     /// The user did not grant a required scope.
+    #[error("The sign-in did not grant the scopes identify and guilds. Begin it again with both.")]
     IdpScopeMissing,
     /// `Token` is missing or empty.
+    #[error("Send the session token in the header Token.")]
     TokenMissing,
     /// The token is malformed, unknown, expired or revoked.
+    #[error("The session token is malformed, unknown, expired or revoked. Sign in again.")]
     TokenInvalid,
     /// The platform revoked the authorisation, which ended the session.
+    #[error("The identity provider has ended this authorisation. Sign in again.")]
     SignedOut,
     /// The user is blocked.
+    #[error("This user may not use the service.")]
     Blocked,
     /// The client exceeded its rate limit.
+    #[error("Too many requests. Try again later.")]
     RateLimited(Duration),
     /// A bug, or corrupt data.
+    #[error("Something went wrong here. Quote the request id when you report it.")]
     Internal(#[source] Cause),
     /// The operator has not configured sign-in.
+    #[error("Sign-in is not set up here. Only the operator of this service can change that.")]
     SignInNotConfigured,
     /// The provider is unreachable, failed, or rejected our credentials.
+    #[error("The identity provider failed or could not be reached.")]
     ProviderFailed(#[source] Cause),
     /// The provider rate-limits us, or our own limit is reached.
+    #[error("The identity provider takes no more requests now. Try again later.")]
     ProviderLimited(Duration, #[source] Cause),
     /// The provider did not answer in time.
+    #[error("The identity provider did not answer in time.")]
     ProviderTimeout(#[source] Cause),
     /// The store is unavailable.
+    #[error("The data cannot be reached now. Try again shortly.")]
     StorageUnavailable(#[source] Cause),
     /// Too many requests or sign-ins are in flight.
+    #[error("There is too much to do now. Try again shortly.")]
     Overloaded(Duration),
     /// The service is not ready for traffic; the text is the reason.
+    #[error("Not ready for traffic: {0}.")]
     NotReady(String),
     /// The management key is missing.
+    #[error("Send the management key in the header Authorization, as Bearer KEY.")]
     KeyMissing,
     /// The management key is unknown.
+    #[error("The management key is none of those configured.")]
     KeyInvalid,
     /// The management key lacks a scope.
+    #[error("This needs the scope {scope}, which the management key {key} does not have.")]
     KeyScopeMissing {
         /// Name of the key.
         key: String,
@@ -77,31 +102,38 @@ pub enum ApiError {
         scope: &'static str,
     },
     /// The input is invalid; each error names its field.
+    #[error("What was sent is not valid, and changed nothing; see data.fields.")]
     InputInvalid(Vec<FieldError>),
     /// The guild is unknown: the bot has not reported it.
+    #[error("This guild is not known. Report the guild first, then its members.")]
     GuildUnknown,
     /// No record has this id.
+    #[error("Nothing was reported under this id.")]
     NotReported,
     /// Records of this kind are kept outside of the store, so they cannot be written.
+    #[error("This service reads {0} from elsewhere, so it cannot be fed here; nothing changed.")]
     KeptElsewhere(&'static str),
     /// The settings have another revision than the caller expects: this one.
+    #[error("The settings have revision {0} by now, and nothing changed. Read them again.")]
     SettingsChanged(u64),
     /// A change of settings needs `If-Match`.
+    #[error("Send the revision that the change is based on in the header If-Match, in quotes.")]
     PreconditionRequired,
     /// The user may not edit these sections of the settings.
+    #[error("You may not edit {} in this guild; nothing changed.", .0.join(", "))]
     PermissionMissing(Vec<String>),
     /// The user's rights cannot be confirmed without a newer sign-in.
+    #[error("Your rights cannot be confirmed: the sign-in is older than an hour. Sign in again.")]
     SignInStale,
 }
 
-/// How an error is shown to the caller.
+/// How programs see an error.
+#[derive(Debug, Clone, Copy)]
 pub struct Problem {
     /// The status, also the `code` of the envelope.
     pub status: StatusCode,
-    /// The error word, for programs.
+    /// The error word.
     pub word: &'static str,
-    /// The message, for people.
-    pub message: Cow<'static, str>,
     /// How long to wait before retrying, if retrying helps.
     pub retry_after: Option<Duration>,
 }
@@ -112,140 +144,42 @@ impl ApiError {
         Self::StorageUnavailable("the public data is not loaded yet".into())
     }
 
-    /// The table: status, word and message of every error.
+    /// The table: status and word of every error.
     #[must_use]
     pub fn problem(&self) -> Problem {
-        let (status, word, message): (_, _, Cow<'static, str>) = match self {
-            Self::NotFound => (404, "not_found", "There is nothing at this path.".into()),
-            Self::MethodNotAllowed(allow) => {
-                (405, "method_not_allowed", format!("This path answers to {allow} only.").into())
-            }
-            Self::OriginRefused => {
-                (403, "origin_refused", "Pages from this origin may not sign users in.".into())
-            }
-            Self::HeaderInvalid { header, expected } => {
-                (400, "header_invalid", format!("The header {header} must be {expected}.").into())
-            }
-            Self::BodyBroken => {
-                (400, "body_invalid", "The body did not come as the headers announced it.".into())
-            }
-            Self::BodyTimeout => {
-                (408, "body_timeout", "No more of the body came in time, and nothing has changed.".into())
-            }
-            Self::BodyTooLarge => (413, "body_too_large", "The body is too large.".into()),
-            Self::IdpCodeMissing => {
-                (401, "idp_code_missing", "Send the identity provider's code in the header Idp-Code.".into())
-            }
-            Self::IdpCodeInvalid => (
-                401,
-                "idp_code_invalid",
-                "The code is malformed, unknown, expired or used before. Begin the sign-in again.".into(),
-            ),
-            Self::IdpScopeMissing => (
-                401,
-                "idp_scope_missing",
-                "The sign-in did not grant the scopes identify and guilds. Begin it again with both.".into(),
-            ),
-            Self::TokenMissing => {
-                (401, "token_missing", "Send the session token in the header Token.".into())
-            }
-            Self::TokenInvalid => (
-                401,
-                "token_invalid",
-                "The session token is malformed, unknown, expired or revoked. Sign in again.".into(),
-            ),
-            Self::SignedOut => (
-                401,
-                "token_invalid",
-                "The identity provider has ended this authorisation. Sign in again.".into(),
-            ),
-            Self::Blocked => (403, "blocked", "This user may not use the service.".into()),
-            Self::RateLimited(_) => (429, "rate_limited", "Too many requests. Try again later.".into()),
-            Self::Internal(_) => (
-                500,
-                "internal",
-                "Something went wrong here. Quote the request id when you report it.".into(),
-            ),
-            Self::SignInNotConfigured => (
-                503,
-                "sign_in_not_configured",
-                "Sign-in is not set up here. Only the operator of this service can change that.".into(),
-            ),
-            Self::ProviderFailed(_) => {
-                (502, "provider_failed", "The identity provider failed or could not be reached.".into())
-            }
-            Self::ProviderLimited(..) => (
-                503,
-                "provider_limited",
-                "The identity provider takes no more requests now. Try again later.".into(),
-            ),
-            Self::ProviderTimeout(_) => {
-                (504, "provider_timeout", "The identity provider did not answer in time.".into())
-            }
-            Self::StorageUnavailable(_) => {
-                (503, "storage_unavailable", "The data cannot be reached now. Try again shortly.".into())
-            }
-            Self::Overloaded(_) => {
-                (503, "overloaded", "There is too much to do now. Try again shortly.".into())
-            }
-            Self::NotReady(why) => (503, "not_ready", format!("Not ready for traffic: {why}.").into()),
-            Self::KeyMissing => (
-                401,
-                "key_missing",
-                "Send the management key in the header Authorization, as Bearer KEY.".into(),
-            ),
-            Self::KeyInvalid => {
-                (401, "key_invalid", "The management key is none of those configured.".into())
-            }
-            Self::KeyScopeMissing { key, scope } => (
-                403,
-                "key_scope_missing",
-                format!("This needs the scope {scope}, which the management key {key} does not have.").into(),
-            ),
-            Self::InputInvalid(_) => (
-                422,
-                "input_invalid",
-                "What was sent is not valid, and changed nothing; see data.fields.".into(),
-            ),
-            Self::GuildUnknown => (
-                404,
-                "not_found",
-                "This guild is not known. Report the guild first, then its members.".into(),
-            ),
-            Self::NotReported => (404, "not_found", "Nothing was reported under this id.".into()),
-            Self::KeptElsewhere(kind) => (
-                409,
-                "kept_elsewhere",
-                format!(
-                    "This service reads {kind} from elsewhere, so it cannot be fed here; nothing changed."
-                )
-                .into(),
-            ),
-            Self::SettingsChanged(revision) => (
-                412,
-                "settings_changed",
-                format!(
-                    "The settings have revision {revision} by now, and nothing changed. Read them again."
-                )
-                .into(),
-            ),
-            Self::PreconditionRequired => (
-                428,
-                "precondition_required",
-                "Send the revision that the change is based on in the header If-Match, in quotes.".into(),
-            ),
-            Self::PermissionMissing(sections) => (
-                403,
-                "permission_missing",
-                format!("You may not edit {} in this guild; nothing changed.", sections.join(", ")).into(),
-            ),
-            Self::SignInStale => (
-                401,
-                "sign_in_stale",
-                "Your rights cannot be confirmed: the sign-in is older than an hour. Sign in again.".into(),
-            ),
+        let (status, word) = match self {
+            Self::BodyBroken => (StatusCode::BAD_REQUEST, "body_invalid"),
+            Self::HeaderInvalid { .. } => (StatusCode::BAD_REQUEST, "header_invalid"),
+            Self::IdpCodeInvalid => (StatusCode::UNAUTHORIZED, "idp_code_invalid"),
+            Self::IdpCodeMissing => (StatusCode::UNAUTHORIZED, "idp_code_missing"),
+            Self::IdpScopeMissing => (StatusCode::UNAUTHORIZED, "idp_scope_missing"),
+            Self::KeyInvalid => (StatusCode::UNAUTHORIZED, "key_invalid"),
+            Self::KeyMissing => (StatusCode::UNAUTHORIZED, "key_missing"),
+            Self::SignInStale => (StatusCode::UNAUTHORIZED, "sign_in_stale"),
+            Self::TokenInvalid | Self::SignedOut => (StatusCode::UNAUTHORIZED, "token_invalid"),
+            Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
+            Self::Blocked => (StatusCode::FORBIDDEN, "blocked"),
+            Self::KeyScopeMissing { .. } => (StatusCode::FORBIDDEN, "key_scope_missing"),
+            Self::OriginRefused => (StatusCode::FORBIDDEN, "origin_refused"),
+            Self::PermissionMissing(_) => (StatusCode::FORBIDDEN, "permission_missing"),
+            Self::NotFound | Self::GuildUnknown | Self::NotReported => (StatusCode::NOT_FOUND, "not_found"),
+            Self::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "body_timeout"),
+            Self::KeptElsewhere(_) => (StatusCode::CONFLICT, "kept_elsewhere"),
+            Self::SettingsChanged(_) => (StatusCode::PRECONDITION_FAILED, "settings_changed"),
+            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::InputInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "input_invalid"),
+            Self::PreconditionRequired => (StatusCode::PRECONDITION_REQUIRED, "precondition_required"),
+            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            Self::ProviderFailed(_) => (StatusCode::BAD_GATEWAY, "provider_failed"),
+            Self::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
+            Self::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::ProviderLimited(..) => (StatusCode::SERVICE_UNAVAILABLE, "provider_limited"),
+            Self::SignInNotConfigured => (StatusCode::SERVICE_UNAVAILABLE, "sign_in_not_configured"),
+            Self::StorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"),
+            Self::ProviderTimeout(_) => (StatusCode::GATEWAY_TIMEOUT, "provider_timeout"),
         };
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let retry_after = match self {
             Self::RateLimited(wait) | Self::ProviderLimited(wait, _) | Self::Overloaded(wait) => {
                 Some((*wait).max(MIN_RETRY_AFTER))
@@ -253,7 +187,7 @@ impl ApiError {
             Self::StorageUnavailable(_) | Self::NotReady(_) => Some(MIN_RETRY_AFTER),
             _ => None,
         };
-        Problem { status, word, message, retry_after }
+        Problem { status, word, retry_after }
     }
 
     /// Returns the errors of [`Self::InputInvalid`].
