@@ -51,7 +51,7 @@ pub(crate) async fn download(visitor: Visitor) -> Answer {
         .content_type(ContentType::json())
         .insert_header((header::CACHE_CONTROL, NO_STORE))
         .insert_header((header::CONTENT_DISPOSITION, "attachment; filename=\"my-data.json\""));
-    Ok(response.body(serde_json::to_vec_pretty(&wire::StoredUser::new(visitor.user(), &stored))?))
+    Ok(response.body(serde_json::to_vec_pretty(&wire::StoredUser::from((visitor.user(), &stored)))?))
 }
 
 /// Asks for confirmation to forget the user.

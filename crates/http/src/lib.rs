@@ -24,7 +24,6 @@
 
 pub mod audit;
 pub mod body;
-mod build_info;
 mod client;
 mod concurrency;
 pub mod deadline;
@@ -54,7 +53,6 @@ pub mod wire;
 
 pub use self::{
     audit::KeyName,
-    build_info::BuildInfo,
     client::{Client, TrustedProxies},
     concurrency::{ConcurrencyLimiter, ConcurrencyPermit},
     edge::{Edge, ErrorPages, ShellSettings},
@@ -69,4 +67,5 @@ pub use self::{
     shell::{Application, Shell},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsError, TlsIdentity},
+    wire::BuildInfo,
 };

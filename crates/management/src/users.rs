@@ -32,7 +32,7 @@ pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
     let user: UserId = call.segment("user")?;
     let stored = call.read(call.context.use_cases.show_user.show(user)).await?;
     let stored = stored.ok_or(ApiError::NotReported)?;
-    answer("Everything that is stored about the user.", StoredUser::new(user, &stored))
+    answer("Everything that is stored about the user.", StoredUser::from((user, &stored)))
 }
 
 /// Forget a user

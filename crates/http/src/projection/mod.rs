@@ -15,9 +15,8 @@ use self::{
     status::RenderedStatus,
 };
 use crate::{
-    build_info::BuildInfo,
     metrics::{MetricsSource, MetricsText},
-    wire::ShownFeedback,
+    wire::{BuildInfo, ShownFeedback},
 };
 use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;

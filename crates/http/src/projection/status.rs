@@ -1,6 +1,9 @@
 //! The rendered status, except for the latency of a request.
 
-use crate::{build_info::BuildInfo, envelope, wire};
+use crate::{
+    envelope,
+    wire::{BuildInfo, Latency, Status},
+};
 use actix_web::web::Bytes;
 use companion_domain::{
     rules::{BotStatus, Holds},
@@ -9,7 +12,7 @@ use companion_domain::{
 use std::{sync::Arc, time::Duration};
 
 /// Placeholder of the latency in the rendered status.
-const NO_LATENCY: wire::Latency = wire::Latency { response: None, process: 0.0 };
+const NO_LATENCY: Latency = Latency { response: None, process: 0.0 };
 /// Capacity reserved for a rendered latency.
 const LATENCY_CAPACITY: usize = 96;
 
@@ -45,7 +48,7 @@ impl RenderedStatus {
     }
 
     /// Returns the response body with this latency.
-    pub(crate) fn body(&self, latency: &wire::Latency) -> Result<Bytes, serde_json::Error> {
+    pub(crate) fn body(&self, latency: &Latency) -> Result<Bytes, serde_json::Error> {
         let Self { before, after, .. } = self;
         let mut body = Vec::with_capacity(before.len() + LATENCY_CAPACITY + after.len());
         body.extend_from_slice(before);
@@ -55,13 +58,8 @@ impl RenderedStatus {
     }
 }
 
-fn whole(build: &BuildInfo, bot: &BotStatus, latency: wire::Latency) -> Result<Bytes, serde_json::Error> {
-    let status = wire::Status {
-        version: build.into(),
-        resources: wire::Resources { memory: bot.memory.get() },
-        health: wire::Health { api: wire::Api { latency }, bot: bot.into() },
-    };
-    envelope::success("The service is online.", status)
+fn whole(build: &BuildInfo, bot: &BotStatus, latency: Latency) -> Result<Bytes, serde_json::Error> {
+    envelope::success("The service is online.", Status::from((build, bot, latency)))
 }
 
 /// Splits `whole` around the first occurrence of `object`. No string in a status can contain it, because its quotes
@@ -106,7 +104,7 @@ mod tests {
                 let clusters = Clusters::after(None, Vec::new(), &ChangeBatch::Everything, &clock);
                 let moment = Moment::of(&clock);
                 let holds = Holds::of(&bot, [], moment.now, Span::from_seconds(90));
-                let latency = || wire::Latency { response, process: 0.082 };
+                let latency = || Latency { response, process: 0.082 };
                 let rendered =
                     RenderedStatus::new(&build, Arc::new(clusters), (bot.clone(), holds), moment).unwrap();
                 assert_eq!(rendered.body(&latency()).unwrap(), whole(&build, &bot, latency()).unwrap());

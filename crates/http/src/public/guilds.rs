@@ -57,9 +57,8 @@ pub(super) fn ready(
 
 fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Result<HttpResponse, ApiError> {
     let body = context.listings.get_or_render(user, &listing.listing, || {
-        let shown = listing.guilds();
-        let guilds: Vec<_> =
-            shown.iter().map(|guild| Guild::new(guild, &context.settings.pictures)).collect();
+        let (shown, pictures) = (listing.guilds(), &context.settings.pictures);
+        let guilds: Vec<_> = shown.iter().map(|guild| Guild::from((guild, pictures))).collect();
         envelope::success("The guilds that you run and that have the bot.", guilds)
     })?;
     let mut response = envelope::answer_with(body, Private::VALUE);

@@ -1,12 +1,12 @@
 //! Settings of the public API, and the context of its handlers.
 
 use crate::{
-    build_info::BuildInfo,
     client::TrustedProxies,
     concurrency::ConcurrencyLimiter,
     origin::{Origin, Redirects},
     projection::{Projections, RenderedListings},
     sign_ins::SignInAttempts,
+    wire::BuildInfo,
 };
 use companion_domain::{model::PictureServer, port::Clock, usecase::UseCases};
 use std::{num::NonZeroU32, sync::Arc};

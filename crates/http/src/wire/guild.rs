@@ -1,6 +1,6 @@
 //! Guilds and permissions, as shown to the session's user.
 
-use super::Snowflake;
+use super::{Snowflake, public::snowflakes};
 use companion_domain::{
     model::{PictureServer, Subscription},
     policy::{GuildRole, Permission, PermissionSet},
@@ -16,48 +16,52 @@ use utoipa::{
     },
 };
 
-/// A guild that the user has a role in and that has the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Guild<'a> {
-    #[schema(min_length = 1, max_length = 256, examples("Harbour Town"))]
-    name: &'a str,
-    /// The guild's id.
-    id: Snowflake,
-    /// URL of the guild's icon, or of the platform's default picture for its id.
-    #[schema(
-        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
-        max_length = 4096,
-        examples("https://cdn.example/embed/avatars/3.png")
-    )]
-    icon: Cow<'a, str>,
-    /// Number of members.
-    #[schema(minimum = 0, maximum = 2_147_483_647, examples(1200))]
-    members: u32,
-    /// The owner shown for the guild.
-    owner: Snowflake,
-    #[schema(inline)]
-    role: Role,
-    #[schema(schema_with = always_true)]
-    service: bool,
-    plus: Plus,
-    permissions: Permissions,
-}
+shapes! {
+    /// A guild that the user has a role in and that has the bot.
+    pub(crate) struct Guild<'a>((listed, pictures): (&'a ListedGuild, &PictureServer)) {
+        #[schema(min_length = 1, max_length = 256, examples("Harbour Town"))]
+        name: &'a str = listed.guild.name.as_str(),
+        /// The guild's id.
+        id: Snowflake = listed.guild.id.into(),
+        /// URL of the guild's icon, or of the platform's default picture for its id.
+        #[schema(
+            pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+            max_length = 4096,
+            examples("https://cdn.example/embed/avatars/3.png")
+        )]
+        icon: Cow<'a, str> = listed.icon(pictures),
+        /// Number of members.
+        #[schema(minimum = 0, maximum = 2_147_483_647, examples(1200))]
+        members: u32 = listed.guild.members.get(),
+        /// The owner shown for the guild.
+        owner: Snowflake = listed.guild.owner.into(),
+        #[schema(inline)]
+        role: Role = listed.role.into(),
+        #[schema(schema_with = always_true)]
+        service: bool = true,
+        plus: Plus = listed.plus.as_deref().into(),
+        permissions: Permissions = Permissions(listed.permissions),
+    }
 
-impl<'a> Guild<'a> {
-    /// Converts a listed guild. The icon falls back to a default picture.
-    pub(crate) fn new(listed: &'a ListedGuild, pictures: &PictureServer) -> Self {
-        Self {
-            name: listed.guild.name.as_str(),
-            id: listed.guild.id.into(),
-            icon: listed.icon(pictures),
-            members: listed.guild.members.get(),
-            owner: listed.guild.owner.into(),
-            role: listed.role.into(),
-            service: true,
-            plus: Plus::from(listed.plus.as_deref()),
-            permissions: Permissions(listed.permissions),
-        }
+    /// The premium status of a guild.
+    pub struct Plus(subscription: Option<&Subscription>) {
+        plus: PlusRecord = subscription.into(),
+        /// Whether a subscription names the guild.
+        active: bool = subscription.is_some(),
+    }
+
+    /// The subscription that makes a guild premium; empty if there is none.
+    struct PlusRecord(subscription: Option<&Subscription>) {
+        /// The user who pays; empty if there is no subscription.
+        #[schema(pattern = "^([1-9][0-9]{0,19})?$", examples("190000000000000001"))]
+        userid: String = subscription.map(|plus| plus.user.to_string()).unwrap_or_default(),
+        /// The guilds that the subscription makes premium.
+        #[schema(max_items = 1000)]
+        guilds: Vec<Snowflake> =
+            subscription.map(|plus| snowflakes(plus.guilds.as_slice())).unwrap_or_default(),
+        /// Maximum number of guilds of the subscription.
+        #[schema(minimum = 0, maximum = 2_147_483_647, examples(3))]
+        slots: u32 = subscription.map_or(0, |plus| plus.slots.get()),
     }
 }
 
@@ -92,46 +96,6 @@ fn always_true() -> Object {
         .enum_values(Some([true]))
         .deprecated(Some(Deprecated::True))
         .build()
-}
-
-/// The premium status of a guild.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Plus {
-    plus: PlusRecord,
-    /// Whether a subscription names the guild.
-    active: bool,
-}
-
-impl From<Option<&Subscription>> for Plus {
-    fn from(subscription: Option<&Subscription>) -> Self {
-        Self { plus: subscription.into(), active: subscription.is_some() }
-    }
-}
-
-/// The subscription that makes a guild premium; empty if there is none.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct PlusRecord {
-    /// The user who pays; empty if there is no subscription.
-    #[schema(pattern = "^([1-9][0-9]{0,19})?$", examples("190000000000000001"))]
-    userid: String,
-    /// The guilds that the subscription makes premium.
-    #[schema(max_items = 1000)]
-    guilds: Vec<Snowflake>,
-    /// Maximum number of guilds of the subscription.
-    #[schema(minimum = 0, maximum = 2_147_483_647, examples(3))]
-    slots: u32,
-}
-
-impl From<Option<&Subscription>> for PlusRecord {
-    fn from(subscription: Option<&Subscription>) -> Self {
-        let Some(Subscription { user, guilds, slots }) = subscription else {
-            return Self { userid: String::new(), guilds: Vec::new(), slots: 0 };
-        };
-        let guilds = guilds.as_slice().iter().copied().map(Snowflake::from).collect();
-        Self { userid: user.to_string(), guilds, slots: slots.get() }
-    }
 }
 
 /// All permissions by name, in the contract's order.

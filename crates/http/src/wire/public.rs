@@ -5,10 +5,12 @@ use companion_domain::model::{self, Feedback, GuildId, RoleId, UserId};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema, schema::Type},
+    openapi::{ArrayBuilder, Ref, RefOr, Schema},
 };
 
-/// An id of the platform.
+/// An id of the platform: a 64-bit number above zero, as text.
+#[derive(ToSchema)]
+#[schema(value_type = String, pattern = "^[1-9][0-9]{0,19}$", examples("190000000000000001"))]
 pub struct Snowflake(u64);
 
 impl From<UserId> for Snowflake {
@@ -35,18 +37,10 @@ impl Serialize for Snowflake {
     }
 }
 
-impl PartialSchema for Snowflake {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("An id of the platform: a 64-bit number above zero, as text."))
-            .pattern(Some("^[1-9][0-9]{0,19}$"))
-            .examples(["190000000000000001"])
-            .into()
-    }
+/// Converts ids of one kind.
+pub(super) fn snowflakes<T: Copy + Into<Snowflake>>(ids: &[T]) -> Vec<Snowflake> {
+    ids.iter().copied().map(T::into).collect()
 }
-
-impl ToSchema for Snowflake {}
 
 /// A list whose schema has a maximum number of items.
 #[derive(Serialize)]
@@ -65,33 +59,56 @@ impl<T: ToSchema, const MAX: usize> ToSchema for Bounded<T, MAX> {
     }
 }
 
-/// A feedback entry about the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FeedbackEntry<'a> {
-    /// The text; empty for a rating without one.
-    #[schema(max_length = 4000, examples("Set up in five minutes."))]
-    feedback: &'a str,
-    /// The number of stars. Only entries with four or five are shown.
-    #[schema(minimum = 4, maximum = 5, examples(5))]
-    rating: u8,
-    /// When it was submitted, in seconds since 1970.
-    #[schema(minimum = 0, examples(1_700_000_000))]
-    timestamp: i64,
-    submitter: User<'a>,
-}
-
 /// A few entries.
 pub(crate) type PickedFeedback<'a> = Bounded<FeedbackEntry<'a>, 5>;
 
-impl<'a> From<&'a Feedback> for FeedbackEntry<'a> {
-    fn from(entry: &'a Feedback) -> Self {
-        Self {
-            feedback: entry.text.as_str(),
-            rating: entry.rating.stars(),
-            timestamp: entry.submitted_at.seconds(),
-            submitter: (&entry.submitter).into(),
-        }
+/// The whole team.
+pub(crate) type ShownTeam<'a> = Bounded<TeamMember<'a>, { model::Roster::MAX }>;
+
+shapes! {
+    /// A feedback entry about the bot.
+    pub(crate) struct FeedbackEntry<'a>(entry: &'a Feedback) {
+        /// The text; empty for a rating without one.
+        #[schema(max_length = 4000, examples("Set up in five minutes."))]
+        feedback: &'a str = entry.text.as_str(),
+        /// The number of stars. Only entries with four or five are shown.
+        #[schema(minimum = 4, maximum = 5, examples(5))]
+        rating: u8 = entry.rating.stars(),
+        /// When it was submitted, in seconds since 1970.
+        #[schema(minimum = 0, examples(1_700_000_000))]
+        timestamp: i64 = entry.submitted_at.seconds(),
+        submitter: User<'a> = (&entry.submitter).into(),
+    }
+
+    /// A member of the team.
+    pub(crate) struct TeamMember<'a>(member: &'a model::TeamMember) {
+        /// The unique name.
+        #[schema(min_length = 1, max_length = 256, examples("night_owl"))]
+        username: &'a str = member.user.username.as_str(),
+        /// The display name.
+        #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
+        name: &'a str = member.user.name.as_str(),
+        /// URL of a picture.
+        #[schema(
+            pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+            max_length = 2048,
+            examples("https://cdn.example/embed/avatars/1.png")
+        )]
+        avatar: &'a str = member.user.avatar.as_str(),
+        /// The identity provider's id of the user.
+        discord_id: Snowflake = member.user.id.into(),
+        /// The title of the role.
+        #[schema(min_length = 1, max_length = 256, examples("Lead Developer"))]
+        role: &'a str = member.role.as_str(),
+        /// Colour of the role.
+        #[schema(pattern = "^#[0-9A-Fa-f]{6}$", examples("#1ABC9C"))]
+        color: &'a str = member.color.as_str(),
+        /// Category within the team.
+        #[schema(min_length = 1, max_length = 256, examples("Development"))]
+        category: &'a str = member.category.as_str(),
+        /// Position within the category; lower comes first.
+        #[schema(examples(1))]
+        position: i32 = member.position,
     }
 }
 
@@ -139,57 +156,6 @@ impl From<&Feedback> for ShownFeedback {
                 name: entry.submitter.name.to_string(),
                 avatar: entry.submitter.avatar.to_string(),
             },
-        }
-    }
-}
-
-/// A member of the team.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TeamMember<'a> {
-    /// The unique name.
-    #[schema(min_length = 1, max_length = 256, examples("night_owl"))]
-    username: &'a str,
-    /// The display name.
-    #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
-    name: &'a str,
-    /// URL of a picture.
-    #[schema(
-        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
-        max_length = 2048,
-        examples("https://cdn.example/embed/avatars/1.png")
-    )]
-    avatar: &'a str,
-    /// The identity provider's id of the user.
-    discord_id: Snowflake,
-    /// The title of the role.
-    #[schema(min_length = 1, max_length = 256, examples("Lead Developer"))]
-    role: &'a str,
-    /// Colour of the role.
-    #[schema(pattern = "^#[0-9A-Fa-f]{6}$", examples("#1ABC9C"))]
-    color: &'a str,
-    /// Category within the team.
-    #[schema(min_length = 1, max_length = 256, examples("Development"))]
-    category: &'a str,
-    /// Position within the category; lower comes first.
-    #[schema(examples(1))]
-    position: i32,
-}
-
-/// The whole team.
-pub(crate) type ShownTeam<'a> = Bounded<TeamMember<'a>, { model::Roster::MAX }>;
-
-impl<'a> From<&'a model::TeamMember> for TeamMember<'a> {
-    fn from(member: &'a model::TeamMember) -> Self {
-        Self {
-            username: member.user.username.as_str(),
-            name: member.user.name.as_str(),
-            avatar: member.user.avatar.as_str(),
-            discord_id: member.user.id.into(),
-            role: member.role.as_str(),
-            color: member.color.as_str(),
-            category: member.category.as_str(),
-            position: member.position,
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Shape of the status.
+//! The status.
 
-use crate::build_info::BuildInfo;
 use companion_domain::{
     model::{Number, Shard, ShardId},
-    rules,
+    rules::{self, BotStatus},
 };
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -12,80 +11,25 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
 };
 
-/// Status of the service and the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Status<'a> {
-    pub(crate) version: Version<'a>,
-    pub(crate) resources: Resources,
-    pub(crate) health: Health<'a>,
-}
-
-/// The running version.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Version<'a> {
-    #[schema(examples("0.1.0"))]
-    name: &'a str,
-    #[schema(examples("main"))]
-    branch: &'a str,
-    commit: Commit<'a>,
-}
-
-/// The commit that the running version was built from.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Commit<'a> {
-    /// The full hash.
-    #[schema(examples("3f786850e387550fdab836ed7e6dc881de23001b"))]
-    sha: &'a str,
-    #[schema(examples("List guilds by role"))]
-    message: &'a str,
-    #[schema(examples("Night Owl"))]
-    author: &'a str,
-    /// When it was made, in seconds since 1970.
-    #[schema(examples(1_700_000_000))]
-    timestamp: i64,
-}
-
-impl<'a> From<&'a BuildInfo> for Version<'a> {
-    fn from(build: &'a BuildInfo) -> Self {
-        let commit = Commit {
-            sha: &build.sha,
-            message: &build.message,
-            author: &build.author,
-            timestamp: build.timestamp,
-        };
-        Self { name: &build.name, branch: &build.branch, commit }
-    }
-}
-
-/// Resources that the bot uses.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Resources {
-    /// Memory of all live clusters of the bot, in megabytes with two decimals.
-    #[schema(minimum = 0, examples(512.25))]
-    pub(crate) memory: f64,
-}
-
-/// Health of the service and the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Health<'a> {
-    pub(crate) api: Api,
-    pub(crate) bot: Bot<'a>,
-}
-
-/// Health of the service.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Api {
-    pub(crate) latency: Latency,
+/// The version and commit that this program was built from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildInfo {
+    /// The version of the crate.
+    pub name: String,
+    /// The branch.
+    pub branch: String,
+    /// The full hash of the commit.
+    pub sha: String,
+    /// The commit's message.
+    pub message: String,
+    /// The commit's author.
+    pub author: String,
+    /// Commit time, in seconds since 1970.
+    pub timestamp: i64,
 }
 
 /// How long this request took, in milliseconds.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Latency {
     /// From `Sent-Epoch` to arrival; null without that header. Negative if the clocks disagree.
@@ -96,19 +40,85 @@ pub(crate) struct Latency {
     pub(crate) process: f64,
 }
 
-/// Health of the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Bot<'a> {
-    #[schema(inline)]
-    shards: ShardMap<'a>,
-    uptime: Uptime<'a>,
-}
+shapes! {
+    /// Status of the service and the bot.
+    pub(crate) struct Status<'a>((build, bot, latency): (&'a BuildInfo, &'a BotStatus, Latency)) {
+        version: Version<'a> = build.into(),
+        resources: Resources = bot.into(),
+        health: Health<'a> = (bot, latency).into(),
+    }
 
-impl<'a> From<&'a rules::BotStatus> for Bot<'a> {
-    fn from(status: &'a rules::BotStatus) -> Self {
-        let uptime = Uptime { readable: &status.uptime.readable, epoch: status.uptime.since.seconds() };
-        Self { shards: ShardMap(&status.shards), uptime }
+    /// The running version.
+    pub(crate) struct Version<'a>(build: &'a BuildInfo) {
+        #[schema(examples("0.1.0"))]
+        name: &'a str = &build.name,
+        #[schema(examples("main"))]
+        branch: &'a str = &build.branch,
+        commit: Commit<'a> = build.into(),
+    }
+
+    /// The commit that the running version was built from.
+    pub(crate) struct Commit<'a>(build: &'a BuildInfo) {
+        /// The full hash.
+        #[schema(examples("3f786850e387550fdab836ed7e6dc881de23001b"))]
+        sha: &'a str = &build.sha,
+        #[schema(examples("List guilds by role"))]
+        message: &'a str = &build.message,
+        #[schema(examples("Night Owl"))]
+        author: &'a str = &build.author,
+        /// When it was made, in seconds since 1970.
+        #[schema(examples(1_700_000_000))]
+        timestamp: i64 = build.timestamp,
+    }
+
+    /// Resources that the bot uses.
+    pub(crate) struct Resources(bot: &BotStatus) {
+        /// Memory of all live clusters of the bot, in megabytes with two decimals.
+        #[schema(minimum = 0, examples(512.25))]
+        memory: f64 = bot.memory.get(),
+    }
+
+    /// Health of the service and the bot.
+    pub(crate) struct Health<'a>((bot, latency): (&'a BotStatus, Latency)) {
+        api: Api = latency.into(),
+        bot: Bot<'a> = bot.into(),
+    }
+
+    /// Health of the service.
+    pub(crate) struct Api(latency: Latency) {
+        latency: Latency = latency,
+    }
+
+    /// Health of the bot.
+    pub(crate) struct Bot<'a>(bot: &'a BotStatus) {
+        #[schema(inline)]
+        shards: ShardMap<'a> = ShardMap(&bot.shards),
+        uptime: Uptime<'a> = (&bot.uptime).into(),
+    }
+
+    /// Uptime of the bot.
+    pub(crate) struct Uptime<'a>(uptime: &'a rules::Uptime) {
+        /// In words, or `not reporting`.
+        #[schema(examples("3 days, 4 hours and 12 minutes"))]
+        readable: &'a str = &uptime.readable,
+        /// Start time in seconds since 1970; 0 while no cluster reports.
+        #[schema(minimum = 0, examples(1_700_000_000))]
+        epoch: i64 = uptime.since.seconds(),
+    }
+
+    /// A shard, with numbers as the bot reported them.
+    pub(crate) struct ShardRecord(shard: &Shard) {
+        /// When it last sent a heartbeat, in seconds since 1970.
+        #[serde(rename = "heartbeatSent")]
+        #[schema(value_type = f64, examples(1_700_000_000.25))]
+        heartbeat_sent: Echoed = Echoed(shard.heartbeat_sent),
+        /// When the platform last acknowledged one, in seconds since 1970.
+        #[serde(rename = "heartbeatAcknowledged")]
+        #[schema(value_type = f64, examples(1_700_000_000.3))]
+        heartbeat_acknowledged: Echoed = Echoed(shard.heartbeat_acknowledged),
+        /// Round-trip time of a heartbeat, in milliseconds.
+        #[schema(value_type = f64, examples(48))]
+        latency: Echoed = Echoed(shard.latency),
     }
 }
 
@@ -139,33 +149,6 @@ impl ToSchema for ShardMap<'_> {
     }
 }
 
-/// A shard, with numbers as the bot reported them.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ShardRecord {
-    /// When it last sent a heartbeat, in seconds since 1970.
-    #[serde(rename = "heartbeatSent")]
-    #[schema(value_type = f64, examples(1_700_000_000.25))]
-    heartbeat_sent: Echoed,
-    /// When the platform last acknowledged one, in seconds since 1970.
-    #[serde(rename = "heartbeatAcknowledged")]
-    #[schema(value_type = f64, examples(1_700_000_000.3))]
-    heartbeat_acknowledged: Echoed,
-    /// Round-trip time of a heartbeat, in milliseconds.
-    #[schema(value_type = f64, examples(48))]
-    latency: Echoed,
-}
-
-impl From<&Shard> for ShardRecord {
-    fn from(shard: &Shard) -> Self {
-        Self {
-            heartbeat_sent: Echoed(shard.heartbeat_sent),
-            heartbeat_acknowledged: Echoed(shard.heartbeat_acknowledged),
-            latency: Echoed(shard.latency),
-        }
-    }
-}
-
 /// A number passed through as the bot reported it: integers stay integers.
 struct Echoed(Number);
 
@@ -176,18 +159,6 @@ impl Serialize for Echoed {
             Number::Fraction(fraction) => serializer.serialize_f64(fraction.get()),
         }
     }
-}
-
-/// Uptime of the bot.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Uptime<'a> {
-    /// In words, or `not reporting`.
-    #[schema(examples("3 days, 4 hours and 12 minutes"))]
-    readable: &'a str,
-    /// Start time in seconds since 1970; 0 while no cluster reports.
-    #[schema(minimum = 0, examples(1_700_000_000))]
-    epoch: i64,
 }
 
 /// Returns milliseconds with three decimals. Finer values would be noise.
