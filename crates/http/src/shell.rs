@@ -98,7 +98,8 @@ impl Shell {
 
     /// Waits until the listener begins to shut down. Streams end then.
     pub fn closing(&self) -> impl Future<Output = ()> + use<> {
-        self.drain().clone().reached(Stage::Closing)
+        let drain = self.drain().clone();
+        async move { drain.reached(Stage::Closing).await }
     }
 
     /// Returns the shutdown state.

@@ -22,6 +22,7 @@ use std::{
     any::Any,
     convert::Infallible,
     panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
     sync::Arc,
     time::Duration,
 };
@@ -35,19 +36,21 @@ const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000
 
 /// What the edge needs of a request to finish its response.
 pub(super) struct Exchange {
+    pub(super) edge: Rc<Edge>,
     pub(super) start: RequestStart,
     cors: CorsHeaders,
     method: Method,
     /// Context for the handler; `None` if the response came from memory.
-    context: Option<Arc<RequestContext>>,
+    pub(super) context: Option<Arc<RequestContext>>,
 }
 
 impl Exchange {
     /// Records an incoming request.
-    pub(super) fn begin(request: &ServiceRequest, edge: &Edge) -> Self {
+    pub(super) fn begin(request: &ServiceRequest, edge: &Rc<Edge>) -> Self {
         let settings = &edge.state.settings;
         let (headers, method) = (request.headers(), request.method().clone());
         Self {
+            edge: Rc::clone(edge),
             start: RequestStart::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
@@ -55,24 +58,11 @@ impl Exchange {
         }
     }
 
-    /// Adds the request context that handlers need.
-    pub(super) fn with_context(self) -> Self {
-        Self { context: Some(RequestContext::new(self.start.id.as_str())), ..self }
-    }
-
-    /// Runs a part of the handler within the request context.
-    pub(super) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.context {
-            Some(context) => context.within(work),
-            None => work(),
-        }
-    }
-
     /// Renders an error as a page or an envelope.
-    fn failed(&self, error: &ApiError, request: Option<&HttpRequest>, edge: &Edge) -> HttpResponse<BoxBody> {
+    fn failed(&self, error: &ApiError, request: Option<&HttpRequest>) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let id = self.start.id.as_str();
-        let mut response = match &edge.error_pages {
+        let mut response = match &self.edge.error_pages {
             Some(pages) => pages.page(error, &problem, id, request),
             None => HttpResponse::build(problem.status)
                 .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
@@ -105,11 +95,11 @@ impl Exchange {
     }
 
     /// Finishes a response of the application.
-    pub(super) fn routed(&self, answer: ServiceResponse<BoxBody>, edge: &Edge) -> ServiceResponse<BoxBody> {
+    pub(super) fn routed(&self, answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
         let (request, response) = answer.into_parts();
-        let response = self.rendered(&request, response, edge);
+        let response = self.rendered(&request, response);
         let path = request.app_data::<Routed>().map(|routed| routed.0);
-        self.complete(request, path, response, edge)
+        self.complete(request, path, response)
     }
 
     /// Adds the common headers, and records metrics and log lines under this path.
@@ -118,9 +108,8 @@ impl Exchange {
         request: HttpRequest,
         path: Option<&'static str>,
         response: HttpResponse<BoxBody>,
-        edge: &Edge,
     ) -> ServiceResponse<BoxBody> {
-        let EdgeState { settings, metrics, slow, .. } = &*edge.state;
+        let EdgeState { settings, metrics, slow, .. } = &*self.edge.state;
         let response = self.finish(response, settings.tls);
         let taken = self.start.elapsed(&*settings.clock);
         metrics.answered(path, response.status(), taken);
@@ -132,45 +121,40 @@ impl Exchange {
     }
 
     /// Converts a failure without a response into an internal error, and logs it.
-    pub(super) fn failed_with(&self, cause: String, edge: &Edge) -> Error {
+    pub(super) fn failed_with(&self, cause: String) -> Error {
         let error = ApiError::Internal(cause.into());
-        error.log(self.start.id.as_str(), &edge.state.failures);
-        self.unanswered(error, edge)
+        error.log(self.start.id.as_str(), &self.edge.state.failures);
+        self.unanswered(error)
     }
 
     /// Rejects a request in flight at the drain deadline with 503.
-    pub(super) fn overdue(&self, edge: &Edge) -> Error {
-        self.unanswered(ApiError::Overloaded(Duration::from_secs(1)), edge)
+    pub(super) fn overdue(&self) -> Error {
+        self.unanswered(ApiError::Overloaded(Duration::from_secs(1)))
     }
 
     /// Converts a panic into an internal error.
-    pub(super) fn panicked(&self, panic: &(dyn Any + Send), edge: &Edge) -> Error {
+    pub(super) fn panicked(&self, panic: &(dyn Any + Send)) -> Error {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        self.failed_with(format!("panic: {}", message.unwrap_or("no message")), edge)
+        self.failed_with(format!("panic: {}", message.unwrap_or("no message")))
     }
 
     /// Returns the complete response to a request that the application has consumed without one, as after a panic.
-    fn unanswered(&self, error: ApiError, edge: &Edge) -> Error {
-        let EdgeState { settings, metrics, .. } = &*edge.state;
-        let response = self.finish(self.failed(&error, None, edge), settings.tls);
+    fn unanswered(&self, error: ApiError) -> Error {
+        let EdgeState { settings, metrics, .. } = &*self.edge.state;
+        let response = self.finish(self.failed(&error, None), settings.tls);
         metrics.answered(None, response.status(), self.start.elapsed(&*settings.clock));
         InternalError::from_response(error, response).into()
     }
 
     /// Replaces a response that carries an error by the rendered error.
-    fn rendered(
-        &self,
-        request: &HttpRequest,
-        response: HttpResponse<BoxBody>,
-        edge: &Edge,
-    ) -> HttpResponse<BoxBody> {
+    fn rendered(&self, request: &HttpRequest, response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let Some(error) = response.error() else {
             return response;
         };
         let failed = |error: &ApiError| {
-            error.log(self.start.id.as_str(), &edge.state.failures);
-            self.failed(error, Some(request), edge)
+            error.log(self.start.id.as_str(), &self.edge.state.failures);
+            self.failed(error, Some(request))
         };
         match error.as_error::<ApiError>() {
             Some(error) => failed(error),

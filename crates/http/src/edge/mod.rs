@@ -5,16 +5,15 @@
 
 mod cors;
 mod exchange;
-mod response_future;
 mod slow;
 mod unread;
 
 pub(crate) use self::cors::Caller;
-use self::{exchange::Exchange, response_future::ResponseFuture, slow::SlowKind, unread::TrackedBody};
+use self::{exchange::Exchange, slow::SlowKind, unread::TrackedBody};
 use crate::{
     client::TrustedProxies,
     error::{ApiError, FailureKind, Problem},
-    guard::Drain,
+    guard::{Drain, Stage},
     metrics::RequestMetrics,
     origin::Origin,
     repeated::Repeats,
@@ -25,12 +24,21 @@ use actix_web::{
     body::BoxBody,
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
 };
-use companion_domain::port::{Clock, Entropy};
+use companion_domain::{
+    port::{Clock, Entropy},
+    request::{RequestContext, carried},
+};
+use futures_util::{
+    FutureExt as _,
+    future::{Either, LocalBoxFuture},
+};
 use std::{
     future::{Ready, ready},
+    panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
 };
+use tokio::select;
 
 impl<S> Transform<S, ServiceRequest> for Edge
 where
@@ -43,13 +51,13 @@ where
     type Future = Ready<Result<Self::Transform, ()>>;
 
     fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(EdgeService { inner, edge: Rc::new(self.clone()) }))
+        ready(Ok(EdgeService { inner: Rc::new(inner), edge: Rc::new(self.clone()) }))
     }
 }
 
 /// The middleware of one worker.
 pub struct EdgeService<S> {
-    inner: S,
+    inner: Rc<S>,
     /// Not an `Arc`: workers would contend for its reference count.
     edge: Rc<Edge>,
 }
@@ -60,22 +68,55 @@ where
 {
     type Response = ServiceResponse<BoxBody>;
     type Error = Error;
-    type Future = ResponseFuture<S::Future>;
+    /// Only responses of handlers are boxed: for those from memory it would cost more than the edge's own work.
+    type Future = Either<Ready<Answer>, LocalBoxFuture<'static, Answer>>;
 
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let exchange = Exchange::begin(&request, &self.edge);
+        let mut exchange = Exchange::begin(&request, &self.edge);
         let body = TrackedBody::of(&mut request);
-        let ready = self.edge.ready.as_ref().filter(|_| body.is_none());
-        if let Some((path, response)) = ready.and_then(|ready| exchange.ready(&**ready, request.request())) {
+        let answers = self.edge.ready.as_ref().filter(|_| body.is_none());
+        if let Some((path, response)) =
+            answers.and_then(|answers| exchange.ready(&**answers, request.request()))
+        {
             let (request, _) = request.into_parts();
-            let answer = exchange.complete(request, Some(path), response, &self.edge);
-            return ResponseFuture::ready(answer, &self.edge);
+            return Either::Left(ready(Ok(exchange.complete(request, Some(path), response))));
         }
         exchange.start.attach(request.request());
-        ResponseFuture::begin(exchange, body, &self.edge, || self.inner.call(request))
+        let context = RequestContext::new(exchange.start.id.as_str());
+        exchange.context = Some(Arc::clone(&context));
+        let inner = Rc::clone(&self.inner);
+        let work = context.within(|| carried(async move { inner.call(request).await }));
+        Either::Right(Box::pin(handled(exchange, body, work)))
     }
+}
+
+type Answer = Result<ServiceResponse<BoxBody>, Error>;
+
+/// Awaits the application, at most until the drain deadline. A panic becomes an error response; other requests see no
+/// broken state, because it is shared through ports only, and their operations are atomic. Then reads the rest of a
+/// small body.
+async fn handled(
+    exchange: Exchange,
+    body: Option<TrackedBody>,
+    work: impl Future<Output = Answer>,
+) -> Answer {
+    let EdgeState { settings, drain, .. } = &*exchange.edge.state;
+    let answer = select! {
+        biased;
+        done = AssertUnwindSafe(work).catch_unwind() => match done {
+            Ok(Ok(answer)) => Ok(exchange.routed(answer)),
+            Ok(Err(error)) => Err(exchange.failed_with(error.to_string())),
+            Err(panic) => Err(exchange.panicked(&*panic)),
+        },
+        // Nor is the rest of the body awaited.
+        () = drain.reached(Stage::Cancelling) => return Err(exchange.overdue()),
+    };
+    if let Some(body) = body {
+        body.rest(settings.body_limit).await;
+    }
+    answer
 }
 
 /// Renders errors as pages instead of envelopes. The edge adds the headers of every error: `Retry-After`, `Allow` and

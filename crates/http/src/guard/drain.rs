@@ -43,7 +43,7 @@ impl Drain {
     }
 
     /// Waits until the shutdown has reached `stage`.
-    pub(crate) async fn reached(self, stage: Stage) {
+    pub(crate) async fn reached(&self, stage: Stage) {
         loop {
             let reached = self.0.reached.notified();
             if self.has_reached(stage) {
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn wakes_waiters_at_their_stage_or_a_later_one() {
         let drain = Drain::default();
-        let mut waiting = Box::pin(drain.clone().reached(Stage::ClosingIdle));
+        let mut waiting = Box::pin(drain.reached(Stage::ClosingIdle));
         assert!(waiting.as_mut().now_or_never().is_none());
         drain.advance(Stage::Closing);
         assert!(waiting.as_mut().now_or_never().is_none());
