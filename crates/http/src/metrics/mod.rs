@@ -3,7 +3,6 @@
 //! Counting is a few atomic additions. The set of series is fixed when a listener is created: no request can add a
 //! label. Other sources of metrics implement [`MetricsSource`].
 
-mod histogram;
 mod requests;
 
 pub(crate) use self::requests::{RequestMetrics, SignInMetrics};

@@ -1,6 +1,6 @@
 //! `POST /auth` exchanges a code for a session. `DELETE /auth`, off by default, ends a session.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     audit::Audit,
     body::UnusedBody,

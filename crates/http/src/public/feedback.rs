@@ -1,6 +1,6 @@
 //! `GET /feedback`: a few positive entries at random.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     body::UnusedBody,
     deadline::{within, within_storage},

@@ -1,6 +1,6 @@
 //! `GET` and `PATCH /guilds/{guild}/settings`, off by default: settings of a guild in the user's list.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     body::{UnusedBody, read_json},
     envelope,

@@ -1,6 +1,6 @@
 //! `GET /guilds`: the guilds of the session's user.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,

@@ -4,32 +4,33 @@ mod auth;
 mod feedback;
 mod guild_settings;
 mod guilds;
-mod settings;
 mod status;
 mod team;
 
-use self::settings::PublicContext;
-pub use self::settings::PublicSettings;
 use crate::{
+    client::TrustedProxies,
     concurrency::ConcurrencyLimiter,
     edge::{ReadyResponses, ShellSettings},
     metrics::MetricsSource,
     openapi::Enveloped,
+    origin::{Origin, Redirects},
     projection::{Projections, RenderedListings},
     request_id::RequestStart,
     routing::{Resource, reading},
     shell::{Application, Shell},
     sign_ins::SignInAttempts,
+    wire::BuildInfo,
 };
 use actix_web::{
     App, HttpRequest, HttpResponse,
     web::{self, ServiceConfig},
 };
 use companion_domain::{
+    model::PictureServer,
     port::{Clock, Entropy},
     usecase::UseCases,
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 use utoipa::OpenApi;
 
 /// The public API. It can be served any number of times.
@@ -103,6 +104,49 @@ impl PublicApi {
     pub fn app(&self) -> App<impl Application + use<>> {
         App::new().wrap(self.shell.edge()).configure(|config| self.configure(config))
     }
+}
+
+/// Settings of the public API.
+#[derive(Debug, Clone)]
+pub struct PublicSettings {
+    /// Origins that may read responses and sign users in.
+    pub allowed_origins: Vec<Origin>,
+    /// OAuth redirect URLs.
+    pub redirects: Redirects,
+    /// Whether `DELETE /auth` ends a session.
+    pub sign_out: bool,
+    /// Whether `/guilds/{guild}/settings` exists.
+    pub guild_settings: bool,
+    /// Largest request body, in bytes.
+    pub body_limit: usize,
+    /// The running version, shown by `GET /`.
+    pub build: BuildInfo,
+    /// Server of the default icons of guilds.
+    pub pictures: PictureServer,
+    /// Whether each request is logged.
+    pub access_log: bool,
+    /// Whether the listener terminates TLS. Responses then have `Strict-Transport-Security`.
+    pub tls: bool,
+    /// Trusted reverse proxies, whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
+    /// Refused codes per client and minute.
+    pub refused_codes_per_minute: NonZeroU32,
+    /// Memory for rendered listings, in bytes.
+    pub rendered_listings: u64,
+}
+
+/// Context of the handlers.
+pub(crate) struct PublicContext {
+    use_cases: UseCases,
+    projections: Arc<Projections>,
+    settings: PublicSettings,
+    listings: RenderedListings,
+    clock: Arc<dyn Clock>,
+    sign_ins: Arc<SignInAttempts>,
+    /// Limits requests that wait for the store.
+    storage_limiter: ConcurrencyLimiter,
+    /// Limits requests that wait for a newer list of the platform.
+    list_limiter: ConcurrencyLimiter,
 }
 
 /// A path and its handlers.

@@ -1,6 +1,6 @@
 //! `GET /`: status of the service and the bot.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,

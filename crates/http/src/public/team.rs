@@ -1,6 +1,6 @@
 //! `GET /team`: the people who maintain the bot, from memory.
 
-use super::settings::PublicContext;
+use super::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,
