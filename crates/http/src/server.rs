@@ -2,16 +2,18 @@
 
 use crate::{
     guard::{
-        ConnectionHandler, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits, Stage, guarded,
+        ConnectionHandler, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits, Stage,
         reject_new_connections, track_responses,
     },
     public::PublicApi,
     shell::{Application, Shell},
     tls::{Plain, Tls, Transport},
 };
-use actix_http::{HttpService, KeepAlive, error::DispatchError};
+use actix_http::{HttpService, KeepAlive, ServiceConfig, error::DispatchError};
 use actix_server::Server;
-use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, map_config};
+use actix_service::{
+    IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, fn_factory, fn_service, map_config,
+};
 use actix_web::{
     App,
     dev::{AppConfig, ServerHandle},
@@ -233,5 +235,16 @@ where
             data.insert(Rc::clone(stream.connection()));
         })
         .h1(track_responses(map_config(app, |()| AppConfig::default())));
-    guarded(server, handler, transport)
+    fn_factory(move || {
+        let (handler, transport) = (handler.clone(), transport.clone());
+        let made = server.new_service(());
+        async move {
+            let (server, config) = (Rc::new(made.await?), ServiceConfig::default());
+            Ok(fn_service(move |stream: TcpStream| {
+                let (handler, transport, server) = (handler.clone(), transport.clone(), Rc::clone(&server));
+                let config = config.clone();
+                async move { handler.serve(stream, &transport, &*server, &config).await }
+            }))
+        }
+    })
 }

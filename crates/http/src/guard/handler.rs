@@ -8,12 +8,11 @@ use super::{
 };
 use crate::tls::Transport;
 use actix_http::{ServiceConfig, error::DispatchError};
-use actix_service::{Service, ServiceFactory, fn_factory, fn_service};
+use actix_service::Service;
 use std::{
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
-    rc::Rc,
     task::Poll,
 };
 use tokio::{net::TcpStream, time::timeout};
@@ -26,43 +25,9 @@ pub(crate) struct ConnectionHandler {
     pub(crate) limits: ServerLimits,
 }
 
-/// An admitted connection on its way to the server.
-type AdmittedConnection<T> = (GuardedStream<<T as Transport>::Stream>, Option<SocketAddr>);
-
-/// Wraps the HTTP server in the guard.
-pub(crate) fn guarded<S, T>(
-    server: S,
-    handler: ConnectionHandler,
-    transport: T,
-) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
-where
-    T: Transport,
-    S: ServiceFactory<
-            AdmittedConnection<T>,
-            Config = (),
-            Response = (),
-            Error = DispatchError,
-            InitError = (),
-        >,
-    S::Service: 'static,
-    S::Future: 'static,
-{
-    fn_factory(move || {
-        let (handler, transport) = (handler.clone(), transport.clone());
-        let made = server.new_service(());
-        async move {
-            let (server, config) = (Rc::new(made.await?), ServiceConfig::default());
-            Ok(fn_service(move |stream: TcpStream| {
-                let (handler, transport, server) = (handler.clone(), transport.clone(), Rc::clone(&server));
-                let config = config.clone();
-                async move { handler.serve(stream, &transport, &*server, &config).await }
-            }))
-        }
-    })
-}
-
 impl ConnectionHandler {
-    async fn serve<S, T>(
+    /// Guards a connection, and passes it to the HTTP server if it is admitted.
+    pub(crate) async fn serve<S, T>(
         &self,
         stream: TcpStream,
         transport: &T,
@@ -71,7 +36,7 @@ impl ConnectionHandler {
     ) -> Result<(), DispatchError>
     where
         T: Transport,
-        S: Service<AdmittedConnection<T>, Response = (), Error = DispatchError>,
+        S: Service<(GuardedStream<T::Stream>, Option<SocketAddr>), Response = (), Error = DispatchError>,
     {
         let peer = stream.peer_addr().ok();
         let permit = self.limiter.admit(&self.limits, peer.map(|peer| peer.ip()));

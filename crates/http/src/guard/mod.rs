@@ -26,7 +26,7 @@ mod stream;
 pub(crate) use self::{
     drain::{Drain, Stage, reject_new_connections},
     framing::Body,
-    handler::{ConnectionHandler, guarded},
+    handler::ConnectionHandler,
     limiter::ConnectionLimiter,
     response::track_responses,
     stream::GuardedStream,
