@@ -22,9 +22,9 @@ use utoipa::{
 /// Request id of the examples.
 const SOME_ID: &str = "1f0c6a52c1c84f0f8f3a0de1a6b4c2d7";
 
-/// Defines the responses: each has a name and the errors of one status code.
+/// Defines the responses: each has a name and the errors of one status code, with samples of their values.
 macro_rules! answers {
-    ($($name:ident: [$($error:expr),+ $(,)?];)+) => {
+    ($($name:ident: $($error:ident $(($($value:expr),+))? $({ $($field:ident: $part:expr),+ })?),+;)+) => {
         #[derive(Clone, Copy)]
         enum Answer {
             $($name,)+
@@ -41,7 +41,9 @@ macro_rules! answers {
 
             fn errors(self) -> Vec<ApiError> {
                 match self {
-                    $(Self::$name => vec![$($error),+],)+
+                    $(Self::$name => {
+                        vec![$(ApiError::$error $(($($value),+))? $({ $($field: $part),+ })?),+]
+                    })+
                 }
             }
         }
@@ -49,54 +51,34 @@ macro_rules! answers {
 }
 
 answers! {
-    BodyInvalid: [ApiError::BodyBroken];
-    RequestInvalid: [
-        ApiError::BodyBroken,
-        ApiError::HeaderInvalid { header: name::TOKEN, expected: "sent once, in printable ASCII" },
-    ];
-    CodeRefused: [ApiError::IdpCodeMissing, ApiError::IdpCodeInvalid, ApiError::IdpScopeMissing];
-    TokenRefused: [ApiError::TokenMissing, ApiError::TokenInvalid];
-    KeyRefused: [ApiError::KeyMissing, ApiError::KeyInvalid];
-    KeyOrTokenRefused: [
-        ApiError::KeyMissing,
-        ApiError::KeyInvalid,
-        ApiError::TokenMissing,
-        ApiError::TokenInvalid,
-    ];
-    KeyScopeMissing: [ApiError::KeyScopeMissing { key: "monitoring".to_owned(), scope: "people" }];
-    SignInRefused: [ApiError::OriginRefused, ApiError::Blocked];
-    Blocked: [ApiError::Blocked];
-    NotFound: [ApiError::NotFound];
-    NotReported: [ApiError::NotReported];
-    GuildUnknown: [ApiError::GuildUnknown];
-    KeptElsewhere: [ApiError::KeptElsewhere("team")];
-    SettingsChanged: [ApiError::SettingsChanged(8)];
-    MethodNotAllowed: [ApiError::MethodNotAllowed(READING)];
-    BodyTimeout: [ApiError::BodyTimeout];
-    BodyTooLarge: [ApiError::BodyTooLarge];
-    InputInvalid: [ApiError::InputInvalid(vec![some_mistake()])];
-    RateLimited: [ApiError::RateLimited(Duration::ZERO)];
-    Internal: [ApiError::Internal("".into())];
-    ProviderFailed: [ApiError::ProviderFailed("".into())];
-    StorageUnavailable: [ApiError::StorageUnavailable("".into()), ApiError::Overloaded(Duration::ZERO)];
-    Overloaded: [ApiError::Overloaded(Duration::ZERO)];
-    ListUnavailable: [
-        ApiError::StorageUnavailable("".into()),
-        ApiError::Overloaded(Duration::ZERO),
-        ApiError::ProviderLimited(Duration::ZERO, "".into()),
-    ];
-    SignInUnavailable: [
-        ApiError::StorageUnavailable("".into()),
-        ApiError::Overloaded(Duration::ZERO),
-        ApiError::SignInNotConfigured,
-        ApiError::ProviderLimited(Duration::ZERO, "".into()),
-    ];
-    NotReady: [ApiError::NotReady("storage: cannot serve now".to_owned())];
-    ProviderTimeout: [ApiError::ProviderTimeout("".into())];
-}
-
-fn some_mistake() -> FieldError {
-    FieldError::new("roles.MOD[2]", "must be text")
+    BodyInvalid: BodyBroken;
+    RequestInvalid: BodyBroken, HeaderInvalid { header: name::TOKEN, expected: "sent once, in printable ASCII" };
+    CodeRefused: IdpCodeMissing, IdpCodeInvalid, IdpScopeMissing;
+    TokenRefused: TokenMissing, TokenInvalid;
+    KeyRefused: KeyMissing, KeyInvalid;
+    KeyOrTokenRefused: KeyMissing, KeyInvalid, TokenMissing, TokenInvalid;
+    KeyScopeMissing: KeyScopeMissing { key: "monitoring".to_owned(), scope: "people" };
+    SignInRefused: OriginRefused, Blocked;
+    Blocked: Blocked;
+    NotFound: NotFound;
+    NotReported: NotReported;
+    GuildUnknown: GuildUnknown;
+    KeptElsewhere: KeptElsewhere("team");
+    SettingsChanged: SettingsChanged(8);
+    MethodNotAllowed: MethodNotAllowed(READING);
+    BodyTimeout: BodyTimeout;
+    BodyTooLarge: BodyTooLarge;
+    InputInvalid: InputInvalid(vec![FieldError::new("roles.MOD[2]", "must be text")]);
+    RateLimited: RateLimited(Duration::ZERO);
+    Internal: Internal("".into());
+    ProviderFailed: ProviderFailed("".into());
+    StorageUnavailable: StorageUnavailable("".into()), Overloaded(Duration::ZERO);
+    Overloaded: Overloaded(Duration::ZERO);
+    ListUnavailable: StorageUnavailable("".into()), Overloaded(Duration::ZERO), ProviderLimited(Duration::ZERO, "".into());
+    SignInUnavailable: StorageUnavailable("".into()), Overloaded(Duration::ZERO), SignInNotConfigured,
+        ProviderLimited(Duration::ZERO, "".into());
+    NotReady: NotReady("storage: cannot serve now".to_owned());
+    ProviderTimeout: ProviderTimeout("".into());
 }
 
 /// Defines the sets of responses that operations share. Each operation names one.
