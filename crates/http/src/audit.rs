@@ -55,18 +55,15 @@ impl Actor {
         request.extensions().get::<KeyName>().map_or(Self::User, |key| Self::Key(key.clone()))
     }
 
-    const fn word(&self) -> &'static str {
+    /// Returns its word in the audit trail, and the name of its key, if any.
+    fn shown(&self) -> (&'static str, Option<&str>) {
         match self {
-            Self::User => "user",
-            Self::Key(_) => "key",
-            Self::Unauthenticated => "stranger",
-            Self::Service => "service",
-            Self::CommandLine => "command_line",
+            Self::User => ("user", None),
+            Self::Key(name) => ("key", Some(name.as_str())),
+            Self::Unauthenticated => ("stranger", None),
+            Self::Service => ("service", None),
+            Self::CommandLine => ("command_line", None),
         }
-    }
-
-    fn key(&self) -> Option<&str> {
-        if let Self::Key(name) = self { Some(name.as_str()) } else { None }
     }
 }
 
@@ -193,13 +190,14 @@ impl Audit {
         repeated: Option<u64>,
     ) {
         let user = self.user.or(sessions.first().map(|session| session.user));
+        let (by, key) = self.by.shown();
         let short: Vec<_> = sessions.iter().map(|session| session.id.short()).collect();
         tracing::info!(
             target: "companion::audit",
             action = self.action,
             outcome,
-            by = self.by.word(),
-            key = self.by.key(),
+            by,
+            key,
             user = user.map(display),
             subject = self.subject.as_deref(),
             session = Some(short.join(",")).filter(|short| !short.is_empty()),

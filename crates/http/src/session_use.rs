@@ -65,10 +65,13 @@ async fn audited<T>(
 
 /// Audits sessions that ended while listing failed.
 pub(crate) fn audit_failed_list(audit: impl Fn(&'static str) -> Audit, error: &ListGuildsError) {
-    match error {
-        ListGuildsError::SignedOut(ended) => audit_all(&audit(END_AUTHORISATION), ended),
-        ListGuildsError::WithoutGrant(ended) => audit_all(&audit("end_without_grant"), ended),
-        _ => {}
+    let (action, ended) = match error {
+        ListGuildsError::SignedOut(ended) => (END_AUTHORISATION, ended),
+        ListGuildsError::WithoutGrant(ended) => ("end_without_grant", ended),
+        _ => return,
+    };
+    if !ended.is_empty() {
+        audit(action).sessions(ended, Some(removed(ended)));
     }
 }
 
@@ -82,13 +85,6 @@ pub async fn shown_settings_of(
 ) -> Result<(SettingsView, Rights), ApiError> {
     let found = audited(request, settings.find_as_user(user, guild));
     within_storage(list_limiter, request, found).await?.ok_or(ApiError::NotFound)
-}
-
-/// Audits sessions that ended, if any.
-fn audit_all(audit: &Audit, ended: &[Session]) {
-    if !ended.is_empty() {
-        audit.sessions(ended, Some(removed(ended)));
-    }
 }
 
 fn removed(sessions: &[Session]) -> Tally {

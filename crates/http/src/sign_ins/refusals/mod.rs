@@ -58,11 +58,6 @@ struct Slot {
     is_shared: bool,
 }
 
-enum AdmitOutcome {
-    Admitted { is_shared: bool, standing: Reputation },
-    Wait(OwnedNotified),
-}
-
 impl RefusalLimiter {
     /// Allows this many refused codes per client and minute.
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
@@ -90,12 +85,8 @@ impl RefusalLimiter {
         let admitted = async {
             loop {
                 match self.try_admit(client, code)? {
-                    AdmitOutcome::Wait(ended) => ended.await,
-                    AdmitOutcome::Admitted { is_shared, standing } => {
-                        let slot = Some(Slot { refusals: Arc::clone(self), client, code, is_shared });
-                        let mark = ClientMark(self.hasher.hash_one(client));
-                        return Ok(Attempt { client: mark, standing, slot });
-                    }
+                    Ok(attempt) => return Ok(attempt),
+                    Err(ended) => ended.await,
                 }
             }
         };
@@ -110,20 +101,23 @@ impl RefusalLimiter {
         }
     }
 
-    fn try_admit(&self, client: Client, code: CodeFingerprint) -> Result<AdmitOutcome, ApiError> {
+    /// Takes a slot if one is free. Otherwise returns what to wait for: the end of another attempt of the client.
+    fn try_admit(
+        self: &Arc<Self>,
+        client: Client,
+        code: CodeFingerprint,
+    ) -> Result<Result<Attempt, OwnedNotified>, ApiError> {
         let now = Instant::now();
         let mut clients = self.clients();
         let history = clients.history(client, now);
         let standing = history.standing();
-        if let Some(attempts) = history.in_flight.get_mut(&code) {
-            *attempts += 1;
-            return Ok(AdmitOutcome::Admitted { is_shared: true, standing });
+        let is_shared = history.in_flight.contains_key(&code);
+        if !is_shared && history.in_flight.len() >= history.slots(self.rules, now)? {
+            return Ok(Err(Arc::clone(&history.ended).notified_owned()));
         }
-        if history.in_flight.len() < history.slots(self.rules, now)? {
-            history.in_flight.insert(code, 1);
-            return Ok(AdmitOutcome::Admitted { is_shared: false, standing });
-        }
-        Ok(AdmitOutcome::Wait(Arc::clone(&history.ended).notified_owned()))
+        *history.in_flight.entry(code).or_default() += 1;
+        let slot = Some(Slot { refusals: Arc::clone(self), client, code, is_shared });
+        Ok(Ok(Attempt { client: ClientMark(self.hasher.hash_one(client)), standing, slot }))
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
