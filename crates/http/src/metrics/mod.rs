@@ -26,6 +26,9 @@ impl MetricsSource for Vec<Arc<dyn MetricsSource>> {
     }
 }
 
+/// Labels of a sample: names and values.
+pub type Labels<'a> = &'a [(&'static str, &'a str)];
+
 /// A page of metrics in text format 0.0.4, written by any number of sources. Samples of one name are grouped.
 #[derive(Debug, Default)]
 pub struct MetricsText(BTreeMap<&'static str, Family>);
@@ -43,20 +46,14 @@ impl MetricsText {
         &mut self,
         name: &'static str,
         help: &'static str,
-        labels: &[(&'static str, &str)],
+        labels: Labels<'_>,
         value: impl Display,
     ) {
         self.sample("counter", name, help, "", labels, &value.to_string());
     }
 
     /// Adds a sample of a gauge.
-    pub fn gauge(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        labels: &[(&'static str, &str)],
-        value: f64,
-    ) {
+    pub fn gauge(&mut self, name: &'static str, help: &'static str, labels: Labels<'_>, value: f64) {
         self.sample("gauge", name, help, "", labels, &number(value));
     }
 
@@ -77,7 +74,7 @@ impl MetricsText {
         name: &'static str,
         help: &'static str,
         suffix: &str,
-        labels: &[(&'static str, &str)],
+        labels: Labels<'_>,
         value: &str,
     ) {
         let new = || Family { kind, help, samples: String::new() };

@@ -1,6 +1,6 @@
 //! Metrics of requests by listener, with a histogram of their durations, and of sign-ins.
 
-use super::{MetricsSource, MetricsText, number};
+use super::{Labels, MetricsSource, MetricsText, number};
 use crate::{audit::SUCCESS, error::ApiError};
 use actix_web::http::StatusCode;
 use std::{
@@ -27,8 +27,8 @@ const UNROUTED: &str = "none";
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     listener: &'static str,
+    /// The last one counts requests that matched no route.
     endpoints: Vec<Endpoint>,
-    unrouted: Endpoint,
 }
 
 #[derive(Debug)]
@@ -48,14 +48,13 @@ impl Endpoint {
 impl RequestMetrics {
     /// Creates the metrics of a listener with these paths.
     pub(crate) fn new(listener: &'static str, paths: &[&'static str]) -> Self {
-        let endpoints = paths.iter().copied().map(Endpoint::new).collect();
-        Self { listener, endpoints, unrouted: Endpoint::new(UNROUTED) }
+        Self { listener, endpoints: paths.iter().copied().chain([UNROUTED]).map(Endpoint::new).collect() }
     }
 
     /// Counts a response of this path; `None` for requests that matched no route.
     pub(crate) fn answered(&self, path: Option<&str>, status: StatusCode, took: Duration) {
         let known = path.and_then(|path| self.endpoints.iter().find(|endpoint| endpoint.path == path));
-        let endpoint = known.unwrap_or(&self.unrouted);
+        let Some(endpoint) = known.or(self.endpoints.last()) else { return };
         let code = CODES.iter().zip(&endpoint.codes).find(|(known, _)| **known == status.as_u16());
         code.map_or(&endpoint.other, |(_, count)| count).fetch_add(1, Ordering::Relaxed);
         endpoint.took.observe(took);
@@ -64,7 +63,7 @@ impl RequestMetrics {
 
 impl MetricsSource for RequestMetrics {
     fn write(&self, text: &mut MetricsText) {
-        for Endpoint { path, codes, other, took } in self.endpoints.iter().chain([&self.unrouted]) {
+        for Endpoint { path, codes, other, took } in &self.endpoints {
             let labels = [("listener", self.listener), ("endpoint", path)];
             let [listener, endpoint] = labels;
             let mut write = |code: &str, count: &AtomicU64, always: bool| {
@@ -77,7 +76,7 @@ impl MetricsSource for RequestMetrics {
                 write(&code.to_string(), count, ALWAYS_EXPORTED.contains(code));
             }
             write(OTHER, other, false);
-            took.write(DURATION, DURATION_HELP, &labels, text);
+            took.write(&labels, text);
         }
     }
 }
@@ -120,7 +119,7 @@ const BUCKETS: [u64; 14] = [
     5_000_000,
 ];
 
-/// A histogram of durations.
+/// A histogram of the durations of requests.
 #[derive(Debug, Default)]
 struct Histogram {
     /// Counts per bucket, not cumulative.
@@ -137,15 +136,9 @@ impl Histogram {
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    fn write(
-        &self,
-        name: &'static str,
-        help: &'static str,
-        labels: &[(&'static str, &str)],
-        text: &mut MetricsText,
-    ) {
-        let mut write = |suffix: &str, labels: &[(&'static str, &str)], value: String| {
-            text.sample("histogram", name, help, suffix, labels, &value);
+    fn write(&self, labels: Labels<'_>, text: &mut MetricsText) {
+        let mut write = |suffix: &str, labels: Labels<'_>, value: String| {
+            text.sample("histogram", DURATION, DURATION_HELP, suffix, labels, &value);
         };
         let mut all = 0;
         for (end, count) in BUCKETS.iter().zip(&self.buckets) {
@@ -192,18 +185,18 @@ mod tests {
             histogram.observe(Duration::from_micros(micros));
         }
         let mut text = MetricsText::default();
-        histogram.write("t", "Times.", &[("a", "b")], &mut text);
+        histogram.write(&[("a", "b")], &mut text);
         let page = text.render();
         for line in [
-            "t_bucket{a=\"b\",le=\"0.00025\"} 2",
-            "t_bucket{a=\"b\",le=\"0.0005\"} 3",
-            "t_bucket{a=\"b\",le=\"2.5\"} 3",
-            "t_bucket{a=\"b\",le=\"5\"} 4",
-            "t_bucket{a=\"b\",le=\"+Inf\"} 5",
-            "t_sum{a=\"b\"} 10.000502",
-            "t_count{a=\"b\"} 5",
+            "bucket{a=\"b\",le=\"0.00025\"} 2",
+            "bucket{a=\"b\",le=\"0.0005\"} 3",
+            "bucket{a=\"b\",le=\"2.5\"} 3",
+            "bucket{a=\"b\",le=\"5\"} 4",
+            "bucket{a=\"b\",le=\"+Inf\"} 5",
+            "sum{a=\"b\"} 10.000502",
+            "count{a=\"b\"} 5",
         ] {
-            assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
+            assert!(page.contains(&format!("\n{DURATION}_{line}\n")), "{line} in\n{page}");
         }
     }
 }
