@@ -198,25 +198,31 @@ impl ApiError {
     /// Logs server errors, which operators need to know about.
     pub(crate) fn log(&self, request_id: &str, failures: &Arc<Repeats<FailureKind>>) {
         let Problem { status, word, .. } = self.problem();
-        if !status.is_server_error() {
-            return;
-        }
-        let (code, cause) = (status.as_u16(), chain(self));
-        if failures.is_first(FailureKind { code, word, cause: cause.clone() }) {
-            match code {
-                500 => tracing::error!(request_id, code, error = word, cause, "a request failed"),
-                _ => tracing::warn!(request_id, code, error = word, cause, "a request failed"),
+        if status.is_server_error() {
+            let kind = FailureKind { code: status.as_u16(), word, cause: chain(self) };
+            if failures.is_first(kind.clone()) {
+                kind.write(Some(request_id), None, "a request failed");
             }
         }
     }
 }
 
 /// Failed requests with the same cause.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct FailureKind {
     code: u16,
     word: &'static str,
     cause: Option<String>,
+}
+
+impl FailureKind {
+    fn write(&self, request_id: Option<&str>, repeated: Option<u64>, what: &str) {
+        let Self { code, word, cause } = self;
+        match code {
+            500 => tracing::error!(request_id, code, error = word, cause, repeated, "{what}"),
+            _ => tracing::warn!(request_id, code, error = word, cause, repeated, "{what}"),
+        }
+    }
 }
 
 impl LineKind for FailureKind {
@@ -228,11 +234,7 @@ impl LineKind for FailureKind {
     }
 
     fn summarise(&self, repeated: u64) {
-        let Self { code, word, cause } = self;
-        match code {
-            500 => tracing::error!(code, error = word, cause, repeated, "more requests failed"),
-            _ => tracing::warn!(code, error = word, cause, repeated, "more requests failed"),
-        }
+        self.write(None, Some(repeated), "more requests failed");
     }
 }
 
