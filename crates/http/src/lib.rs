@@ -33,8 +33,6 @@ pub mod error;
 pub mod event_stream;
 mod guard;
 pub mod headers;
-#[cfg(test)]
-mod hostile;
 pub mod metrics;
 pub mod openapi;
 mod origin;
