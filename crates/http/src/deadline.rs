@@ -147,13 +147,4 @@ mod tests {
         assert_eq!(word(within_storage(&limiter, &flooding, pending()).await), Some("overloaded"));
         assert_eq!(word(within_storage(&limiter, &other, pending()).await), Some("storage_unavailable"));
     }
-
-    /// A timer would panic here, outside of a runtime.
-    #[test]
-    fn ready_work_needs_no_timer() {
-        let done =
-            within_storage(&ConcurrencyLimiter::default(), &request(), async { Ok::<_, StoreError>(7) })
-                .now_or_never();
-        assert_eq!(done.and_then(Result::ok), Some(7));
-    }
 }

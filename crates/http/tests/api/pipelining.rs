@@ -35,14 +35,15 @@ async fn answers_pipelined_requests_in_order() {
     let get = "GET /team HTTP/1.1\r\nHost: a\r\n\r\n";
     let head = "HEAD /team HTTP/1.1\r\nHost: a\r\n\r\n";
     let get_with_body = "GET /team HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody";
-    let post = "POST /auth HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    // Its body looks like the end of a head.
+    let post = format!("POST /auth HTTP/1.1\r\nHost: a\r\nContent-Length: 160\r\n\r\n{}", "\r\n".repeat(80));
     let last = "GET /team HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let of = |requests: &[&str]| requests.concat().into_bytes();
     let (got, headed, ended) = (("200", true, false), ("200", false, false), ("200", true, true));
     let posted = ("401", true, false);
     for (sent, expected) in [
         (of(&[get_with_body, head, last]), vec![got, headed, ended]),
-        (of(&[post, head, get, last]), vec![posted, headed, got, ended]),
+        (of(&[&post, head, get, last]), vec![posted, headed, got, ended]),
         (of(&[head, get, head, last]), vec![headed, got, headed, ended]),
         (of(&[get, last, get, get]), vec![got, ended]),
         (of(&[&get.repeat(50), last]), [vec![got; 50], vec![ended]].concat()),
@@ -76,27 +77,6 @@ async fn accepts_requests_byte_by_byte() {
     let statuses: Vec<_> =
         parse_responses(&received.to_ascii_lowercase()).iter().map(|answer| answer.0 == "401").collect();
     assert_eq!(statuses, [true; 3], "{received}");
-}
-
-#[actix_web::test]
-async fn reads_a_pipelined_body_of_blank_lines() {
-    let service = Service::new().await;
-    let limits =
-        ServerLimits { request_head: Duration::from_secs(1), patience: Duration::from_secs(1), ..limits() };
-    let listening = listen_management_with(&service, limits);
-    let guild = r#"{"name":"a","icon":null,"members":1,"owner":"5","setup":true,"linked":false,"roles":{}}"#;
-    let body = format!("{}{guild}", "\r\n".repeat(80));
-    let length = body.len();
-    let key = format!("Authorization: Bearer {KEY}");
-    let mut client = Client::to(&listening).await;
-    let live = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
-    let put =
-        format!("PUT /bot/guilds/7 HTTP/1.1\r\nHost: a\r\n{key}\r\nContent-Length: {length}\r\n\r\n{body}");
-    client.send_bytes(format!("{live}{put}{live}").as_bytes()).await;
-    for _ in 0..3 {
-        let (status, _, json) = timeout(PATIENCE, client.answer()).await.unwrap();
-        assert_eq!(status, 200, "{json}");
-    }
 }
 
 #[actix_web::test]
@@ -161,16 +141,6 @@ async fn an_abandoned_stream_frees_its_connection() {
                 })
         })
         .await;
-        let begun = std::time::Instant::now();
-        let live = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-        eventually(async || {
-            let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
-            let mut received = Vec::new();
-            stream.write_all(live.as_bytes()).await.is_ok()
-                && stream.read_to_end(&mut received).await.is_ok_and(|read| read > 0)
-        })
-        .await;
-        println!("a connection was free again after {:?}", begun.elapsed());
     }
 }
 

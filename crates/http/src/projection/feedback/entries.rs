@@ -239,17 +239,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn copies_a_page_at_most_once_per_snapshot() {
-        let mut entries = Entries::default();
-        let id = |number: usize| format!("entry-{number}").parse::<FeedbackId>().unwrap();
-        (0..3 * PAGE_SIZE).for_each(|number| entries.apply(&id(number), Some(b"{}")));
-        let before = entries.pages().clone();
-        entries.apply(&id(0), Some(b"[]"));
-        let once = entries.pages().0.iter().map(Arc::as_ptr).collect::<Vec<_>>();
-        entries.apply(&id(1), Some(b"[]"));
-        assert_eq!(entries.pages().0.iter().map(Arc::as_ptr).collect::<Vec<_>>(), once);
-        assert_eq!(copied(entries.pages(), &before), 1);
-    }
 }
