@@ -8,7 +8,10 @@ use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{a_user, user_id};
 use futures_util::future::{join, join_all};
 use serde_json::json;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 #[actix_web::test]
 async fn exchanges_a_code_for_a_session() {
@@ -206,32 +209,35 @@ async fn counts_only_failures_caused_by_the_client() {
     }
 }
 
-/// Runs everything as far as it gets while calls of the provider are held. Asserts that exactly `calls` of them begin.
-async fn run_until_held(service: &Service, calls: u64) {
-    service.memory.identity.called(IdentityCall::Exchange, calls).await;
-    for _ in 0..1000 {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), calls);
+/// Posts these codes at once while calls of the provider are held. Asserts that exactly `calls` of them begin. Returns
+/// how many posts got each status.
+async fn posted_at_once(service: &Service, codes: &[String], calls: u64) -> BTreeMap<u16, usize> {
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let begun = service.memory.identity.calls(IdentityCall::Exchange);
+    let posts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
+    let released = async {
+        service.memory.identity.called(IdentityCall::Exchange, begun + calls).await;
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), begun + calls);
+        drop(held);
+    };
+    let (answers, ()) = join(posts, released).await;
+    answers.iter().fold(BTreeMap::new(), |mut counts, answer| {
+        *counts.entry(answer.status).or_default() += 1;
+        counts
+    })
 }
 
 #[actix_web::test]
 async fn concurrent_attempts_cannot_bypass_the_limit() {
     let service = Service::new().await;
     service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
     let codes: Vec<_> = (0..20).map(|number| format!("made-up-{number}")).collect();
-    let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
-    let watched = async {
-        run_until_held(&service, REFUSED_CODES.get().into()).await;
-        drop(held);
-    };
-    let (answers, ()) = join(attempts, watched).await;
-    let refused = answers.iter().filter(|answer| answer.status == 401).count();
-    assert_eq!(refused, REFUSED_CODES.get() as usize - 1);
-    for answer in answers.iter().filter(|answer| answer.status != 401) {
-        answer.assert_error(429, "rate_limited");
-    }
+    let left = REFUSED_CODES.get() - 1;
+    let answers = posted_at_once(&service, &codes, left.into()).await;
+    assert_eq!(answers, [(401, left as usize), (429, 20 - left as usize)].into());
     assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), u64::from(REFUSED_CODES.get()));
 }
 
@@ -239,29 +245,15 @@ async fn concurrent_attempts_cannot_bypass_the_limit() {
 async fn limits_codes_in_flight_per_client_to_256() {
     let service = Service::new().await;
     let codes: Vec<_> = (1..=260).map(|user| service.code_of(a_user(user), vec![])).collect();
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
-    let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
-    let released = async {
-        run_until_held(&service, 256).await;
-        drop(held);
-    };
-    let (answers, ()) = join(attempts, released).await;
-    assert!(answers.iter().all(|answer| answer.status == 200), "the others waited");
+    assert_eq!(posted_at_once(&service, &codes, 256).await, [(200, 260)].into(), "the others waited");
 }
 
 #[actix_web::test]
 async fn posts_of_the_same_code_share_a_slot() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
-    let posts = join_all((0..20).map(|_| service.call(from("203.0.113.9", &code))));
-    let released = async {
-        run_until_held(&service, 1).await;
-        drop(held);
-    };
-    let (answers, ()) = join(posts, released).await;
-    let count = |status| answers.iter().filter(|answer| answer.status == status).count();
-    assert_eq!((count(200), count(401)), (1, 19), "codes that were not sent do not count as refusals");
+    let answers = posted_at_once(&service, &vec![code.clone(); 20], 1).await;
+    assert_eq!(answers, [(200, 1), (401, 19)].into(), "codes that were not sent do not count as refusals");
     service.call(from("203.0.113.9", &code)).await.assert_error(401, "idp_code_invalid");
 }
 

@@ -118,22 +118,17 @@ async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
 }
 
 #[actix_web::test]
-async fn every_response_forbids_content_sniffing() {
-    let service = Service::new().await;
-    assert!(is_everywhere(&service, "x-content-type-options", "nosniff").await);
-    for path in ["/health/live", "/docs", "/openapi.json", "/metrics", "/nothing"] {
-        let answer = service.call_management(request("GET", path)).await;
-        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
-    }
-}
-
-#[actix_web::test]
-async fn sends_hsts_only_with_tls() {
+async fn every_response_forbids_content_sniffing_and_has_hsts_only_with_tls() {
     let strict = "max-age=31536000";
     let plain = Service::new().await;
+    assert!(is_everywhere(&plain, "x-content-type-options", "nosniff").await);
     assert!(!is_everywhere(&plain, "strict-transport-security", strict).await);
     let encrypted = Service::with(|plan| plan.public.tls = true).await;
     assert!(is_everywhere(&encrypted, "strict-transport-security", strict).await);
+    for path in ["/health/live", "/docs", "/openapi.json", "/metrics", "/nothing"] {
+        let answer = plain.call_management(request("GET", path)).await;
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
 }
 
 fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
@@ -147,12 +142,12 @@ fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
 async fn keeps_valid_request_ids_in_every_response() {
     let service = Service::new().await;
     for path in ["/", "/team", "/guilds", "/nothing"] {
-        let answer =
-            service.call(TestRequest::get().uri(path).insert_header(("X-Request-Id", "a-Z_0.9"))).await;
+        let answer = service.call(request("GET", path).insert_header(("X-Request-Id", "a-Z_0.9"))).await;
         assert_eq!(answer.header("x-request-id"), "a-Z_0.9");
+        if answer.status != 200 {
+            assert_eq!(answer.json()["data"]["request_id"], "a-Z_0.9");
+        }
     }
-    let refused = TestRequest::get().uri("/guilds").insert_header(("X-Request-Id", "mine"));
-    assert_eq!(service.call(refused).await.json()["data"]["request_id"], "mine");
 }
 
 const EXPOSED: &str = "X-Request-Id, Retry-After, Age, ETag";
@@ -181,17 +176,13 @@ fn assert_open(answer: &Answer) {
 #[actix_web::test]
 async fn grants_preflights_of_configured_origins() {
     let service = Service::new().await;
-    for (path, methods) in
-        [("/auth", "POST, OPTIONS"), ("/guilds", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS")]
-    {
+    for (path, methods) in [("/auth", "POST, OPTIONS"), ("/guilds", READING), ("/", READING)] {
         let answer = service.call(preflight(DASHBOARD, path, "GET")).await;
         assert_eq!((answer.status, answer.body.len()), (204, 0));
         assert_open(&answer);
+        let headers = "Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch";
         assert_eq!(answer.header("access-control-allow-methods"), methods);
-        assert_eq!(
-            answer.header("access-control-allow-headers"),
-            "Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch"
-        );
+        assert_eq!(answer.header("access-control-allow-headers"), headers);
         assert_eq!(answer.header("access-control-max-age"), "7200");
     }
 }
@@ -200,18 +191,22 @@ async fn grants_preflights_of_configured_origins() {
 async fn configured_origins_can_read_every_response() {
     let service = Service::new().await;
     for (method, path, status) in [
-        (Method::GET, "/", 200),
         (Method::GET, "/team", 200),
-        (Method::GET, "/feedback", 200),
         (Method::HEAD, "/team", 200),
         (Method::GET, "/guilds", 401),
-        (Method::POST, "/auth", 401),
         (Method::GET, "/nothing", 404),
-        (Method::DELETE, "/team", 405),
+        // Only preflights name methods.
+        (Method::OPTIONS, "/team", 204),
+        (Method::PUT, "/team", 405),
     ] {
-        let answer = service.call(from(DASHBOARD, method, path)).await;
+        let asked = from(DASHBOARD, method.clone(), path);
+        let asked =
+            if status == 405 { asked.insert_header(("Access-Control-Request-Method", "PUT")) } else { asked };
+        let answer = service.call(asked).await;
         assert_eq!(answer.status, status, "{path}");
         assert_open(&answer);
+        assert_eq!(answer.header("access-control-allow-methods"), "", "{method} {path}");
+        assert_eq!(answer.header("access-control-max-age"), "", "{method} {path}");
     }
 }
 
@@ -232,20 +227,6 @@ async fn other_origins_can_read_nothing() {
         }
     }
     assert_closed(&service.get("/team").await);
-}
-
-#[actix_web::test]
-async fn allows_methods_only_in_preflights() {
-    let service = Service::new().await;
-    let plain = service.call(from(DASHBOARD, Method::OPTIONS, "/team")).await;
-    let refused =
-        from(DASHBOARD, Method::PUT, "/team").insert_header(("Access-Control-Request-Method", "PUT"));
-    for answer in [plain, service.call(refused).await] {
-        assert_open(&answer);
-        assert_eq!(answer.header("allow"), "GET, HEAD, OPTIONS");
-        assert_eq!(answer.header("access-control-allow-methods"), "");
-        assert_eq!(answer.header("access-control-max-age"), "");
-    }
 }
 
 #[actix_web::test]

@@ -117,63 +117,46 @@ impl ClientHistory {
 mod tests {
     use super::*;
 
-    fn rules(limit: u32) -> Rules {
-        Rules::new(NonZeroU32::new(limit).unwrap())
-    }
+    const LIMIT: u32 = 30;
 
-    fn put_in_flight(history: &mut ClientHistory, codes: u8) {
-        history.in_flight = (0..codes).map(|code| (CodeFingerprint::from_bytes([code; 32]), 1)).collect();
-    }
-
-    fn wait(history: &ClientHistory, rules: Rules, now: Instant) -> Option<Duration> {
-        match history.left(rules, now) {
-            Err(ApiError::RateLimited(wait)) => Some(wait),
-            _ => None,
-        }
+    /// Returns the history of a client after this many refused codes, the rules, and the time.
+    fn refused(codes: u32) -> (ClientHistory, Rules, Instant) {
+        let (rules, now) = (Rules::new(NonZeroU32::new(LIMIT).unwrap()), Instant::now());
+        let mut history = ClientHistory::new(now);
+        (0..codes).for_each(|_| history.refused(rules, now));
+        (history, rules, now)
     }
 
     #[test]
     fn waits_at_most_for_one_forgiven_refusal() {
-        let (rules, now) = (rules(3), Instant::now());
-        let mut history = ClientHistory::new(now);
-        for _ in 0..100 {
-            history.refused(rules, now);
-        }
-        assert_eq!(wait(&history, rules, now), Some(Duration::from_secs(20)));
-        assert_eq!(history.left(rules, now + Duration::from_secs(20)).ok(), Some(1));
+        let (history, rules, now) = refused(100);
+        let wait = Duration::from_secs(60) / LIMIT;
+        assert!(matches!(history.left(rules, now), Err(ApiError::RateLimited(left)) if left == wait));
+        assert_eq!(history.left(rules, now + wait).ok(), Some(1));
     }
 
     #[test]
     fn a_good_code_offsets_three_refused_ones() {
-        let (rules, now) = (rules(30), Instant::now());
-        let mut history = ClientHistory::new(now);
-        for _ in 0..30 {
-            history.refused(rules, now);
-        }
+        let (mut history, rules, now) = refused(LIMIT);
         history.good(rules, now);
         assert_eq!(history.left(rules, now).ok(), Some(3));
-        for _ in 0..100 {
-            history.good(rules, now);
-        }
-        assert_eq!(history.left(rules, now).ok(), Some(30), "never above the limit");
+        (0..100).for_each(|_| history.good(rules, now));
+        assert_eq!(history.left(rules, now).ok(), Some(LIMIT), "never above the limit");
     }
 
     #[test]
     fn good_codes_offset_refused_ones_in_the_standing() {
-        let (rules, now) = (rules(30), Instant::now());
-        let mut history = ClientHistory::new(now);
+        let (mut history, rules, now) = refused(0);
         assert_eq!(history.standing(), Reputation::Good);
         history.good(rules, now);
-        for _ in 0..3 {
-            history.refused(rules, now);
-        }
+        (0..3).for_each(|_| history.refused(rules, now));
         assert_eq!(history.standing(), Reputation::Good);
         history.refused(rules, now);
         assert_eq!(history.standing(), Reputation::Doubtful);
         // All refusals are forgiven by then, but the balance is still negative.
         let later = now + Duration::from_secs(599);
         history.seen(later);
-        assert_eq!(history.left(rules, later).ok(), Some(30));
+        assert_eq!(history.left(rules, later).ok(), Some(LIMIT));
         assert_eq!(history.standing(), Reputation::Doubtful);
         history.seen(later + FORGET_AFTER);
         assert_eq!(history.standing(), Reputation::Good);
@@ -181,23 +164,23 @@ mod tests {
 
     #[test]
     fn limits_codes_in_flight_in_good_standing() {
-        let (rules, now) = (rules(30), Instant::now());
-        let mut history = ClientHistory::new(now);
-        put_in_flight(&mut history, 3);
-        assert_eq!(history.standing(), Reputation::Good);
-        put_in_flight(&mut history, 4);
-        assert_eq!(history.standing(), Reputation::Doubtful);
-        history.good(rules, now);
-        put_in_flight(&mut history, 6);
-        assert_eq!(history.standing(), Reputation::Good);
-        put_in_flight(&mut history, 7);
-        assert_eq!(history.standing(), Reputation::Doubtful);
+        let (mut history, rules, now) = refused(0);
+        let mut standing_with = |codes: u8, good: bool| {
+            if good {
+                history.good(rules, now);
+            }
+            history.in_flight = (0..codes).map(|code| (CodeFingerprint::from_bytes([code; 32]), 1)).collect();
+            history.standing()
+        };
+        assert_eq!(standing_with(3, false), Reputation::Good);
+        assert_eq!(standing_with(4, false), Reputation::Doubtful);
+        assert_eq!(standing_with(6, true), Reputation::Good);
+        assert_eq!(standing_with(7, false), Reputation::Doubtful);
     }
 
     #[test]
     fn a_negative_balance_limits_codes_in_flight() {
-        let (rules, now) = (rules(30), Instant::now());
-        let mut history = ClientHistory::new(now);
+        let (mut history, rules, now) = refused(0);
         assert_eq!(history.slots(rules, now).ok(), Some(256));
         history.refused(rules, now);
         assert_eq!(history.slots(rules, now).ok(), Some(29));
