@@ -44,12 +44,6 @@ pub(crate) struct FieldProblem<'a> {
     message: &'a str,
 }
 
-impl<'a> From<&'a FieldError> for FieldProblem<'a> {
-    fn from(error: &'a FieldError) -> Self {
-        Self { path: &error.path, message: &error.message }
-    }
-}
-
 /// Media type of envelopes.
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -83,7 +77,9 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
 
 /// Renders the body of an error.
 pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
-    let fields = error.errors().map(|errors| errors.iter().map(FieldProblem::from).collect());
+    let fields = error.errors().map(|errors| {
+        errors.iter().map(|FieldError { path, message, .. }| FieldProblem { path, message }).collect()
+    });
     let data = ErrorData { error: problem.word, request_id, fields };
     let envelope = Envelope { code: problem.status.as_u16(), message: &error.to_string(), data };
     // Numbers and strings always serialise.

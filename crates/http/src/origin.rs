@@ -1,5 +1,6 @@
 //! Web origins and their OAuth redirect URLs.
 
+use crate::error::ApiError;
 use companion_domain::model::{Invalid, WebUrl};
 use std::{collections::HashMap, fmt, str::FromStr};
 
@@ -61,15 +62,15 @@ pub enum Redirects {
 }
 
 impl Redirects {
-    /// Returns the redirect URL for this origin, if any.
-    #[must_use]
-    pub fn for_origin(&self, origin: Option<&Origin>) -> Option<&WebUrl> {
-        match (self, origin) {
-            (Self::NotConfigured, _) => None,
+    /// Returns the redirect URL for this origin. Without a configured one, the platform would refuse the exchange anyway.
+    pub(crate) fn for_origin(&self, origin: Option<&Origin>) -> Result<&WebUrl, ApiError> {
+        let configured = match (self, origin) {
+            (Self::NotConfigured, _) => return Err(ApiError::SignInNotConfigured),
             (Self::One(address), _) => Some(address),
             (Self::ByOrigin { table, .. }, Some(origin)) => table.get(origin),
             (Self::ByOrigin { default, .. }, None) => default.as_ref(),
-        }
+        };
+        configured.ok_or(ApiError::OriginRefused)
     }
 }
 

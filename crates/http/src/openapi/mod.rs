@@ -12,7 +12,6 @@ use utoipa::{
     openapi::{
         Components, ObjectBuilder, OpenApi, Ref, RefOr, Required, Schema, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
-        response::Response,
         schema::{AdditionalProperties, SchemaType},
         security::{ApiKey, ApiKeyValue, SecurityScheme},
     },
@@ -30,7 +29,9 @@ pub struct Enveloped;
 
 impl Modify for Enveloped {
     fn modify(&self, document: &mut OpenApi) {
-        for response in operations(document).filter_map(success) {
+        for operation in operations(document) {
+            let success = operation.responses.responses.get_mut(&SUCCESS.to_string());
+            let Some(RefOr::T(response)) = success else { continue };
             let Some(RefOr::T(content)) = response.content.get_mut(JSON) else { continue };
             content.schema = content.schema.take().map(|data| envelope(SUCCESS, data));
         }
@@ -75,13 +76,6 @@ fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
 pub fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [get, put, post, delete, patch].into_iter().flatten()
-}
-
-fn success(operation: &mut Operation) -> Option<&mut Response> {
-    match operation.responses.responses.get_mut(&SUCCESS.to_string())? {
-        RefOr::T(response) => Some(response),
-        RefOr::Ref(_) => None,
-    }
 }
 
 /// Makes optional parameters non-nullable: they may be omitted, but not null.

@@ -22,7 +22,7 @@ use actix_web::{
     http::header::{self, HeaderMap, HeaderValue},
     web::Bytes,
 };
-use arc_swap::{ArcSwapOption, Guard};
+use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use companion_domain::{
@@ -39,7 +39,7 @@ use std::{collections::BTreeSet, sync::Arc};
 pub struct Projections {
     show_team: Arc<ShowTeam>,
     report_status: Arc<ReportStatus>,
-    team: ArcSwapOption<RenderedTeam>,
+    pub(crate) team: ArcSwapOption<RenderedTeam>,
     clusters: ArcSwapOption<Clusters>,
     status: ArcSwapOption<RenderedStatus>,
     periods: ArcSwapOption<Periods>,
@@ -85,11 +85,6 @@ impl Projections {
             Kind::Cluster => self.load_clusters(&ChangeBatch::Everything).await,
             _ => Ok(()),
         }
-    }
-
-    /// Returns the rendered team, if loaded.
-    pub(crate) fn team(&self) -> Guard<Option<Arc<RenderedTeam>>> {
-        self.team.load()
     }
 
     /// Returns the team members, if loaded.

@@ -10,14 +10,13 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{Private, failure::SigningIn},
-    origin::{Origin, Redirects},
+    origin::Origin,
     routing,
     session_use::end_session,
     sign_ins::SentCode,
     wire::{NewSession, Nothing},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
-use companion_domain::model::WebUrl;
 use tokio::time::Instant;
 
 /// Returns the resource, with or without `DELETE`.
@@ -81,7 +80,7 @@ async fn read_code(
     client: Option<Client>,
     body: UnusedBody,
 ) -> Result<SentCode, ApiError> {
-    let redirect = redirect_for(context, allowed_origin(context, request)?)?.clone();
+    let redirect = context.settings.redirects.for_origin(allowed_origin(context, request)?)?.clone();
     context.sign_ins.check(client)?;
     let code = context.sign_ins.read_code(client, headers::idp_code(request.headers())?)?;
     let verifier = headers::code_verifier(request.headers())?;
@@ -111,13 +110,5 @@ fn allowed_origin<'a>(
         Caller::NoOrigin => Ok(None),
         Caller::Known(origin) => Ok(Some(origin)),
         Caller::Foreign => Err(ApiError::OriginRefused),
-    }
-}
-
-/// Returns the redirect URL of this origin. Without a configured one, the platform would refuse the exchange anyway.
-fn redirect_for<'a>(context: &'a PublicContext, origin: Option<&Origin>) -> Result<&'a WebUrl, ApiError> {
-    match &context.settings.redirects {
-        Redirects::NotConfigured => Err(ApiError::SignInNotConfigured),
-        redirects => redirects.for_origin(origin).ok_or(ApiError::OriginRefused),
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn ready(
 
 /// Renders the team, or 304 if the caller's copy is current. Returns `None` if it is not loaded yet.
 fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
-    let team = context.projections.team();
+    let team = context.projections.team.load();
     let team = team.as_ref()?;
     let mut response = if team.is_known_to(request.headers()) {
         let cache_control = HeaderValue::from_static(ForAMinute::VALUE);
