@@ -96,7 +96,10 @@ impl Dashboard {
                 Ok(answer)
             }
         };
-        App::new().wrap(from_fn(protected)).wrap(self.shell.edge()).configure(|config| self.configure(config))
+        App::new()
+            .wrap(from_fn(protected))
+            .wrap(self.shell.clone())
+            .configure(|config| self.configure(config))
     }
 }
 

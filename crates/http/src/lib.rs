@@ -9,10 +9,10 @@
 //! | [`error`], [`envelope`] | the table of all errors; the JSON envelope |
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`ConcurrencyLimiter`] | parsing and routing requests, their deadlines and concurrency limits |
 //! | [`event_stream`] | server-sent events |
-//! | [`metrics`], `edge`, [`audit`] | metrics; the outermost middleware; the audit trail |
+//! | [`metrics`], [`audit`], [`Shell`] | metrics; the audit trail; the outermost middleware and all else around one API |
 //! | [`openapi`] | parts of the OpenAPI document that all operations share |
 //! | [`SignInAttempts`] | sign-in: limits, metrics and audit |
-//! | [`Tls`], [`Shell`], [`serve`] | TLS, the wrapper around one API, and the server |
+//! | [`Tls`], [`serve`] | TLS and the server |
 //! | [`wire`], `projection` | JSON shapes of public responses; responses rendered in advance |
 //! | `public` | one file per public endpoint with its OpenAPI description, collected in [`PublicDocument`] |
 //!
@@ -44,7 +44,6 @@ pub mod routing;
 mod server;
 mod session_use;
 pub mod settings;
-mod shell;
 mod sign_ins;
 mod tls;
 pub mod wire;
@@ -53,7 +52,7 @@ pub use self::{
     audit::KeyName,
     client::{Client, TrustedProxies},
     concurrency::{ConcurrencyLimiter, ConcurrencyPermit},
-    edge::{Edge, ErrorPages, ShellSettings},
+    edge::{Application, ErrorPages, Shell, ShellSettings},
     error::ApiError,
     guard::{MAX_EXCESS_CONNECTIONS, ServerLimits},
     metrics::{MetricsSource, MetricsText},
@@ -62,7 +61,6 @@ pub use self::{
     public::{PublicApi, PublicDocument, PublicSettings},
     server::{RunningServer, Socket, serve, serve_public},
     session_use::{audited_end, end_session, forget_user, guilds_of, session_of, shown_settings_of},
-    shell::{Application, Shell},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsError, TlsIdentity},
     wire::BuildInfo,

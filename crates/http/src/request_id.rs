@@ -88,19 +88,9 @@ impl RequestStart {
         Self { id: RequestId::of(headers, entropy), since: clock.monotonic() }
     }
 
-    /// Stores it in the request's extensions, for handlers.
-    pub(crate) fn attach(self, request: &HttpRequest) {
-        request.extensions_mut().insert(self);
-    }
-
-    /// Returns what [`attach`](Self::attach) stored, if any.
+    /// Returns what the edge stored in the request's extensions, if any.
     pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
         request.extensions().get::<Self>().copied()
-    }
-
-    /// Returns the time since the request arrived.
-    pub(crate) fn elapsed(&self, clock: &dyn Clock) -> Duration {
-        self.elapsed_at(clock.monotonic())
     }
 
     /// Returns the time from its arrival to this monotonic time.

@@ -1,12 +1,12 @@
 //! Starts and stops the HTTP server.
 
 use crate::{
+    edge::{Application, Shell},
     guard::{
         ConnectionHandler, GuardedStream, MAX_EXCESS_CONNECTIONS, ServerLimits, Stage,
         reject_new_connections, track_responses,
     },
     public::PublicApi,
-    shell::{Application, Shell},
     tls::{Plain, Tls, Transport},
 };
 use actix_http::{HttpService, KeepAlive, ServiceConfig, error::DispatchError};
@@ -90,7 +90,7 @@ impl RunningServer {
 
     /// Makes every response close its connection from now on, so that clients and load balancers move to another node.
     pub fn close_connections(&self) {
-        self.shell.drain().advance(Stage::Closing);
+        self.shell.drain.advance(Stage::Closing);
     }
 
     /// Cancels requests in flight and answers them with 503.
@@ -116,7 +116,7 @@ impl RunningServer {
             reject_new_connections(&listener);
         }
         drop(listener);
-        shell.drain().advance(Stage::Closing);
+        shell.drain.advance(Stage::Closing);
         sleep(ACCEPT_GRACE).await;
         shell.advance(Stage::ClosingIdle);
         // This closes the listener.
@@ -181,7 +181,7 @@ where
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
-    let handler = ConnectionHandler { limiter: shell.limiter.clone(), drain: shell.drain().clone(), limits };
+    let handler = ConnectionHandler { limiter: shell.limiter.clone(), drain: shell.drain.clone(), limits };
     let sweeping = tokio::spawn(handler.limiter.clone().sweep(limits));
     let accepting = listener.try_clone()?;
     let server = Server::build()

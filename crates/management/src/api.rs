@@ -135,7 +135,7 @@ impl ManagementApi {
                 }
             }
         };
-        App::new().wrap(from_fn(guard)).wrap(self.shell.edge()).configure(|config| self.configure(config))
+        App::new().wrap(from_fn(guard)).wrap(self.shell.clone()).configure(|config| self.configure(config))
     }
 }
 

@@ -1,6 +1,6 @@
 //! One request and its response.
 
-use super::{Edge, EdgeState, ReadyResponses, cors::CorsHeaders, slow};
+use super::{ReadyResponses, Shell, cors::CorsHeaders, slow};
 use crate::{
     client::Client, envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestStart,
     routing::Routed,
@@ -36,7 +36,7 @@ const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000
 
 /// What the edge needs of a request to finish its response.
 pub(super) struct Exchange {
-    pub(super) edge: Rc<Edge>,
+    pub(super) shell: Rc<Shell>,
     pub(super) start: RequestStart,
     cors: CorsHeaders,
     method: Method,
@@ -46,11 +46,11 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Records an incoming request.
-    pub(super) fn begin(request: &ServiceRequest, edge: &Rc<Edge>) -> Self {
-        let settings = &edge.state.settings;
+    pub(super) fn begin(request: &ServiceRequest, shell: &Rc<Shell>) -> Self {
+        let settings = &shell.settings;
         let (headers, method) = (request.headers(), request.method().clone());
         Self {
-            edge: Rc::clone(edge),
+            shell: Rc::clone(shell),
             start: RequestStart::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
@@ -62,7 +62,7 @@ impl Exchange {
     fn failed(&self, error: &ApiError, request: Option<&HttpRequest>) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let id = self.start.id.as_str();
-        let mut response = match &self.edge.error_pages {
+        let mut response = match &self.shell.error_pages {
             Some(pages) => pages.page(error, &problem, id, request),
             None => HttpResponse::build(problem.status)
                 .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
@@ -109,9 +109,9 @@ impl Exchange {
         path: Option<&'static str>,
         response: HttpResponse<BoxBody>,
     ) -> ServiceResponse<BoxBody> {
-        let EdgeState { settings, metrics, slow, .. } = &*self.edge.state;
+        let Shell { settings, metrics, slow, .. } = &*self.shell;
         let response = self.finish(response, settings.tls);
-        let taken = self.start.elapsed(&*settings.clock);
+        let taken = self.start.elapsed_at(settings.clock.monotonic());
         metrics.answered(path, response.status(), taken);
         slow::note(slow, path, &self.start.id, taken, self.context.as_deref());
         if settings.access_log {
@@ -123,13 +123,8 @@ impl Exchange {
     /// Converts a failure without a response into an internal error, and logs it.
     pub(super) fn failed_with(&self, cause: String) -> Error {
         let error = ApiError::Internal(cause.into());
-        error.log(self.start.id.as_str(), &self.edge.state.failures);
+        error.log(self.start.id.as_str(), &self.shell.failures);
         self.unanswered(error)
-    }
-
-    /// Rejects a request in flight at the drain deadline with 503.
-    pub(super) fn overdue(&self) -> Error {
-        self.unanswered(ApiError::Overloaded(Duration::from_secs(1)))
     }
 
     /// Converts a panic into an internal error.
@@ -140,10 +135,10 @@ impl Exchange {
     }
 
     /// Returns the complete response to a request that the application has consumed without one, as after a panic.
-    fn unanswered(&self, error: ApiError) -> Error {
-        let EdgeState { settings, metrics, .. } = &*self.edge.state;
+    pub(super) fn unanswered(&self, error: ApiError) -> Error {
+        let Shell { settings, metrics, .. } = &*self.shell;
         let response = self.finish(self.failed(&error, None), settings.tls);
-        metrics.answered(None, response.status(), self.start.elapsed(&*settings.clock));
+        metrics.answered(None, response.status(), self.start.elapsed_at(settings.clock.monotonic()));
         InternalError::from_response(error, response).into()
     }
 
@@ -153,7 +148,7 @@ impl Exchange {
             return response;
         };
         let failed = |error: &ApiError| {
-            error.log(self.start.id.as_str(), &self.edge.state.failures);
+            error.log(self.start.id.as_str(), &self.shell.failures);
             self.failed(error, Some(request))
         };
         match error.as_error::<ApiError>() {

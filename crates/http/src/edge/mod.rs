@@ -1,7 +1,8 @@
-//! Outermost middleware of every application: error envelopes, request id, CORS, metrics, and no body for HEAD.
+//! The shell of an API: the outermost middleware, with error envelopes, request id, CORS, metrics, and no body for HEAD;
+//! the audit trail, and connection limits.
 //!
-//! It wraps everything else, so that unknown paths, wrong methods, failed handlers and panics all get the same form of
-//! response.
+//! The middleware wraps everything else, so that unknown paths, wrong methods, failed handlers and panics all get the
+//! same form of response.
 
 mod cors;
 mod exchange;
@@ -11,18 +12,21 @@ mod unread;
 pub(crate) use self::cors::Caller;
 use self::{exchange::Exchange, slow::SlowKind, unread::TrackedBody};
 use crate::{
+    audit::Refusals,
     client::TrustedProxies,
     error::{ApiError, FailureKind, Problem},
-    guard::{Drain, Stage},
-    metrics::RequestMetrics,
+    guard::{ConnectionLimiter, Drain, Stage},
+    metrics::{MetricsSource, MetricsText, RequestMetrics},
     origin::Origin,
     repeated::Repeats,
     request_id::RequestStart,
+    routing::{Resource, Router},
 };
 use actix_web::{
-    Error, HttpRequest, HttpResponse,
+    Error, HttpMessage as _, HttpRequest, HttpResponse,
     body::BoxBody,
-    dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
+    dev::{Service, ServiceFactory, ServiceRequest, ServiceResponse, Transform, forward_ready},
+    web::ServiceConfig,
 };
 use companion_domain::{
     port::{Clock, Entropy},
@@ -37,86 +41,31 @@ use std::{
     panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 use tokio::select;
 
-impl<S> Transform<S, ServiceRequest> for Edge
-where
-    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+/// An actix-web application: takes requests, returns complete responses.
+pub trait Application:
+    ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >
 {
-    type Response = ServiceResponse<BoxBody>;
-    type Error = Error;
-    type Transform = EdgeService<S>;
-    type InitError = ();
-    type Future = Ready<Result<Self::Transform, ()>>;
-
-    fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(EdgeService { inner: Rc::new(inner), edge: Rc::new(self.clone()) }))
-    }
 }
 
-/// The middleware of one worker.
-pub struct EdgeService<S> {
-    inner: Rc<S>,
-    /// Not an `Arc`: workers would contend for its reference count.
-    edge: Rc<Edge>,
-}
-
-impl<S> Service<ServiceRequest> for EdgeService<S>
-where
-    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+impl<T> Application for T where
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        >
 {
-    type Response = ServiceResponse<BoxBody>;
-    type Error = Error;
-    /// Only responses of handlers are boxed: for those from memory it would cost more than the edge's own work.
-    type Future = Either<Ready<Answer>, LocalBoxFuture<'static, Answer>>;
-
-    forward_ready!(inner);
-
-    fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let mut exchange = Exchange::begin(&request, &self.edge);
-        let body = TrackedBody::of(&mut request);
-        let answers = self.edge.ready.as_ref().filter(|_| body.is_none());
-        if let Some((path, response)) =
-            answers.and_then(|answers| exchange.ready(&**answers, request.request()))
-        {
-            let (request, _) = request.into_parts();
-            return Either::Left(ready(Ok(exchange.complete(request, Some(path), response))));
-        }
-        exchange.start.attach(request.request());
-        let context = RequestContext::new(exchange.start.id.as_str());
-        exchange.context = Some(Arc::clone(&context));
-        let inner = Rc::clone(&self.inner);
-        let work = context.within(|| carried(async move { inner.call(request).await }));
-        Either::Right(Box::pin(handled(exchange, body, work)))
-    }
-}
-
-type Answer = Result<ServiceResponse<BoxBody>, Error>;
-
-/// Awaits the application, at most until the drain deadline. A panic becomes an error response; other requests see no
-/// broken state, because it is shared through ports only, and their operations are atomic. Then reads the rest of a
-/// small body.
-async fn handled(
-    exchange: Exchange,
-    body: Option<TrackedBody>,
-    work: impl Future<Output = Answer>,
-) -> Answer {
-    let EdgeState { settings, drain, .. } = &*exchange.edge.state;
-    let answer = select! {
-        biased;
-        done = AssertUnwindSafe(work).catch_unwind() => match done {
-            Ok(Ok(answer)) => Ok(exchange.routed(answer)),
-            Ok(Err(error)) => Err(exchange.failed_with(error.to_string())),
-            Err(panic) => Err(exchange.panicked(&*panic)),
-        },
-        // Nor is the rest of the body awaited.
-        () = drain.reached(Stage::Cancelling) => return Err(exchange.overdue()),
-    };
-    if let Some(body) = body {
-        body.rest(settings.body_limit).await;
-    }
-    answer
 }
 
 /// Renders errors as pages instead of envelopes. The edge adds the headers of every error: `Retry-After`, `Allow` and
@@ -161,22 +110,169 @@ pub struct ShellSettings {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// What the requests of one listener share.
-pub(crate) struct EdgeState {
-    pub(crate) settings: ShellSettings,
-    pub(crate) metrics: RequestMetrics,
+/// What all APIs share, and the outermost middleware of each. Clones share its state.
+#[derive(Clone)]
+pub struct Shell {
+    settings: Arc<ShellSettings>,
+    metrics: Arc<RequestMetrics>,
     /// Deduplicates log lines of server errors.
-    pub(crate) failures: Arc<Repeats<FailureKind>>,
+    failures: Arc<Repeats<FailureKind>>,
     /// Deduplicates log lines of slow requests.
-    pub(crate) slow: Arc<Repeats<SlowKind>>,
+    slow: Arc<Repeats<SlowKind>>,
+    refusals: Refusals,
+    ready: Option<Arc<dyn ReadyResponses>>,
+    error_pages: Option<Arc<dyn ErrorPages>>,
+    pub(crate) limiter: ConnectionLimiter,
     /// Shutdown state of the listener.
     pub(crate) drain: Drain,
 }
 
-/// The outermost layer of an application.
-#[derive(Clone)]
-pub struct Edge {
-    pub(crate) state: Arc<EdgeState>,
-    pub(crate) ready: Option<Arc<dyn ReadyResponses>>,
-    pub(crate) error_pages: Option<Arc<dyn ErrorPages>>,
+impl Shell {
+    /// Creates the shell of an API.
+    #[must_use]
+    pub fn new(settings: ShellSettings) -> Self {
+        Self {
+            limiter: ConnectionLimiter::new(settings.trusted_proxies.clone()),
+            metrics: Arc::new(RequestMetrics::new(settings.listener, &settings.paths)),
+            settings: Arc::new(settings),
+            failures: Repeats::new(),
+            slow: Repeats::new(),
+            refusals: Repeats::new(),
+            ready: None,
+            error_pages: None,
+            drain: Drain::default(),
+        }
+    }
+
+    /// Adds a source of responses from memory, asked before a request is routed.
+    pub(crate) fn with_ready(self, ready: Arc<dyn ReadyResponses>) -> Self {
+        Self { ready: Some(ready), ..self }
+    }
+
+    /// Renders errors as pages instead of envelopes.
+    #[must_use]
+    pub fn with_error_pages(self, pages: Arc<dyn ErrorPages>) -> Self {
+        Self { error_pages: Some(pages), ..self }
+    }
+
+    /// Adds these resources, and shared application data.
+    pub fn configure(&self, config: &mut ServiceConfig, resources: impl IntoIterator<Item = Resource>) {
+        config
+            .app_data(self.refusals.clone())
+            .app_data(self.settings.trusted_proxies.clone())
+            .default_service(Router::new(resources));
+    }
+
+    /// Returns the metrics of requests and connections.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(self.clone())
+    }
+
+    /// Waits until the listener begins to shut down. Streams end then.
+    pub fn closing(&self) -> impl Future<Output = ()> + use<> {
+        let drain = self.drain.clone();
+        async move { drain.reached(Stage::Closing).await }
+    }
+
+    /// Advances the shutdown and wakes every connection, so that it sees the new stage.
+    pub(crate) fn advance(&self, stage: Stage) {
+        self.drain.advance(stage);
+        self.limiter.wake();
+    }
+
+    /// Logs what the deduplicated log lines have counted so far.
+    pub(crate) fn summarise(&self) {
+        self.refusals.summarise();
+        self.failures.summarise();
+        self.slow.summarise();
+    }
+}
+
+impl MetricsSource for Shell {
+    fn write(&self, text: &mut MetricsText) {
+        self.metrics.write(text);
+        self.limiter.write_metrics(self.settings.listener, text);
+    }
+}
+
+impl<S> Transform<S, ServiceRequest> for Shell
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+{
+    type Response = ServiceResponse<BoxBody>;
+    type Error = Error;
+    type Transform = EdgeService<S>;
+    type InitError = ();
+    type Future = Ready<Result<Self::Transform, ()>>;
+
+    fn new_transform(&self, inner: S) -> Self::Future {
+        ready(Ok(EdgeService { inner: Rc::new(inner), shell: Rc::new(self.clone()) }))
+    }
+}
+
+/// The middleware of one worker.
+pub struct EdgeService<S> {
+    inner: Rc<S>,
+    /// Not an `Arc`: workers would contend for its reference count.
+    shell: Rc<Shell>,
+}
+
+impl<S> Service<ServiceRequest> for EdgeService<S>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+{
+    type Response = ServiceResponse<BoxBody>;
+    type Error = Error;
+    /// Only responses of handlers are boxed: for those from memory it would cost more than the edge's own work.
+    type Future = Either<Ready<Answer>, LocalBoxFuture<'static, Answer>>;
+
+    forward_ready!(inner);
+
+    fn call(&self, mut request: ServiceRequest) -> Self::Future {
+        let mut exchange = Exchange::begin(&request, &self.shell);
+        let body = TrackedBody::of(&mut request);
+        let answers = self.shell.ready.as_ref().filter(|_| body.is_none());
+        if let Some((path, response)) =
+            answers.and_then(|answers| exchange.ready(&**answers, request.request()))
+        {
+            let (request, _) = request.into_parts();
+            return Either::Left(ready(Ok(exchange.complete(request, Some(path), response))));
+        }
+        request.extensions_mut().insert(exchange.start);
+        let context = RequestContext::new(exchange.start.id.as_str());
+        exchange.context = Some(Arc::clone(&context));
+        let inner = Rc::clone(&self.inner);
+        let work = context.within(|| carried(async move { inner.call(request).await }));
+        Either::Right(Box::pin(handled(exchange, body, work)))
+    }
+}
+
+type Answer = Result<ServiceResponse<BoxBody>, Error>;
+
+/// Awaits the application, at most until the drain deadline. A panic becomes an error response; other requests see no
+/// broken state, because it is shared through ports only, and their operations are atomic. Then reads the rest of a
+/// small body.
+async fn handled(
+    exchange: Exchange,
+    body: Option<TrackedBody>,
+    work: impl Future<Output = Answer>,
+) -> Answer {
+    let Shell { settings, drain, .. } = &*exchange.shell;
+    let answer = select! {
+        biased;
+        done = AssertUnwindSafe(work).catch_unwind() => match done {
+            Ok(Ok(answer)) => Ok(exchange.routed(answer)),
+            Ok(Err(error)) => Err(exchange.failed_with(error.to_string())),
+            Err(panic) => Err(exchange.panicked(&*panic)),
+        },
+        // Nor is the rest of the body awaited.
+        () = drain.reached(Stage::Cancelling) => {
+            return Err(exchange.unanswered(ApiError::Overloaded(Duration::from_secs(1))));
+        }
+    };
+    if let Some(body) = body {
+        body.rest(settings.body_limit).await;
+    }
+    answer
 }

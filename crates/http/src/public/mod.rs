@@ -10,21 +10,17 @@ mod team;
 use crate::{
     client::TrustedProxies,
     concurrency::ConcurrencyLimiter,
-    edge::{ReadyResponses, ShellSettings},
+    edge::{Application, ReadyResponses, Shell, ShellSettings},
     metrics::MetricsSource,
     openapi::Enveloped,
     origin::{Origin, Redirects},
     projection::{Projections, RenderedListings},
     request_id::RequestStart,
     routing::{Resource, reading},
-    shell::{Application, Shell},
     sign_ins::SignInAttempts,
     wire::BuildInfo,
 };
-use actix_web::{
-    App, HttpRequest, HttpResponse,
-    web::{self, ServiceConfig},
-};
+use actix_web::{App, HttpRequest, HttpResponse, web};
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy},
@@ -91,18 +87,13 @@ impl PublicApi {
         self.context.sign_ins.clone()
     }
 
-    /// Adds the routes to an application. Their responses are complete only behind the edge, which [`app`](Self::app)
-    /// adds.
-    pub fn configure(&self, config: &mut ServiceConfig) {
-        config.app_data(self.context.clone());
-        let PublicSettings { sign_out, guild_settings, .. } = self.context.settings;
-        let always = ROUTES.into_iter().map(|Route { path, resource, .. }| resource(path, sign_out));
-        self.shell.configure(config, always.chain(guild_settings.then(guild_settings::resource)));
-    }
-
     /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
-        App::new().wrap(self.shell.edge()).configure(|config| self.configure(config))
+        let PublicSettings { sign_out, guild_settings, .. } = self.context.settings;
+        let always = ROUTES.into_iter().map(|Route { path, resource, .. }| resource(path, sign_out));
+        let resources = always.chain(guild_settings.then(guild_settings::resource));
+        let app = App::new().wrap(self.shell.clone()).app_data(self.context.clone());
+        app.configure(|config| self.shell.configure(config, resources))
     }
 }
 
