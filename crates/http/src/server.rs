@@ -239,11 +239,13 @@ where
         let (handler, transport) = (handler.clone(), transport.clone());
         let made = server.new_service(());
         async move {
-            let (server, config) = (Rc::new(made.await?), ServiceConfig::default());
+            let shared = Rc::new((handler, transport, made.await?, ServiceConfig::default()));
             Ok(fn_service(move |stream: TcpStream| {
-                let (handler, transport, server) = (handler.clone(), transport.clone(), Rc::clone(&server));
-                let config = config.clone();
-                async move { handler.serve(stream, &transport, &*server, &config).await }
+                let shared = Rc::clone(&shared);
+                async move {
+                    let (handler, transport, server, config) = &*shared;
+                    handler.serve(stream, transport, server, config).await
+                }
             }))
         }
     })

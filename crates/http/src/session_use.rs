@@ -56,11 +56,8 @@ async fn audited<T>(
     request: &HttpRequest,
     listing: impl Future<Output = Result<T, ListGuildsError>>,
 ) -> Result<T, ListGuildsError> {
-    let listing = listing.await;
-    if let Err(error) = &listing {
-        audit_failed_list(|action| Audit::of(request, action).by(Actor::Service), error);
-    }
-    listing
+    let audit = |action| Audit::of(request, action).by(Actor::Service);
+    listing.await.inspect_err(|error| audit_failed_list(audit, error))
 }
 
 /// Audits sessions that ended while listing failed.

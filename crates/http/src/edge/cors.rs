@@ -56,10 +56,8 @@ pub(super) struct CorsHeaders {
 impl CorsHeaders {
     /// Prepares the CORS headers of a response to this request.
     pub(super) fn of(method: &Method, headers: &HeaderMap, allowed: &[Origin]) -> Self {
-        let origin = match Caller::of(headers, allowed) {
-            Caller::Known(_) => headers.get(header::ORIGIN).cloned(),
-            Caller::NoOrigin | Caller::Foreign => None,
-        };
+        let is_known = matches!(Caller::of(headers, allowed), Caller::Known(_));
+        let origin = if is_known { headers.get(header::ORIGIN).cloned() } else { None };
         let is_preflight =
             method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         Self { origin, is_preflight }

@@ -65,10 +65,8 @@ impl ConnectionHandler {
         permit: &ConnectionPermit,
         work: impl Future<Output = io::Result<R>>,
     ) -> Result<R, DispatchError> {
-        let ended = poll_fn(|_| match permit.has_ended() || self.drain.has_reached(Stage::Cancelling) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        });
+        let has_ended = || permit.has_ended() || self.drain.has_reached(Stage::Cancelling);
+        let ended = poll_fn(|_| if has_ended() { Poll::Ready(()) } else { Poll::Pending });
         tokio::select! {
             biased;
             done = work => Ok(done?),

@@ -4,6 +4,7 @@ use super::{Labels, MetricsSource, MetricsText, number};
 use crate::{audit::SUCCESS, error::ApiError};
 use actix_web::http::StatusCode;
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -83,22 +84,19 @@ impl MetricsSource for RequestMetrics {
 
 /// Sign-ins by outcome: success, or the error word.
 #[derive(Debug)]
-pub(crate) struct SignInMetrics(Vec<(&'static str, AtomicU64)>);
+pub(crate) struct SignInMetrics(BTreeMap<&'static str, AtomicU64>);
 
 impl SignInMetrics {
     /// Creates the metrics of sign-ins that can fail with these errors.
     pub(crate) fn new(errors: &[ApiError]) -> Self {
-        let mut outcomes: Vec<_> = errors.iter().map(|error| error.problem().word).collect();
-        outcomes.push(SUCCESS);
-        outcomes.sort_unstable();
-        outcomes.dedup();
-        Self(outcomes.into_iter().map(|outcome| (outcome, AtomicU64::new(0))).collect())
+        let outcomes = errors.iter().map(|error| error.problem().word).chain([SUCCESS]);
+        Self(outcomes.map(|outcome| (outcome, AtomicU64::default())).collect())
     }
 
     /// Counts a completed sign-in.
     pub(crate) fn ended<T>(&self, outcome: Result<&T, &ApiError>) {
         let word = outcome.map_or_else(|error| error.problem().word, |_| SUCCESS);
-        if let Some((_, count)) = self.0.iter().find(|(known, _)| *known == word) {
+        if let Some(count) = self.0.get(word) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }

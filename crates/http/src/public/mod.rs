@@ -76,7 +76,7 @@ impl PublicApi {
     /// Returns its metrics, for the management API.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
-        let sign_ins: Arc<dyn MetricsSource> = self.context.sign_ins.clone();
+        let sign_ins: Arc<dyn MetricsSource> = self.context.sign_ins.metrics.clone();
         let projections: Arc<dyn MetricsSource> = self.context.projections.clone();
         Arc::new(vec![self.shell.metrics(), sign_ins, projections])
     }

@@ -50,10 +50,8 @@ pub(super) fn ready(
     request: &HttpRequest,
     start: &RequestStart,
 ) -> Option<HttpResponse> {
-    if !context.projections.has(Kind::Cluster) {
-        return None;
-    }
-    reported(context, request, Some(start))?.ok()
+    let is_kept = context.projections.has(Kind::Cluster);
+    if is_kept { reported(context, request, Some(start))?.ok() } else { None }
 }
 
 /// Renders the status. Returns `None` if it is not loaded yet.

@@ -8,7 +8,7 @@ use crate::{
     client::Client,
     deadline,
     error::ApiError,
-    metrics::{MetricsSource, MetricsText, SignInMetrics},
+    metrics::SignInMetrics,
     openapi::failure::SigningIn,
 };
 use companion_domain::{
@@ -32,7 +32,7 @@ pub struct SignInAttempts {
     refusals: Arc<RefusalLimiter>,
     /// One permit per sign-in in flight.
     slots: Arc<Semaphore>,
-    metrics: SignInMetrics,
+    pub(crate) metrics: Arc<SignInMetrics>,
 }
 
 /// A code to exchange.
@@ -54,7 +54,7 @@ impl SignInAttempts {
             sign_in,
             refusals: Arc::new(RefusalLimiter::new(refused_codes_per_minute)),
             slots: Arc::new(Semaphore::new(MAX_SIGN_INS)),
-            metrics: SignInMetrics::new(&SigningIn::errors()),
+            metrics: Arc::new(SignInMetrics::new(&SigningIn::errors())),
         })
     }
 
@@ -110,12 +110,6 @@ impl SignInAttempts {
         let permit = permit.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
         let Attempt { client, standing, .. } = attempt;
         Ok((SignInRequest { code, verifier, redirect, client, standing, user_agent }, attempt, permit))
-    }
-}
-
-impl MetricsSource for SignInAttempts {
-    fn write(&self, text: &mut MetricsText) {
-        self.metrics.write(text);
     }
 }
 

@@ -95,7 +95,7 @@ impl FeedbackProjection {
         pick_feedback: Arc<PickFeedback>,
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
-        let shared = Shared {
+        Self(Arc::new(Shared {
             most: max_entries,
             pick_feedback,
             scheduler,
@@ -103,8 +103,7 @@ impl FeedbackProjection {
             snapshot: ArcSwap::default(),
             stale_until: ArcSwapOption::empty(),
             writer: Mutex::default(),
-        };
-        Self(Arc::new(shared))
+        }))
     }
 
     /// Returns a response from memory if the snapshot is up to date, or if it stands in for a failed store.
@@ -169,6 +168,9 @@ fn answer<'a>(head: &[u8], entries: impl Iterator<Item = &'a [u8]> + Clone) -> B
     body.into()
 }
 
+/// An entry's id, and its JSON unless its rating is not positive.
+type RenderedEntry = (FeedbackId, Option<Vec<u8>>);
+
 /// Renders an entry. Returns `None` if its rating is not positive.
 fn rendered(entry: &Feedback) -> Result<Option<Vec<u8>>, StoreError> {
     let json = entry.rating.is_positive().then(|| serde_json::to_vec(&FeedbackEntry::from(entry)));
@@ -211,16 +213,13 @@ impl Shared {
         }
     }
 
-    async fn page(
-        &self,
-        after: Option<&FeedbackId>,
-    ) -> Result<Vec<(FeedbackId, Option<Vec<u8>>)>, StoreError> {
+    async fn page(&self, after: Option<&FeedbackId>) -> Result<Vec<RenderedEntry>, StoreError> {
         let page = self.pick_feedback.feedback.positive_after(after, PAGE_SIZE).await?;
         page.iter().map(|entry| Ok((entry.id.clone(), rendered(entry)?))).collect()
     }
 
     /// Adds a page of a load. Returns whether the load is over.
-    fn add_page(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
+    fn add_page(&self, load: u64, page: &[RenderedEntry]) -> bool {
         let mut writer = self.writer();
         if writer.load != load || writer.state != LoadedFeedback::Loading {
             return true;
