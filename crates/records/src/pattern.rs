@@ -95,33 +95,11 @@ mod tests {
     #[test]
     fn id_patterns_agree_with_the_domain() {
         let (users, shards) = (from_one_to(u64::MAX), from_zero_to(u32::MAX.into()));
-        for text in [
-            "",
-            "0",
-            "1",
-            "01",
-            "-1",
-            "+1",
-            "1.0",
-            " 1",
-            "1 ",
-            "9999999999999999999",
-            "10000000000000000000",
-            "18446744073709551614",
-            "18446744073709551615",
-            "18446744073709551616",
-            "18446744073709551700",
-            "18446744080000000000",
-            "20000000000000000000",
-            "99999999999999999999",
-            "100000000000000000000",
-            "4294967294",
-            "4294967295",
-            "4294967296",
-            "5000000000",
-            "999999999",
-            "00",
-        ] {
+        let numbers = "0 1 01 -1 +1 1.0 9999999999999999999 10000000000000000000 18446744073709551614 \
+            18446744073709551615 18446744073709551616 18446744073709551700 18446744080000000000 \
+            20000000000000000000 99999999999999999999 100000000000000000000 4294967294 4294967295 4294967296 \
+            5000000000 999999999 00";
+        for text in numbers.split_whitespace().chain(["", " 1", "1 "]) {
             assert_eq!(accepts(&users, text), text.parse::<UserId>().is_ok(), "{text}");
             assert_eq!(accepts(&shards, text), text.parse::<ShardId>().is_ok(), "{text}");
         }
@@ -130,56 +108,18 @@ mod tests {
     #[test]
     fn url_pattern_agrees_with_the_domain() {
         let pattern = web_url();
-        for (text, expected) in [
-            ("https://cdn.example/icons/1.png", true),
-            ("http://127.0.0.1:8082/a?b#c", true),
-            ("http://localhost", true),
-            ("https://a-b.c?x", true),
-            ("HTTPS://A.example:65535/[]{}|\\^`\"<>%", true),
-            ("http://0.0.0.0/", true),
-            ("https://1a.b1/#", true),
-            ("http://a.b.c.d.e/", true),
-            ("http://_a.-b-.c_-", true),
-            ("HTTPS://[::1]:8443/%20?a=b#c", true),
-            ("http://[::]", true),
-            ("http://[1:2:3:4:5:6:7:8]", true),
-            ("http://[1:2:3:4:5:6:7::]", true),
-            ("http://[::2:3:4:5:6:7:8]", true),
-            ("http://[1::3:4:5:6:7:8]", true),
-            ("http://[1:2::7:8]", true),
-            ("http://[]/", false),
-            ("http://[:]/", false),
-            ("http://[1:2:3:4:5:6:7]/", false),
-            ("http://[1:2:3:4:5:6:7:8:9]/", false),
-            ("http://[1:2:3:4::5:6:7:8:9]/", false),
-            ("http://[1::2::3]/", false),
-            ("http://[12345::]/", false),
-            ("http://::1/", false),
-            ("", false),
-            ("ftp://a", false),
-            ("https://", false),
-            ("https:///a", false),
-            ("//a", false),
-            ("a", false),
-            ("https://a b", false),
-            ("https://a/ü", false),
-            ("https://1.2.3.4.5", false),
-            ("https://1.2.3.04", false),
-            ("https://1.2.3.256", false),
-            ("https://250.149.109.68*", false),
-            ("https://a:65536", false),
-            ("https://a:01", false),
-            ("https://a:", false),
-            ("https://u@a", false),
-            ("https://a.", false),
-            ("https://.a", false),
-            ("https://a\\b", false),
-        ] {
-            assert_eq!(
-                (accepts(&pattern, text), text.parse::<WebUrl>().is_ok()),
-                (expected, expected),
-                "{text}"
-            );
+        let accepted = r##"https://cdn.example/icons/1.png http://127.0.0.1:8082/a?b#c http://localhost https://a-b.c?x
+            HTTPS://A.example:65535/[]{}|\^`"<>% http://0.0.0.0/ https://1a.b1/# http://a.b.c.d.e/ http://_a.-b-.c_-
+            HTTPS://[::1]:8443/%20?a=b#c http://[::] http://[1:2:3:4:5:6:7:8] http://[1:2:3:4:5:6:7::]
+            http://[::2:3:4:5:6:7:8] http://[1::3:4:5:6:7:8] http://[1:2::7:8]"##;
+        let refused = r"http://[]/ http://[:]/ http://[1:2:3:4:5:6:7]/ http://[1:2:3:4:5:6:7:8:9]/
+            http://[1:2:3:4::5:6:7:8:9]/ http://[1::2::3]/ http://[12345::]/ http://::1/ ftp://a https:// https:///a //a a
+            https://a/ü https://1.2.3.4.5 https://1.2.3.04 https://1.2.3.256 https://250.149.109.68* https://a:65536
+            https://a:01 https://a: https://u@a https://a. https://.a https://a\b";
+        let refused = refused.split_whitespace().chain(["", "https://a b"]).map(|text| (text, false));
+        for (text, expected) in accepted.split_whitespace().map(|text| (text, true)).chain(refused) {
+            let found = (accepts(&pattern, text), text.parse::<WebUrl>().is_ok());
+            assert_eq!(found, (expected, expected), "{text}");
         }
     }
 }
