@@ -2,226 +2,141 @@
 
 use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
-    model::{
-        ChannelId, ChannelKind, Entries, Feedback, FeedbackId, Guild, GuildId, GuildList, Label, Member,
-        MemberCount, Membership, Name, NamedGuild, Outline, OutlineChannel, OutlineRole, PlatformPermissions,
-        Profile, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
-        SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
-    },
-    port::{Grant, GrantContent, GrantVersion, Record, Sealed},
-    session::{Session, TokenHash, UserAgent},
-    settings::{self, ChangedField, Edit, HistoryEntry, Origin, Problem, SettingKey, Stored},
+    model::{ChannelKind, RoleKey, StaffPermission, Timestamp},
+    port::{Numbered, Record},
+    settings,
 };
 use jsonschema::Validator;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::LazyLock};
 
-fn user_id() -> impl Strategy<Value = UserId> {
-    (1..=u64::MAX).prop_map(|id| UserId::new(id).unwrap())
+type Any = BoxedStrategy<Value>;
+
+fn any_of<T: Into<Value> + std::fmt::Debug + 'static>(values: impl Strategy<Value = T> + 'static) -> Any {
+    values.prop_map(Into::into).boxed()
 }
 
-fn guild_id() -> impl Strategy<Value = GuildId> {
-    (1..=u64::MAX).prop_map(|id| GuildId::new(id).unwrap())
-}
-
-fn roles() -> impl Strategy<Value = RoleSet> {
-    vec(1..=u64::MAX, 0..5)
-        .prop_map(|ids| RoleSet::new(ids.into_iter().map(|id| RoleId::new(id).unwrap()).collect()).unwrap())
+fn id() -> Any {
+    any_of((1..=u64::MAX).prop_map(|id| id.to_string()))
 }
 
 /// Text with all characters that JSON escapes, and all kinds of line ends.
-fn any_text(length: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = String> {
+fn text(length: RangeInclusive<usize>) -> Any {
     let odd = select(vec!['\n', '\r', '"', '\\', '\u{1}', '\u{7f}', '\u{2028}', '\u{feff}', '🦉', '/']);
     let not_nul = any::<char>().prop_filter("NUL is refused", |character| *character != '\0');
-    vec(prop_oneof![not_nul, odd], length).prop_map(|characters| characters.into_iter().collect())
-}
-
-fn name() -> impl Strategy<Value = Name> {
-    any_text(1..=20).prop_map(|text| text.parse().unwrap())
-}
-
-fn web_url() -> impl Strategy<Value = WebUrl> {
-    "https?://[a-z]{1,10}(/[!-~]{0,20})?".prop_map(|text| text.parse().unwrap())
-}
-
-fn user() -> impl Strategy<Value = User> {
-    (user_id(), name(), name(), web_url()).prop_map(|(id, username, name, avatar)| User {
-        id,
-        username,
-        name,
-        avatar,
-    })
-}
-
-fn seconds() -> impl Strategy<Value = Timestamp> {
-    (0..=Timestamp::MAX_SECONDS).prop_map(|seconds| Timestamp::from_seconds(seconds).unwrap())
-}
-
-fn micros() -> impl Strategy<Value = Timestamp> {
-    any::<i64>().prop_map(Timestamp::from_micros)
-}
-
-fn guild() -> impl Strategy<Value = Guild> {
-    let bindings = vec((select(&RoleKey::ALL[..]), roles()), 0..6).prop_map(RoleBindings::new);
-    let members = (0..=u64::from(MemberCount::MAX)).prop_map(|count| MemberCount::new(count).unwrap());
-    let flags = (any::<bool>(), any::<bool>());
-    (guild_id(), name(), option::of(web_url()), members, user_id(), flags, bindings).prop_map(
-        |(id, name, icon, members, owner, (setup, linked), bindings)| Guild {
-            id,
-            name,
-            icon,
-            members,
-            owner,
-            setup,
-            linked,
-            bindings,
-        },
+    any_of(
+        vec(prop_oneof![not_nul, odd], length)
+            .prop_map(|characters| characters.into_iter().collect::<String>()),
     )
 }
 
-fn subscription() -> impl Strategy<Value = Subscription> {
-    let slots = (0..=u64::from(Slots::MAX)).prop_map(|slots| Slots::new(slots).unwrap());
-    (user_id(), vec(guild_id(), 0..5), slots).prop_map(|(user, guilds, slots)| Subscription {
-        user,
-        guilds: SubscribedGuilds::new(guilds).unwrap(),
-        slots,
-    })
+fn url() -> Any {
+    any_of("https?://[a-z]{1,10}(/[!-~]{0,20})?")
 }
 
-fn feedback() -> impl Strategy<Value = Feedback> {
-    let id = "[A-Za-z0-9_-]{1,64}".prop_map(|text| text.parse::<FeedbackId>().unwrap());
-    let text = any_text(0..=50).prop_map(|text| text.parse::<Prose>().unwrap());
-    (id, text, 1..=5_i64, seconds(), user()).prop_map(|(id, text, stars, submitted_at, submitter)| Feedback {
-        id,
-        text,
-        rating: Rating::new(stars).unwrap(),
-        submitted_at,
-        submitter,
-    })
+fn one_of<T: std::fmt::Display + Clone + std::fmt::Debug>(values: &[T]) -> Any {
+    any_of(select(values.iter().map(ToString::to_string).collect::<Vec<_>>()))
 }
 
-fn team_member() -> impl Strategy<Value = TeamMember> {
-    (user(), name(), "#[0-9A-Fa-f]{6}", name(), any::<i32>()).prop_map(
-        |(user, role, color, category, position)| TeamMember {
-            user,
-            role,
-            color: color.parse().unwrap(),
-            category,
-            position,
-        },
+fn list(items: Any) -> Any {
+    any_of(vec(items, 0..5))
+}
+
+fn or_null(value: Any) -> Any {
+    any_of(option::of(value).prop_map(Option::unwrap_or_default))
+}
+
+fn fields(fields: Vec<(&'static str, Any)>) -> Any {
+    let (names, values): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
+    let named =
+        move |values: Vec<Value>| names.iter().map(ToString::to_string).zip(values).collect::<Value>();
+    values.prop_map(named).boxed()
+}
+
+/// An object with these fields.
+macro_rules! object {
+    ($($name:ident: $value:expr),+ $(,)?) => { fields(vec![$((stringify!($name), $value)),+]) };
+}
+
+fn map(keys: Any, values: Any) -> Any {
+    let entry = |(key, value): (Value, Value)| (key.as_str().unwrap_or_default().to_owned(), value);
+    any_of(
+        vec((keys, values).prop_map(entry), 0..5).prop_map(|entries| entries.into_iter().collect::<Value>()),
     )
 }
 
-fn session() -> impl Strategy<Value = Session> {
-    (any::<[u8; 32]>(), user_id(), micros(), micros(), any::<Option<String>>()).prop_map(
-        |(id, user, created_at, last_seen_at, sent)| {
-            let user_agent = sent.and_then(|sent| UserAgent::sent(&sent));
-            Session { id: TokenHash::from_bytes(id), user, created_at, last_seen_at, user_agent }
+/// A line of any kind, as a kit or an export may write it.
+fn any_line() -> Any {
+    let (name, flag, version) = (|| text(1..=20), || any_of(any::<bool>()), || any_of(any::<u64>()));
+    let (seconds, micros) = (|| any_of(0..=Timestamp::MAX_SECONDS), || any_of(any::<i64>()));
+    let (slug, colour) = (|| any_of("[A-Za-z0-9_-]{1,64}"), || any_of("#[0-9A-Fa-f]{6}"));
+    let (key, kind) = (|| any_of("[a-z][a-z0-9_]{0,3}\\.[a-z][a-z0-9_]{0,3}"), |kind| any_of(Just(kind)));
+    let number = any::<f64>().prop_filter_map("finite", settings::Value::number);
+    let number = any_of(number.prop_map(|number| serde_json::to_value(number).unwrap()));
+    let value = prop_oneof![flag(), number, text(0..=20), list(text(0..=20))].boxed();
+    let edit = || object! { at: micros(), by: or_null(id()), via: one_of(&settings::Origin::ALL) };
+    let change = object! { key: key(), from: or_null(value.clone()), to: or_null(value.clone()) };
+    let problem = object! { key: key(), message: text(0..=40) };
+    let user = object! { id: id(), username: name(), name: name(), avatar: url() };
+    let channel = object! { id: id(), name: text(0..=100), kind: one_of(&ChannelKind::ALL) };
+    let role = object! { id: id(), name: text(0..=100), color: or_null(colour()) };
+    let bits = any_of(any::<u64>().prop_map(|bits| bits.to_string()));
+    let membership = object! { id: id(), owner: flag(), permissions: bits };
+    let named = object! { id: id(), name: name(), icon: or_null(url()) };
+    let platform = object! { fetched_at: micros(), guilds: list(membership), without_bot: list(named) };
+    let profile = object! { name: name(), avatar: url() };
+    let lines = [
+        object! {
+            kind: kind("guild"), id: id(), name: name(), icon: or_null(url()), members: any_of(0..=i32::MAX),
+            owner: id(), setup: flag(), linked: flag(), roles: map(one_of(&RoleKey::ALL), list(id())),
         },
-    )
-}
-
-fn grant() -> impl Strategy<Value = Grant> {
-    let membership = (guild_id(), any::<bool>(), any::<u64>()).prop_map(|(guild, owner, bits)| Membership {
-        guild,
-        owner,
-        permissions: PlatformPermissions::from_bits(bits),
-    });
-    let named = (guild_id(), name(), option::of(web_url())).prop_map(|(guild, name, icon)| NamedGuild {
-        guild,
-        name,
-        icon,
-    });
-    let list = (vec(membership, 0..5), vec(named, 0..3), micros()).prop_map(
-        |(memberships, without_bot, fetched_at)| GuildList {
-            memberships: memberships.into(),
-            without_bot,
-            fetched_at,
+        object! { kind: kind("member"), guild: id(), user: id(), roles: list(id()) },
+        object! { kind: kind("plus"), user: id(), guilds: list(id()), slots: any_of(0..=i32::MAX) },
+        object! { kind: kind("staff"), user: id(), permissions: list(one_of(&StaffPermission::ALL)) },
+        object! { kind: kind("blocked"), user: id() },
+        object! {
+            kind: kind("feedback"), id: slug(), feedback: text(0..=50), rating: any_of(1..=5),
+            timestamp: seconds(), submitter: user,
         },
-    );
-    let tokens = vec(any::<u8>(), 0..50).prop_map(Sealed::from_bytes);
-    let profile = (name(), web_url()).prop_map(|(name, avatar)| Profile { name, avatar });
-    (any::<u64>(), option::of(tokens), option::of(list), option::of(profile)).prop_map(
-        |(version, tokens, list, profile)| Grant {
-            version: GrantVersion(version),
-            content: GrantContent { tokens, list, profile },
+        object! {
+            kind: kind("team"), discord_id: id(), username: name(), name: name(), avatar: url(), role: name(),
+            color: colour(), category: name(), position: any_of(any::<i32>()),
         },
-    )
-}
-
-fn outline() -> impl Strategy<Value = Outline> {
-    let label = || any_text(Label::LENGTH).prop_filter_map("a label", |text| text.parse::<Label>().ok());
-    let channel = (1..9_u64, label(), select(&ChannelKind::ALL[..]))
-        .prop_map(|(id, name, kind)| OutlineChannel { id: ChannelId::new(id).unwrap(), name, kind });
-    let role = (1..9_u64, label(), any::<bool>()).prop_map(|(id, name, has_colour)| OutlineRole {
-        id: RoleId::new(id).unwrap(),
-        name,
-        colour: has_colour.then(|| "#1ABC9C".parse().unwrap()),
-    });
-    let channels = vec(channel, 0..3).prop_filter_map("distinct", |all| Entries::new(all).ok());
-    let roles = vec(role, 0..3).prop_filter_map("distinct", |all| Entries::new(all).ok());
-    (guild_id(), channels, roles).prop_map(|(guild, channels, roles)| Outline { guild, channels, roles })
-}
-
-fn edit() -> impl Strategy<Value = Edit> {
-    let via = select(&[Origin::Site, Origin::Api, Origin::Bot][..]);
-    (micros(), option::of(user_id()), via).prop_map(|(at, by, via)| Edit { at, by, via })
-}
-
-fn value() -> impl Strategy<Value = settings::Value> {
-    prop_oneof![
-        any::<bool>().prop_map(settings::Value::Boolean),
-        any::<f64>().prop_filter_map("finite", settings::Value::number),
-        any_text(0..=20).prop_map(|text| settings::Value::Text(text.into())),
-        vec(any_text(0..=20).prop_map(Into::into), 0..3).prop_map(settings::Value::List),
-    ]
-}
-
-fn setting_key() -> impl Strategy<Value = SettingKey> {
-    "[a-z][a-z0-9_]{0,3}\\.[a-z][a-z0-9_]{0,3}".prop_map(|text| text.parse().unwrap())
-}
-
-fn stored() -> impl Strategy<Value = Stored> {
-    let values = vec((setting_key(), value()), 0..4).prop_map(|values| values.into_iter().collect());
-    let problem = (setting_key(), any_text(0..=40))
-        .prop_filter_map("a message", |(key, text)| Some(Problem { key, message: text.parse().ok()? }));
-    (any::<u64>(), values, option::of(edit()), option::of(any::<u64>()), vec(problem, 0..3)).prop_map(
-        |(revision, values, changed, applied, problems)| Stored {
-            revision,
-            values,
-            changed,
-            applied,
-            problems,
+        object! { kind: kind("outline"), guild: id(), channels: list(channel), roles: list(role) },
+        object! {
+            kind: kind("settings"), guild: id(), revision: version(), values: map(key(), value),
+            changed: or_null(edit()), applied: or_null(version()), problems: list(problem),
         },
-    )
+        object! {
+            kind: kind("settings_edit"), guild: id(), revision: version(), edit: edit(), changes: list(change),
+        },
+        object! {
+            kind: kind("session"), id: any_of("[0-9a-f]{64}"), user: id(), created_at: micros(),
+            last_seen_at: micros(), user_agent: or_null(any_of("\\PC{1,20}")),
+        },
+        object! {
+            kind: kind("grant"), user: id(), version: version(),
+            tokens: or_null(any_of("([A-Za-z0-9+/]{4}){0,9}")), list: or_null(platform),
+            profile: or_null(profile),
+        },
+    ];
+    proptest::strategy::Union::new(lines).boxed()
 }
 
-fn history_entry() -> impl Strategy<Value = HistoryEntry> {
-    let change = (setting_key(), option::of(value()), option::of(value()))
-        .prop_map(|(key, from, to)| ChangedField { key, from, to });
-    (guild_id(), any::<u64>(), edit(), vec(change, 0..3))
-        .prop_map(|(guild, revision, edit, changes)| HistoryEntry { guild, revision, edit, changes })
+/// Parses a stream in pieces of this size.
+fn read(text: &str, size: usize) -> Vec<Numbered> {
+    let mut lines = Lines::new(Accepted::Archive);
+    let mut read = Vec::new();
+    for piece in text.as_bytes().chunks(size) {
+        read.extend(lines.take(piece).unwrap());
+    }
+    read.extend(lines.finish().unwrap());
+    read
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let member =
-        (guild_id(), user_id(), roles()).prop_map(|(guild, user, roles)| Member { guild, user, roles });
-    let grants = vec(select(&StaffPermission::ALL[..]), 0..9).prop_map(|grants| grants.into_iter().collect());
-    prop_oneof![
-        guild().prop_map(Record::Guild),
-        member.prop_map(Record::Member),
-        subscription().prop_map(Record::Subscription),
-        (user_id(), grants).prop_map(|(user, grants)| Record::Staff(user, grants)),
-        user_id().prop_map(Record::Blocked),
-        feedback().prop_map(Record::Feedback),
-        team_member().prop_map(Record::Team),
-        outline().prop_map(Record::Outline),
-        (guild_id(), stored()).prop_map(|(guild, stored)| Record::Settings(guild, stored)),
-        history_entry().prop_map(Record::SettingsEdit),
-        session().prop_map(Record::Session),
-        (user_id(), grant()).prop_map(|(user, grant)| Record::Grant(user, grant)),
-    ]
+    any_line().prop_map(|line| read(&line.to_string(), usize::MAX).remove(0).record)
 }
 
 /// The schema of a line of a sync, from the OpenAPI document.
@@ -240,12 +155,7 @@ proptest! {
         let text: String = records.iter().cloned().map(write_line).collect();
         prop_assert_eq!(text.lines().count(), text.matches('\n').count());
         prop_assert_eq!(text.matches('\n').count(), records.len(), "one line each");
-        let mut lines = Lines::new(Accepted::Archive);
-        let mut read = Vec::new();
-        for piece in text.as_bytes().chunks(size) {
-            read.extend(lines.take(piece).unwrap());
-        }
-        read.extend(lines.finish().unwrap());
+        let read = read(&text, size);
         let numbers: Vec<_> = read.iter().map(|numbered| numbered.line).collect();
         prop_assert_eq!(numbers, (1..=records.len() as u64).collect::<Vec<_>>());
         prop_assert_eq!(read.into_iter().map(|numbered| numbered.record).collect::<Vec<_>>(), records);
