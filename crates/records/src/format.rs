@@ -2,7 +2,7 @@
 
 use crate::node::{FieldErrors, Node};
 use serde::{Serialize, Serializer};
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 use utoipa::openapi::{
     ArrayBuilder, ObjectBuilder, RefOr, Schema, Type,
     schema::{AdditionalProperties, SchemaType},
@@ -13,8 +13,10 @@ pub trait Format {
     /// The type in the domain.
     type Value;
 
-    /// The value of an absent field. `None` if the field is required.
-    const ABSENT: Option<Self::Value> = None;
+    /// Returns the value of an absent field. `None` if the field is required.
+    fn absent() -> Option<Self::Value> {
+        None
+    }
 
     /// Reads the value. Records what is wrong, and then returns `None`.
     fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value>;
@@ -31,24 +33,27 @@ pub trait Format {
     fn schema() -> RefOr<Schema>;
 }
 
-/// A field that may be absent, and is `None` then: an option, or one that older versions and older kits do not write.
-pub(crate) struct Optional<F>(PhantomData<F>);
+/// A field that may be absent or null, and has its default value then: an option, or one that older versions and older
+/// kits do not write.
+pub(crate) struct OrDefault<F>(PhantomData<F>);
 
-impl<F: Format> Format for Optional<F> {
-    type Value = Option<F::Value>;
+impl<F: Format<Value: Default + PartialEq>> Format for OrDefault<F> {
+    type Value = F::Value;
 
-    const ABSENT: Option<Self::Value> = Some(None);
-
-    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
-        Option::<F>::read(node, errors)
+    fn absent() -> Option<F::Value> {
+        Some(F::Value::default())
     }
 
-    fn is_written(value: &Self::Value) -> bool {
-        value.is_some()
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<F::Value> {
+        Option::<F>::read(node, errors).map(Option::unwrap_or_default)
     }
 
-    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
-        Option::<F>::write(value, serializer)
+    fn is_written(value: &F::Value) -> bool {
+        *value != F::Value::default()
+    }
+
+    fn write<S: Serializer>(value: &F::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        F::write(value, serializer)
     }
 
     fn schema() -> RefOr<Schema> {
@@ -110,6 +115,23 @@ impl<F: Format> Format for Vec<F> {
 
     fn schema() -> RefOr<Schema> {
         ArrayBuilder::new().items(F::schema()).into()
+    }
+}
+
+/// A list that is shared.
+impl<F: Format> Format for Arc<[F]> {
+    type Value = Arc<[F::Value]>;
+
+    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
+        node.list(errors, F::read).map(Into::into)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Written::<F>))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        Vec::<F>::schema()
     }
 }
 

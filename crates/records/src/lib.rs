@@ -18,46 +18,40 @@
 //! To add a field, add a line to its record. To add a record, describe it in a file of its own and add its kind to `line`.
 #![warn(missing_docs)]
 
-mod feedback;
 mod format;
-mod grant;
 mod guild;
 mod line;
 mod lines;
 mod node;
 mod outline;
 mod pattern;
+mod people;
 mod record;
 mod report;
 #[cfg(test)]
 mod round_trip;
-mod schemas;
-mod session;
 mod settings;
+mod sign_in;
 mod status_history;
 mod team;
-mod user;
 mod values;
 
 pub use self::{
-    feedback::FeedbackRecord,
     format::Format,
-    grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
-    line::{Accepted, KeyedRecord, LineRecord, SyncLine, write_line},
+    line::{Accepted, KeyedRecord, LineRecord, SyncLine, schemas, write_line},
     lines::Lines,
     node::{FieldErrors, Fields, Node, Path},
     outline::{ChannelRecord, OutlineRecord, RoleRecord},
+    people::{BlockedRecord, FeedbackRecord, StaffRecord, UserRecord},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body, read_document},
     report::{ClusterReport, Report},
-    schemas::schemas,
-    session::SessionRecord,
     settings::{
         MAX_SCHEMA_BYTES, SchemaRecord, SentSchema, SettingsConfirmation, SettingsEditRecord, SettingsRecord,
         read_schema,
     },
+    sign_in::{GrantRecord, SessionRecord},
     status_history::{NoticeRecord, PeriodRecord},
     team::{Team, TeamMemberRecord},
-    user::{BlockedRecord, StaffRecord, UserRecord},
     values::Snowflake,
 };

@@ -1,18 +1,21 @@
-//! A line of a sync, an import or an export: a JSON object with a `kind`. Lists the kinds.
+//! A line of a sync, an import or an export: a JSON object with a `kind`. Lists the kinds, and all schemas.
 
 use crate::{
-    feedback::FeedbackRecord,
     format::{closed_object, described},
-    grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     node::{FieldErrors, Fields, Node},
-    outline::OutlineRecord,
-    record::{KeyPart, Keys, Record},
-    session::SessionRecord,
-    settings::{SchemaRecord, SettingsEditRecord, SettingsRecord},
+    outline::{ChannelRecord, OutlineRecord, RoleRecord},
+    people::{BlockedRecord, FeedbackRecord, StaffRecord, UserRecord},
+    record::{KeyPart, Keys, Record, body},
+    report::{ClusterReport, ShardReport},
+    settings::{
+        ChoiceRecord, FieldRecord, ManyRecord, ProblemRecord, SchemaRecord, SectionRecord,
+        SettingsEditRecord, SettingsRecord,
+    },
+    sign_in::{GrantRecord, SessionRecord},
     status_history::{NoticeRecord, PeriodRecord},
-    team::TeamMemberRecord,
-    user::{BlockedRecord, StaffRecord},
+    team::{Team, TeamMemberRecord},
+    values::Snowflake,
 };
 use companion_domain::{
     change::{Key, Kind},
@@ -104,7 +107,7 @@ macro_rules! line_records {
         }
 
         /// Returns the schema of each kind of line that a sync accepts, by name.
-        pub(crate) fn lines() -> Vec<(String, RefOr<Schema>)> {
+        fn lines() -> Vec<(String, RefOr<Schema>)> {
             let all = [$((Kind::$kind, line::<$record> as fn() -> (String, RefOr<Schema>))),+];
             all.into_iter().filter(|(kind, _)| Accepted::World.has(*kind)).map(|(_, line)| line()).collect()
         }
@@ -201,4 +204,27 @@ fn line<R: LineRecord>() -> (String, RefOr<Schema>) {
     };
     let schema = R::describe(R::key_parts().into_iter().fold(object, with_part)).into();
     (R::NAME.replace("Record", "Line"), schema)
+}
+
+/// Returns the schemas by component name. The schemas of records with a key are added by the crate that serves them.
+#[must_use]
+pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
+    let mut schemas = lines();
+    schemas.extend([
+        (Snowflake::name().into(), Snowflake::schema()),
+        (SyncLine::name().into(), SyncLine::schema()),
+        (Team::name().into(), Team::schema()),
+        body::<TeamMemberRecord>(),
+        body::<UserRecord>(),
+        body::<ChannelRecord>(),
+        body::<RoleRecord>(),
+        body::<ClusterReport>(),
+        body::<ShardReport>(),
+        body::<SectionRecord>(),
+        body::<FieldRecord>(),
+        body::<ChoiceRecord>(),
+        body::<ManyRecord>(),
+        body::<ProblemRecord>(),
+    ]);
+    schemas
 }

@@ -4,13 +4,12 @@ use crate::{
     format::{Format, Written},
     node::{FieldErrors, Node},
     record::{Nested, record},
+    values::lists,
 };
 use companion_domain::model::{
-    ChannelId, ChannelKind, Colour, Entries, GuildId, Label, Outline, OutlineChannel, OutlineEntry,
-    OutlineRole, RoleId,
+    ChannelId, ChannelKind, Colour, Entries, GuildId, Label, Outline, OutlineChannel, OutlineRole, RoleId,
 };
 use serde::Serializer;
-use std::marker::PhantomData;
 use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
 
 record! {
@@ -48,9 +47,9 @@ record! {
         }
         fields {
             /// The channels, in the order shown.
-            channels ["channels"]: EntryList<ChannelRecord> = channels;
+            channels ["channels"]: Entries<OutlineChannel> = channels;
             /// The roles, in the order shown.
-            roles ["roles"]: EntryList<RoleRecord> = roles;
+            roles ["roles"]: Entries<OutlineRole> = roles;
         }
         example {
             "channels": [{"id": "190000000000000011", "name": "general", "kind": "text"}],
@@ -68,26 +67,4 @@ impl OutlineRecord {
     pub const MAX_BYTES: usize = 2 * Entries::<OutlineRole>::MAX * MAX_ENTRY_BYTES + 1024;
 }
 
-/// A list of records with distinct ids.
-pub(crate) struct EntryList<R>(PhantomData<R>);
-
-impl<R> Format for EntryList<R>
-where
-    R: crate::record::Record,
-    R::Value: OutlineEntry,
-{
-    type Value = Entries<R::Value>;
-
-    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
-        let entries = node.list(errors, Nested::<R>::read)?;
-        node.accept(Entries::new(entries), errors)
-    }
-
-    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(value.as_slice().iter().map(Written::<Nested<R>>))
-    }
-
-    fn schema() -> RefOr<Schema> {
-        ArrayBuilder::new().items(Nested::<R>::schema()).max_items(Some(Entries::<R::Value>::MAX)).into()
-    }
-}
+lists!(Entries<OutlineChannel>: Nested<ChannelRecord>, Entries<OutlineRole>: Nested<RoleRecord>);

@@ -270,7 +270,7 @@ macro_rules! record {
                     keys.read($parameter, &[$first $(, $other)*], fields, errors);)+)?
                 $(let $field = match fields.optional($name) {
                     Some(node) => <$format as $crate::format::Format>::read(node, errors),
-                    None => <$format as $crate::format::Format>::ABSENT
+                    None => <$format as $crate::format::Format>::absent()
                         .or_else(|| fields.missing($name, errors)),
                 };)*
                 $($(let $key = $key?;)+)?
@@ -301,7 +301,7 @@ macro_rules! record {
                         <$format as $crate::format::Format>::schema(),
                         concat!($($field_about),*),
                     ));
-                let object = match <$format as $crate::format::Format>::ABSENT {
+                let object = match <$format as $crate::format::Format>::absent() {
                     Some(_) => object,
                     None => object.required($name),
                 };)*

@@ -1,7 +1,7 @@
 //! The report of a cluster of the bot.
 
 use crate::{
-    format::{Format, Optional, Written},
+    format::{Format, OrDefault, Written},
     node::{FieldErrors, Node},
     pattern,
     record::{Nested, record},
@@ -52,10 +52,10 @@ record! {
             /// The shards by their ids.
             shards ["shards"]: Shards = shards;
             /// The number of shards of the whole bot. Without it no shard counts as missing.
-            shard_count ["shard_count"]: Optional<ShardCount> = shard_count;
+            shard_count ["shard_count"]: OrDefault<Option<ShardCount>> = shard_count;
             /// When the report was sent, in seconds since 1970 by the bot's clock. The age of an acknowledgement is
             /// measured by it, and by the time of arrival without it.
-            sent_at ["sent_at"]: Optional<Number> = sent_at;
+            sent_at ["sent_at"]: OrDefault<Option<Number>> = sent_at;
         }
         example {
             "memory": 512.25, "started_at": 1_699_990_000, "shard_count": 1, "sent_at": 1_700_000_001.5,

@@ -1,7 +1,7 @@
 //! Settings: the schema that the bot publishes, values, changes and confirmations, as JSON.
 
 use crate::{
-    format::{Format, Optional},
+    format::{Format, OrDefault},
     node::{FieldErrors, Node, Path},
     record::{Nested, read_document, record},
     values::Micros,
@@ -128,20 +128,18 @@ record! {
         fields {
             key ["key"]: PartKey;
             title ["title"]: Title;
-            description ["description"]: Optional<Description>;
+            description ["description"]: OrDefault<Option<Description>>;
             /// Who may edit the section.
             permission ["permission"]: Permission;
             /// Whether only premium guilds have it.
-            plus ["plus"]: Optional<bool>;
+            plus ["plus"]: OrDefault<bool>;
             /// Whether everyone who sees the guild sees the values.
-            visible ["visible"]: Optional<bool>;
+            visible ["visible"]: OrDefault<bool>;
             /// With distinct keys. The limit is for all sections together.
             fields ["fields"]: WithKeys<FieldFormat, 1, { Schema::MAX_FIELDS }>;
         }
     }
-    Section {
-        key, title, description, permission, plus: plus.unwrap_or(false), visible: visible.unwrap_or(false), fields
-    }
+    Section { key, title, description, permission, plus, visible, fields }
 }
 
 record! {
@@ -150,28 +148,28 @@ record! {
         fields {
             key ["key"]: PartKey;
             title ["title"]: Title;
-            description ["description"]: Optional<Description>;
+            description ["description"]: OrDefault<Option<Description>>;
             kind ["type"]: FieldKind;
             /// The value of a guild that set none.
-            default ["default"]: Optional<Value>;
+            default ["default"]: OrDefault<Option<Value>>;
             /// Of integer and number.
-            min ["min"]: Optional<f64>;
+            min ["min"]: OrDefault<Option<f64>>;
             /// Of integer and number.
-            max ["max"]: Optional<f64>;
+            max ["max"]: OrDefault<Option<f64>>;
             /// Of integer and number: what is counted.
-            unit ["unit"]: Optional<Title>;
+            unit ["unit"]: OrDefault<Option<Title>>;
             /// Of text: 0 if absent.
-            min_length ["min_length"]: Optional<u32>;
+            min_length ["min_length"]: OrDefault<u32>;
             /// Of text: 4000 if absent, which is the most.
-            max_length ["max_length"]: Optional<u32>;
+            max_length ["max_length"]: OrDefault<Option<u32>>;
             /// Of text.
-            multiline ["multiline"]: Optional<bool>;
+            multiline ["multiline"]: OrDefault<bool>;
             /// Of choice: 1 to 50 with distinct values.
-            choices ["choices"]: Optional<Vec<Nested<ChoiceRecord>>>;
+            choices ["choices"]: OrDefault<Vec<Nested<ChoiceRecord>>>;
             /// Of channel: all if absent.
-            kinds ["kinds"]: Optional<Vec<ChannelKind>>;
+            kinds ["kinds"]: OrDefault<Vec<ChannelKind>>;
             /// Of text, choice, channel and role: the value is a list.
-            many ["many"]: Optional<Nested<ManyRecord>>;
+            many ["many"]: OrDefault<Option<Nested<ManyRecord>>>;
         }
     }
     Field {
@@ -181,13 +179,13 @@ record! {
             FieldKind::Integer => FieldType::Integer(Bounds { min, max, unit }),
             FieldKind::Number => FieldType::Number(Bounds { min, max, unit }),
             FieldKind::Text => FieldType::Text {
-                min_length: min_length.unwrap_or(0),
+                min_length,
                 max_length: max_length.unwrap_or(FieldType::MAX_LENGTH),
-                multiline: multiline.unwrap_or(false),
+                multiline,
             },
-            FieldKind::Choice => FieldType::Choice { choices: choices.unwrap_or_default() },
+            FieldKind::Choice => FieldType::Choice { choices },
             FieldKind::Color => FieldType::Color,
-            FieldKind::Channel => FieldType::Channel { kinds: kinds.unwrap_or_default() },
+            FieldKind::Channel => FieldType::Channel { kinds },
             FieldKind::Role => FieldType::Role,
         },
     }
@@ -208,11 +206,11 @@ record! {
     /// How long a list is: at most 50.
     pub(crate) ManyRecord of Many {
         fields {
-            min ["min"]: Optional<u32>;
+            min ["min"]: OrDefault<u32>;
             max ["max"]: u32;
         }
     }
-    Many { min: min.unwrap_or(0), max }
+    Many { min, max }
 }
 
 record! {
@@ -221,7 +219,7 @@ record! {
         fields {
             revision ["revision"]: u64;
             /// Values that it cannot act by.
-            problems ["problems"]: Optional<Vec<Nested<ProblemRecord>>>;
+            problems ["problems"]: OrDefault<Option<Vec<Nested<ProblemRecord>>>>;
         }
         example {"revision": 7, "problems": [
             {"key": "welcome.channel", "message": "I may not write in this channel."}

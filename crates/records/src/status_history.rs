@@ -1,7 +1,7 @@
 //! Notices, and periods of the bot's history.
 
 use crate::{
-    format::Optional,
+    format::OrDefault,
     record::record,
     values::{Micros, Seconds},
 };
@@ -26,7 +26,7 @@ record! {
             /// From when the notice counts, in seconds since 1970; a fraction is dropped.
             from ["from"]: Seconds = from;
             /// Until when the notice counts, in seconds since 1970. Without it the notice is open.
-            until ["until"]: Optional<Seconds> = until;
+            until ["until"]: OrDefault<Option<Seconds>> = until;
         }
         example {
             "kind": "maintenance", "title": "Moving to a new server", "text": "Commands may fail for ten minutes.",
@@ -48,9 +48,9 @@ record! {
         fields {
             subject ["subject"]: PeriodSubject = subject;
             began_at ["began_at"]: Micros = began_at;
-            ended_at ["ended_at"]: Optional<Micros> = ended_at;
-            reason ["reason"]: Optional<Title> = reason;
-            alert_due ["alert_due"]: Optional<Micros> = alert_due;
+            ended_at ["ended_at"]: OrDefault<Option<Micros>> = ended_at;
+            reason ["reason"]: OrDefault<Option<Title>> = reason;
+            alert_due ["alert_due"]: OrDefault<Option<Micros>> = alert_due;
         }
     }
     Period { subject, began_at, ended_at, reason, alert_due }

@@ -14,7 +14,7 @@ use companion_domain::{
         StaffPermission, StaffPermissions, SubscribedGuilds, Timestamp, Title, UserId, WebUrl,
     },
     policy::Permission,
-    port::{GrantVersion, Sealed},
+    port::Sealed,
     session::{TokenHash, UserAgent},
     settings::{self, FieldKind, Origin, PartKey, SettingKey},
 };
@@ -231,13 +231,6 @@ values! {
         write |it, serializer| serializer.serialize_i64(it.micros());
         schema whole();
     }
-    GrantVersion as GrantVersion {
-        read |node, errors| {
-            u64::read(node, errors).map(GrantVersion)
-        };
-        write |it, serializer| serializer.serialize_u64(it.0);
-        schema whole().minimum(Some(0));
-    }
     Sealed as Sealed {
         read |node, errors| {
             let bytes = node.value.as_str().and_then(|text| STANDARD.decode(text).ok());
@@ -283,13 +276,13 @@ fn count<T>(
 
 /// Lists of bounded length.
 macro_rules! lists {
-    ($($list:ident of $item:ident),+) => {
+    ($($list:ty: $item:ty),+) => {
         $(impl Format for $list {
             type Value = Self;
 
             fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self> {
                 let items = node.list(errors, <$item as Format>::read)?;
-                node.accept($list::new(items), errors)
+                node.accept(<$list>::new(items), errors)
             }
 
             fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -299,15 +292,16 @@ macro_rules! lists {
             fn schema() -> RefOr<Schema> {
                 ArrayBuilder::new()
                     .items(<$item as Format>::schema())
-                    .max_items(Some($list::MAX))
+                    .max_items(Some(<$list>::MAX))
                     .into()
             }
-
         })+
     };
 }
 
-lists!(RoleSet of RoleId, SubscribedGuilds of GuildId);
+pub(crate) use lists;
+
+lists!(RoleSet: RoleId, SubscribedGuilds: GuildId);
 
 impl Format for RoleBindings {
     type Value = Self;

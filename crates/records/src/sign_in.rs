@@ -1,18 +1,36 @@
-//! Grants, which only an export of this service contains. Their tokens stay sealed.
+//! Sessions and grants, which only an export of this service contains. Tokens stay sealed.
 
 use crate::{
-    format::{Format, Optional, Written},
-    node::{FieldErrors, Node},
+    format::OrDefault,
     record::{Nested, record},
     values::Micros,
 };
 use companion_domain::{
     model::{GuildId, GuildList, Membership, Name, NamedGuild, PlatformPermissions, Profile, UserId, WebUrl},
     port::{Grant, GrantContent, GrantVersion, Sealed},
+    session::{Session, TokenHash, UserAgent},
 };
-use serde::Serializer;
 use std::sync::Arc;
-use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
+
+record! {
+    /// A session.
+    pub SessionRecord of Session {
+        key {
+            /// The SHA-256 of its token.
+            id ["id"] in "id": TokenHash = id;
+        }
+        fields {
+            user ["user"]: UserId = user;
+            /// In microseconds since 1970.
+            created_at ["created_at"]: Micros = created_at;
+            /// In microseconds since 1970.
+            last_seen_at ["last_seen_at"]: Micros = last_seen_at;
+            /// The user agent at the sign-in. Absent in files of older versions.
+            user_agent ["user_agent"]: OrDefault<Option<UserAgent>> = user_agent;
+        }
+    }
+    Session { id, user, created_at, last_seen_at, user_agent }
+}
 
 record! {
     /// The platform's grant for a user.
@@ -22,16 +40,16 @@ record! {
             user ["user"] in "user": UserId = 0;
         }
         fields {
-            version ["version"]: GrantVersion = 1.version;
+            version ["version"]: u64 = 1.version.0;
             /// Sealed; null if they are not stored.
             tokens ["tokens"]: Option<Sealed> = 1.content.tokens;
             /// The platform's last list of the user's guilds; null if there is none.
             list ["list"]: Option<Nested<ListRecord>> = 1.content.list;
             /// The user's name and picture. Absent in files of older versions.
-            profile ["profile"]: Optional<Nested<ProfileRecord>> = 1.content.profile;
+            profile ["profile"]: OrDefault<Option<Nested<ProfileRecord>>> = 1.content.profile;
         }
     }
-    (user, Grant { version, content: GrantContent { tokens, list, profile } })
+    (user, Grant { version: GrantVersion(version), content: GrantContent { tokens, list, profile } })
 }
 
 record! {
@@ -51,9 +69,9 @@ record! {
         fields {
             /// In microseconds since 1970.
             fetched_at ["fetched_at"]: Micros = fetched_at;
-            memberships ["guilds"]: Memberships = memberships;
+            memberships ["guilds"]: Arc<[Nested<MembershipRecord>]> = memberships;
             /// Guilds that the user manages and that lack the bot. Absent in files of older versions.
-            without_bot ["without_bot"]: NamedGuilds = without_bot;
+            without_bot ["without_bot"]: OrDefault<Vec<Nested<NamedGuildRecord>>> = without_bot;
         }
     }
     GuildList { memberships, without_bot, fetched_at }
@@ -81,46 +99,4 @@ record! {
         }
     }
     Membership { guild, owner, permissions }
-}
-
-enum Memberships {}
-
-impl Format for Memberships {
-    type Value = Arc<[Membership]>;
-
-    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
-        node.list(errors, Nested::<MembershipRecord>::read).map(Into::into)
-    }
-
-    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(value.iter().map(Written::<Nested<MembershipRecord>>))
-    }
-
-    fn schema() -> RefOr<Schema> {
-        ArrayBuilder::new().items(Nested::<MembershipRecord>::schema()).into()
-    }
-}
-
-enum NamedGuilds {}
-
-impl Format for NamedGuilds {
-    type Value = Vec<NamedGuild>;
-
-    const ABSENT: Option<Self::Value> = Some(Vec::new());
-
-    fn read(node: Node<'_, '_>, errors: &mut FieldErrors) -> Option<Self::Value> {
-        node.list(errors, Nested::<NamedGuildRecord>::read)
-    }
-
-    fn is_written(value: &Self::Value) -> bool {
-        !value.is_empty()
-    }
-
-    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(value.iter().map(Written::<Nested<NamedGuildRecord>>))
-    }
-
-    fn schema() -> RefOr<Schema> {
-        ArrayBuilder::new().items(Nested::<NamedGuildRecord>::schema()).into()
-    }
 }
