@@ -1,9 +1,64 @@
-//! The table of rules, and its evaluation.
+//! The facts that permissions depend on, the table of rules, and its evaluation.
 
-use super::{
-    fact::{Fact, FactSet},
-    permission::{Permission, PermissionSet, RoleKey, StaffPermission},
-};
+use super::permission::{Permission, PermissionSet, RoleKey, StaffPermission};
+
+/// A fact about a user, a guild, or the user in the guild.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fact {
+    /// The user owns the guild, according to the platform.
+    OwnsGuild,
+    /// The user has the platform's Administrator permission.
+    PlatformAdministrator,
+    /// The user has the platform's Manage Server permission.
+    PlatformManageServer,
+    /// The user has a platform role that the guild has bound to this key.
+    Bound(RoleKey),
+    /// The bot has been set up in the guild.
+    GuildSetUp,
+    /// The guild is linked to a game server.
+    GuildLinked,
+    /// A premium subscription names the guild.
+    GuildHasPlus,
+    /// The user has a premium subscription with slots or guilds.
+    UserHasPlus,
+    /// The user was granted this permission by name.
+    Granted(StaffPermission),
+}
+
+impl Fact {
+    const fn bit(self) -> u32 {
+        let bit = match self {
+            Self::OwnsGuild => 0,
+            Self::PlatformAdministrator => 1,
+            Self::PlatformManageServer => 2,
+            Self::GuildSetUp => 3,
+            Self::GuildLinked => 4,
+            Self::GuildHasPlus => 5,
+            Self::UserHasPlus => 6,
+            Self::Bound(key) => 7 + key as u32,
+            Self::Granted(grant) => 13 + grant as u32,
+        };
+        1 << bit
+    }
+}
+
+/// A set of facts that hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FactSet(u32);
+
+impl FactSet {
+    /// Adds the fact if `holds`.
+    #[must_use]
+    pub const fn with(self, fact: Fact, holds: bool) -> Self {
+        if holds { Self(self.0 | fact.bit()) } else { self }
+    }
+
+    /// Returns whether the fact holds.
+    #[must_use]
+    pub const fn holds(self, fact: Fact) -> bool {
+        self.0 & fact.bit() != 0
+    }
+}
 
 /// What grants a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn facts_have_distinct_bits_and_all_sets_are_enumerated() {
+    fn facts_have_distinct_bits() {
         let facts = all_facts();
-        assert_eq!(facts.len(), usize::try_from(FactSet::FACTS).unwrap());
+        assert_eq!(facts.len(), 22);
         for fact in &facts {
             let alone = FactSet::default().with(*fact, true);
             let holding: Vec<_> = facts.iter().filter(|other| alone.holds(**other)).collect();
@@ -197,9 +252,6 @@ mod tests {
             assert_eq!(FactSet::default().with(*fact, false), FactSet::default());
             assert_eq!(alone.with(*fact, true), alone, "adding a fact twice has no effect");
         }
-        assert_eq!(FactSet::every().count(), 1 << 22);
-        let everything = facts.iter().fold(FactSet::default(), |set, fact| set.with(*fact, true));
-        assert_eq!(FactSet::every().last(), Some(everything));
     }
 
     /// Returns the facts whose bits are set in a number.
@@ -212,7 +264,7 @@ mod tests {
     /// `POLICY=full`, all sets.
     fn combinations() -> Vec<FactSet> {
         if std::env::var("POLICY").is_ok_and(|size| size == "full") {
-            return FactSet::every().collect();
+            return (0..1 << all_facts().len()).map(facts_of).collect();
         }
         let bits = 0..all_facts().len();
         let mut small = vec![0_usize];
