@@ -192,21 +192,8 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Span>().map(Span::get), Ok(Duration::from_millis(millis)));
         }
-        for text in [
-            "",
-            "1",
-            "s",
-            "0s",
-            "-1s",
-            "1.5s",
-            "1 s",
-            "1S",
-            "1w",
-            "1h30m",
-            "36501d",
-            "99999999999999999999d",
-            "1sé",
-        ] {
+        let refused = "1 s 0s -1s 1.5s 1S 1w 1h30m 36501d 99999999999999999999d 1sé";
+        for text in refused.split(' ').chain(["", "1 s"]) {
             assert_eq!(text.parse::<Span>().unwrap_err().field, "duration", "{text:?}");
         }
         assert!("36500d".parse::<Span>().is_ok());
