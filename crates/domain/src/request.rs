@@ -34,18 +34,15 @@ pub enum Part {
 #[derive(Debug)]
 pub struct RequestContext {
     id: Box<str>,
-    /// In microseconds, by part.
-    storage: AtomicU64,
-    provider: AtomicU64,
-    rendering: AtomicU64,
+    /// In microseconds, by [`Part`].
+    spent: [AtomicU64; 3],
 }
 
 impl RequestContext {
     /// Creates the context of a request with this id.
     #[must_use]
     pub fn new(id: &str) -> Arc<Self> {
-        let none = || AtomicU64::new(0);
-        Arc::new(Self { id: id.into(), storage: none(), provider: none(), rendering: none() })
+        Arc::new(Self { id: id.into(), spent: Default::default() })
     }
 
     /// Returns the request that this thread is working for.
@@ -73,10 +70,11 @@ impl RequestContext {
     }
 
     fn of(&self, part: Part) -> &AtomicU64 {
+        let [storage, provider, rendering] = &self.spent;
         match part {
-            Part::Storage => &self.storage,
-            Part::Provider => &self.provider,
-            Part::Rendering => &self.rendering,
+            Part::Storage => storage,
+            Part::Provider => provider,
+            Part::Rendering => rendering,
         }
     }
 }
