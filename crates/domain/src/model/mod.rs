@@ -1,8 +1,6 @@
 //! Value types and entities. A value is valid by construction: it is parsed once, at the edge. What does not parse is
 //! an [`Invalid`] that names the field and what it must be.
 
-mod colour;
-mod field_error;
 mod guild;
 mod id;
 mod notice;
@@ -19,8 +17,6 @@ mod time;
 mod web_url;
 
 pub use self::{
-    colour::Colour,
-    field_error::FieldError,
     guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
     id::{ChannelId, ClusterId, FeedbackId, GuildId, NoticeId, RoleId, ShardId, UserId},
     notice::{Notice, NoticeKind},
@@ -35,12 +31,12 @@ pub use self::{
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},
     telemetry::{Heartbeat, Shard, ShardCount, Shards},
-    text::{Description, Headline, Label, Name, NoticeText, Prose, Title},
+    text::{Colour, Description, Headline, Label, Name, NoticeText, Prose, Title, UserAgent},
     time::{Span, Timestamp},
     web_url::WebUrl,
 };
 pub use crate::{
-    invalid::Invalid,
+    invalid::{FieldError, Invalid},
     policy::{RoleKey, StaffPermission, StaffPermissions},
 };
 

@@ -117,36 +117,59 @@ pub struct PlatformTokens {
     pub expires_at: Timestamp,
 }
 
-/// The authorisation code that the platform gives to the user's browser at the end of a sign-in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdpCode(Secret);
+/// Declares a type of text that a function accepts and that is never displayed.
+macro_rules! secret_text {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:literal, $accepts:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name(Secret);
+
+        impl $name {
+            /// Returns the text. Only for sending it to the platform.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                self.0.expose()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let is_accepted: fn(&str) -> bool = $accepts;
+                let secret = is_accepted(text).then(|| Secret::new(text.to_owned()));
+                secret.map(Self).ok_or(Invalid::new($field, $expected))
+            }
+        }
+    };
+}
+
+secret_text!(
+    /// The authorisation code that the platform gives to the user's browser at the end of a sign-in.
+    IdpCode,
+    "code",
+    "1 to 1024 printable ASCII characters without spaces",
+    |text| (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+);
+secret_text!(
+    /// The secret that proves that a client began the sign-in (PKCE, RFC 7636).
+    CodeVerifier,
+    "code verifier",
+    "43 to 128 characters out of A-Z, a-z, 0-9, -, ., _ and ~",
+    |text| {
+        let unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+        (43..=128).contains(&text.len()) && text.bytes().all(unreserved)
+    }
+);
 
 impl IdpCode {
     /// Maximum length of a code, in bytes.
     pub const MAX_LENGTH: usize = 1024;
 
-    /// Returns the code. Only for sending it to the platform.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        self.0.expose()
-    }
-
     /// Returns the hash by which a used code is recognised.
     #[must_use]
     pub fn fingerprint(&self) -> CodeFingerprint {
         CodeFingerprint(Sha256::digest(self.expose()).into())
-    }
-}
-
-impl FromStr for IdpCode {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        if (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
-            Ok(Self(Secret::new(text.to_owned())))
-        } else {
-            Err(Invalid::new("code", "1 to 1024 printable ASCII characters without spaces"))
-        }
     }
 }
 
@@ -165,31 +188,6 @@ impl CodeFingerprint {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
-    }
-}
-
-/// The secret that proves that a client began the sign-in (PKCE, RFC 7636).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeVerifier(Secret);
-
-impl CodeVerifier {
-    /// Returns the verifier. Only for sending it to the platform.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        self.0.expose()
-    }
-}
-
-impl FromStr for CodeVerifier {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
-        if (43..=128).contains(&text.len()) && text.bytes().all(unreserved) {
-            Ok(Self(Secret::new(text.to_owned())))
-        } else {
-            Err(Invalid::new("code verifier", "43 to 128 characters out of A-Z, a-z, 0-9, -, ., _ and ~"))
-        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! Bounded text that every database and every page can represent.
+//! Text that every database and every page can represent.
 
-use crate::named::checked_text;
-use std::ops::RangeInclusive;
+use super::Invalid;
+use crate::named::{checked_text, plain_text};
+use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 
 macro_rules! bounded_text {
     ($(#[$doc:meta])* $name:ident, $field:literal, $range:expr, $expected:literal) => {
@@ -71,6 +72,49 @@ bounded_text!(
     "text of at most 2000 characters without NUL"
 );
 
+checked_text!(
+    /// A colour in the form `#RRGGBB`, in its original letter case.
+    Colour,
+    "color",
+    "# and six hexadecimal digits, like #1ABC9C",
+    |text| {
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
+        digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    }
+);
+
+/// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UserAgent(Arc<str>);
+
+impl UserAgent {
+    /// Maximum number of characters.
+    pub const MAX: usize = 256;
+
+    /// Returns a header value without control characters, truncated to the maximum. `None` if it is empty then.
+    #[must_use]
+    pub fn sent(text: &str) -> Option<Self> {
+        let kept: String =
+            text.trim().chars().filter(|letter| !letter.is_control()).take(Self::MAX).collect();
+        (!kept.is_empty()).then(|| Self(kept.into()))
+    }
+}
+
+plain_text!(UserAgent);
+
+impl FromStr for UserAgent {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let length = text.chars().count();
+        if (1..=Self::MAX).contains(&length) && !text.chars().any(char::is_control) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Invalid::new("user_agent", "text of 1 to 256 characters without control characters"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +131,29 @@ mod tests {
         assert!("é".repeat(4000).parse::<Prose>().is_ok());
         for text in ["a\0b", &"é".repeat(4001)] {
             assert_eq!(text.parse::<Prose>().unwrap_err().field, "feedback");
+        }
+    }
+
+    #[test]
+    fn parses_a_hash_and_six_hexadecimal_digits() {
+        for text in ["#1ABC9C", "#ffffff", "#00aAfF"] {
+            assert_eq!(text.parse::<Colour>().unwrap().as_str(), text);
+        }
+        for text in ["", "#", "#12345", "#1234567", "123456", "#12345g", "red", "#éab", "##12345"] {
+            assert_eq!(text.parse::<Colour>().unwrap_err().field, "color", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn truncates_and_strips_control_characters() {
+        let sent = |text: &str| UserAgent::sent(text).map(|agent| agent.to_string());
+        assert_eq!(sent(" Mozilla/5.0 (X11)\t").as_deref(), Some("Mozilla/5.0 (X11)"));
+        assert_eq!(sent("a\0b\x1b[0mc").as_deref(), Some("ab[0mc"));
+        assert_eq!(sent(&"é".repeat(300)), Some("é".repeat(256)));
+        assert_eq!((sent(""), sent(" \r\n")), (None, None));
+        assert_eq!("é".repeat(256).parse::<UserAgent>().unwrap(), UserAgent::sent(&"é".repeat(300)).unwrap());
+        for refused in ["", "a\nb", &"é".repeat(257)] {
+            assert_eq!(refused.parse::<UserAgent>().unwrap_err().field, "user_agent", "{refused:?}");
         }
     }
 }

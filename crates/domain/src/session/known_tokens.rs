@@ -6,7 +6,7 @@
 //! fingerprint. The cache holds only the hash of a text, which never changes; whether the session is valid is checked
 //! every time.
 
-use super::token_hash::TokenHash;
+use super::token::TokenHash;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use std::{cell::RefCell, hash::Hasher as _};
 

@@ -3,12 +3,9 @@
 mod known_tokens;
 mod limits;
 mod token;
-mod token_hash;
-mod user_agent;
 
 pub use self::{
     limits::{Cutoffs, Session, SessionLimits, Uses, exceeding},
-    token::{SessionToken, TokenRing},
-    token_hash::TokenHash,
-    user_agent::UserAgent,
+    token::{SessionToken, TokenHash, TokenRing},
 };
+pub use crate::model::UserAgent;

@@ -3,10 +3,11 @@
 //! With the tag a forged token is rejected without a lookup. The token is shown once, to its owner; only its SHA-256
 //! is stored.
 
-use super::{known_tokens::KnownTokens, token_hash::TokenHash};
+use super::known_tokens::KnownTokens;
 use crate::model::{Invalid, KeyedDigest, Secret, SecretKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use std::fmt;
+use sha2::{Digest as _, Sha256};
+use std::{fmt, str::FromStr};
 use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::Zeroizing;
 
@@ -94,11 +95,67 @@ fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG_BYTES] {
     key.of(random).first_chunk().copied().unwrap_or_default()
 }
 
+/// The SHA-256 of a token: the id of its session. Safe to store, list and log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    pub(crate) fn of(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    /// Creates a hash from its stored bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the hash, to be stored in place of the token.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Returns the first eight hexadecimal digits, enough to follow a session through a log.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.0.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl FromStr for TokenHash {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let refused = Invalid::new("session id", "64 hexadecimal digits");
+        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(refused);
+        }
+        let mut bytes = [0; 32];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let digits = text.get(index * 2..index * 2 + 2).ok_or_else(|| refused.clone())?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenHash({}…)", self.short())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sha2::{Digest as _, Sha256};
 
     fn key(byte: u8) -> SecretKey {
         SecretKey::new([byte; 32])
