@@ -1,6 +1,6 @@
 //! Errors of stores.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 /// An adapter's own error, kept for the log.
 pub type Cause = Box<dyn Error + Send + Sync>;
@@ -17,26 +17,19 @@ pub struct StoreError {
 }
 
 /// The kinds of failure that callers handle differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StoreErrorKind {
     /// A concurrent write changed the same record first. Read it again before deciding.
+    #[error("changed concurrently")]
     Conflict,
     /// The store cannot serve now: locked, full, gone or overloaded; or the work ended early because its task
     /// panicked or was cancelled. A retry may succeed. Every failure that fits no other kind is of this one.
+    #[error("cannot serve now")]
     Unavailable,
     /// Stored data is invalid, and continuing without it would be wrong: a session, a grant, or a file that is
     /// damaged as a whole. A retry does not help; an operator has to look.
+    #[error("corrupt data")]
     Corrupt,
-}
-
-impl fmt::Display for StoreErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Conflict => "changed concurrently",
-            Self::Unavailable => "cannot serve now",
-            Self::Corrupt => "corrupt data",
-        })
-    }
 }
 
 impl StoreError {

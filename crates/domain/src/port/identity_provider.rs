@@ -1,12 +1,15 @@
-//! The chat platform as an identity provider.
+//! The chat platform as an identity provider, and what all nodes share about it.
 
-use super::Cause;
+use super::{Cause, StoreError};
 use crate::{
-    model::{CodeVerifier, IdpCode, PlatformGuilds, PlatformTokens, Secret, User, UserId, WebUrl},
+    model::{
+        CodeFingerprint, CodeVerifier, IdpCode, PlatformGuilds, PlatformTokens, Secret, Timestamp, User,
+        UserId, WebUrl,
+    },
     session::UserAgent,
 };
 use async_trait::async_trait;
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 /// Calls the platform, on behalf of a user or of the service itself. Every call has a deadline of its own.
 ///
@@ -130,21 +133,28 @@ impl IdentityError {
 }
 
 /// The kinds of failure that callers handle differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityErrorKind {
     /// The code or refresh token is unknown, expired or used.
+    #[error("the grant was refused")]
     BadGrant,
     /// The code is valid, but the user did not grant the needed scopes.
+    #[error("the user did not grant what is needed")]
     ScopeMissing,
     /// The access token is no longer accepted.
+    #[error("the access token was refused")]
     TokenRefused,
     /// Rate-limited: the request was not sent or not processed. Retry after this long.
+    #[error("limited for {} s", .0.as_secs_f64())]
     Limited(Duration),
     /// The platform could not be reached; nothing was sent.
+    #[error("unreachable")]
     Unreachable,
     /// Timed out.
+    #[error("no answer in time")]
     TimedOut,
     /// The response was an error or invalid, or the service's own credentials were rejected.
+    #[error("an error, or an answer that is not valid")]
     Failed,
 }
 
@@ -158,25 +168,61 @@ impl IdentityErrorKind {
     /// Returns whether the platform has certainly not acted on the request.
     #[must_use]
     pub const fn is_unprocessed(self) -> bool {
-        match self {
-            Self::Limited(_) | Self::Unreachable => true,
-            Self::BadGrant | Self::ScopeMissing | Self::TokenRefused | Self::TimedOut | Self::Failed => false,
-        }
+        matches!(self, Self::Limited(_) | Self::Unreachable)
     }
 }
 
-impl fmt::Display for IdentityErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadGrant => f.write_str("the grant was refused"),
-            Self::ScopeMissing => f.write_str("the user did not grant what is needed"),
-            Self::TokenRefused => f.write_str("the access token was refused"),
-            Self::Limited(wait) => write!(f, "limited for {} s", wait.as_secs_f64()),
-            Self::Unreachable => f.write_str("unreachable"),
-            Self::TimedOut => f.write_str("no answer in time"),
-            Self::Failed => f.write_str("an error, or an answer that is not valid"),
-        }
+/// Remembers used sign-in codes, so that each is exchanged once over all nodes.
+#[async_trait]
+pub trait SpentCodes: Send + Sync {
+    /// Marks a code as used until `until`. Returns `true` for exactly one of any number of concurrent callers, the
+    /// first. A rejected call changes nothing.
+    ///
+    /// A mark has expired when `now` reaches its end, and then counts as absent. So does a mark that ends after the
+    /// [horizon](Timestamp::horizon) of `until`; at the horizon itself it counts. Every caller marks for the same
+    /// length of time, so a mark that ends so late was made before a clock was set back.
+    ///
+    /// The store may drop marks that count as absent for the current caller. Marks last far longer than the platform
+    /// accepts a code, so a caller whose clock is minutes ahead does no harm. There is no separate cleanup: a store
+    /// that must not grow without bound drops some of them here.
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Removes the mark of a code that was not sent to the platform after all. A mark has no owner: the caller that
+    /// made it calls this seconds later. Does nothing if there is no mark.
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError>;
+}
+
+/// A request of the platform to pause all calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlatformPause {
+    /// When it was received, by the clock of the receiving node.
+    pub said_at: Timestamp,
+    /// How long to pause.
+    pub wait: Duration,
+}
+
+impl PlatformPause {
+    /// Returns the remaining time, or `None` if the pause is over. A pause so far ahead that the clock must have been
+    /// set back since is over too.
+    #[must_use]
+    pub fn left(&self, now: Timestamp) -> Option<Duration> {
+        self.wait.checked_sub(now.age_of(self.said_at)).filter(|left| !left.is_zero())
     }
+}
+
+/// Remembers the platform's pause over all nodes, so that other nodes need not find out by calling it.
+#[async_trait]
+pub trait PlatformPauses: Send + Sync {
+    /// Remembers a pause that begins now. Of this one and the stored one, the one with more time remaining is kept.
+    async fn note(&self, pause: PlatformPause) -> Result<(), StoreError>;
+
+    /// Returns the stored pause, over or not.
+    async fn current(&self) -> Result<Option<PlatformPause>, StoreError>;
 }
 
 #[cfg(test)]
@@ -218,6 +264,17 @@ mod tests {
             ["", "identify", "guilds", "identify,guilds", "identify guilds.join", "IDENTIFY guilds"]
         {
             assert!(!has_needed_scopes(granted.split(' ')), "{granted}");
+        }
+    }
+
+    #[test]
+    fn a_pause_ends_in_time_or_when_the_clock_is_set_back() {
+        let second = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+        let pause = PlatformPause { said_at: second(1000), wait: Duration::from_secs(10) };
+        for (now, left) in
+            [(1000, Some(10)), (1004, Some(6)), (1010, None), (5000, None), (900, Some(10)), (699, None)]
+        {
+            assert_eq!(pause.left(second(now)), left.map(Duration::from_secs), "{now}");
         }
     }
 }

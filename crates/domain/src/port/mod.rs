@@ -43,24 +43,21 @@ mod change_feed;
 mod error;
 mod identity_provider;
 mod listings;
-mod platform;
 mod reading;
 mod records;
 mod sessions;
 mod settings;
 mod stores;
 mod system;
-mod vault;
 
 pub use self::{
     change_feed::{ChangeBatch, ChangeFeed, Subscriber},
     error::{Cause, StoreError, StoreErrorKind},
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
-        Reputation, UserWithGuilds, has_needed_scopes,
+        PlatformPause, PlatformPauses, Reputation, SpentCodes, UserWithGuilds, has_needed_scopes,
     },
     listings::{GrantSummary, Listing, ListingScope, Listings},
-    platform::{PlatformPause, PlatformPauses, SpentCodes},
     reading::{
         BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildTotals, StatusHistory, TeamRoster,
     },
@@ -71,8 +68,7 @@ pub use self::{
     sessions::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns},
     settings::{ChangeSettingsError, ConfirmSettingsError, SettingsStore},
     stores::{Ports, Stores},
-    system::{Clock, Entropy, Health, Scheduler, Work},
-    vault::{Opened, Sealed, Vault, VaultError},
+    system::{Clock, Entropy, Health, Opened, Scheduler, Sealed, Vault, VaultError, Work},
 };
 pub use crate::model::GuildWithRoles;
 
