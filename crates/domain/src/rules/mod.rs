@@ -6,7 +6,6 @@ mod listing;
 mod needs;
 mod pick;
 mod status;
-mod team_order;
 
 pub use self::{
     days::{DAYS, Day, DayState, days},
@@ -15,5 +14,4 @@ pub use self::{
     needs::{Needs, Words},
     pick::{Draw, Seed, sample_few},
     status::{BotStatus, Holds, LastHeard, Uptime, bot_status, in_words},
-    team_order::order_team,
 };
