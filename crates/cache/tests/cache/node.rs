@@ -34,7 +34,7 @@ impl Node {
         let mut ports = ports.clone();
         let dispatcher = ChangeDispatcher::of(&ports);
         let cache = Cache::around(&mut ports, &dispatcher, settings);
-        ports.stores.records = DispatchedRecords::by(dispatcher.clone(), ports.stores.records);
+        ports.stores.records = DispatchedRecords::by(dispatcher.clone(), &ports.stores);
         Arc::new(Self { stores: ports.stores, cache, dispatcher })
     }
 

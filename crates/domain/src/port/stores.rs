@@ -1,16 +1,11 @@
-//! All ports in one struct, all storage ports in another, and decorators for ports that read from outside of the store.
+//! All ports in one struct, all storage ports in another, and listings of ports that read from outside of the store.
 
 use super::{
-    ApplyError, BlockList, BotTelemetry, ChangeFeed, CheckedSource, Clock, Entropy, FeedbackStore,
-    GrantStore, GuildDirectory, Health, IdentityProvider, Listing, ListingScope, Listings, Mutation,
-    Numbered, Record, RecordSink, RecordSource, Records, Replace, Scheduler, SessionStore, SettingsStore,
-    SignIns, SourceError, SpentCodes, StatusHistory, StoreError, StoreErrorKind, SyncError, TeamRoster,
-    Vault,
+    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore, GuildDirectory, Health,
+    IdentityProvider, Listing, ListingScope, Listings, Records, Scheduler, SessionStore, SettingsStore,
+    SignIns, SpentCodes, StatusHistory, StoreError, StoreErrorKind, TeamRoster, Vault,
 };
-use crate::{
-    change::{Applied, Key, Kind},
-    model::UserId,
-};
+use crate::{change::Kind, model::UserId};
 use async_trait::async_trait;
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -32,7 +27,7 @@ pub struct Ports {
 }
 
 /// One handle per storage port, all of one store. A `with_…` method replaces a read port by one outside of the store.
-/// Its results are never cached, and feeding its kind is rejected.
+/// Its results are never cached, and the use cases reject writes of its kind.
 #[derive(Clone)]
 pub struct Stores {
     /// Blocked users.
@@ -142,7 +137,6 @@ impl Stores {
 
     fn without<const N: usize>(mut self, kinds: [Kind; N]) -> Self {
         self.elsewhere.extend(kinds);
-        self.records = Arc::new(RecordsKeptElsewhere { stored: self.records, elsewhere: kinds.into() });
         self
     }
 
@@ -164,49 +158,6 @@ impl Stores {
             blocked: Arc::clone(&self.blocked),
             guilds: Arc::clone(&self.guilds),
         })
-    }
-}
-
-/// Records of a store while some kinds are external. Writes of those would have no visible effect, so they are rejected.
-pub(super) struct RecordsKeptElsewhere {
-    pub(super) stored: Arc<dyn Records>,
-    pub(super) elsewhere: BTreeSet<Kind>,
-}
-
-#[async_trait]
-impl Records for RecordsKeptElsewhere {
-    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        match batch.iter().map(Mutation::kind).find(|kind| self.elsewhere.contains(kind)) {
-            Some(kind) => Err(ApplyError::KeptElsewhere(kind)),
-            None => self.stored.apply(batch).await,
-        }
-    }
-
-    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
-        self.stored.find(key).await
-    }
-
-    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        if let Some(kind) = replace.kinds.intersection(&self.elsewhere).next() {
-            return Err(SourceError::KeptElsewhere(*kind).into());
-        }
-        let check = |numbered: &Numbered| match numbered.record.kind() {
-            kind if self.elsewhere.contains(&kind) => Err(SourceError::KeptElsewhere(kind)),
-            _ => Ok(()),
-        };
-        self.stored.sync(replace, &mut CheckedSource { source, check }).await
-    }
-
-    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
-        self.stored.export(sink).await
-    }
-
-    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
-        self.stored.about(user).await
-    }
-
-    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
-        self.stored.forget(user).await
     }
 }
 

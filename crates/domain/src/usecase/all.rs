@@ -67,7 +67,7 @@ impl UseCases {
         let Ports { stores, identity, vault, clock, entropy, .. } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
         let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());
-        let records = DispatchedRecords::by(dispatcher.clone(), stores.records.clone());
+        let records = DispatchedRecords::by(dispatcher.clone(), &stores);
         let revoke_unused = Arc::new(RevokeUnusedGrants::new(ports));
         let list_guilds = Arc::new(ListGuilds {
             listings: listings.clone(),

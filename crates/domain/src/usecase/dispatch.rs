@@ -4,18 +4,18 @@
 //! is new. A write of this process is delivered directly, before it returns, without waiting for the next pass.
 
 use crate::{
-    change::{Applied, Change, Changes, Key, Revision},
+    change::{Applied, Change, Changes, Key, Kind, Revision},
     model::UserId,
     port::{
-        ApplyError, ChangeBatch, ChangeFeed, Clock, Mutation, Ports, Record, RecordSink, RecordSource,
-        Records, Replace, StoreError, Subscriber, SyncError,
+        ApplyError, ChangeBatch, ChangeFeed, CheckedSource, Clock, Mutation, Numbered, Ports, Record,
+        RecordSink, RecordSource, Records, Replace, SourceError, StoreError, Stores, Subscriber, SyncError,
     },
 };
 use async_trait::async_trait;
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -28,7 +28,7 @@ use std::{
 pub struct ChangeDispatcher {
     feed: Arc<dyn ChangeFeed>,
     clock: Arc<dyn Clock>,
-    subscribers: RwLock<Vec<Arc<Tracked>>>,
+    subscribers: RwLock<Vec<Arc<Progress>>>,
     /// Number of passes begun.
     begun: AtomicU64,
     /// Number of the last completed pass.
@@ -43,15 +43,11 @@ pub struct ChangeDispatcher {
     awaiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
-struct Tracked {
+/// The progress of a subscriber.
+pub struct Progress {
     subscriber: Arc<dyn Subscriber>,
     /// `None` until it has loaded everything once.
     position: RwLock<Option<Revision>>,
-    progress: Arc<Progress>,
-}
-
-/// The progress of a subscriber.
-pub struct Progress {
     clock: Arc<dyn Clock>,
     /// When the last pass that brought it up to date began, in microseconds of monotonic time.
     up_to_date: AtomicU64,
@@ -73,22 +69,7 @@ impl Progress {
     fn reached(&self, began: Duration) {
         self.up_to_date.store(u64::try_from(began.as_micros()).unwrap_or(NOT_YET), SeqCst);
     }
-}
 
-/// A pass over all subscribers.
-#[derive(Default)]
-struct Pass {
-    number: u64,
-    failure: Option<StoreError>,
-}
-
-impl Pass {
-    fn outcome(&self) -> Result<(), StoreError> {
-        self.failure.clone().map_or(Ok(()), Err)
-    }
-}
-
-impl Tracked {
     fn position(&self) -> Option<Revision> {
         *self.position.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,6 +83,19 @@ impl Tracked {
 
     fn set_position(&self, reached: Revision) {
         *self.position.write().unwrap_or_else(PoisonError::into_inner) = Some(reached);
+    }
+}
+
+/// A pass over all subscribers.
+#[derive(Default)]
+struct Pass {
+    number: u64,
+    failure: Option<StoreError>,
+}
+
+impl Pass {
+    fn outcome(&self) -> Result<(), StoreError> {
+        self.failure.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -162,9 +156,8 @@ impl ChangeDispatcher {
     /// Adds a subscriber. It loads with the next [`catch_up`](Self::catch_up).
     pub fn add(&self, subscriber: Arc<dyn Subscriber>) -> Arc<Progress> {
         let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NOT_YET));
-        let progress = Arc::new(Progress { clock, up_to_date });
-        let tracked = Tracked { subscriber, position: RwLock::default(), progress: Arc::clone(&progress) };
-        self.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(tracked));
+        let progress = Arc::new(Progress { subscriber, position: RwLock::default(), clock, up_to_date });
+        self.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&progress));
         progress
     }
 
@@ -219,7 +212,7 @@ impl ChangeDispatcher {
                 Some((_, None)) | None => Ok(()),
             };
             if delivered.is_ok() {
-                tracked.progress.reached(began);
+                tracked.reached(began);
             }
             outcome = outcome.and(delivered);
         }
@@ -241,7 +234,7 @@ impl ChangeDispatcher {
             return;
         }
         changes.sort_by_key(|change| change.revision);
-        let step_for = |tracked: &Tracked| {
+        let step_for = |tracked: &Progress| {
             // A subscriber that has not loaded yet will load what was written.
             let position = tracked.position()?;
             let known = changes.partition_point(|change| change.revision <= position);
@@ -299,7 +292,7 @@ impl ChangeDispatcher {
     /// Returns the [`Progress::age`] of each subscriber, by its name. `None` for one that has not loaded yet.
     #[must_use]
     pub fn ages(&self) -> Vec<(&'static str, Option<Duration>)> {
-        let age = |tracked: Arc<Tracked>| (tracked.subscriber.name(), tracked.progress.age());
+        let age = |tracked: Arc<Progress>| (tracked.subscriber.name(), tracked.age());
         self.subscribers().into_iter().map(age).collect()
     }
 
@@ -316,22 +309,25 @@ impl ChangeDispatcher {
         self.feed.wait_for_change(furthest_behind).await;
     }
 
-    fn subscribers(&self) -> Vec<Arc<Tracked>> {
+    fn subscribers(&self) -> Vec<Arc<Progress>> {
         self.subscribers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Records whose changes are delivered to all subscribers of this process before a write returns.
+/// Records whose changes are delivered to all subscribers of this process before a write returns. Writes of kinds that
+/// are read from outside of the store would have no visible effect, so they are rejected.
 pub struct DispatchedRecords {
     records: Arc<dyn Records>,
+    kept_elsewhere: BTreeSet<Kind>,
     dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl DispatchedRecords {
-    /// Wraps records with delivery.
+    /// Wraps the records of these stores.
     #[must_use]
-    pub fn by(dispatcher: Arc<ChangeDispatcher>, records: Arc<dyn Records>) -> Arc<dyn Records> {
-        Arc::new(Self { records, dispatcher })
+    pub fn by(dispatcher: Arc<ChangeDispatcher>, stores: &Stores) -> Arc<dyn Records> {
+        let (records, kept_elsewhere) = (Arc::clone(&stores.records), stores.kept_elsewhere().clone());
+        Arc::new(Self { records, kept_elsewhere, dispatcher })
     }
 
     async fn deliver<E>(&self, written: Result<Applied, E>) -> Result<Applied, E> {
@@ -347,7 +343,10 @@ impl DispatchedRecords {
 #[async_trait]
 impl Records for DispatchedRecords {
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        self.deliver(self.records.apply(batch).await).await
+        match batch.iter().map(Mutation::kind).find(|kind| self.kept_elsewhere.contains(kind)) {
+            Some(kind) => Err(ApplyError::KeptElsewhere(kind)),
+            None => self.deliver(self.records.apply(batch).await).await,
+        }
     }
 
     async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
@@ -355,7 +354,14 @@ impl Records for DispatchedRecords {
     }
 
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        self.deliver(self.records.sync(replace, source).await).await
+        if let Some(kind) = replace.kinds.intersection(&self.kept_elsewhere).next() {
+            return Err(SourceError::KeptElsewhere(*kind).into());
+        }
+        let check = |numbered: &Numbered| match numbered.record.kind() {
+            kind if self.kept_elsewhere.contains(&kind) => Err(SourceError::KeptElsewhere(kind)),
+            _ => Ok(()),
+        };
+        self.deliver(self.records.sync(replace, &mut CheckedSource { source, check }).await).await
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
