@@ -2,7 +2,6 @@
 
 mod all;
 mod claim;
-mod clusters;
 mod dispatch;
 mod feed;
 mod list_guilds;
@@ -23,7 +22,6 @@ mod why;
 
 pub use self::{
     all::{Settings, UseCases},
-    clusters::Clusters,
     dispatch::{ChangeDispatcher, DispatchedRecords, Progress},
     feed::Feed,
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
@@ -35,7 +33,7 @@ pub use self::{
     settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView, UserChange},
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
-    status::{ClusterCount, Moment, ReportStatus},
+    status::{ClusterCount, Clusters, Moment, ReportStatus},
     user_data::{ForgetUser, Forgotten, ShowUser, StoredUser},
     watch_bot::{Alert, Observed, Periods, WatchBot},
     watch_changes::{Watch, WatchChanges, WatchEvent},
