@@ -11,7 +11,7 @@ use companion_domain::{
     change::Kind,
     port::{ApplyError, Clock, SessionStore, StoreError},
     usecase::{
-        Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, Round, WatchBot,
+        Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, WatchBot,
     },
 };
 use companion_http::{
@@ -63,7 +63,7 @@ impl Background {
         let mut tasks = JoinSet::new();
         tasks.spawn(follow(use_cases.dispatcher.clone()));
         tasks.spawn(count_sessions(ports.stores.sessions.clone(), service_metrics.clone()));
-        tasks.spawn(write_uses(cache.clone(), write_interval(use_cases.authenticate.limits)));
+        tasks.spawn(write_uses(cache.clone(), write_interval(use_cases.authenticate.limits())));
         tasks.spawn(revoke_unused(use_cases.revoke_unused.clone()));
         tasks.spawn(audit_unattended_ends(list_guilds.clone()));
         if let Some(own_tls) = own_tls {
@@ -150,8 +150,8 @@ async fn revoke_unused(revoke_unused: Arc<RevokeUnusedGrants>) {
     loop {
         let round = revoke_unused.round(reached, REVOKE_BATCH).await;
         reached = match &round {
-            Ok(Round::Reached(user)) => Some(*user),
-            Ok(Round::Done) | Err(_) => None,
+            Ok(reached) => *reached,
+            Err(_) => None,
         };
         failures.note(round);
         sleep(REVOKE_INTERVAL).await;

@@ -115,7 +115,7 @@ impl Loaded {
         let use_case = &context.use_cases.settings;
         let (settings, rights) =
             Box::pin(shown_settings_of(user, guild, use_case, &context.list_limiter, request)).await?;
-        let outline = exchange.read(find_outline(&*use_case.records, guild)).await?;
+        let outline = exchange.read(find_outline(&*context.use_cases.feed.records, guild)).await?;
         let names = use_case.editors(settings.stored.changed.filter(|edit| edit.by != Some(user)));
         Ok(Self { listed, settings, rights, outline, names: exchange.read(names).await? })
     }

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     change::Kind,
-    model::{Name, Span},
-    port::Ports,
+    model::{Name, Span, Timestamp},
+    port::{GrantStore, Listings, Ports, Records, SessionStore},
     session::{SessionLimits, TokenRing},
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -54,6 +54,34 @@ pub struct UseCases {
     pub kept_elsewhere: BTreeSet<Kind>,
 }
 
+/// What the use cases share.
+pub(super) struct Core {
+    pub(super) ports: Ports,
+    pub(super) settings: Settings,
+    /// Dispatches changes to caches and projections.
+    pub(super) dispatcher: Arc<ChangeDispatcher>,
+    /// The records of the store. Their changes are dispatched before a write returns.
+    pub(super) records: Arc<dyn Records>,
+    /// The parts of listings, each from the port that has it.
+    pub(super) listings: Arc<dyn Listings>,
+    /// Revokes a user's grant at the platform after the last session.
+    pub(super) revoke_unused: Arc<RevokeUnusedGrants>,
+}
+
+impl Core {
+    pub(super) fn now(&self) -> Timestamp {
+        self.ports.clock.now()
+    }
+
+    pub(super) fn sessions(&self) -> &dyn SessionStore {
+        &*self.ports.stores.sessions
+    }
+
+    pub(super) fn grants(&self) -> &dyn GrantStore {
+        &*self.ports.stores.grants
+    }
+}
+
 impl UseCases {
     /// Creates all use cases.
     #[must_use]
@@ -64,55 +92,32 @@ impl UseCases {
     /// Like [`new`](Self::new), but with a dispatcher that other subscribers, such as a cache, share.
     #[must_use]
     pub fn with_dispatcher(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
-        let Ports { stores, identity, vault, clock, entropy, .. } = ports.clone();
-        let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
-        let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());
-        let records = DispatchedRecords::by(dispatcher.clone(), &stores);
+        let Ports { stores, vault, clock, entropy, .. } = ports.clone();
+        let Settings { silent_after, .. } = settings;
+        let (records, listings) = (DispatchedRecords::by(dispatcher.clone(), &stores), stores.listings());
         let revoke_unused = Arc::new(RevokeUnusedGrants::new(ports));
-        let list_guilds = Arc::new(ListGuilds {
-            listings: listings.clone(),
-            grants: stores.grants.clone(),
-            sign_ins: sign_ins.clone(),
-            refresh: Arc::new(RefreshList::new(ports)),
+        let core = Arc::new(Core {
+            ports: ports.clone(),
+            settings: settings.clone(),
             dispatcher: dispatcher.clone(),
-            clock: clock.clone(),
-            freshness,
+            records: records.clone(),
+            listings: listings.clone(),
+            revoke_unused: revoke_unused.clone(),
         });
+        let list_guilds =
+            Arc::new(ListGuilds { refresh: Arc::new(RefreshList::new(ports)), core: core.clone() });
         Self {
             settings: Arc::new(GuildSettings {
                 store: stores.settings.clone(),
-                grants: stores.grants.clone(),
-                records: stores.records.clone(),
                 list_guilds: list_guilds.clone(),
-                dispatcher: dispatcher.clone(),
-                clock: clock.clone(),
+                core: core.clone(),
             }),
-            sign_in: Arc::new(SignIn {
-                identity,
-                codes: stores.spent_codes.clone(),
-                sign_ins,
-                grants: stores.grants.clone(),
-                guilds: stores.guilds.clone(),
-                blocked: stores.blocked.clone(),
-                revoke_unused: revoke_unused.clone(),
-                vault: vault.clone(),
-                clock: clock.clone(),
-                entropy: entropy.clone(),
-                tokens: tokens.clone(),
-                limits,
-                keep_tokens,
-            }),
-            authenticate: Arc::new(Authenticate {
-                sessions: stores.sessions.clone(),
-                revoke_unused: revoke_unused.clone(),
-                dispatcher: dispatcher.clone(),
-                clock: clock.clone(),
-                tokens: tokens.clone(),
-                limits,
-            }),
+            sign_in: Arc::new(SignIn(core.clone())),
+            authenticate: Arc::new(Authenticate(core.clone())),
+            sessions: Arc::new(ManageSessions(core.clone())),
             list_guilds,
             pick_feedback: Arc::new(PickFeedback { feedback: stores.feedback.clone(), entropy }),
-            show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories }),
+            show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories: settings.categories }),
             report_status: Arc::new(ReportStatus {
                 telemetry: stores.telemetry.clone(),
                 history: stores.status_history.clone(),
@@ -123,27 +128,9 @@ impl UseCases {
             watch_bot: Arc::new(WatchBot { records: records.clone(), clock: clock.clone(), silent_after }),
             feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
             watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), dispatcher.clone())),
-            explain: Arc::new(ExplainGuild {
-                listings,
-                records: stores.records.clone(),
-                clock: clock.clone(),
-            }),
-            sessions: Arc::new(ManageSessions {
-                sessions: stores.sessions.clone(),
-                revoke_unused: revoke_unused.clone(),
-                clock: clock.clone(),
-                tokens,
-                limits,
-                dispatcher: dispatcher.clone(),
-            }),
-            show_user: Arc::new(ShowUser { records: records.clone() }),
-            forget: Arc::new(ForgetUser {
-                sessions: stores.sessions.clone(),
-                grants: stores.grants.clone(),
-                vault: vault.clone(),
-                revoke_unused: revoke_unused.clone(),
-                records,
-            }),
+            explain: Arc::new(ExplainGuild { listings, records: records.clone(), clock: clock.clone() }),
+            show_user: Arc::new(ShowUser { records }),
+            forget: Arc::new(ForgetUser(core)),
             reseal: Arc::new(ResealGrants::new(stores.grants.clone(), vault, clock)),
             revoke_unused,
             kept_elsewhere: stores.kept_elsewhere().clone(),

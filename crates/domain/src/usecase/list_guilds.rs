@@ -1,9 +1,12 @@
 //! Listing a user's guilds, from a list that is kept fresh.
 
-use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
+use super::{
+    all::Core,
+    refresh::{RefreshList, Refreshed},
+};
 use crate::{
     model::{GuildList, Profile, Span, UserId},
-    port::{Cause, Clock, GrantStore, Listing, ListingScope, Listings, SignIns, StoreError},
+    port::{Cause, Listing, ListingScope, StoreError},
     rules::{ListedGuild, list_guilds},
     session::Session,
 };
@@ -74,20 +77,9 @@ pub enum ListGuildsError {
 
 /// Lists users' guilds.
 pub struct ListGuilds {
-    /// The parts of listings.
-    pub listings: Arc<dyn Listings>,
-    /// Grants with their tokens, for refreshing lists.
-    pub grants: Arc<dyn GrantStore>,
-    /// Ends sessions without a usable grant.
-    pub sign_ins: Arc<dyn SignIns>,
     /// Refreshes lists.
     pub refresh: Arc<RefreshList>,
-    /// Dispatches changes to caches and projections.
-    pub dispatcher: Arc<ChangeDispatcher>,
-    /// Determines the age of a list.
-    pub clock: Arc<dyn Clock>,
-    /// Maximum age of lists.
-    pub freshness: Freshness,
+    pub(super) core: Arc<Core>,
 }
 
 impl ListGuilds {
@@ -115,10 +107,10 @@ impl ListGuilds {
             Err(other) => return Err(other),
         };
         // Another node may have stored a newer list.
-        let _ = self.dispatcher.catch_up().await;
+        let _ = self.core.dispatcher.catch_up().await;
         let listing = self.read(user).await?;
         // Without a newer list the last one is shown, unless it is too old.
-        let serves = |list| self.is_younger(list, self.freshness.stale_for);
+        let serves = |list| self.is_younger(list, self.core.settings.freshness.stale_for);
         if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
             return Err(failure);
         }
@@ -127,23 +119,23 @@ impl ListGuilds {
 
     fn with_age(&self, listing: Arc<Listing>) -> Result<GuildListing, ListGuildsError> {
         let list = listing.list().ok_or_else(ListGuildsError::not_yet)?;
-        Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
+        Ok(GuildListing { age: self.core.now().age_of(list.fetched_at), listing })
     }
 
     /// Like [`list`](Self::list), but only from the cache, and only if nothing has to be done first. `None` means not
     /// cached, not absent.
     #[must_use]
     pub fn cached(&self, user: UserId) -> Option<GuildListing> {
-        let listing = self.listings.cached(user)?;
+        let listing = self.core.listings.cached(user)?;
         if listing.blocked || !self.is_current(&listing) {
             return None;
         }
-        Some(GuildListing { age: self.clock.now().age_of(listing.list()?.fetched_at), listing })
+        Some(GuildListing { age: self.core.now().age_of(listing.list()?.fetched_at), listing })
     }
 
     /// Returns the name and picture of a user, if their grant has them. It never calls the platform.
     pub async fn profile(&self, user: UserId) -> Result<Option<Profile>, StoreError> {
-        let listing = self.listings.read(user, ListingScope::List).await?;
+        let listing = self.core.listings.read(user, ListingScope::List).await?;
         Ok(listing.grant.as_ref().and_then(|grant| grant.profile.clone()))
     }
 
@@ -155,15 +147,16 @@ impl ListGuilds {
 
     /// Reads the listing. Ends the user's sessions if the grant is missing or empty.
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, ListGuildsError> {
+        let sign_ins = &self.core.ports.stores.sign_ins;
         loop {
-            let listing = self.listings.read(user, ListingScope::List).await?;
+            let listing = self.core.listings.read(user, ListingScope::List).await?;
             if listing.blocked {
                 return Err(ListGuildsError::Blocked(user));
             }
             let ended = match &listing.grant {
-                Some(grant) if grant.is_empty() => self.sign_ins.end(user, grant.version).await?,
+                Some(grant) if grant.is_empty() => sign_ins.end(user, grant.version).await?,
                 Some(_) => return Ok(listing),
-                None => self.sign_ins.end_without_grant(user).await?,
+                None => sign_ins.end_without_grant(user).await?,
             };
             // Otherwise the user has signed in meanwhile.
             if let Some(ended) = ended {
@@ -175,7 +168,7 @@ impl ListGuilds {
     /// Returns when a list that needs no refresh is stored. The caller sets the timeout.
     async fn renew(&self, user: UserId) -> Result<(), ListGuildsError> {
         loop {
-            let Some(grant) = self.grants.find(user).await? else { return Ok(()) };
+            let Some(grant) = self.core.grants().find(user).await? else { return Ok(()) };
             if self.is_fresh_enough(grant.content.list.as_ref(), grant.content.tokens.is_some()) {
                 return Ok(());
             }
@@ -203,11 +196,13 @@ impl ListGuilds {
     /// Returns whether there is a list that needs no refresh, or no way to refresh it.
     fn is_fresh_enough(&self, list: Option<&GuildList>, renewable: bool) -> bool {
         // Without tokens the list is as old as the sign-in, as configured.
-        list.is_some_and(|list| !renewable || self.is_younger(list, self.freshness.refresh_after))
+        list.is_some_and(|list| {
+            !renewable || self.is_younger(list, self.core.settings.freshness.refresh_after)
+        })
     }
 
     fn is_younger(&self, list: &GuildList, age: Span) -> bool {
-        self.clock.now().age_of(list.fetched_at) < age.get()
+        self.core.now().age_of(list.fetched_at) < age.get()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Use cases: the operations of the service, one concrete struct each, over the ports it needs.
+//! Use cases: the operations of the service, one concrete struct each. Most share the ports, the settings and the
+//! dispatcher of changes; those that need few ports name them.
 
 mod all;
 mod claim;
@@ -28,7 +29,7 @@ pub use self::{
     public::{PickFeedback, ShowTeam},
     refresh::{RefreshCounts, RefreshList},
     reseal::{ResealGrants, Resealed},
-    revoke_unused::{RevokeUnusedGrants, Round},
+    revoke_unused::RevokeUnusedGrants,
     sessions::{Authenticate, AuthenticateError, ManageSessions},
     settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView, UserChange},
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     model::{GuildId, GuildList, Membership, PlatformGuilds, PlatformTokens, Span, Timestamp, UserId},
     port::{
-        ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
-        IdentityError, IdentityErrorKind, IdentityProvider, Ports, Scheduler, SignIns, StoreError,
-        StoreErrorKind, Vault,
+        ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, GuildDirectory, IdentityError,
+        IdentityErrorKind, Ports, StoreError, StoreErrorKind,
     },
     session::Session,
 };
@@ -40,13 +39,7 @@ const STORE_RETRIES: [Duration; 3] =
 
 /// Refreshes lists, one attempt at a time per user over all nodes.
 pub struct RefreshList {
-    identity: Arc<dyn IdentityProvider>,
-    guilds: Arc<dyn GuildDirectory>,
-    grants: Arc<dyn GrantStore>,
-    sign_ins: Arc<dyn SignIns>,
-    vault: Arc<dyn Vault>,
-    clock: Arc<dyn Clock>,
-    scheduler: Arc<dyn Scheduler>,
+    ports: Ports,
     claims: Claims,
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// Users that this node backs off from. Other nodes may still succeed.
@@ -118,16 +111,9 @@ impl RefreshList {
     /// Creates the use case over these ports.
     #[must_use]
     pub fn new(ports: &Ports) -> Self {
-        let Ports { stores, identity, vault, clock, scheduler, .. } = ports.clone();
         Self {
-            identity,
-            guilds: stores.guilds,
-            claims: Claims::new(Arc::clone(&stores.grants), Arc::clone(&clock)),
-            grants: stores.grants,
-            sign_ins: stores.sign_ins,
-            vault,
-            clock,
-            scheduler,
+            claims: Claims::new(Arc::clone(&ports.stores.grants), Arc::clone(&ports.clock)),
+            ports: ports.clone(),
             in_flight: SingleFlight::default(),
             backoffs: Mutex::default(),
             counts: Mutex::default(),
@@ -150,7 +136,7 @@ impl RefreshList {
 
     /// Returns the outcome of `work`, or `None` after the second that a request waits.
     pub(super) async fn within_request<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        timeout(&*self.scheduler, REQUEST_WAIT, work).await
+        timeout(&*self.ports.scheduler, REQUEST_WAIT, work).await
     }
 
     /// Refreshes the list of `grant`. The attempt runs to its end in the background, even if the caller is cancelled.
@@ -164,7 +150,7 @@ impl RefreshList {
             refresher.count(&refreshed);
             refreshed
         };
-        let refreshed = self.in_flight.join(&*self.scheduler, key, attempt).await;
+        let refreshed = self.in_flight.join(&*self.ports.scheduler, key, attempt).await;
         refreshed.unwrap_or(Refreshed::Pending)
     }
 
@@ -201,17 +187,17 @@ impl RefreshList {
             return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
         };
         let (mut tokens, reseal) =
-            token_box::open(&*self.vault, user, sealed).map_err(StoreError::corrupt)?;
+            token_box::open(&*self.ports.vault, user, sealed).map_err(StoreError::corrupt)?;
         if reseal {
-            grant.content.tokens = Some(token_box::seal(&*self.vault, user, &tokens));
+            grant.content.tokens = Some(token_box::seal(&*self.ports.vault, user, &tokens));
         }
         let mut renewed = false;
         let fetched = loop {
-            if refusals.needs_renewal || tokens.expires_at <= self.clock.now() {
+            if refusals.needs_renewal || tokens.expires_at <= self.ports.clock.now() {
                 tokens = self.renew(user, grant, &tokens).await?;
                 (renewed, refusals.needs_renewal) = (true, false);
             }
-            let error = match self.identity.guilds(user, &tokens.access).await {
+            let error = match self.ports.identity.guilds(user, &tokens.access).await {
                 Ok(fetched) => break fetched,
                 Err(error) => error,
             };
@@ -223,9 +209,9 @@ impl RefreshList {
                 return Err(error.into());
             }
         };
-        let fetched_at = self.clock.now();
-        grant.content.list = Some(list_to_store(&*self.guilds, user, fetched, fetched_at).await);
-        self.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
+        let fetched_at = self.ports.clock.now();
+        grant.content.list = Some(list_to_store(&*self.ports.stores.guilds, user, fetched, fetched_at).await);
+        self.ports.stores.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
         Ok(())
     }
 
@@ -240,10 +226,10 @@ impl RefreshList {
             .refresh
             .as_ref()
             .ok_or_else(|| IdentityError::new(IdentityErrorKind::BadGrant, "there is no refresh token"))?;
-        let mut renewed = self.identity.refresh(user, refresh).await?;
+        let mut renewed = self.ports.identity.refresh(user, refresh).await?;
         // A platform that does not rotate refresh tokens returns none: the old one stays valid.
         renewed.refresh = renewed.refresh.or_else(|| Some(refresh.clone()));
-        grant.content.tokens = Some(token_box::seal(&*self.vault, user, &renewed));
+        grant.content.tokens = Some(token_box::seal(&*self.ports.vault, user, &renewed));
         grant.version = self.store(user, grant.version, &grant.content).await?;
         Ok(renewed)
     }
@@ -256,26 +242,30 @@ impl RefreshList {
         content: &GrantContent,
     ) -> Result<GrantVersion, StoreError> {
         for pause in STORE_RETRIES {
-            match self.grants.update(user, version, content, ClaimAfter::Kept).await {
-                Err(error) if error.kind == StoreErrorKind::Unavailable => self.scheduler.pause(pause).await,
+            match self.ports.stores.grants.update(user, version, content, ClaimAfter::Kept).await {
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                    self.ports.scheduler.pause(pause).await
+                }
                 settled => return settled,
             }
         }
-        self.grants.update(user, version, content, ClaimAfter::Kept).await
+        self.ports.stores.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
     /// Waits a limited time until the holder of the claim has written the grant.
     async fn wait_for_peer(&self, user: UserId, version: GrantVersion) -> Refreshed {
         let written_anew = async {
             loop {
-                match self.grants.find(user).await {
-                    Ok(Some(grant)) if grant.version == version => self.scheduler.pause(POLL_INTERVAL).await,
+                match self.ports.stores.grants.find(user).await {
+                    Ok(Some(grant)) if grant.version == version => {
+                        self.ports.scheduler.pause(POLL_INTERVAL).await
+                    }
                     Ok(_) => return Refreshed::Replaced,
                     Err(error) => return Refreshed::StoreFailed(error),
                 }
             }
         };
-        timeout(&*self.scheduler, PEER_WAIT, written_anew).await.unwrap_or(Refreshed::Pending)
+        timeout(&*self.ports.scheduler, PEER_WAIT, written_anew).await.unwrap_or(Refreshed::Pending)
     }
 
     /// Releases the claim and remembers the failure for a while, so that a failing platform is not called by every
@@ -287,9 +277,9 @@ impl RefreshList {
         refusals: Refusals,
         error: IdentityError,
     ) -> Refreshed {
-        let _ = self.grants.release_claim(user, version).await;
+        let _ = self.ports.stores.grants.release_claim(user, version).await;
         let wait = error.kind.retry_after().map_or(BACKOFF.get(), |wait| wait.min(CLAIM_LEASE.get()));
-        let until = self.clock.monotonic() + wait;
+        let until = self.ports.clock.monotonic() + wait;
         let mut backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let until = (refusals.times < MAX_REFUSALS).then_some(until);
         backoffs.insert(user, Backoff { version, until, refusals, error: error.clone() });
@@ -300,7 +290,7 @@ impl RefreshList {
     fn recent_failure(&self, user: UserId, version: GrantVersion) -> Option<IdentityError> {
         let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
         let backoff = backoffs.get(&user)?;
-        (backoff.version == version && backoff.is_active(self.clock.monotonic()))
+        (backoff.version == version && backoff.is_active(self.ports.clock.monotonic()))
             .then(|| backoff.error.clone())
     }
 
@@ -313,7 +303,7 @@ impl RefreshList {
 
     /// Ends the sessions of a grant that the platform rejected. If a newer sign-in has replaced the grant, they stay.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
-        match self.sign_ins.end(user, version).await {
+        match self.ports.stores.sign_ins.end(user, version).await {
             Ok(Some(sessions)) => {
                 self.unaudited.lock().unwrap_or_else(PoisonError::into_inner).extend(sessions);
                 Refreshed::SignedOut

@@ -1,12 +1,10 @@
 //! Settings of guilds: publishing the schema, reading, changing, undoing, confirming.
 
-use super::{ChangeDispatcher, ListGuilds, ListGuildsError};
+use super::{ListGuilds, ListGuildsError, all::Core};
 use crate::{
     change::{Applied, Key, Tally},
     model::{FieldError, GuildId, Profile, UserId},
-    port::{
-        ChangeSettingsError, Clock, ConfirmSettingsError, GrantStore, Records, SettingsStore, StoreError,
-    },
+    port::{ChangeSettingsError, ConfirmSettingsError, SettingsStore, StoreError},
     settings::{
         Authority, Change, Edit, Origin, Problem, Rejected, Rights, Schema, SettingKey, Stored, Value,
     },
@@ -24,16 +22,9 @@ const MAX_SIGN_IN_AGE: Duration = Duration::from_secs(3600);
 pub struct GuildSettings {
     /// The schema, the settings and their history.
     pub store: Arc<dyn SettingsStore>,
-    /// Names of users who are signed in.
-    pub grants: Arc<dyn GrantStore>,
-    /// The guilds that have the bot.
-    pub records: Arc<dyn Records>,
     /// Refreshes the list of a user whose permissions decide.
     pub list_guilds: Arc<ListGuilds>,
-    /// Dispatches changes to caches and projections.
-    pub dispatcher: Arc<ChangeDispatcher>,
-    /// The time of a change.
-    pub clock: Arc<dyn Clock>,
+    pub(super) core: Arc<Core>,
 }
 
 /// Values to set, by key; `None` returns a field to its default.
@@ -126,7 +117,7 @@ impl GuildSettings {
         if !self.is_known(guild).await? {
             return Ok(None);
         }
-        let edit = Edit { at: self.clock.now(), by, via: Origin::Bot };
+        let edit = Edit { at: self.core.now(), by, via: Origin::Bot };
         let (stored, applied) =
             self.store.change(&Change { guild, values, expected, edit, authority: None }).await?;
         let tally = self.deliver(applied).await;
@@ -137,7 +128,7 @@ impl GuildSettings {
     pub async fn change_as_user(&self, change: UserChange) -> Result<Tally, ChangeAsUserError> {
         let UserChange { user, guild, values, expected, via } = change;
         let authority = Some(self.authority(user).await?);
-        let edit = Edit { at: self.clock.now(), by: Some(user), via };
+        let edit = Edit { at: self.core.now(), by: Some(user), via };
         let (_, applied) = self.store.change(&Change { guild, values, expected, edit, authority }).await?;
         Ok(self.deliver(applied).await)
     }
@@ -178,7 +169,7 @@ impl GuildSettings {
         edits: impl IntoIterator<Item = Edit>,
     ) -> Result<HashMap<UserId, Profile>, StoreError> {
         let users: BTreeSet<_> = edits.into_iter().filter_map(|edit| edit.by).collect();
-        if users.is_empty() { Ok(HashMap::new()) } else { self.grants.profiles(&users).await }
+        if users.is_empty() { Ok(HashMap::new()) } else { self.core.grants().profiles(&users).await }
     }
 
     /// Removes the settings of a guild and their history.
@@ -192,21 +183,21 @@ impl GuildSettings {
     }
 
     async fn is_known(&self, guild: GuildId) -> Result<bool, StoreError> {
-        Ok(self.records.find(&Key::Guild(guild)).await?.is_some())
+        Ok(self.core.records.find(&Key::Guild(guild)).await?.is_some())
     }
 
     async fn deliver(&self, Applied { tally, changes }: Applied) -> Tally {
-        self.dispatcher.deliver(&changes).await;
+        self.core.dispatcher.deliver(&changes).await;
         tally
     }
 
     /// Refreshes the user's list if it is too old to decide by.
     async fn authority(&self, user: UserId) -> Result<Authority, ChangeAsUserError> {
-        let now = self.clock.now();
+        let now = self.core.now();
         let listing = self.list_guilds.list(user).await?.listing;
         let renewable = listing.grant.as_ref().is_some_and(|grant| grant.renewable);
         let max_age =
-            if renewable { self.list_guilds.freshness.refresh_after.get() } else { MAX_SIGN_IN_AGE };
+            if renewable { self.core.settings.freshness.refresh_after.get() } else { MAX_SIGN_IN_AGE };
         // A list that was fetched meanwhile counts, however short the maximum is.
         let is_new = listing.list().is_some_and(|list| now.age_of(list.fetched_at) <= max_age);
         match (is_new, renewable) {

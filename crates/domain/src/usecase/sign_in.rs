@@ -1,13 +1,10 @@
 //! Signing a user in: exchanging a code for a session.
 
-use super::{RevokeUnusedGrants, refresh::list_to_store, token_box};
+use super::{all::Core, refresh::list_to_store, token_box};
 use crate::{
     model::{GuildList, PlatformGuilds, PlatformTokens, Profile, Secret, Span, Timestamp, User, UserId},
-    port::{
-        BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, GuildDirectory, IdentityError,
-        IdentityErrorKind, IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
-    },
-    session::{Session, SessionLimits, SessionToken, TokenRing, UserAgent},
+    port::{CodeExchange, GrantContent, IdentityError, IdentityErrorKind, Ports, StoreError, UserWithGuilds},
+    session::{Session, SessionToken, UserAgent},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -81,51 +78,25 @@ impl From<IdentityError> for SignInError {
 }
 
 /// Signs users in.
-pub struct SignIn {
-    /// Exchanges the code, and identifies the user.
-    pub identity: Arc<dyn IdentityProvider>,
-    /// Used codes.
-    pub codes: Arc<dyn SpentCodes>,
-    /// Sessions together with their grants.
-    pub sign_ins: Arc<dyn SignIns>,
-    /// Grants, with the last lists.
-    pub grants: Arc<dyn GrantStore>,
-    /// The guilds that have the bot.
-    pub guilds: Arc<dyn GuildDirectory>,
-    /// Blocked users.
-    pub blocked: Arc<dyn BlockList>,
-    /// Revokes the tokens of a user who may not sign in.
-    pub revoke_unused: Arc<RevokeUnusedGrants>,
-    /// Seals the tokens.
-    pub vault: Arc<dyn Vault>,
-    /// Dates sessions, and measures how long the platform has taken.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness for tokens.
-    pub entropy: Arc<dyn Entropy>,
-    /// Signs session tokens.
-    pub tokens: TokenRing,
-    /// Limits of sessions.
-    pub limits: SessionLimits,
-    /// Whether platform tokens are stored, so that the list can be refreshed.
-    pub keep_tokens: bool,
-}
+pub struct SignIn(pub(super) Arc<Core>);
 
 impl SignIn {
     /// Exchanges a code for a new session. The code is marked as used before it is sent, so a store that cannot write
     /// costs no code. A code that would not be sent is not marked, so that clients cannot cause writes while the
     /// platform rejects us.
     pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
-        self.identity.ready_to_exchange(request.standing)?;
+        let Ports { identity, clock, stores, .. } = &self.0.ports;
+        identity.ready_to_exchange(request.standing)?;
         let fingerprint = request.code.fingerprint();
-        let (begun, now) = (self.clock.monotonic(), self.clock.now());
-        if !self.codes.spend(&fingerprint, now, now.after(SPENT_CODE_TTL.get())).await? {
+        let (begun, now) = (clock.monotonic(), clock.now());
+        if !stores.spent_codes.spend(&fingerprint, now, now.after(SPENT_CODE_TTL.get())).await? {
             return Err(SignInError::CodeRefused);
         }
-        let tokens = match self.identity.exchange(request).await {
+        let tokens = match identity.exchange(request).await {
             Ok(tokens) => tokens,
             Err(error) => {
                 if error.kind.is_unprocessed() {
-                    self.codes.restore(&fingerprint).await?;
+                    stores.spent_codes.restore(&fingerprint).await?;
                 }
                 return Err(error.into());
             }
@@ -135,7 +106,7 @@ impl SignIn {
         let id = user.id;
         let signed_in = self.admit(user, &tokens, list, request.user_agent.clone()).await;
         if signed_in.is_err() {
-            self.revoke_unused.start_unstored(id, tokens);
+            self.0.revoke_unused.start_unstored(id, tokens);
         }
         signed_in
     }
@@ -148,11 +119,12 @@ impl SignIn {
         access: &Secret,
         begun: Duration,
     ) -> Result<(User, RequestedList), IdentityError> {
-        let requested_at = self.clock.now();
-        if self.clock.monotonic().saturating_sub(begun) >= LIST_REQUEST_DEADLINE.get() {
-            return Ok((self.identity.user(request.client, access).await?, None));
+        let Ports { identity, clock, .. } = &self.0.ports;
+        let requested_at = clock.now();
+        if clock.monotonic().saturating_sub(begun) >= LIST_REQUEST_DEADLINE.get() {
+            return Ok((identity.user(request.client, access).await?, None));
         }
-        let UserWithGuilds { user, guilds } = self.identity.user_with_guilds(request.client, access).await?;
+        let UserWithGuilds { user, guilds } = identity.user_with_guilds(request.client, access).await?;
         Ok((user, Some((guilds, requested_at))))
     }
 
@@ -164,21 +136,22 @@ impl SignIn {
         asked: RequestedList,
         user_agent: Option<UserAgent>,
     ) -> Result<SignedIn, SignInError> {
-        if self.blocked.is_blocked(user.id).await? {
+        let Core { ports: Ports { stores, vault, entropy, .. }, settings, .. } = &*self.0;
+        if stores.blocked.is_blocked(user.id).await? {
             return Err(SignInError::Blocked(user.id));
         }
         let list = self.first_list(user.id, &tokens.access, asked).await?;
-        let now = self.clock.now();
-        let token = self.tokens.issue(&self.entropy.draw());
+        let now = self.0.now();
+        let token = settings.tokens.issue(&entropy.draw());
         let session =
             Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now, user_agent };
         let grant = GrantContent {
-            tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
+            tokens: settings.keep_tokens.then(|| token_box::seal(&**vault, user.id, tokens)),
             list,
             profile: Some(Profile::from(&user)),
         };
-        let ended = self.limits.cutoffs(now);
-        let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
+        let ended = settings.limits.cutoffs(now);
+        let gone = stores.sign_ins.begin(&session, settings.limits.per_user, ended, &grant).await?;
         let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
         Ok(SignedIn { token, session, user, displaced: EvictedSessions { over, capped } })
     }
@@ -190,22 +163,23 @@ impl SignIn {
         access: &Secret,
         asked: RequestedList,
     ) -> Result<Option<GuildList>, SignInError> {
-        let stored = async |fetched, at| Some(list_to_store(&*self.guilds, user, fetched, at).await);
+        let Ports { stores, identity, .. } = &self.0.ports;
+        let stored = async |fetched, at| Some(list_to_store(&*stores.guilds, user, fetched, at).await);
         let failed = match asked {
             Some((Ok(fetched), requested_at)) => return Ok(stored(fetched, requested_at).await),
             Some((Err(error), _)) => Some(error),
             None => None,
         };
         // An old list is better than none, for this session and the user's others.
-        let last = self.grants.find(user).await?.and_then(|grant| grant.content.list);
-        if last.is_some() || self.keep_tokens {
+        let last = stores.grants.find(user).await?.and_then(|grant| grant.content.list);
+        if last.is_some() || self.0.settings.keep_tokens {
             return Ok(last);
         }
         if let Some(error) = failed {
             return Err(SignInError::Identity(error));
         }
-        let requested_at = self.clock.now();
-        let fetched = self.identity.guilds(user, access).await.map_err(SignInError::Identity)?;
+        let requested_at = self.0.now();
+        let fetched = identity.guilds(user, access).await.map_err(SignInError::Identity)?;
         Ok(stored(fetched, requested_at).await)
     }
 }

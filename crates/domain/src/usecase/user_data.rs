@@ -1,10 +1,10 @@
 //! Data stored about a user: showing and forgetting it.
 
-use super::{RevokeUnusedGrants, token_box};
+use super::{all::Core, token_box};
 use crate::{
     change::Tally,
     model::{Feedback, Member, StaffPermissions, Subscription, UserId},
-    port::{GrantStore, GrantSummary, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
+    port::{GrantSummary, Record, Records, StoreError, StoreErrorKind},
     session::Session,
     settings::HistoryEntry,
 };
@@ -74,32 +74,23 @@ pub struct Forgotten {
 }
 
 /// Forgets users.
-pub struct ForgetUser {
-    /// Sessions.
-    pub sessions: Arc<dyn SessionStore>,
-    /// Grants.
-    pub grants: Arc<dyn GrantStore>,
-    /// Opens the tokens.
-    pub vault: Arc<dyn Vault>,
-    /// Revokes the grant, which is no longer stored.
-    pub revoke_unused: Arc<RevokeUnusedGrants>,
-    /// Removes everything in one step.
-    pub records: Arc<dyn Records>,
-}
+pub struct ForgetUser(pub(super) Arc<Core>);
 
 impl ForgetUser {
     /// Removes everything that is stored about a user, except a block. Idempotent.
     pub async fn forget(&self, user: UserId) -> Result<Forgotten, StoreError> {
-        let sessions = self.sessions.of_user(user).await?;
-        let grant = match self.grants.find(user).await {
+        let sessions = self.0.sessions().of_user(user).await?;
+        let grant = match self.0.grants().find(user).await {
             // An unreadable grant cannot be revoked, and is removed all the same.
             Err(error) if error.kind == StoreErrorKind::Corrupt => None,
             found => found?,
         };
-        let tally = self.records.forget(user).await?.tally;
+        let tally = self.0.records.forget(user).await?.tally;
         let sealed = grant.and_then(|grant| grant.content.tokens);
-        if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
-            self.revoke_unused.start_unstored(user, tokens);
+        if let Some(Ok((tokens, _))) =
+            sealed.map(|sealed| token_box::open(&*self.0.ports.vault, user, &sealed))
+        {
+            self.0.revoke_unused.start_unstored(user, tokens);
         }
         Ok(Forgotten { tally, sessions })
     }

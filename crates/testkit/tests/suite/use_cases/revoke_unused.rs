@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
     port::{BlockList, Claimed, GrantStore, IdentityErrorKind, Record, StoreError},
-    usecase::{Resealed, Round, SignInError},
+    usecase::{Resealed, SignInError},
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
@@ -63,10 +63,10 @@ async fn retries_failed_revocations_in_later_rounds() {
     stage.recovers();
     // Any node can continue.
     let another = stage.another_node().revoke_unused;
-    assert_eq!(another.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(another.round(None, ALL).await.unwrap(), None);
     assert_eq!(stage.revocations(), 2);
     assert!(!stage.memory.identity.is_authorised(user_id(USER)) && !stage.is_stored(USER).await);
-    assert_eq!(another.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(another.round(None, ALL).await.unwrap(), None);
     assert_eq!(stage.revocations(), 2);
 }
 
@@ -80,14 +80,11 @@ async fn a_round_stops_at_a_failure_and_the_next_continues_after_it() {
     stage.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Failed));
     let tried = stage.revocations();
     let revoke_unused = &stage.use_cases.revoke_unused;
-    assert_eq!(revoke_unused.round(None, ALL).await.unwrap(), Round::Reached(user_id(USER)));
+    assert_eq!(revoke_unused.round(None, ALL).await.unwrap(), Some(user_id(USER)));
     assert_eq!(stage.revocations(), tried + 1);
     stage.memory.identity.fail_with(IdentityCall::Revoke, None);
-    assert_eq!(
-        revoke_unused.round(Some(user_id(USER)), ONE).await.unwrap(),
-        Round::Reached(user_id(USER + 1))
-    );
-    assert_eq!(revoke_unused.round(Some(user_id(USER + 1)), ALL).await.unwrap(), Round::Done);
+    assert_eq!(revoke_unused.round(Some(user_id(USER)), ONE).await.unwrap(), Some(user_id(USER + 1)));
+    assert_eq!(revoke_unused.round(Some(user_id(USER + 1)), ALL).await.unwrap(), None);
     let stored =
         [stage.is_stored(USER).await, stage.is_stored(USER + 1).await, stage.is_stored(USER + 2).await];
     assert_eq!(stored, [true, false, false]);
@@ -100,7 +97,7 @@ async fn nodes_never_revoke_the_same_grant_concurrently() {
     let held = stage.memory.identity.hold(IdentityCall::Revoke);
     stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap();
     stage.memory.identity.called(IdentityCall::Revoke, 1).await;
-    assert_eq!(stage.another_node().revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(stage.another_node().revoke_unused.round(None, ALL).await.unwrap(), None);
     drop(held);
     stage.memory.scheduler.settled().await;
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
@@ -112,7 +109,7 @@ async fn a_new_sign_in_keeps_the_grant_from_revocation() {
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
     stage.signed_in().await;
-    assert_eq!(stage.use_cases.revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(stage.use_cases.revoke_unused.round(None, ALL).await.unwrap(), None);
     assert_eq!(stage.revocations(), 1);
     assert!(stage.memory.identity.is_authorised(user_id(USER)));
 }
@@ -123,7 +120,7 @@ async fn unopenable_tokens_are_removed() {
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
     let other_keys = stage.with_keys(TestVault::new(2));
-    assert_eq!(other_keys.revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(other_keys.revoke_unused.round(None, ALL).await.unwrap(), None);
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
 }
 
