@@ -26,85 +26,61 @@ pub struct Ports {
     pub scheduler: Arc<dyn Scheduler>,
 }
 
-/// One handle per storage port, all of one store. A `with_…` method replaces a read port by one outside of the store.
-/// Its results are never cached, and the use cases reject writes of its kind.
-#[derive(Clone)]
-pub struct Stores {
+/// Declares the storage ports, each with its handle.
+macro_rules! stores {
+    ($($(#[$doc:meta])+ $field:ident: $port:ident,)+) => {
+        /// One handle per storage port, all of one store. A `with_…` method replaces a read port by one outside of the
+        /// store. Its results are never cached, and the use cases reject writes of its kind.
+        #[derive(Clone)]
+        pub struct Stores {
+            $($(#[$doc])+ pub $field: Arc<dyn $port>,)+
+            elsewhere: BTreeSet<Kind>,
+        }
+
+        impl Stores {
+            /// Uses one store for every port.
+            #[must_use]
+            pub fn of<S: $($port +)+ 'static>(store: &Arc<S>) -> Self {
+                Self { $($field: store.clone(),)+ elsewhere: BTreeSet::new() }
+            }
+        }
+    };
+}
+
+stores! {
     /// Blocked users.
-    pub blocked: Arc<dyn BlockList>,
+    blocked: BlockList,
     /// The history of changes.
-    pub changes: Arc<dyn ChangeFeed>,
+    changes: ChangeFeed,
     /// Feedback.
-    pub feedback: Arc<dyn FeedbackStore>,
+    feedback: FeedbackStore,
     /// Grants of the platform.
-    pub grants: Arc<dyn GrantStore>,
+    grants: GrantStore,
     /// Guilds and members.
-    pub guilds: Arc<dyn GuildDirectory>,
+    guilds: GuildDirectory,
     /// The state of the store.
-    pub health: Arc<dyn Health>,
+    health: Health,
     /// The stored parts of listings. Use cases read [`listings`](Self::listings).
-    pub stored_listings: Arc<dyn Listings>,
+    stored_listings: Listings,
     /// Everything that the bot feeds.
-    pub records: Arc<dyn Records>,
+    records: Records,
     /// Sessions.
-    pub sessions: Arc<dyn SessionStore>,
+    sessions: SessionStore,
     /// The schema, settings of guilds and their history.
-    pub settings: Arc<dyn SettingsStore>,
+    settings: SettingsStore,
     /// Sessions together with their grants.
-    pub sign_ins: Arc<dyn SignIns>,
+    sign_ins: SignIns,
     /// Used sign-in codes.
-    pub spent_codes: Arc<dyn SpentCodes>,
+    spent_codes: SpentCodes,
     /// The bot's history, and notices.
-    pub status_history: Arc<dyn StatusHistory>,
+    status_history: StatusHistory,
     /// The team.
-    pub team: Arc<dyn TeamRoster>,
+    team: TeamRoster,
     /// Reports of the bot.
-    pub telemetry: Arc<dyn BotTelemetry>,
-    elsewhere: BTreeSet<Kind>,
+    telemetry: BotTelemetry,
 }
 
 impl Stores {
-    /// Uses one store for every port.
-    #[must_use]
-    pub fn of<S>(store: &Arc<S>) -> Self
-    where
-        S: BlockList
-            + BotTelemetry
-            + ChangeFeed
-            + FeedbackStore
-            + GrantStore
-            + GuildDirectory
-            + Health
-            + Listings
-            + Records
-            + SessionStore
-            + SettingsStore
-            + SignIns
-            + SpentCodes
-            + StatusHistory
-            + TeamRoster
-            + 'static,
-    {
-        Self {
-            blocked: store.clone(),
-            changes: store.clone(),
-            feedback: store.clone(),
-            grants: store.clone(),
-            guilds: store.clone(),
-            health: store.clone(),
-            stored_listings: store.clone(),
-            records: store.clone(),
-            sessions: store.clone(),
-            settings: store.clone(),
-            sign_ins: store.clone(),
-            spent_codes: store.clone(),
-            status_history: store.clone(),
-            team: store.clone(),
-            telemetry: store.clone(),
-            elsewhere: BTreeSet::new(),
-        }
-    }
-
     /// Reads the team from this port.
     #[must_use]
     pub fn with_team(self, team: Arc<dyn TeamRoster>) -> Self {
