@@ -114,14 +114,4 @@ mod tests {
         let Some(Value::Number(zero)) = Value::number(-0.0) else { panic!("zero is a number") };
         assert!(zero.is_sign_positive());
     }
-
-    #[test]
-    fn values_are_set_replaced_and_unset() {
-        let (mut values, key) = (Values::default(), "welcome.on".parse::<SettingKey>().unwrap());
-        assert_eq!(values.set(key.clone(), Some(Value::Boolean(true))), None);
-        assert_eq!(values.set(key.clone(), Some(Value::Boolean(false))), Some(Value::Boolean(true)));
-        assert_eq!((values.get(&key), values.size()), (Some(&Value::Boolean(false)), 19));
-        assert_eq!(values.set(key.clone(), None), Some(Value::Boolean(false)));
-        assert!(values.is_empty() && values.get(&key).is_none());
-    }
 }
