@@ -26,10 +26,9 @@ impl WatchChanges {
 
     /// Returns a watch that continues after this revision, or begins now.
     #[must_use]
-    pub fn after(&self, position: Option<Revision>) -> Watch {
+    pub fn after(self: &Arc<Self>, position: Option<Revision>) -> Watch {
         Watch {
-            feed: Arc::clone(&self.feed),
-            dispatcher: Arc::clone(&self.dispatcher),
+            changes: Arc::clone(self),
             position,
             // A given revision may be unknown to the feed.
             is_known: position.is_none(),
@@ -66,8 +65,7 @@ pub enum WatchEvent {
 
 /// A stream of changes for one reader.
 pub struct Watch {
-    feed: Arc<dyn ChangeFeed>,
-    dispatcher: Arc<ChangeDispatcher>,
+    changes: Arc<WatchChanges>,
     position: Option<Revision>,
     is_known: bool,
     queued: VecDeque<Change>,
@@ -79,7 +77,7 @@ impl Watch {
     pub async fn next(&mut self) -> Result<WatchEvent, StoreError> {
         if !self.has_begun {
             // Without a watch nothing may have polled the feed recently. If this fails, the watch begins further back.
-            let _ = self.dispatcher.catch_up().await;
+            let _ = self.changes.dispatcher.catch_up().await;
             self.has_begun = true;
         }
         loop {
@@ -87,7 +85,7 @@ impl Watch {
                 let rest = self.queued.split_off(MAX_CHANGES_PER_EVENT.min(self.queued.len()));
                 return Ok(WatchEvent::Changes(mem::replace(&mut self.queued, rest).into()));
             }
-            let shown = self.dispatcher.shown();
+            let shown = self.changes.dispatcher.shown();
             match (shown, self.position) {
                 (Some(shown), None) => {
                     self.position = Some(shown);
@@ -98,7 +96,7 @@ impl Watch {
                         return Ok(WatchEvent::Reset(reset));
                     }
                 }
-                (None, _) | (Some(_), Some(_)) => self.dispatcher.moved(shown).await,
+                (None, _) | (Some(_), Some(_)) => self.changes.dispatcher.moved(shown).await,
             }
         }
     }
@@ -109,9 +107,9 @@ impl Watch {
         position: Revision,
         shown: Revision,
     ) -> Result<Option<Revision>, StoreError> {
-        let changes = match self.dispatcher.recent(position, shown) {
+        let changes = match self.changes.dispatcher.recent(position, shown) {
             Some(recent) => Changes::Listed(recent),
-            None => self.feed.since(position).await?,
+            None => self.changes.feed.since(position).await?,
         };
         self.is_known = true;
         match changes {
