@@ -238,7 +238,7 @@ impl RefreshList {
         for pause in STORE_RETRIES {
             match self.ports.stores.grants.update(user, version, content, ClaimAfter::Kept).await {
                 Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                    self.ports.scheduler.pause(pause).await
+                    self.ports.scheduler.pause(pause).await;
                 }
                 settled => return settled,
             }
@@ -252,7 +252,7 @@ impl RefreshList {
             loop {
                 match self.ports.stores.grants.find(user).await {
                     Ok(Some(grant)) if grant.version == version => {
-                        self.ports.scheduler.pause(POLL_INTERVAL).await
+                        self.ports.scheduler.pause(POLL_INTERVAL).await;
                     }
                     Ok(_) => return Refreshed::Replaced,
                     Err(error) => return Refreshed::StoreFailed(error),
