@@ -1,8 +1,9 @@
 //! Changes a running server from the same process.
 
 use crate::{
-    Account, AccountGuild, Client, CodeTerms, Fault, RateLimit, Route, UserCalls, fault::PlannedFault,
-    state::ServerState,
+    Account, AccountGuild, Client, CodeTerms, Fault, RateLimit, Route, UserCalls,
+    fault::PlannedFault,
+    state::{Calls, ServerState},
 };
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -13,17 +14,17 @@ pub struct Control(pub(crate) Arc<ServerState>);
 impl Control {
     /// Adds an application, or replaces the one with the same id.
     pub fn put_client(&self, client: Client) {
-        self.0.platform().put_client(client);
+        self.0.world().platform.put_client(client);
     }
 
     /// Adds a user, or replaces the one with the same id. Tokens stay as they are.
     pub fn put_user(&self, account: Account) {
-        self.0.platform().put_account(account);
+        self.0.world().platform.put_account(account);
     }
 
     /// Replaces the guilds of a user. Returns false if the user is unknown.
     pub fn set_guilds(&self, user: u64, guilds: Vec<AccountGuild>) -> bool {
-        self.0.platform().set_guilds(user, guilds)
+        self.0.world().platform.set_guilds(user, guilds)
     }
 
     /// Issues a code for a user, as if the user had just consented. For an unknown user the code is rejected.
@@ -35,61 +36,68 @@ impl Control {
     /// Issues a code for a user that can only be exchanged on these terms.
     #[must_use]
     pub fn mint_code_with(&self, user: u64, terms: CodeTerms) -> String {
-        let now = self.0.clock.now();
-        self.0.platform().issue_code(user, terms, true, now)
+        let mut world = self.0.world();
+        let now = world.now();
+        world.platform.issue_code(user, terms, true, now)
     }
 
     /// Moves the server's clock forward.
     pub fn forward(&self, by: Duration) {
-        self.0.clock.forward(by);
+        let advanced = &mut self.0.world().advanced;
+        *advanced = advanced.saturating_add(by);
     }
 
     /// Expires access tokens, of one user or of all. Refresh tokens still work.
     pub fn expire_access(&self, user: Option<u64>) {
-        let now = self.0.clock.now();
-        self.0.platform().grants.expire_access(user, now);
+        let mut world = self.0.world();
+        let now = world.now();
+        world.platform.grants.expire_access(user, now);
     }
 
     /// Revokes all tokens of a user, as when the user removes the application.
     pub fn end_authorisation(&self, user: u64) {
-        self.0.platform().grants.end(user, |_| true);
+        self.0.world().platform.grants.end(user, |_| true);
     }
 
     /// Whether the user has tokens that can still be used or refreshed.
     #[must_use]
     pub fn is_authorised(&self, user: u64) -> bool {
-        self.0.platform().grants.any_of(user)
+        self.0.world().platform.grants.any_of(user)
     }
 
     /// Replaces the rate limit per token and route.
     pub fn limit_rate(&self, limit: Option<RateLimit>) {
-        self.0.limits().set(limit);
+        self.0.world().limits.set(limit);
     }
 
     /// Makes the route fail in this way until it is cleared, after earlier planned faults.
     pub fn fail(&self, route: Route, fault: Fault) {
-        self.0.faults.plan(route, PlannedFault { fault, times: None });
+        self.plan(route, PlannedFault { fault, times: None });
     }
 
     /// Makes the route fail in this way `times` times, after earlier planned faults.
     pub fn fail_times(&self, route: Route, fault: Fault, times: u32) {
-        self.0.faults.plan(route, PlannedFault { fault, times: Some(times) });
+        self.plan(route, PlannedFault { fault, times: Some(times) });
+    }
+
+    pub(crate) fn plan(&self, route: Route, fault: PlannedFault) {
+        self.0.world().faults.0.entry(route).or_default().push_back(fault);
     }
 
     /// Clears the faults of the route.
     pub fn clear(&self, route: Route) {
-        self.0.faults.clear(route);
+        self.0.world().faults.0.remove(&route);
     }
 
     /// Clears all faults.
     pub fn clear_all(&self) {
-        self.0.faults.clear_all();
+        self.0.world().faults.0.clear();
     }
 
     /// Returns how often the route was called, whatever the response.
     #[must_use]
     pub fn calls(&self, route: Route) -> u64 {
-        self.0.calls.of(route)
+        self.0.world().calls.of(route)
     }
 
     /// Returns how often each route was called.
@@ -101,35 +109,39 @@ impl Control {
     /// Returns the calls made on behalf of a user.
     #[must_use]
     pub fn calls_of(&self, user: u64) -> UserCalls {
-        self.0.calls.of_user(user)
+        self.0.world().calls.of_users.get(&user).map(|(calls, _)| *calls).unwrap_or_default()
     }
 
     /// Returns how often each route responded with each status. An aborted connection counts as 500.
     #[must_use]
     pub fn answers(&self) -> BTreeMap<(Route, u16), u64> {
-        self.0.calls.counts().answers.clone()
+        self.0.world().calls.answers.clone()
     }
 
     /// Returns how many connections were opened so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        self.0.calls.counts().connections
+        self.0.world().calls.connections
     }
 
     /// Waits until the route has been called this often.
     pub async fn called(&self, route: Route, times: u64) {
-        self.0.calls.reached(route, times).await;
+        self.0.until(|calls| calls.of(route) >= times).await;
     }
 
     /// Waits until the route has responded this often, with any status.
     pub async fn answered(&self, route: Route, times: u64) {
-        self.0.calls.answered(route, times).await;
+        let answers = |calls: &Calls| -> u64 {
+            let statuses = (route, 0)..=(route, u16::MAX);
+            calls.answers.range(statuses).map(|(_, count)| count).sum()
+        };
+        self.0.until(|calls| answers(calls) >= times).await;
     }
 
     /// Blocks responses of the route until the returned guard is dropped.
     #[must_use]
     pub fn hold(&self, route: Route) -> Held {
-        self.0.calls.hold(route);
+        *self.0.world().calls.held.entry(route).or_default() += 1;
         Held { control: self.clone(), route }
     }
 }
@@ -143,7 +155,7 @@ pub struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.control.0.calls.release(self.route);
+        self.control.0.count(|calls| *calls.held.entry(self.route).or_insert(1) -= 1);
     }
 }
 

@@ -69,7 +69,7 @@ async fn mint_code(control: ControlData, mint: web::Json<MintCode>) -> HttpRespo
 }
 
 async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
-    control.0.faults.plan(route.into_inner(), fault.into_inner());
+    control.plan(route.into_inner(), fault.into_inner());
     HttpResponse::NoContent().finish()
 }
 

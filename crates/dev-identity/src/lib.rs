@@ -28,7 +28,6 @@
 //! `routes`, a variant of [`Route`] and a line in the routing table.
 #![warn(missing_docs)]
 
-mod calls;
 mod control;
 mod control_http;
 mod fault;
@@ -36,17 +35,15 @@ mod options;
 mod picture;
 mod platform;
 mod rate_limit;
-mod route;
 mod routes;
 mod running;
 mod state;
 
 pub use self::{
-    calls::UserCalls,
     control::{Control, Held},
     fault::{DripPart, ErrorBody, Fault},
-    options::{Options, RateLimit},
+    options::{Options, RateLimit, Route},
     platform::{Account, AccountGuild, Client, CodeTerms},
-    route::Route,
     running::{DevIdentity, Running, StartError},
+    state::UserCalls,
 };

@@ -1,7 +1,27 @@
-//! Options of the server.
+//! Options of the server, and the routes of its API.
 
 use crate::platform::{Account, Client};
+use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
+
+/// A route of the API, which is counted and can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// The exchange of codes and refresh tokens.
+    Token,
+    /// The revocation of tokens.
+    Revoke,
+    /// The user of a token.
+    User,
+    /// A page of the user's guilds.
+    Guilds,
+}
+
+impl Route {
+    /// All routes.
+    pub const ALL: [Self; 4] = [Self::Token, Self::Revoke, Self::User, Self::Guilds];
+}
 
 /// A rate limit per token and route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,8 @@
 //! The platform's rate limits: requests per route and token in a fixed window.
 
 use crate::{RateLimit, Route};
-use actix_web::{
-    HttpResponse,
-    http::header::{HeaderMap, HeaderName},
-};
-use serde_json::json;
+use actix_web::{HttpResponse, http::header::HeaderName};
+use serde_json::{Value, json};
 use std::{collections::HashMap, time::Duration};
 
 /// Number of buckets above which expired ones are removed.
@@ -57,7 +54,12 @@ impl RateLimits {
 }
 
 impl Bucket {
-    pub(crate) fn write_headers(&self, route: Route, headers: &mut HeaderMap) {
+    /// Responds with this content, or that the limit is exceeded, and with the state of the bucket.
+    pub(crate) fn answer(&self, route: Route, content: Value) -> HttpResponse {
+        let mut response = match self.exceeded {
+            true => too_many(self.reset_after, false),
+            false => HttpResponse::Ok().json(content),
+        };
         for (name, value) in [
             ("x-ratelimit-limit", self.limit.to_string()),
             ("x-ratelimit-remaining", self.remaining.to_string()),
@@ -65,9 +67,10 @@ impl Bucket {
             ("x-ratelimit-bucket", format!("{route:?}").to_lowercase()),
         ] {
             if let Ok(value) = value.parse() {
-                headers.insert(HeaderName::from_static(name), value);
+                response.headers_mut().insert(HeaderName::from_static(name), value);
             }
         }
+        response
     }
 }
 

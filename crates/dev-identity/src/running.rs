@@ -162,7 +162,7 @@ fn server(listener: TcpListener, control: Control) -> io::Result<actix_web::dev:
         .disable_signals()
         .shutdown_timeout(0)
         .on_connect(move |connection, data| {
-            shared.calls.counts().connections += 1;
+            shared.world().calls.connections += 1;
             if let Some(raw_connection) = RawConnection::of(connection) {
                 data.insert(raw_connection);
             }

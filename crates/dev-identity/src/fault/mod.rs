@@ -8,7 +8,6 @@ use crate::Route;
 use serde::Deserialize;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -127,35 +126,18 @@ fn milliseconds<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Duration,
 
 /// The planned faults of each route, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<HashMap<Route, VecDeque<PlannedFault>>>);
+pub(crate) struct Faults(pub(crate) HashMap<Route, VecDeque<PlannedFault>>);
 
 impl Faults {
-    pub(crate) fn plan(&self, route: Route, fault: PlannedFault) {
-        self.planned().entry(route).or_default().push_back(fault);
-    }
-
-    pub(crate) fn clear(&self, route: Route) {
-        self.planned().remove(&route);
-    }
-
-    pub(crate) fn clear_all(&self) {
-        self.planned().clear();
-    }
-
     /// Takes the fault for the next call of this route.
-    pub(crate) fn next(&self, route: Route) -> Option<Fault> {
-        let mut planned = self.planned();
-        let queue = planned.get_mut(&route)?;
+    pub(crate) fn next(&mut self, route: Route) -> Option<Fault> {
+        let queue = self.0.get_mut(&route)?;
         while queue.front().is_some_and(|fault| fault.times == Some(0)) {
             queue.pop_front();
         }
         let fault = queue.front_mut()?;
         fault.times = fault.times.map(|times| times.saturating_sub(1));
         Some(fault.fault.clone())
-    }
-
-    fn planned(&self) -> MutexGuard<'_, HashMap<Route, VecDeque<PlannedFault>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,15 +147,12 @@ mod tests {
 
     #[test]
     fn faults_occur_in_order_as_often_as_planned() {
-        let faults = Faults::default();
-        for (fault, times) in [(Fault::Silent, Some(2)), (Fault::Closed, None)] {
-            faults.plan(Route::User, PlannedFault { fault, times });
-        }
+        let planned = [(Fault::Silent, Some(2)), (Fault::Closed, None)];
+        let planned = planned.map(|(fault, times)| PlannedFault { fault, times });
+        let mut faults = Faults([(Route::User, planned.into())].into());
         let met: Vec<_> = (0..4).map(|_| faults.next(Route::User)).collect();
         assert_eq!(met, [Fault::Silent, Fault::Silent, Fault::Closed, Fault::Closed].map(Some));
         assert_eq!(faults.next(Route::Token), None);
-        faults.clear(Route::User);
-        assert_eq!(faults.next(Route::User), None);
     }
 
     #[test]

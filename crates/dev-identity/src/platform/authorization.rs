@@ -11,8 +11,8 @@ const PAIRS_PER_USER: usize = 100;
 
 /// What a user has granted to a client.
 #[derive(Debug, Clone)]
-pub(crate) struct Grant {
-    pub(crate) user: u64,
+pub(super) struct Grant {
+    pub(super) user: u64,
     pub(super) client: String,
     pub(super) scope: String,
     /// The code that was exchanged for it.
@@ -22,7 +22,7 @@ pub(crate) struct Grant {
 /// A grant and its current tokens.
 #[derive(Debug)]
 pub(crate) struct Authorization {
-    pub(crate) grant: Grant,
+    pub(super) grant: Grant,
     pub(super) access: String,
     pub(super) refresh: String,
     pub(super) expires_at: Duration,
@@ -50,9 +50,14 @@ impl Authorizations {
     }
 
     /// Returns the authorization of an access or refresh token, expired or not.
-    pub(crate) fn find(&self, token: &str) -> Option<&Authorization> {
+    pub(super) fn find(&self, token: &str) -> Option<&Authorization> {
         let of_user = self.by_user.get(self.users.get(token)?)?;
         of_user.iter().find(|known| known.access == token || known.refresh == token)
+    }
+
+    /// Returns the user of an access or refresh token, expired or not.
+    pub(crate) fn user_of(&self, token: &str) -> Option<u64> {
+        self.users.get(token).copied()
     }
 
     pub(crate) fn any_of(&self, user: u64) -> bool {

@@ -155,13 +155,13 @@ impl Platform {
     }
 
     /// Ends all authorizations of the token's user for the client. An unknown token is no error.
-    pub(crate) fn revoke(&mut self, client: &str, parameters: &Parameters) -> Result<(), OauthError> {
+    pub(crate) fn revoke(&mut self, client: &str, parameters: &Parameters) -> Result<Value, OauthError> {
         let known = self.grants.find(parameters.required("token")?);
         let user = known.filter(|known| known.grant.client == client).map(|known| known.grant.user);
         if let Some(user) = user {
             self.grants.end(user, |known| known.grant.client == client);
         }
-        Ok(())
+        Ok(json!({}))
     }
 
     /// Returns the account of a valid access token that has this scope.
@@ -203,33 +203,23 @@ pub(crate) enum OauthError {
 }
 
 impl OauthError {
-    pub(crate) const fn word(self) -> &'static str {
+    /// Returns its name in the protocol, and its description.
+    pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidClient => "invalid_client",
-            Self::InvalidGrant => "invalid_grant",
-            Self::UnsupportedGrantType => "unsupported_grant_type",
-        }
-    }
-
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "A parameter is missing, repeated or invalid.",
-            Self::InvalidClient => "The client is unknown, or its secret is wrong.",
-            Self::InvalidGrant => "The code or token is unknown, expired, used, or has other terms.",
-            Self::UnsupportedGrantType => "Only authorization_code and refresh_token are supported.",
+            Self::InvalidRequest => ("invalid_request", "A parameter is missing, repeated or invalid."),
+            Self::InvalidClient => ("invalid_client", "The client is unknown, or its secret is wrong."),
+            Self::InvalidGrant => {
+                ("invalid_grant", "The code or token is unknown, expired, used, or has other terms.")
+            }
+            Self::UnsupportedGrantType => {
+                ("unsupported_grant_type", "Only authorization_code and refresh_token are supported.")
+            }
         }
     }
 }
 
-/// Returns 24 random bytes as text.
+/// Returns 24 random bytes as text. The seeds of hash tables are random enough for development.
 fn random_text() -> String {
-    let mut bytes = [0; 24];
-    if getrandom::getrandom(&mut bytes).is_err() {
-        // Without system randomness the seeds of hash tables are good enough for development.
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&RandomState::new().hash_one(0).to_le_bytes());
-        }
-    }
+    let bytes: Vec<_> = (0..3).flat_map(|_| RandomState::new().hash_one(0).to_le_bytes()).collect();
     URL_SAFE_NO_PAD.encode(bytes)
 }

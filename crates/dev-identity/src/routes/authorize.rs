@@ -9,7 +9,8 @@ pub(super) async fn authorize(request: HttpRequest, shared: web::Data<ServerStat
     let Ok(query) = Parameters::read(request.query_string().as_bytes()) else {
         return page::error_page("A parameter is repeated.");
     };
-    let mut platform = shared.platform();
+    let mut world = shared.world();
+    let (now, platform) = (world.now(), &mut world.platform);
     // Without a valid client and redirect URI, no redirect may happen (RFC 6749, 4.1.2.1).
     let Some(client) = query.get("client_id").and_then(|id| platform.client(id)) else {
         return page::error_page("The client_id is unknown.");
@@ -44,7 +45,7 @@ pub(super) async fn authorize(request: HttpRequest, shared: web::Data<ServerStat
         client_id: Some(client),
         scope: Some(scope.to_owned()),
     };
-    let code = platform.issue_code(user, terms, false, shared.clock.now());
+    let code = platform.issue_code(user, terms, false, now);
     send_back(redirect_uri, &query, &[("code", &code)])
 }
 

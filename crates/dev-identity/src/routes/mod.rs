@@ -1,14 +1,13 @@
-//! The platform's routes.
+//! The platform's routes, and what all requests of the API have in common.
 
-mod answer;
 mod authorize;
 mod page;
 mod token;
 mod user;
 
-use crate::control_http;
+use crate::{Route, control_http, fault, state::ServerState};
 use actix_web::{
-    HttpResponse,
+    HttpRequest, HttpResponse,
     http::{Method, header},
     middleware::from_fn,
     web,
@@ -56,4 +55,34 @@ fn resource(path: &str, method: Method) -> actix_web::Resource {
                 .json(json!({"message": "405: Method Not Allowed", "code": 0}))
         }
     }))
+}
+
+/// Counts the call, applies the latency, waits while the route is held, responds or fails as planned, and counts the
+/// response. Rejects clients without a `User-Agent`.
+async fn answer(
+    route: Route,
+    request: &HttpRequest,
+    shared: &ServerState,
+    serve: impl FnOnce() -> HttpResponse,
+) -> HttpResponse {
+    shared.count(|calls| *calls.of_routes.entry(route).or_default() += 1);
+    if !shared.latency.is_zero() {
+        tokio::time::sleep(shared.latency).await;
+    }
+    shared.until(|calls| calls.held.get(&route).is_none_or(|holds| *holds == 0)).await;
+    let response = if header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
+        HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}))
+    } else {
+        let planned = shared.world().faults.next(route);
+        match planned {
+            None => serve(),
+            Some(fault) => fault::respond_with(&fault, request).await,
+        }
+    };
+    shared.count(|calls| *calls.answers.entry((route, response.status().as_u16())).or_default() += 1);
+    response
+}
+
+fn header_text<'a>(request: &'a HttpRequest, name: &header::HeaderName) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
 }

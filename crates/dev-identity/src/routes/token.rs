@@ -1,34 +1,32 @@
 //! `POST /oauth2/token` and `POST /oauth2/token/revoke`.
 
-use super::answer::{answer, header_text};
+use super::{answer, header_text};
 use crate::{
     Route,
     platform::{Credentials, OauthError, Parameters, Platform},
     state::ServerState,
 };
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
-use serde_json::json;
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 pub(super) async fn token(
     request: HttpRequest,
     shared: web::Data<ServerState>,
     body: web::Bytes,
 ) -> HttpResponse {
-    let user = renewing(&body).and_then(|refresh| Some(shared.platform().grants.find(&refresh)?.grant.user));
-    let _under_way = user.map(|user| shared.calls.begin(user, Route::Token));
+    let form = Parameters::read(&body).ok();
+    let refresh = form.as_ref().and_then(|form| form.get("refresh_token"));
+    let user = refresh.and_then(|refresh| shared.world().platform.grants.user_of(refresh));
+    let _under_way = user.map(|user| shared.begin(user, Route::Token));
     answer(Route::Token, &request, &shared, || {
-        let now = shared.clock.now();
-        let answered = authenticated(&request, &shared, &body, |platform, client, form| {
+        authenticated(&request, &shared, &body, |platform, client, form, now| {
             match form.required("grant_type")? {
                 "authorization_code" => platform.exchange(client, form, now),
                 "refresh_token" => platform.renew(client, form, now),
                 _ => Err(OauthError::UnsupportedGrantType),
             }
-        });
-        match answered {
-            Ok(tokens) => uncacheable(HttpResponse::Ok()).json(tokens),
-            Err(error) => refused(error, &request),
-        }
+        })
     })
     .await
 }
@@ -39,46 +37,39 @@ pub(super) async fn revoke(
     body: web::Bytes,
 ) -> HttpResponse {
     answer(Route::Revoke, &request, &shared, || {
-        match authenticated(&request, &shared, &body, Platform::revoke) {
-            Ok(()) => uncacheable(HttpResponse::Ok()).json(json!({})),
-            Err(error) => refused(error, &request),
-        }
+        authenticated(&request, &shared, &body, |platform, client, form, _| platform.revoke(client, form))
     })
     .await
 }
 
-/// Returns the refresh token of a request, if it has one.
-fn renewing(body: &[u8]) -> Option<String> {
-    Parameters::read(body).ok()?.get("refresh_token").map(str::to_owned)
-}
-
-fn authenticated<T>(
+/// Responds to a client with the right credentials with what `work` returns, and with an OAuth error otherwise.
+fn authenticated(
     request: &HttpRequest,
     shared: &ServerState,
     body: &[u8],
-    work: impl FnOnce(&mut Platform, &str, &Parameters) -> Result<T, OauthError>,
-) -> Result<T, OauthError> {
-    let form = Parameters::read(body)?;
-    let credentials = Credentials::read(header_text(request, &header::AUTHORIZATION), &form)?;
-    let mut platform = shared.platform();
-    platform.authenticate(&credentials)?;
-    work(&mut platform, &credentials.id, &form)
-}
-
-fn refused(error: OauthError, request: &HttpRequest) -> HttpResponse {
-    let mut response = match error {
-        OauthError::InvalidClient => HttpResponse::Unauthorized(),
-        OauthError::InvalidRequest | OauthError::InvalidGrant | OauthError::UnsupportedGrantType => {
-            HttpResponse::BadRequest()
+    work: impl FnOnce(&mut Platform, &str, &Parameters, Duration) -> Result<Value, OauthError>,
+) -> HttpResponse {
+    let authorization = header_text(request, &header::AUTHORIZATION);
+    let mut world = shared.world();
+    let now = world.now();
+    let answered = Parameters::read(body).and_then(|form| {
+        let credentials = Credentials::read(authorization, &form)?;
+        world.platform.authenticate(&credentials)?;
+        work(&mut world.platform, &credentials.id, &form, now)
+    });
+    let (mut response, content) = match answered {
+        Ok(content) => (HttpResponse::Ok(), content),
+        Err(error) => {
+            let mut response = match error {
+                OauthError::InvalidClient => HttpResponse::Unauthorized(),
+                _ => HttpResponse::BadRequest(),
+            };
+            if error == OauthError::InvalidClient && authorization.is_some() {
+                response.insert_header((header::WWW_AUTHENTICATE, "Basic realm=\"oauth2\""));
+            }
+            let (word, description) = error.words();
+            (response, json!({"error": word, "error_description": description}))
         }
     };
-    if error == OauthError::InvalidClient && request.headers().contains_key(header::AUTHORIZATION) {
-        response.insert_header((header::WWW_AUTHENTICATE, "Basic realm=\"oauth2\""));
-    }
-    uncacheable(response).json(json!({"error": error.word(), "error_description": error.description()}))
-}
-
-fn uncacheable(mut response: HttpResponseBuilder) -> HttpResponseBuilder {
-    response.insert_header((header::CACHE_CONTROL, "no-store"));
-    response
+    response.insert_header((header::CACHE_CONTROL, "no-store")).json(content)
 }

@@ -1,10 +1,9 @@
 //! `GET /users/@me` and `GET /users/@me/guilds`.
 
-use super::answer::{answer, header_text};
+use super::{answer, header_text};
 use crate::{
     Route,
     platform::{Account, Parameters},
-    rate_limit,
     state::ServerState,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
@@ -21,8 +20,8 @@ pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -
 }
 
 pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
-    let user = bearer(&request).and_then(|access| Some(shared.platform().grants.find(access)?.grant.user));
-    let _under_way = user.map(|user| shared.calls.begin(user, Route::Guilds));
+    let user = bearer(&request).and_then(|access| shared.world().platform.grants.user_of(access));
+    let _under_way = user.map(|user| shared.begin(user, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
         let Some((limit, after)) = page(&request) else {
             return HttpResponse::BadRequest().json(json!({"message": "Invalid Form Body", "code": 50035}));
@@ -52,20 +51,15 @@ fn on_behalf_of_user(
     scope: &str,
     show: impl FnOnce(&Account) -> Value,
 ) -> HttpResponse {
-    let now = shared.clock.now();
-    let access = bearer(request);
-    let platform = shared.platform();
-    let account = access.and_then(|access| Some((access, platform.bearer(access, scope, now)?)));
-    let Some((access, account)) = account else {
+    let mut world = shared.world();
+    let now = world.now();
+    let shown =
+        bearer(request).and_then(|access| Some((access, show(world.platform.bearer(access, scope, now)?))));
+    let Some((access, shown)) = shown else {
         return HttpResponse::Unauthorized().json(json!({"message": "401: Unauthorized", "code": 0}));
     };
-    let Some(bucket) = shared.limits().take(route, access, now) else {
-        return HttpResponse::Ok().json(show(account));
-    };
-    let mut response = match bucket.exceeded {
-        true => rate_limit::too_many(bucket.reset_after, false),
-        false => HttpResponse::Ok().json(show(account)),
-    };
-    bucket.write_headers(route, response.headers_mut());
-    response
+    match world.limits.take(route, access, now) {
+        Some(bucket) => bucket.answer(route, shown),
+        None => HttpResponse::Ok().json(shown),
+    }
 }
