@@ -4,7 +4,7 @@
 use crate::{
     captured_log::{Lines, listening_to_json},
     delete, put, sample,
-    service::{FEED_KEY, Fault, KEY, Service, post_code},
+    service::{FEED_KEY, Fault, Service, post_code},
     sync,
 };
 use actix_web::test::TestRequest;
@@ -207,24 +207,6 @@ async fn audits_a_session_that_the_service_ends_once() {
     }
 }
 
-#[actix_web::test]
-async fn the_audit_trail_contains_no_secret() {
-    let service = Service::new().await;
-    let (lines, _guard) = listening_to_json();
-    let code = service.code_of(a_user(1), vec![]);
-    let token = service.call(post_code(&code)).await.data()["token"].as_str().unwrap().to_owned();
-    service.call(post_code(&code)).await;
-    let sign_out = TestRequest::post().uri("/sessions/sign-out").insert_header(("Token", &*token));
-    service.manage(sign_out).await;
-    let wrong = TestRequest::get().uri("/metrics").insert_header(("Authorization", "Bearer nearly-the-key"));
-    service.call_management(wrong).await;
-    let log = lines.take();
-    assert_eq!(log.lines().count(), 4, "{log}");
-    for secret in [&code, &token, KEY, "nearly-the-key"] {
-        assert!(!log.contains(secret), "{log}");
-    }
-}
-
 /// Returns the lines of the trail as written, with time and session ids replaced by placeholders.
 fn lines_of(log: &Lines) -> Vec<String> {
     let log = log.take();
@@ -259,11 +241,7 @@ fn assert_written(log: &Lines, expected: &[&str]) {
 
 #[actix_web::test]
 async fn audit_events_of_sessions_have_this_format() {
-    let service = Service::with(|plan| {
-        plan.public.sign_out = true;
-        plan.rules.limits.per_user = NonZeroU32::MIN;
-    })
-    .await;
+    let service = Service::with(|plan| plan.rules.limits.per_user = NonZeroU32::MIN).await;
     let (log, _guard) = listening_to_json();
     let sign_in = || placed(post_code(&service.code_of(a_user(1), vec![])));
 
@@ -273,31 +251,11 @@ async fn audit_events_of_sessions_have_this_format() {
         &[r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#],
     );
 
-    let token = service.call(sign_in()).await.data()["token"].as_str().unwrap().to_owned();
+    service.call(sign_in()).await;
     assert_written(
         &log,
         &[
             r#""action":"end_over_cap","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
-            r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#,
-        ],
-    );
-
-    service.call(placed(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)))).await;
-    assert_written(
-        &log,
-        &[
-            r#""action":"sign_out","outcome":"success","by":"user","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
-        ],
-    );
-
-    service.call(sign_in()).await;
-    service.memory.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
-    let _ = lines_of(&log);
-    service.call(sign_in()).await;
-    assert_written(
-        &log,
-        &[
-            r#""action":"expire_session","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
             r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#,
         ],
     );

@@ -1,7 +1,7 @@
 //! `POST /bot/sync`, in process and over a real connection.
 
 use crate::{
-    client::{Client, listen, listen_management},
+    client::{Client, listen_management},
     delete, put,
     sample::{guild, line, team_member, world},
     service::{KEY, Service},
@@ -9,7 +9,6 @@ use crate::{
 };
 use actix_web::{test::TestRequest, web::Bytes};
 use companion_domain::{change::Key, port::Records as _};
-use companion_http::RunningServer;
 use companion_testkit::world::{a_membership, guild_id};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -116,37 +115,6 @@ fn head(framing: &str) -> String {
 fn chunk(text: &str) -> String {
     // The client sends each newline as CRLF, which counts.
     format!("{:x}\n{text}\n", text.len() + text.matches('\n').count())
-}
-
-async fn get(listening: &RunningServer, path: &str) -> Value {
-    let mut client = Client::to(listening).await;
-    client.send(&format!("GET {path} HTTP/1.1\nHost: a\n\n")).await;
-    let (status, _, json) = client.answer().await;
-    assert_eq!(status, 200);
-    json
-}
-
-#[actix_web::test]
-async fn accepts_a_stream_while_serving_the_public_api() {
-    let service = Service::new().await;
-    let (public, management) = (listen(&service), listen_management(&service));
-    let text: String = world().iter().map(|line| format!("{line}\n")).collect();
-    let mut client = Client::to(&management).await;
-    client.send(&head("Transfer-Encoding: chunked")).await;
-    for (place, piece) in text.as_bytes().chunks(97).enumerate() {
-        client.send(&chunk(std::str::from_utf8(piece).unwrap())).await;
-        if place % 5 == 0 {
-            assert_eq!(
-                get(&public, "/team").await["data"],
-                json!([]),
-                "nothing is visible before the end of the stream"
-            );
-        }
-    }
-    client.send("0\n\n").await;
-    let (status, _, json) = client.answer().await;
-    assert_eq!((status, &json["data"]), (200, &json!({"added": 8, "changed": 0, "removed": 0})));
-    assert_eq!(get(&public, "/team").await["data"].as_array().map(Vec::len), Some(1));
 }
 
 #[actix_web::test]
