@@ -6,7 +6,7 @@
 //!
 //! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `key_attempts`, `access` | rate limit of wrong keys; keys and scopes |
+//! | `access` | keys and scopes; rate limit of wrong keys |
 //! | `change` | responses, and the tally of a change |
 //! | `request`, `replace` | parsing requests; what every read and change does: audit, deadline, response |
 //! | `resource`, `keyed_records` | handlers for records under a key; the kinds of such records |
@@ -27,7 +27,6 @@ mod change_stream;
 mod clusters;
 mod document;
 mod health;
-mod key_attempts;
 mod keyed_records;
 mod reference;
 mod replace;
