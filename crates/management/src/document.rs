@@ -3,8 +3,8 @@
 //! It omits HEAD and OPTIONS, which every path supports in the same way.
 
 use crate::{
-    access::Scope, change_stream, clusters, health, keyed_records::FED, reference, routes::routes, sessions,
-    settings, sync, team, users, why,
+    access::Scope, change_stream, health, keyed_records::FED, people, reference, reports, routes::routes,
+    settings, sync, why,
 };
 use actix_web::web::Bytes;
 use companion_http::{
@@ -44,9 +44,9 @@ struct Probes;
 #[openapi(
     paths(
         why::explain,
-        team::put,
-        clusters::put,
-        clusters::sign_off,
+        reports::put_team,
+        reports::put_heartbeat,
+        reports::sign_off,
         settings::show_schema,
         settings::publish,
         settings::show,
@@ -55,12 +55,12 @@ struct Probes;
         settings::confirm,
         settings::history,
         sync::sync,
-        sessions::list,
-        sessions::sign_out,
-        sessions::revoke,
-        sessions::revoke_user,
-        users::show,
-        users::forget
+        people::list,
+        people::sign_out,
+        people::revoke,
+        people::revoke_user,
+        people::show,
+        people::forget
     ),
     modifiers(&Enveloped)
 )]

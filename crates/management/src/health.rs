@@ -1,6 +1,6 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`.
 
-use crate::{change::answer, request::Call};
+use crate::request::{Call, answer};
 use actix_web::{HttpResponse, http::header};
 use companion_http::{ApiError, MetricsSource as _, MetricsText, openapi::failure, wire::Nothing};
 use std::time::Duration;

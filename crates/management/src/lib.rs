@@ -7,10 +7,9 @@
 //! | module | contents, from the lowest layer up |
 //! |---|---|
 //! | `access` | keys and scopes; rate limit of wrong keys |
-//! | `change` | responses, and the tally of a change |
-//! | `request`, `replace` | parsing requests; what every read and change does: audit, deadline, response |
+//! | `request` | parsing requests; what every read and change does: audit, deadline, response |
 //! | `resource`, `keyed_records` | handlers for records under a key; the kinds of such records |
-//! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health` | one file for each other handler |
+//! | `reports`, `sync`, `settings`, `change_stream`, `why`, `people`, `health` | other handlers, by subject |
 //! | `document` | the OpenAPI document of both APIs |
 //! | `reference` | serves the document and its page |
 //! | `routes`, `api` | the table of paths; the application, and the context of its handlers |
@@ -22,22 +21,18 @@
 
 mod access;
 mod api;
-mod change;
 mod change_stream;
-mod clusters;
 mod document;
 mod health;
 mod keyed_records;
+mod people;
 mod reference;
-mod replace;
+mod reports;
 mod request;
 mod resource;
 mod routes;
-mod sessions;
 mod settings;
 mod sync;
-mod team;
-mod users;
 mod why;
 
 pub use self::{

@@ -1,6 +1,6 @@
-//! A request of the management API: its parts, parsed, and what handlers do with the store.
+//! A request of the management API: its parts, parsed, what handlers do with the store, and responses.
 
-use crate::{api::ManagementContext, change::Changes};
+use crate::api::ManagementContext;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, dev::Payload, web};
 use companion_domain::{
     change::Tally,
@@ -11,12 +11,14 @@ use companion_http::{
     ApiError,
     audit::Audit,
     body::{UnusedBody, read_json},
-    deadline, routing,
+    deadline, envelope, routing,
 };
 use companion_records::{FieldErrors, Record, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use serde::Serialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, future::Future, str::FromStr, sync::Arc};
+use utoipa::ToSchema;
 
 /// A JSON body, whatever its `Content-Type`, or the error of parsing it.
 pub(crate) type Document = Result<Value, serde_json::Error>;
@@ -188,5 +190,42 @@ impl Query {
     pub(crate) fn required<T: FromStr<Err = Invalid>>(&self, name: &'static str) -> Result<T, ApiError> {
         let text = self.text(name).ok_or_else(|| invalid_value(name, "is missing"))?;
         value(name, text)
+    }
+}
+
+/// Responses of this API are never cached.
+const CACHE_CONTROL: &str = "no-store";
+
+/// Returns a success response.
+pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse, ApiError> {
+    envelope::answer(message, data, CACHE_CONTROL)
+}
+
+/// Number of records that a change touched.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changes {
+    /// Records added.
+    #[schema(examples(1))]
+    added: u64,
+    /// Records changed.
+    #[schema(examples(0))]
+    changed: u64,
+    /// Records removed.
+    #[schema(examples(0))]
+    removed: u64,
+}
+
+impl From<Tally> for Changes {
+    fn from(Tally { added, changed, removed }: Tally) -> Self {
+        Self { added, changed, removed }
+    }
+}
+
+impl Changes {
+    /// Responds with the tally of a change.
+    pub(crate) fn answer(tally: Tally) -> Result<HttpResponse, ApiError> {
+        let message = if tally == Tally::NOTHING { "Nothing has changed." } else { "The change is visible." };
+        answer(message, Self::from(tally))
     }
 }

@@ -1,9 +1,6 @@
 //! Handlers for records that are written, read and removed under their key.
 
-use crate::{
-    change::{Changes, answer},
-    request::{Call, Document, MinBodyLimit},
-};
+use crate::request::{Call, Changes, Document, MinBodyLimit, answer};
 use actix_web::{HttpResponse, web};
 use companion_domain::{
     change::Key,

@@ -3,9 +3,9 @@
 
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
-    change_stream, clusters, health, keyed_records, reference,
+    change_stream, health, keyed_records, people, reference, reports,
     request::MinBodyLimit,
-    sessions, settings, sync, team, users, why,
+    settings, sync, why,
 };
 use actix_web::web::{delete, post, put};
 use companion_http::routing::{Resource, reading, resource};
@@ -34,13 +34,15 @@ const OTHERS: [Route; 21] = [
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
     ("/bot/team", Some(Feed), |path| {
-        resource(path, PUT).app_data(MinBodyLimit(Team::MAX_BYTES)).route(put().to(team::put))
+        resource(path, PUT).app_data(MinBodyLimit(Team::MAX_BYTES)).route(put().to(reports::put_team))
     }),
     ("/bot/clusters/{cluster}/heartbeat", Some(Feed), |path| {
-        resource(path, PUT).app_data(MinBodyLimit(ClusterReport::MAX_BYTES)).route(put().to(clusters::put))
+        resource(path, PUT)
+            .app_data(MinBodyLimit(ClusterReport::MAX_BYTES))
+            .route(put().to(reports::put_heartbeat))
     }),
     ("/bot/clusters/{cluster}", Some(Feed), |path| {
-        resource(path, DELETE).route(delete().to(clusters::sign_off))
+        resource(path, DELETE).route(delete().to(reports::sign_off))
     }),
     ("/bot/settings", Some(Feed), settings::schema_resource),
     ("/bot/settings/guilds", Some(Feed), |path| reading(path, settings::all)),
@@ -51,13 +53,13 @@ const OTHERS: [Route; 21] = [
     ("/bot/guilds/{guild}/settings/history", Some(Feed), |path| reading(path, settings::history)),
     ("/bot/sync", Some(Feed), |path| resource(path, POST).route(post().to(sync::sync))),
     ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
-    ("/sessions", Some(People), |path| reading(path, sessions::list)),
-    ("/sessions/sign-out", Some(People), |path| resource(path, POST).route(post().to(sessions::sign_out))),
-    ("/sessions/{id}", Some(People), |path| resource(path, DELETE).route(delete().to(sessions::revoke))),
+    ("/sessions", Some(People), |path| reading(path, people::list)),
+    ("/sessions/sign-out", Some(People), |path| resource(path, POST).route(post().to(people::sign_out))),
+    ("/sessions/{id}", Some(People), |path| resource(path, DELETE).route(delete().to(people::revoke))),
     ("/users/{user}/sessions", Some(People), |path| {
-        resource(path, DELETE).route(delete().to(sessions::revoke_user))
+        resource(path, DELETE).route(delete().to(people::revoke_user))
     }),
-    ("/users/{user}", Some(People), users::resource),
+    ("/users/{user}", Some(People), people::user_resource),
 ];
 
 /// Below this path no key is required, even where no route exists.

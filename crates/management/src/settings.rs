@@ -1,9 +1,8 @@
 //! `/bot/settings` and `/bot/guilds/{guild}/settings`: what people can set, what they set, and what the bot makes of it.
 
 use crate::{
-    change::{Changes, answer},
-    replace::shard_slice,
-    request::{Call, Document, MinBodyLimit, Query},
+    request::{Call, Changes, Document, MinBodyLimit, Query, answer},
+    sync::shard_slice,
 };
 use actix_web::{
     HttpResponse,
@@ -13,12 +12,7 @@ use actix_web::{
     },
     web::{self, Bytes},
 };
-use companion_domain::{
-    model::GuildId,
-    port::{ShardSlice, StoreError},
-    settings::Stored,
-    usecase::{GuildSettings as Settings, SettingsView},
-};
+use companion_domain::{model::GuildId, port::StoreError, settings::Stored, usecase::SettingsView};
 use companion_http::{
     ApiError,
     openapi::failure,
@@ -207,38 +201,28 @@ pub(crate) async fn all(call: Call) -> Result<HttpResponse, ApiError> {
     if call.request.method() == Method::HEAD {
         return Ok(response.finish());
     }
-    let settings = Arc::clone(&call.context.use_cases.settings);
-    // The first page is read before the status is sent.
-    let first = call.read(settings.store.page(slice, None, PAGE)).await?;
-    let lines = stream::unfold(Some((settings, first)), move |state| next_lines(state, slice));
+    let store = Arc::clone(&call.context.use_cases.settings.store);
+    // The first page is read before the status is sent, and each other one before that in front of it: the connection is
+    // cut by an error, so that a client cannot take a part for the whole.
+    let first = call.read(store.page(slice, None, PAGE)).await?;
+    let lines = stream::try_unfold(first, move |page| {
+        let store = Arc::clone(&store);
+        async move {
+            let Some((last, _)) = page.last() else { return Ok(None) };
+            let next = match page.len() < PAGE.get() as usize {
+                true => Vec::new(),
+                false => store.page(slice, Some(*last), PAGE).await?,
+            };
+            let lines: String = page.iter().map(line).collect();
+            Ok::<_, StoreError>(Some((Bytes::from(lines), next)))
+        }
+    });
     Ok(response.streaming(lines))
 }
 
-type Page = (Arc<Settings>, Vec<(GuildId, Stored)>);
-
-/// Returns a page as lines, and the page after it.
-async fn next_lines(
-    state: Option<Page>,
-    slice: Option<ShardSlice>,
-) -> Option<(Result<Bytes, StoreError>, Option<Page>)> {
-    let (settings, page) = state?;
-    let (last, _) = page.last()?;
-    let next = match page.len() < PAGE.get() as usize {
-        true => Ok(None),
-        false => settings.store.page(slice, Some(*last), PAGE).await.map(Some),
-    };
-    let line = |(guild, stored): &(GuildId, Stored)| {
-        let Stored { revision, values, applied, .. } = stored;
-        let line =
-            json!({"guild": guild.to_string(), "revision": revision, "applied": applied, "values": values});
-        format!("{line}\n")
-    };
-    match next {
-        Ok(next) => Some((
-            Ok(Bytes::from(page.iter().map(line).collect::<String>())),
-            next.map(|page| (settings, page)),
-        )),
-        // The connection is cut, so that a client cannot take a part for the whole.
-        Err(error) => Some((Err(error), None)),
-    }
+fn line((guild, stored): &(GuildId, Stored)) -> String {
+    let Stored { revision, values, applied, .. } = stored;
+    let line =
+        json!({"guild": guild.to_string(), "revision": revision, "applied": applied, "values": values});
+    format!("{line}\n")
 }

@@ -1,6 +1,6 @@
 //! `/bot/guilds/{guild}/why/{user}`: explains why a user sees a guild or does not, as `companion why` does.
 
-use crate::{change::answer, request::Call};
+use crate::request::{Call, answer};
 use actix_web::HttpResponse;
 use companion_domain::{
     model::RoleKey,
@@ -102,28 +102,47 @@ impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
     }
 }
 
-/// A reason that keeps a guild out of a user's list.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum Obstacle {
-    Blocked,
-    NotSignedIn,
-    WithoutList,
-    NotAMember,
-    WithoutBot,
-    PlainMember,
+/// Declares the names of the variants of a domain's enum on the wire.
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident of $domain:ty { $($variant:ident: $pattern:pat,)* }) => {
+        #[derive(Serialize, ToSchema, PartialEq)]
+        #[serde(rename_all = "snake_case")]
+        $(#[$meta])*
+        enum $name { $($variant),* }
+
+        impl From<$domain> for $name {
+            fn from(value: $domain) -> Self {
+                match value { $($pattern => Self::$variant,)* }
+            }
+        }
+    };
 }
 
-impl From<NotListed> for Obstacle {
-    fn from(obstacle: NotListed) -> Self {
-        match obstacle {
-            NotListed::Blocked => Self::Blocked,
-            NotListed::NotSignedIn => Self::NotSignedIn,
-            NotListed::WithoutList => Self::WithoutList,
-            NotListed::NotAMember => Self::NotAMember,
-            NotListed::WithoutBot => Self::WithoutBot,
-            NotListed::PlainMember => Self::PlainMember,
-        }
+names! {
+    /// A reason that keeps a guild out of a user's list.
+    Obstacle of NotListed {
+        Blocked: NotListed::Blocked,
+        NotSignedIn: NotListed::NotSignedIn,
+        WithoutList: NotListed::WithoutList,
+        NotAMember: NotListed::NotAMember,
+        WithoutBot: NotListed::WithoutBot,
+        PlainMember: NotListed::PlainMember,
+    }
+}
+
+names! {
+    /// A fact that grants a permission.
+    #[schema(as = Fact)]
+    FactName of Fact {
+        OwnsGuild: Fact::OwnsGuild,
+        PlatformAdministrator: Fact::PlatformAdministrator,
+        PlatformManageServer: Fact::PlatformManageServer,
+        BoundRole: Fact::Bound(_),
+        GuildSetUp: Fact::GuildSetUp,
+        GuildLinked: Fact::GuildLinked,
+        GuildHasPlus: Fact::GuildHasPlus,
+        UserHasPlus: Fact::UserHasPlus,
+        GrantedByName: Fact::Granted(_),
     }
 }
 
@@ -260,36 +279,4 @@ fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<wire::Snowflake> {
     let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
     let roles = bindings.flat_map(|(_, roles)| roles.as_slice());
     roles.copied().filter(|role| seen.roles.as_slice().contains(role)).map(wire::Snowflake::from).collect()
-}
-
-/// A fact that grants a permission.
-#[derive(Serialize, ToSchema, PartialEq)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Fact)]
-enum FactName {
-    OwnsGuild,
-    PlatformAdministrator,
-    PlatformManageServer,
-    BoundRole,
-    GuildSetUp,
-    GuildLinked,
-    GuildHasPlus,
-    UserHasPlus,
-    GrantedByName,
-}
-
-impl From<Fact> for FactName {
-    fn from(fact: Fact) -> Self {
-        match fact {
-            Fact::OwnsGuild => Self::OwnsGuild,
-            Fact::PlatformAdministrator => Self::PlatformAdministrator,
-            Fact::PlatformManageServer => Self::PlatformManageServer,
-            Fact::Bound(_) => Self::BoundRole,
-            Fact::GuildSetUp => Self::GuildSetUp,
-            Fact::GuildLinked => Self::GuildLinked,
-            Fact::GuildHasPlus => Self::GuildHasPlus,
-            Fact::UserHasPlus => Self::UserHasPlus,
-            Fact::Granted(_) => Self::GrantedByName,
-        }
-    }
 }

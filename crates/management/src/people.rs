@@ -1,19 +1,17 @@
-//! Sessions, for the operator and for dashboard backends.
+//! Sessions and stored data of users, for the operator and for dashboard backends.
 
-use crate::{
-    change::{Changes, answer},
-    request::{Call, Query},
-};
-use actix_web::HttpResponse;
+use crate::request::{Call, Changes, Query, answer};
+use actix_web::{HttpResponse, web};
 use companion_domain::{
     change::Tally,
     model::{Timestamp, UserId},
     session::{Session, TokenHash},
 };
 use companion_http::{
-    ApiError, audited_end, end_session, headers,
+    ApiError, audited_end, end_session, forget_user, headers,
     openapi::failure,
-    wire::{self, SessionToken},
+    routing,
+    wire::{self, SessionToken, StoredUser},
 };
 use companion_records::Snowflake;
 use serde::Serialize;
@@ -139,5 +137,51 @@ fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
         2.. => "The sessions have ended.",
     };
     let tally = Tally { removed, ..Tally::NOTHING };
+    answer(message, Changes::from(tally))
+}
+
+pub(crate) fn user_resource(path: &'static str) -> routing::Resource {
+    routing::resource(path, "GET, HEAD, DELETE, OPTIONS")
+        .route(web::get().to(show))
+        .route(web::head().to(show))
+        .route(web::delete().to(forget))
+}
+
+/// Read all stored data of a user
+///
+/// What forgetting them would remove, in one document. It does not contain the platform's tokens, which are sealed, nor
+/// a block or a place in the team, which forgetting keeps.
+#[utoipa::path(
+    get, path = "/users/{user}", operation_id = "getUser", tag = "sessions",
+    params(("user" = Snowflake, Path, description = "The user's id.")),
+    responses(
+        (status = 200, description = "All stored data of the user.", body = StoredUser<'_>),
+        failure::LookUp,
+    )
+)]
+pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
+    let user: UserId = call.segment("user")?;
+    let stored = call.read(call.context.use_cases.show_user.show(user)).await?;
+    let stored = stored.ok_or(ApiError::NotReported)?;
+    answer("Everything that is stored about the user.", StoredUser::from((user, &stored)))
+}
+
+/// Forget a user
+///
+/// Removes sessions, grant, member roles, staff grants, subscription and feedback. Keeps a block and a place in the
+/// team.
+#[utoipa::path(
+    delete, path = "/users/{user}", operation_id = "forgetUser", tag = "sessions",
+    params(("user" = Snowflake, Path, description = "The user's id.")),
+    responses((status = 200, description = "The data is removed.", body = Changes), failure::Input)
+)]
+pub(crate) async fn forget(call: Call) -> Result<HttpResponse, ApiError> {
+    let user: UserId = call.segment("user")?;
+    let Call { context, request, .. } = call;
+    let tally = forget_user(&context.use_cases.forget, &context.storage_limiter, &request, user).await?;
+    let message = match tally {
+        Tally::NOTHING => "No data of the user was stored.",
+        _ => "All data of the user has been deleted.",
+    };
     answer(message, Changes::from(tally))
 }
