@@ -5,7 +5,7 @@ use crate::{
     date::{Date, brief},
 };
 use companion_domain::{
-    model::{Number, ShardId},
+    model::{Shard, ShardId},
     rules::{BotHealth, LastHeard, ShardState},
     usecase::Moment,
 };
@@ -26,8 +26,9 @@ pub(crate) struct BotView {
     pub(crate) memory: String,
     /// The number of shards in each state that has any, the worst first.
     pub(crate) states: String,
-    /// All shards, or those that are not well if there are very many.
-    pub(crate) shards: Vec<ShardView>,
+    /// All shards, or those that are not well if there are very many: with the state unless it is well, and the latency
+    /// if it is reported.
+    pub(crate) shards: Vec<(ShardId, Tone, Option<&'static str>, Option<String>)>,
     pub(crate) clusters: Vec<ClusterView>,
     /// Clusters beyond the number shown.
     pub(crate) more_clusters: usize,
@@ -50,7 +51,7 @@ impl Tone {
         }
     }
 
-    const fn of(state: ShardState) -> Self {
+    pub(crate) const fn of(state: ShardState) -> Self {
         match state {
             ShardState::Ok => Self::Good,
             ShardState::Unknown | ShardState::Slow | ShardState::Stale => Self::Mixed,
@@ -66,24 +67,6 @@ pub(crate) struct ClusterView {
     pub(crate) heard: Date,
     pub(crate) memory: String,
     pub(crate) shards: usize,
-}
-
-/// A shard.
-pub(crate) struct ShardView {
-    pub(crate) id: ShardId,
-    pub(crate) state: ShardState,
-    /// Its latency, if it is reported.
-    pub(crate) latency: Option<String>,
-}
-
-impl ShardView {
-    pub(crate) fn class(&self) -> &'static str {
-        Tone::of(self.state).class()
-    }
-
-    pub(crate) fn is_ok(&self) -> bool {
-        self.state == ShardState::Ok
-    }
 }
 
 /// Returns the health of the bot, or `None` if its reports are not loaded yet.
@@ -104,20 +87,25 @@ impl BotView {
         let last_heard = heard.iter().map(|heard| heard.silent_for).min();
         let last_heard = last_heard.filter(|_| health.state == ShardState::Silent);
         let is_silent = |heard: &LastHeard| health.silent.contains(&heard.report.cluster);
-        let cluster = |heard: &LastHeard| ClusterView {
-            id: heard.report.cluster.to_string(),
-            silent: is_silent(heard),
-            heard: {
-                let date = if is_silent(heard) { Date::silent_since } else { Date::of };
-                date(moment.now.before(heard.silent_for), moment.now)
-            },
-            memory: megabytes(heard.report.memory.get()),
-            shards: heard.report.shards.iter().count(),
+        let cluster = |heard: &LastHeard| {
+            let silent = is_silent(heard);
+            let date = if silent { Date::silent_since } else { Date::of };
+            ClusterView {
+                id: heard.report.cluster.to_string(),
+                silent,
+                heard: date(moment.now.before(heard.silent_for), moment.now),
+                memory: megabytes(heard.report.memory.get()),
+                shards: heard.report.shards.iter().count(),
+            }
         };
-        let latencies: BTreeMap<_, _> =
-            status.shards.iter().map(|(id, shard)| (*id, latency(shard.latency))).collect();
+        let latency = |(id, shard): (&ShardId, &Shard)| (*id, format!("{:.0} ms", shard.latency.as_f64()));
+        let latencies: BTreeMap<_, _> = status.shards.iter().map(latency).collect();
         let is_shown = |state: ShardState| health.shards.len() <= MAX_SHOWN || state != ShardState::Ok;
         let shards = health.shards.iter().filter(|(_, state)| is_shown(**state)).take(MAX_SHOWN);
+        let shard = |(id, state): (&ShardId, &ShardState)| {
+            let word = (*state != ShardState::Ok).then(|| state.as_str());
+            (*id, Tone::of(*state), word, latencies.get(id).cloned())
+        };
         let name = &context.settings.name;
         let tone = match (health.state, &*health.silent) {
             (ShardState::Ok, [_, ..]) => Tone::Mixed,
@@ -136,9 +124,7 @@ impl BotView {
             },
             memory: megabytes(status.memory.get()),
             states: states(&health),
-            shards: shards
-                .map(|(id, state)| ShardView { id: *id, state: *state, latency: latencies.get(id).cloned() })
-                .collect(),
+            shards: shards.map(shard).collect(),
             more_clusters: heard.len().saturating_sub(MAX_CLUSTERS),
             clusters: heard.iter().take(MAX_CLUSTERS).map(cluster).collect(),
         })
@@ -154,10 +140,6 @@ fn states(health: &BotHealth) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-fn latency(latency: Number) -> String {
-    format!("{:.0} ms", latency.as_f64())
-}
-
 /// Formats a number of megabytes: `412 MB`, `1.3 GB`.
 fn megabytes(amount: f64) -> String {
     if amount < 999.5 { format!("{amount:.0} MB") } else { format!("{:.1} GB", amount / 1000.0) }
@@ -170,15 +152,10 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// Formats a number with thousands separators: `18,240`.
 pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
     }
-    text
 }
 
 #[cfg(test)]
