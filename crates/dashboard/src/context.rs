@@ -2,13 +2,11 @@
 
 use crate::{
     appearance::Appearance,
-    change_signal::ChangeSignal,
     cookie::{Cookie, SigningKeys},
     page::{Answer, Frame, Here, Navigation, Theme, see_other},
     permission_text::{PermissionTexts, Wordings},
     site::Site,
-    stream_limiter::StreamLimiter,
-    view::Views,
+    view::{ChangeSignal, StreamLimiter, Views},
 };
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
 use companion_domain::{

@@ -7,8 +7,8 @@
 //!
 //! | module | contents, from the lowest layer up |
 //! |---|---|
-//! | `appearance`, `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | logo, accent and words of the operator; style, icon and script; dates in words; cookies and signatures; a sign-in in progress; change notifications |
-//! | `stream_limiter`, `view` | limits of live pages; content of a live page, rendered once for all of its streams |
+//! | `appearance`, `asset`, `date`, `cookie`, `pending_sign_in` | logo, accent and words of the operator; style, icon and script; dates in words; cookies and signatures; a sign-in in progress |
+//! | `view` | live pages: change notifications, limits, and content that is rendered once for all of its streams |
 //! | `site` | what every page shows |
 //! | `page`, `failure` | pages as responses, with their headers; error pages |
 //! | `context` | settings; requests and the context of their handlers |
@@ -30,7 +30,6 @@ mod app;
 mod appearance;
 mod asset;
 mod bot;
-mod change_signal;
 mod context;
 mod cookie;
 mod date;
@@ -52,7 +51,6 @@ mod settings;
 mod sign_in;
 mod site;
 mod status;
-mod stream_limiter;
 mod team;
 mod theme;
 mod view;

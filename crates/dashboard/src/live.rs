@@ -6,8 +6,7 @@ use crate::{
     guild_list, home, hub,
     page::{Answer, Navigation, Theme},
     settings, status,
-    stream_limiter::{LimitKey, StreamPermit},
-    view::{LivePage, MIN_INTERVAL, Shown, View},
+    view::{LimitKey, LivePage, MIN_INTERVAL, Shown, StreamPermit, View},
     visitor::{Visit, Visitor},
 };
 use actix_web::{

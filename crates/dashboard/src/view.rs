@@ -1,9 +1,16 @@
-//! The content of live pages, rendered once for all streams that show the same.
+//! Live pages: notifications of possible changes, limits of streams, and the content, rendered once for all streams that
+//! show the same.
 
-use crate::{asset, change_signal::Subject};
+use crate::asset;
 use actix_web::{http::StatusCode, web::Bytes};
-use companion_domain::{model::GuildId, session::TokenHash};
-use companion_http::ApiError;
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    model::{GuildId, UserId},
+    port::{ChangeBatch, StoreError, Subscriber},
+    session::TokenHash,
+};
+use companion_http::{ApiError, Client};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -13,6 +20,127 @@ use tokio::{
     sync::{self, watch},
     time::{Instant, sleep_until},
 };
+
+/// What live pages depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The status of the bot.
+    Bot,
+    /// Guilds, their permissions, and sessions.
+    Guilds,
+    /// Settings of guilds, names of their roles, and all that [`Subject::Guilds`] stands for.
+    Settings,
+}
+
+impl Subject {
+    /// Returns whether it depends on this kind.
+    const fn depends_on(self, kind: Kind) -> bool {
+        let is_of_guilds = kind.is_listed() || matches!(kind, Kind::Session);
+        match self {
+            Self::Bot => matches!(kind, Kind::Cluster | Kind::Period | Kind::Notice),
+            Self::Guilds => is_of_guilds,
+            Self::Settings => {
+                is_of_guilds || matches!(kind, Kind::Settings | Kind::Applied | Kind::Schema | Kind::Outline)
+            }
+        }
+    }
+}
+
+/// Counts changes of each subject for live pages, from 1. It must be subscribed after the caches and projections that
+/// pages read, so that they are current when a page is notified.
+#[derive(Debug)]
+pub(crate) struct ChangeSignal([(Subject, watch::Sender<u64>); 3]);
+
+impl Default for ChangeSignal {
+    fn default() -> Self {
+        Self(
+            [Subject::Bot, Subject::Guilds, Subject::Settings]
+                .map(|subject| (subject, watch::Sender::default())),
+        )
+    }
+}
+
+impl ChangeSignal {
+    /// Subscribes to changes of a subject from now on.
+    pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<u64> {
+        let [(_, bot), (_, guilds), (_, settings)] = &self.0;
+        match subject {
+            Subject::Bot => bot,
+            Subject::Guilds => guilds,
+            Subject::Settings => settings,
+        }
+        .subscribe()
+    }
+}
+
+#[async_trait]
+impl Subscriber for ChangeSignal {
+    fn name(&self) -> &'static str {
+        "live_pages"
+    }
+
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
+        for (subject, sender) in &self.0 {
+            let concerned = match batch {
+                ChangeBatch::Everything => true,
+                ChangeBatch::Changes(changes) => {
+                    changes.iter().any(|change| subject.depends_on(change.subject.kind()))
+                }
+            };
+            if concerned {
+                sender.send_modify(|change| *change += 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `Retry-After` of refused streams.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// What a stream is counted against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum LimitKey {
+    /// All streams of the listener.
+    Total,
+    /// The streams of one client address.
+    Address(Client),
+    /// The streams of one user over all sessions, because another session costs only a sign-in.
+    User(UserId),
+}
+
+impl LimitKey {
+    /// Returns the limit. An address may be shared by a whole office. A user needs one stream per window: hidden tabs
+    /// have none.
+    const fn limit(self) -> usize {
+        match self {
+            Self::Total => 1000,
+            Self::Address(_) => 100,
+            Self::User(_) => 16,
+        }
+    }
+}
+
+/// The open streams by key: each holds a clone of the value.
+#[derive(Debug, Default)]
+pub(crate) struct StreamLimiter(Mutex<HashMap<LimitKey, StreamPermit>>);
+
+/// Counts a stream until it is dropped.
+pub(crate) type StreamPermit = Arc<()>;
+
+impl StreamLimiter {
+    /// Counts a stream against this key. Returns [`ApiError::Overloaded`] at the limit.
+    pub(crate) fn acquire(&self, key: LimitKey) -> Result<StreamPermit, ApiError> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, streams| Arc::strong_count(streams) > 1);
+        let streams = open.entry(key).or_default();
+        // One of them is the value itself.
+        if Arc::strong_count(streams) > key.limit() {
+            return Err(ApiError::Overloaded(RETRY_AFTER));
+        }
+        Ok(Arc::clone(streams))
+    }
+}
 
 /// Minimum time between two renderings of a view, however many changes occur.
 pub(crate) const MIN_INTERVAL: Duration = Duration::from_millis(250);
