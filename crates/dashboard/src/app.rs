@@ -5,10 +5,10 @@ use crate::{
     context::{DashboardContext, DashboardSettings, Exchange},
     devices,
     failure::FailurePages,
-    form::{form, page_with_form},
+    form::{form, page_with_form, theme},
     guild_list, home, hub, live, my_data,
     page::without_trailing_slash,
-    settings, sign_in, status, team, theme,
+    settings, sign_in, status,
     visitor::{keep_header, page},
 };
 use actix_web::{
@@ -119,7 +119,7 @@ pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 /// All routes. If two match a path, the first one wins.
 pub(crate) const ROUTES: [Route; 24] = [
     ("/", |path| reading(path, home::show)),
-    ("/team", |path| reading(path, team::show)),
+    ("/team", |path| reading(path, home::show_team)),
     ("/status", |path| reading(path, status::show)),
     ("/status.json", |path| reading(path, status::json)),
     ("/badge.svg", |path| reading(path, status::badge)),
@@ -138,7 +138,7 @@ pub(crate) const ROUTES: [Route; 24] = [
     ("/callback", |path| reading(path, sign_in::finish)),
     ("/blocked", |path| reading(path, sign_in::blocked)),
     ("/sign-out", |path| form(path, sign_in::sign_out)),
-    ("/theme", theme::resource),
+    ("/theme", theme),
     ("/robots.txt", |path| reading(path, asset::robots)),
     ("/live", |path| reading(path, live::serve)),
     (asset::PATH, |path| reading(path, asset::serve)),

@@ -2,10 +2,15 @@
 
 use crate::{
     context::Exchange,
-    page::Answer,
+    page::{Answer, Theme, see_other},
+    pending_sign_in::is_ours,
     visitor::{Visit, Visitor, signed_in, signed_out},
 };
-use actix_web::{Handler, http::header::ORIGIN, web};
+use actix_web::{
+    Handler,
+    http::header::{self, ORIGIN, REFERER},
+    web,
+};
 use companion_http::{
     ApiError,
     body::in_time,
@@ -13,6 +18,7 @@ use companion_http::{
     routing::{Resource, resource},
 };
 use futures_util::StreamExt as _;
+use std::time::Duration;
 
 /// The fields of a form.
 pub(crate) struct Form(Vec<(String, String)>);
@@ -95,4 +101,28 @@ where
             }
         }
     }
+}
+
+/// How long the choice of a theme is kept.
+const THEME_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Returns the resource of `/theme`, which chooses between the light and the dark theme. It works without scripts and for
+/// guests.
+pub(crate) fn theme(path: &'static str) -> Resource {
+    resource(path, "POST, OPTIONS").route(web::post().to(choose_theme))
+}
+
+/// Stores the choice of a theme in a cookie, and returns to the page it was made on.
+async fn choose_theme(exchange: Exchange, payload: web::Payload) -> Answer {
+    let form = Form::of_this_site(&exchange, payload, 0).await?;
+    let Exchange { context, request } = exchange;
+    let cookie = match Theme::named(form.get("theme")) {
+        Theme::System => context.theme_cookie.clear()?,
+        chosen @ (Theme::Light | Theme::Dark) => context.theme_cookie.set(chosen.word(), THEME_LIFETIME)?,
+    };
+    let from = request.headers().get(REFERER).and_then(|value| url::Url::parse(value.to_str().ok()?).ok());
+    let path = from.as_ref().map_or("/", url::Url::path);
+    let mut response = see_other(if is_ours(path) { path } else { "/" })?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
 }

@@ -1,15 +1,18 @@
-//! `/`: the bot, its status, and feedback.
+//! `/` and `/team`: the bot, its status, feedback, and the team by category.
 
 use crate::{
     bot::{BotView, counted},
     context::{DashboardContext, Exchange, SIGNED_OUT},
     date::Date,
     page::{self, Answer, Frame, Here, Navigation},
-    site::{Picture, Pictures},
+    site::Picture,
     visitor::navigation,
 };
 use askama::Template;
-use companion_domain::{change::Kind, model::Timestamp};
+use companion_domain::{
+    change::Kind,
+    model::{TeamMember, Timestamp},
+};
 use companion_http::{ApiError, wire::ShownFeedback};
 
 #[derive(Template)]
@@ -29,24 +32,7 @@ pub(crate) struct Content {
     message: Option<&'static str>,
     /// How many guilds have the bot, and how many members they have.
     reach: Option<String>,
-    feedback: Vec<FeedbackView>,
-}
-
-/// A feedback entry.
-struct FeedbackView {
-    entry: ShownFeedback,
-    picture: Picture,
-    date: Date,
-}
-
-impl FeedbackView {
-    fn new(entry: ShownFeedback, pictures: &Pictures, now: Timestamp) -> Self {
-        Self {
-            picture: pictures.picture(&entry.submitter.avatar, &entry.submitter.name),
-            date: Date::of(Timestamp::from_seconds(entry.timestamp).unwrap_or(now), now),
-            entry,
-        }
-    }
+    feedback: Vec<(ShownFeedback, Picture, Date)>,
 }
 
 /// Shows the page. Feedback is omitted if it is unavailable; everything else is in memory.
@@ -55,8 +41,12 @@ pub(crate) async fn show(exchange: Exchange) -> Answer {
     let context = &exchange.context;
     let now = context.clock.now();
     let _ = context.projections.read(Kind::Cluster).await;
-    let feedback = picked_feedback(&exchange).await.into_iter();
-    let feedback = feedback.map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
+    let shown = |entry: ShownFeedback| {
+        let picture = context.site.pictures.picture(&entry.submitter.avatar, &entry.submitter.name);
+        let date = Date::of(Timestamp::from_seconds(entry.timestamp).unwrap_or(now), now);
+        (entry, picture, date)
+    };
+    let feedback = picked_feedback(&exchange).await.into_iter().map(shown).collect();
     let signed_out = exchange.parameter("signed-out").filter(|_| visitor.account.is_none());
     let message = SIGNED_OUT.into_iter().find(|(word, _)| signed_out.as_deref() == Some(*word));
     let message = message.map(|(_, message)| message);
@@ -89,6 +79,29 @@ pub(crate) fn render(
 ) -> Result<String, ApiError> {
     let frame = context.frame("Home", Here::Home, visitor);
     let no_feedback = content.feedback.is_empty();
-    content.feedback.retain(|shown| !shown.entry.text.trim().is_empty());
+    content.feedback.retain(|(entry, ..)| !entry.text.trim().is_empty());
     page::render(&HomePage { frame, content, bot: BotView::now(context), no_feedback })
+}
+
+#[derive(Template)]
+#[template(path = "team.html")]
+struct TeamPage<'a> {
+    frame: Frame<'a>,
+    /// The members of each category.
+    categories: Vec<Vec<(&'a TeamMember, Picture)>>,
+}
+
+pub(crate) async fn show_team(exchange: Exchange) -> Answer {
+    let visitor = navigation(&exchange, "/team").await;
+    let context = &exchange.context;
+    context.projections.read(Kind::Team).await?;
+    let team = context.projections.team_members();
+    let team = team.ok_or_else(|| ApiError::StorageUnavailable("the team is not loaded yet".into()))?;
+    let picture = |member: &TeamMember| {
+        context.site.pictures.picture(member.user.avatar.as_str(), member.user.name.as_str())
+    };
+    let categories = team.chunk_by(|one, other| one.category == other.category);
+    let categories =
+        categories.map(|members| members.iter().map(|member| (member, picture(member))).collect()).collect();
+    page::show(&TeamPage { frame: context.frame("Team", Here::Team, visitor), categories })
 }

@@ -13,8 +13,8 @@
 //! | `page`, `failure` | pages as responses, with their headers; error pages |
 //! | `context` | settings; requests and the context of their handlers |
 //! | `bot` | the status of the bot in words |
-//! | `visitor`, `form` | pages that need a session; forms with CSRF protection |
-//! | `home`, `team`, `status`, `theme` | public pages; the choice of a theme |
+//! | `visitor`, `form` | pages that need a session; forms with CSRF protection, and that of the theme |
+//! | `home`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
 //! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
 //! | `guilds`, `guild_list`, `hub`, `devices`, `my_data` | pages of signed-in users |
@@ -51,8 +51,6 @@ mod settings;
 mod sign_in;
 mod site;
 mod status;
-mod team;
-mod theme;
 mod view;
 mod visitor;
 
