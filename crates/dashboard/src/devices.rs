@@ -136,11 +136,8 @@ fn name(user_agent: &str) -> Option<String> {
     let find = |known: &[(&str, &'static str)]| {
         known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)
     };
-    match (find(&BROWSERS), find(&SYSTEMS)) {
-        (Some(browser), Some(system)) => Some(format!("{browser} on {system}")),
-        (Some(one), None) | (None, Some(one)) => Some(one.to_owned()),
-        (None, None) => None,
-    }
+    let parts: Vec<_> = [find(&BROWSERS), find(&SYSTEMS)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" on "))
 }
 
 #[cfg(test)]

@@ -4,13 +4,18 @@
 use crate::{
     bot::counted,
     context::Exchange,
-    guilds::{GuildView, listing},
+    hub::{GuildView, listing},
     page::{self, Answer, Frame, Here},
     site::{Picture, Site},
     visitor::Visitor,
 };
 use askama::Template;
-use companion_domain::{model::NamedGuild, policy::GuildRole, rules::ListedGuild, usecase::GuildListing};
+use companion_domain::{
+    model::{Name, NamedGuild},
+    policy::GuildRole,
+    rules::ListedGuild,
+    usecase::GuildListing,
+};
 use companion_http::ApiError;
 use url::form_urlencoded::Serializer;
 
@@ -31,67 +36,33 @@ struct GuildsPage<'a> {
     total: usize,
     /// Number of guilds that are found, in words.
     found: String,
-    search: Option<SearchView>,
+    /// What is searched for, and the filters: each with the number of guilds, its address, and whether it is chosen.
+    search: Option<(Query, Vec<(&'static Filter, usize, String, bool)>)>,
     guilds: Vec<GuildView<'a>>,
     are_rows: bool,
     /// Addresses of the neighbouring pages.
     previous: Option<String>,
     next: Option<String>,
-    invites: Invites,
+    /// Number of guilds that the user manages and that lack the bot.
+    without_bot: usize,
+    /// The first of those that match the search: name, picture, and the invite link if one is configured.
+    invites: Vec<(&'a Name, Picture, Option<String>)>,
 }
 
-/// Guilds that the user manages and that lack the bot.
-struct Invites {
-    /// Number of all of them.
-    count: usize,
-    /// The first of those that match the search.
-    shown: Vec<InviteView>,
+/// Returns the guilds that the user manages and that lack the bot, by name.
+fn without_bot(listing: &GuildListing) -> Vec<&NamedGuild> {
+    let list = listing.listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
+    // The bot may have joined since the list was fetched.
+    let mut without: Vec<_> =
+        list.iter().filter(|named| listing.listing.seen(named.guild).is_none()).collect();
+    without.sort_by(|one, other| one.name.cmp(&other.name));
+    without
 }
 
-struct InviteView {
-    name: String,
-    picture: Picture,
-    /// The invite link. `None` if none is configured.
-    href: Option<String>,
-}
-
-impl Invites {
-    fn new(listing: &GuildListing, query: &Query, site: &Site) -> Self {
-        let list = listing.listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
-        // The bot may have joined since the list was fetched.
-        let mut without: Vec<_> =
-            list.iter().filter(|named| listing.listing.seen(named.guild).is_none()).collect();
-        without.sort_by(|one, other| one.name.cmp(&other.name));
-        let matching = without.iter().filter(|named| query.matches(named.name.as_str()));
-        Self {
-            count: without.len(),
-            shown: matching.take(MAX_INVITES).map(|named| InviteView::new(named, site)).collect(),
-        }
-    }
-}
-
-impl InviteView {
-    fn new(named: &NamedGuild, site: &Site) -> Self {
-        let icon = named.icon.as_ref().map(ToString::to_string);
-        let icon = icon.unwrap_or_else(|| site.pictures.server.default_picture(named.guild.get()));
-        Self {
-            name: named.name.to_string(),
-            picture: site.pictures.picture(&icon, named.name.as_str()),
-            href: site.invite_to(named.guild),
-        }
-    }
-}
-
-struct SearchView {
-    query: Query,
-    filters: Vec<FilterView>,
-}
-
-struct FilterView {
-    name: &'static str,
-    count: usize,
-    href: String,
-    is_chosen: bool,
+fn invite<'a>(named: &'a NamedGuild, site: &Site) -> (&'a Name, Picture, Option<String>) {
+    let icon = named.icon.as_ref().map(ToString::to_string);
+    let icon = icon.unwrap_or_else(|| site.pictures.server.default_picture(named.guild.get()));
+    (&named.name, site.pictures.picture(&icon, named.name.as_str()), site.invite_to(named.guild))
 }
 
 /// What of the list is shown.
@@ -140,17 +111,10 @@ impl Query {
     }
 
     fn href(&self) -> String {
-        let mut pairs = Serializer::new(String::new());
-        let number = self.page + 1;
-        for (name, value) in [("q", self.text.as_str()), ("show", self.filter.word)] {
-            if !value.is_empty() {
-                pairs.append_pair(name, value);
-            }
-        }
-        if number > 1 {
-            pairs.append_pair("page", &number.to_string());
-        }
-        let pairs = pairs.finish();
+        let page = if self.page > 0 { (self.page + 1).to_string() } else { String::new() };
+        let pairs = [("q", self.text.as_str()), ("show", self.filter.word), ("page", page.as_str())];
+        let given = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+        let pairs = Serializer::new(String::new()).extend_pairs(given).finish();
         if pairs.is_empty() { "/guilds".to_owned() } else { format!("/guilds?{pairs}") }
     }
 }
@@ -171,25 +135,26 @@ pub(crate) async fn render(visitor: &Visitor) -> Result<String, ApiError> {
     let first = query.page * MAX_ROWS;
     let at = |page: usize| Query { page, ..query.clone() }.href();
     let shown = found.iter().skip(first).take(MAX_ROWS);
-    let filters = FILTERS.iter().map(|filter| FilterView {
-        name: filter.name,
-        count: named.iter().filter(|listed| (filter.admits)(listed)).count(),
-        href: Query { filter, page: 0, ..query.clone() }.href(),
-        is_chosen: filter.word == query.filter.word,
+    let filters = FILTERS.iter().map(|filter| {
+        let count = named.iter().filter(|listed| (filter.admits)(listed)).count();
+        let href = Query { filter, page: 0, ..query.clone() }.href();
+        (filter, count, href, filter.word == query.filter.word)
     });
+    let without_bot = without_bot(&listing);
+    let matching = without_bot.iter().filter(|named| query.matches(named.name.as_str())).take(MAX_INVITES);
     page::render(&GuildsPage {
         frame: context.frame("Your guilds", Here::Guilds, visitor.navigation()),
-        invites: Invites::new(&listing, &query, &context.site),
+        without_bot: without_bot.len(),
+        invites: matching.map(|named| invite(named, &context.site)).collect(),
         total: all.len(),
         found: counted(found.len(), "guild"),
         guilds: shown.map(|listed| GuildView::new(listed, &context.site.pictures)).collect(),
         are_rows: all.len() > ROWS_ABOVE,
         previous: (first > 0).then(|| at(query.page - 1)),
         next: (found.len() > first + MAX_ROWS).then(|| at(query.page + 1)),
-        search: (all.len() > SEARCH_ABOVE || !query.is_everything()).then(|| SearchView {
-            // Filters that find nothing are left out.
-            filters: filters.filter(|filter| filter.count > 0 || filter.is_chosen).collect(),
-            query: query.clone(),
+        // Filters that find nothing are left out.
+        search: (all.len() > SEARCH_ABOVE || !query.is_everything()).then(|| {
+            (query.clone(), filters.filter(|(_, count, _, is_chosen)| *count > 0 || *is_chosen).collect())
         }),
     })
 }

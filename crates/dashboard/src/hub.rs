@@ -1,17 +1,63 @@
-//! What the pages of a guild begin with, and `/guilds/{guild}/permissions`: what the user may do there.
+//! What the pages of guilds share, and `/guilds/{guild}/permissions`: what the user may do there.
 
 use crate::{
-    bot::{grouped, health},
-    context::DashboardContext,
-    guilds::{GuildView, listed},
+    bot::{counted, grouped, health},
+    context::{DashboardContext, Exchange},
+    failure::LeftGuild,
     page::{self, Answer, Frame, Here},
-    piece::Piece,
-    reason::PermissionsView,
+    reason::{PermissionsView, Piece},
+    site::{Picture, Pictures},
     visitor::Visitor,
 };
+use actix_web::HttpMessage as _;
 use askama::Template;
-use companion_domain::{model::GuildId, policy::Permission, rules::ListedGuild};
-use companion_http::ApiError;
+use companion_domain::{model::GuildId, policy::Permission, rules::ListedGuild, usecase::GuildListing};
+use companion_http::{ApiError, guilds_of};
+
+/// A guild, as shown on a card.
+pub(crate) struct GuildView<'a> {
+    pub(crate) listed: &'a ListedGuild,
+    pub(crate) picture: Picture,
+}
+
+impl<'a> GuildView<'a> {
+    pub(crate) fn new(listed: &'a ListedGuild, pictures: &Pictures) -> Self {
+        let icon = listed.icon(&pictures.server);
+        Self { listed, picture: pictures.picture(&icon, listed.guild.name.as_str()) }
+    }
+
+    /// Returns the number of members, in words.
+    pub(crate) fn members(&self) -> String {
+        counted(self.listed.guild.members.get() as usize, "member")
+    }
+}
+
+/// Returns the guild listing of a user.
+pub(crate) async fn listing(visitor: &Visitor) -> Result<GuildListing, ApiError> {
+    let Exchange { context, request } = &visitor.exchange;
+    let list_guilds = &context.use_cases.list_guilds;
+    // Pages hold this future by value, and without optimisation each caller holds several copies of it.
+    Box::pin(guilds_of(visitor.user(), list_guilds, &context.storage_limiter, &context.list_limiter, request))
+        .await
+}
+
+/// Returns a guild of the user's list. Others are not found, whether or not they exist. If the bot has left it, the error
+/// page says so.
+pub(crate) async fn listed(visitor: &Visitor, guild: GuildId) -> Result<ListedGuild, ApiError> {
+    let listing = listing(visitor).await?;
+    let listed = listing.guilds().into_iter().find(|listed| listed.guild.id == guild);
+    let membership = listing.listing.membership(guild);
+    if let Some(membership) = membership.filter(|_| listing.listing.seen(guild).is_none()) {
+        let Exchange { context, request } = &visitor.exchange;
+        let list = listing.listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
+        let named = list.iter().find(|named| named.guild == guild);
+        request.extensions_mut().insert(LeftGuild {
+            name: named.map(|named| named.name.to_string()),
+            invite: context.site.invite_to(guild).filter(|_| membership.is_managed()),
+        });
+    }
+    listed.ok_or(ApiError::NotFound)
+}
 
 /// What the pages of a guild begin with.
 pub(crate) struct GuildHead<'a> {
@@ -34,16 +80,10 @@ pub(crate) enum Tab {
 
 /// The steps to a guild in which everything of the bot works.
 pub(crate) struct Checklist {
-    pub(crate) steps: Vec<Step>,
+    /// Whether each is done, what it is, and how it is done.
+    pub(crate) steps: Vec<(bool, String, &'static str)>,
     /// Whether it is shown in full: the bot cannot be used yet.
     pub(crate) is_open: bool,
-}
-
-pub(crate) struct Step {
-    pub(crate) is_done: bool,
-    pub(crate) title: String,
-    /// How it is done.
-    pub(crate) about: &'static str,
 }
 
 impl<'a> GuildHead<'a> {
@@ -78,15 +118,10 @@ impl Checklist {
     /// Returns the steps while one is left that the user can make, or while the bot is not set up.
     fn new(listed: &ListedGuild, context: &DashboardContext) -> Option<Self> {
         let ListedGuild { guild, permissions, .. } = listed;
-        let step = |is_done, title: String, about| Step { is_done, title, about };
         let mut steps = vec![
-            step(true, format!("Invite {}", context.settings.name), ""),
-            step(
-                guild.setup,
-                "Run its set-up".to_owned(),
-                "Use the set-up command of the bot in this guild.",
-            ),
-            step(
+            (true, format!("Invite {}", context.settings.name), ""),
+            (guild.setup, "Run its set-up".to_owned(), "Use the set-up command of the bot in this guild."),
+            (
                 guild.bindings.iter().next().is_some(),
                 "Choose roles for your team".to_owned(),
                 "Tell the bot which roles moderate and administrate. Their members can then sign in here, too.",
@@ -94,16 +129,16 @@ impl Checklist {
         ];
         if context.wordings.shows(Permission::ErlcLinked) {
             let about = "Only if you have one: the commands of the game server work once it is linked.";
-            steps.push(step(guild.linked, "Link your game server".to_owned(), about));
+            steps.push((guild.linked, "Link your game server".to_owned(), about));
         }
         let is_left =
-            !steps.iter().all(|step| step.is_done) && permissions.contains(Permission::ManageServer);
+            !steps.iter().all(|(is_done, ..)| *is_done) && permissions.contains(Permission::ManageServer);
         (is_left || !guild.setup).then_some(Self { steps, is_open: !guild.setup })
     }
 
     /// Returns the number of steps that are done.
     pub(crate) fn done(&self) -> usize {
-        self.steps.iter().filter(|step| step.is_done).count()
+        self.steps.iter().filter(|(is_done, ..)| *is_done).count()
     }
 }
 

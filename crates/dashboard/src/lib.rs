@@ -16,8 +16,8 @@
 //! | `visitor`, `form` | pages that need a session; forms with CSRF protection, and that of the theme |
 //! | `home`, `status` | public pages |
 //! | `sign_in` | sign-in through the platform |
-//! | `permission_text`, `piece`, `reason` | permissions in people's words; sentences with roles; reasons of permissions |
-//! | `guilds`, `guild_list`, `hub`, `devices`, `my_data` | pages of signed-in users |
+//! | `permission_text`, `reason` | permissions in people's words; reasons of permissions, as sentences with roles |
+//! | `hub`, `guild_list`, `devices`, `my_data` | pages of signed-in users |
 //! | `settings` | settings of a guild as forms, and their history |
 //! | `live` | notifies open pages of changes |
 //! | `app` | the table of paths; the application |
@@ -37,7 +37,6 @@ mod devices;
 mod failure;
 mod form;
 mod guild_list;
-mod guilds;
 mod home;
 mod hub;
 mod live;
@@ -45,7 +44,6 @@ mod my_data;
 mod page;
 mod pending_sign_in;
 mod permission_text;
-mod piece;
 mod reason;
 mod settings;
 mod sign_in;

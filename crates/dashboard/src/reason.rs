@@ -1,12 +1,10 @@
-//! What the user may do in a guild and why, in words.
+//! What the user may do in a guild and why, in sentences with roles in them, which pages show as chips.
 
-use crate::{
-    permission_text::{Wording, Wordings},
-    piece::Piece,
-};
+use crate::permission_text::{Wording, Wordings};
 use companion_domain::{
-    model::RoleKey,
+    model::{Colour, Outline, RoleId, RoleKey},
     policy::{Fact, Source, StaffPermission},
+    rules::{Needs, Words},
     usecase::Explanation,
 };
 
@@ -16,11 +14,8 @@ pub(crate) struct PermissionsView<'a> {
     pub(crate) denied: Vec<PermissionGroup<'a>>,
 }
 
-/// Permissions under one heading.
-pub(crate) struct PermissionGroup<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) permissions: Vec<PermissionView<'a>>,
-}
+/// A heading, and the permissions under it.
+type PermissionGroup<'a> = (&'a str, Vec<PermissionView<'a>>);
 
 /// A permission and the reason it is granted, or what it needs.
 pub(crate) struct PermissionView<'a> {
@@ -40,9 +35,9 @@ impl<'a> PermissionsView<'a> {
             let mut groups: Vec<PermissionGroup<'a>> = Vec::new();
             for wording in rows {
                 let view = PermissionView::new(wording, explanation, wordings);
-                match groups.iter_mut().find(|group| group.name == wording.group) {
-                    Some(group) => group.permissions.push(view),
-                    None => groups.push(PermissionGroup { name: &wording.group, permissions: vec![view] }),
+                match groups.iter_mut().find(|(name, _)| *name == wording.group) {
+                    Some((_, permissions)) => permissions.push(view),
+                    None => groups.push((&wording.group, vec![view])),
                 }
             }
             groups
@@ -52,7 +47,7 @@ impl<'a> PermissionsView<'a> {
 
     /// Returns the number of permissions that the user does not have.
     pub(crate) fn denied_count(&self) -> usize {
-        self.denied.iter().map(|group| group.permissions.len()).sum()
+        self.denied.iter().map(|(_, permissions)| permissions.len()).sum()
     }
 }
 
@@ -108,11 +103,49 @@ fn bound(key: RoleKey, explanation: &Explanation) -> Vec<Piece> {
     let held =
         bound.flat_map(|(_, roles)| roles.as_slice()).filter(|role| seen.roles.as_slice().contains(role));
     let chips = held.map(|role| Piece::role(role, explanation.outline.as_ref()));
-    let mut pieces = vec![Piece::text("You have the role ")];
-    for (place, chip) in chips.enumerate() {
-        pieces.extend((place > 0).then(|| Piece::text(" and ")));
-        pieces.push(chip);
-    }
+    let mut pieces = Piece::joined(chips, " and ");
+    pieces.insert(0, Piece::text("You have the role "));
     pieces.push(Piece::text("."));
     pieces
+}
+
+/// A part of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text(String),
+    /// A role: the name with an `@`, or the id if the name is unknown.
+    Role {
+        name: String,
+        colour: Option<Colour>,
+    },
+}
+
+impl Piece {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    /// Returns the chip of a role.
+    pub(crate) fn role(id: &RoleId, outline: Option<&Outline>) -> Self {
+        let role = outline.and_then(|outline| outline.role(*id));
+        Self::Role {
+            name: role.map_or_else(|| format!("Role {id}"), |role| format!("@{}", role.name)),
+            colour: role.and_then(|role| role.colour.clone()),
+        }
+    }
+
+    /// Returns these with a text between them.
+    pub(crate) fn joined(pieces: impl Iterator<Item = Self>, between: &str) -> Vec<Self> {
+        let between = |(place, piece)| [(place > 0).then(|| Self::text(between)), Some(piece)];
+        pieces.enumerate().flat_map(between).flatten().collect()
+    }
+
+    /// Returns what a permission needs.
+    pub(crate) fn needs(needs: &Needs, outline: Option<&Outline>) -> Vec<Self> {
+        let piece = |words| match words {
+            Words::Text(text) => Self::Text(text.into_owned()),
+            Words::Role(id) => Self::role(&id, outline),
+        };
+        needs.sentence().into_iter().map(piece).collect()
+    }
 }

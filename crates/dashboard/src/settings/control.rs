@@ -1,13 +1,12 @@
-//! The inputs of a field.
+//! The inputs of a field, and its values in words, with the names of channels and roles.
 
-use super::{
-    typed::Typed,
-    words::{channel_name, name, words_or_default},
-};
+use super::typed::Typed;
+use crate::reason::Piece;
 use companion_domain::{
-    model::{Colour, Outline},
-    settings::{Bounds, Field, FieldType},
+    model::{ChannelKind, Colour, Outline, OutlineChannel},
+    settings::{Bounds, Field, FieldType, Value},
 };
+use std::slice;
 
 /// Inputs with what they contain.
 pub(crate) enum Control {
@@ -28,19 +27,12 @@ pub(crate) enum Control {
 pub(crate) struct Line {
     pub(crate) text: String,
     pub(crate) placeholder: String,
-    /// Present for numbers.
-    pub(crate) number: Option<NumberInput>,
+    /// Step, minimum and maximum of a number.
+    pub(crate) number: Option<(&'static str, Option<f64>, Option<f64>)>,
     pub(crate) pattern: Option<&'static str>,
     pub(crate) unit: Option<String>,
     /// A colour to show beside it.
     pub(crate) colour: Option<Colour>,
-}
-
-/// The attributes of an input for numbers.
-pub(crate) struct NumberInput {
-    pub(crate) step: &'static str,
-    pub(crate) min: Option<f64>,
-    pub(crate) max: Option<f64>,
 }
 
 /// What can be chosen.
@@ -85,7 +77,7 @@ impl Control {
             }
             (FieldType::Integer(bounds) | FieldType::Number(bounds), _) => {
                 let step = if matches!(field.field_type, FieldType::Integer(_)) { "1" } else { "any" };
-                let number = Some(NumberInput { step, min: bounds.min, max: bounds.max });
+                let number = Some((step, bounds.min, bounds.max));
                 let unit = bounds.unit.as_ref().map(ToString::to_string);
                 return Self::Line(Line { number, unit, ..Line::new(field, typed) });
             }
@@ -180,4 +172,101 @@ pub(crate) fn hint(field: &Field, control: &Control, outline: Option<&Outline>) 
         FieldType::Boolean | FieldType::Choice { .. } | FieldType::Channel { .. } | FieldType::Role => None,
     });
     hints.join(" ")
+}
+
+/// Characters of a text above which only its beginning is quoted.
+const MAX_QUOTED: usize = 200;
+
+/// Returns a value in words.
+fn words(field: &Field, value: &Value, outline: Option<&Outline>) -> String {
+    match (value, &field.field_type) {
+        (Value::Boolean(true), _) => "On".to_owned(),
+        (Value::Boolean(false), _) => "Off".to_owned(),
+        (
+            Value::Number(number),
+            FieldType::Integer(Bounds { unit: Some(unit), .. })
+            | FieldType::Number(Bounds { unit: Some(unit), .. }),
+        ) => {
+            format!("{number} {unit}")
+        }
+        (Value::Number(number), _) => number.to_string(),
+        (Value::Text(text), _) => name(field, text, outline),
+        (Value::List(items), _) if items.is_empty() => "none".to_owned(),
+        (Value::List(items), _) => {
+            let names: Vec<_> = items.iter().map(|item| name(field, item, outline)).collect();
+            names.join(", ")
+        }
+    }
+}
+
+/// Returns a value in words, or the default and that it is one.
+pub(crate) fn words_or_default(field: &Field, value: Option<&Value>, outline: Option<&Outline>) -> String {
+    match (value, &field.default) {
+        (Some(value), _) => words(field, value, outline),
+        (None, Some(default)) => format!("Default ({})", words(field, default, outline)),
+        (None, None) => "Not set".to_owned(),
+    }
+}
+
+/// Like [`words_or_default`], but with chips for roles.
+pub(crate) fn pieces_or_default(
+    field: &Field,
+    value: Option<&Value>,
+    outline: Option<&Outline>,
+) -> Vec<Piece> {
+    let ids = match value.or(field.default.as_ref()) {
+        Some(Value::Text(id)) if field.field_type == FieldType::Role => slice::from_ref(id),
+        Some(Value::List(ids)) if field.field_type == FieldType::Role => ids,
+        Some(_) | None => &[],
+    };
+    if ids.is_empty() {
+        return vec![Piece::Text(words_or_default(field, value, outline))];
+    }
+    let chip = |id: &str| match id.parse() {
+        Ok(id) => Piece::role(&id, outline),
+        Err(_) => Piece::text(id),
+    };
+    let mut pieces = Piece::joined(ids.iter().map(|id| chip(id)), " ");
+    if value.is_none() {
+        pieces.insert(0, Piece::text("Default: "));
+    }
+    pieces
+}
+
+/// Returns the name of a choice, channel or role, and any other text itself.
+fn name(field: &Field, text: &str, outline: Option<&Outline>) -> String {
+    match &field.field_type {
+        FieldType::Choice { choices } => {
+            let choice = choices.iter().find(|choice| choice.value.as_str() == text);
+            choice.map_or_else(|| text.to_owned(), |choice| choice.title.to_string())
+        }
+        FieldType::Channel { .. } => {
+            let mut channels = outline.iter().flat_map(|outline| outline.channels.as_slice());
+            let found = channels.find(|channel| channel.id.to_string() == text);
+            found.map_or_else(|| format!("Unknown channel {text}"), channel_name)
+        }
+        FieldType::Role => {
+            let found = outline.and_then(|outline| outline.role(text.parse().ok()?));
+            found.map_or_else(|| format!("Unknown role {text}"), |role| role.name.to_string())
+        }
+        FieldType::Text { .. } if text.is_empty() => "empty".to_owned(),
+        FieldType::Text { .. } if text.chars().count() > MAX_QUOTED => {
+            text.chars().take(MAX_QUOTED).chain(['…']).collect()
+        }
+        FieldType::Text { .. }
+        | FieldType::Boolean
+        | FieldType::Integer(_)
+        | FieldType::Number(_)
+        | FieldType::Color => text.to_owned(),
+    }
+}
+
+/// Returns the name of a channel, with its kind unless it is one of messages.
+fn channel_name(channel: &OutlineChannel) -> String {
+    match channel.kind {
+        ChannelKind::Text => format!("#{}", channel.name),
+        ChannelKind::Voice | ChannelKind::Category | ChannelKind::Forum | ChannelKind::Announcement => {
+            format!("{} ({})", channel.name, channel.kind)
+        }
+    }
 }

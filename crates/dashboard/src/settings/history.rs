@@ -1,12 +1,12 @@
 //! `/guilds/{guild}/history`: the last changes of settings, which can be undone.
 
-use super::{EditView, Loaded, listed, words::pieces_or_default};
+use super::{EditView, Loaded, control::pieces_or_default, listed};
 use crate::{
     context::Exchange,
     form::Form,
     hub::{GuildHead, Tab},
     page::{self, Answer, Frame, Here, see_other},
-    piece::Piece,
+    reason::Piece,
     visitor::Visitor,
 };
 use actix_web::http::StatusCode;
@@ -36,12 +36,9 @@ struct EntryView {
     can_undo: bool,
 }
 
-struct ChangeView {
-    /// Titles of the section and the field, or the key if the schema has no such field any more.
-    title: String,
-    /// Before and after, in words. `None` if the visitor may not see them.
-    values: Option<[Vec<Piece>; 2]>,
-}
+/// Titles of the section and the field, or the key if the schema has no such field any more; and the value before and
+/// after, in words. `None` if the visitor may not see them.
+type ChangeView = (String, Option<[Vec<Piece>; 2]>);
 
 pub(crate) async fn show(visitor: Visitor) -> Answer {
     Ok(page::live(&render(&visitor, visitor.exchange.guild()?, None).await?))
@@ -82,14 +79,12 @@ impl Loaded {
 
     fn shown(&self, change: &ChangedField) -> ChangeView {
         let Some((section, field)) = self.settings.schema.find(&change.key) else {
-            return ChangeView { title: change.key.to_string(), values: None };
+            return (change.key.to_string(), None);
         };
         let words = |value| pieces_or_default(field, value, self.outline.as_ref());
         let is_shown = self.access(change) != Access::None;
-        ChangeView {
-            title: format!("{}: {}", section.title, field.title),
-            values: is_shown.then(|| [words(change.from.as_ref()), words(change.to.as_ref())]),
-        }
+        let values = is_shown.then(|| [words(change.from.as_ref()), words(change.to.as_ref())]);
+        (format!("{}: {}", section.title, field.title), values)
     }
 }
 

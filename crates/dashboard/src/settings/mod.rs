@@ -5,7 +5,6 @@ mod control;
 mod history;
 mod section;
 mod typed;
-mod words;
 
 use self::{
     attempt::{Attempt, Obstacle},
@@ -17,10 +16,9 @@ use crate::{
     context::{DashboardContext, Exchange},
     date::Date,
     form::Form,
-    guilds,
     hub::{self, GuildHead, Tab},
     page::{self, Answer, Frame, Here, see_other},
-    piece::Piece,
+    reason::Piece,
     visitor::Visitor,
 };
 use actix_web::http::StatusCode;
@@ -45,15 +43,10 @@ struct SettingsPage<'a> {
     frame: Frame<'a>,
     head: GuildHead<'a>,
     form_token: String,
-    alert: Option<Alert>,
+    /// Why nothing was saved, and the fields with a mistake or a conflict: id and title.
+    alert: Option<(&'a str, Vec<(String, String)>)>,
     state: StateView,
     sections: Vec<SectionView<'a>>,
-}
-
-/// Why nothing was saved, with links to the fields.
-struct Alert {
-    words: String,
-    fields: Vec<(String, String)>,
 }
 
 /// Whether the bot acts by what is stored.
@@ -111,7 +104,7 @@ impl Loaded {
     async fn read(visitor: &Visitor, guild: GuildId) -> Result<Self, ApiError> {
         let (exchange, user) = (&visitor.exchange, visitor.user());
         let Exchange { context, request } = exchange;
-        let listed = guilds::listed(visitor, guild).await?;
+        let listed = hub::listed(visitor, guild).await?;
         let use_case = &context.use_cases.settings;
         let (settings, rights) =
             Box::pin(shown_settings_of(user, guild, use_case, &context.list_limiter, request)).await?;
@@ -165,7 +158,7 @@ fn render_loaded(
         frame: context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation()),
         head: loaded.head(context, Tab::Settings),
         form_token: visitor.form_token(),
-        alert: failed.map(|(_, words)| Alert { words: words.to_owned(), fields: troubled(&sections) }),
+        alert: failed.map(|(_, words)| (words, troubled(&sections))),
         state: state(visitor, loaded),
         sections,
     })

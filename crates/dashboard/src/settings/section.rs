@@ -2,11 +2,10 @@
 
 use super::{
     attempt::{Attempt, Entry},
-    control::{Control, hint},
+    control::{Control, hint, pieces_or_default, words_or_default},
     typed::Typed,
-    words::{pieces_or_default, words_or_default},
 };
-use crate::piece::Piece;
+use crate::reason::Piece;
 use companion_domain::{
     model::{Outline, RoleBindings},
     rules::Needs,
@@ -44,15 +43,10 @@ pub(crate) struct FieldView<'a> {
     pub(crate) can_reset: bool,
     pub(crate) is_reset: bool,
     pub(crate) mistake: Option<String>,
-    pub(crate) conflict: Option<Conflict>,
+    /// The value of this visitor and that of another user, in words, if both changed it.
+    pub(crate) conflict: Option<(String, String)>,
     /// Why the bot does not act by the value.
     pub(crate) problem: Option<String>,
-}
-
-/// A field that two users changed, in words.
-pub(crate) struct Conflict {
-    pub(crate) mine: String,
-    pub(crate) theirs: String,
 }
 
 /// What sections are shown with.
@@ -126,9 +120,9 @@ impl<'a> FieldView<'a> {
         let control = Control::new(field, typed, around.outline);
         let now = stored.fingerprint();
         let has_default = matches!(control, Control::Select(_) | Control::Boxes { many: false, .. });
-        let conflict = entry.and_then(|entry| entry.conflict.as_ref()).map(|mine| Conflict {
-            mine: words_or_default(field, mine.as_ref(), around.outline),
-            theirs: words_or_default(field, value, around.outline),
+        let conflict = entry.and_then(|entry| entry.conflict.as_ref()).map(|mine| {
+            let words = |value| words_or_default(field, value, around.outline);
+            (words(mine.as_ref()), words(value))
         });
         // Problems are those of the revision that the bot confirmed; a later one may have solved them.
         let is_applied = around.stored.is_applied();
