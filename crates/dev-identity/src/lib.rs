@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! To extend it: a new fault is a variant of [`Fault`] and an arm in `fault/acting.rs`; a new route is a file in
-//! `routes`, a variant of [`Route`] and a line in the routing table.
+//! To extend it: a new fault is a variant of [`Fault`] and an arm of `respond_with`; a new route is a function
+//! in `routes/api.rs`, a variant of [`Route`] and a line in the routing table.
 #![warn(missing_docs)]
 
 mod control;

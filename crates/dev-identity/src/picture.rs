@@ -31,16 +31,6 @@ pub(crate) fn png(name: &str) -> Vec<u8> {
     png
 }
 
-/// Returns a GIF with a single frame of one colour.
-pub(crate) fn gif(name: &str) -> Vec<u8> {
-    let digest: [u8; 32] = Sha256::digest(name).into();
-    let [red, green, blue, ..] = digest;
-    let mut gif = b"GIF89a\x01\x00\x01\x00\x80\x00\x00".to_vec();
-    gif.extend([red, green, blue, 0, 0, 0]);
-    gif.extend(b"\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b");
-    gif
-}
-
 fn block_is_set(pattern: &[u8], column: usize, row: usize) -> bool {
     let mirrored = column.min(BLOCKS - 1 - column);
     pattern.get(row * BLOCKS + mirrored).is_some_and(|byte| byte & 1 == 1)
@@ -69,8 +59,6 @@ mod tests {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(png("one"), png("one"));
         assert_ne!(png("one"), png("other"));
-        assert_ne!(gif("one"), gif("other"));
         assert!(png("one").starts_with(b"\x89PNG") && png("one").ends_with(b"IEND\xae\x42\x60\x82"));
-        assert!(gif("one").starts_with(b"GIF89a") && gif("one").ends_with(b"\x3b"));
     }
 }

@@ -1,13 +1,12 @@
-//! The platform's routes, and what all requests of the API have in common.
+//! The platform's routes.
 
+mod api;
 mod authorize;
 mod page;
-mod token;
-mod user;
 
-use crate::{Route, control_http, fault, state::ServerState};
+use crate::control_http;
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     http::{Method, header},
     middleware::from_fn,
     web,
@@ -27,10 +26,10 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
     config.service(
         web::scope(API)
             .service(web::resource("/oauth2/authorize").route(web::get().to(authorize::authorize)))
-            .service(resource("/oauth2/token", Method::POST).route(web::post().to(token::token)))
-            .service(resource("/oauth2/token/revoke", Method::POST).route(web::post().to(token::revoke)))
-            .service(resource("/users/@me", Method::GET).route(web::get().to(user::user)))
-            .service(resource("/users/@me/guilds", Method::GET).route(web::get().to(user::guilds))),
+            .service(resource("/oauth2/token", Method::POST).route(web::post().to(api::token)))
+            .service(resource("/oauth2/token/revoke", Method::POST).route(web::post().to(api::revoke)))
+            .service(resource("/users/@me", Method::GET).route(web::get().to(api::user)))
+            .service(resource("/users/@me/guilds", Method::GET).route(web::get().to(api::guilds))),
     );
     config.service(
         web::scope(CDN)
@@ -55,34 +54,4 @@ fn resource(path: &str, method: Method) -> actix_web::Resource {
                 .json(json!({"message": "405: Method Not Allowed", "code": 0}))
         }
     }))
-}
-
-/// Counts the call, applies the latency, waits while the route is held, responds or fails as planned, and counts the
-/// response. Rejects clients without a `User-Agent`.
-async fn answer(
-    route: Route,
-    request: &HttpRequest,
-    shared: &ServerState,
-    serve: impl FnOnce() -> HttpResponse,
-) -> HttpResponse {
-    shared.count(|calls| *calls.of_routes.entry(route).or_default() += 1);
-    if !shared.latency.is_zero() {
-        tokio::time::sleep(shared.latency).await;
-    }
-    shared.until(|calls| calls.held.get(&route).is_none_or(|holds| *holds == 0)).await;
-    let response = if header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
-        HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}))
-    } else {
-        let planned = shared.world().faults.next(route);
-        match planned {
-            None => serve(),
-            Some(fault) => fault::respond_with(&fault, request).await,
-        }
-    };
-    shared.count(|calls| *calls.answers.entry((route, response.status().as_u16())).or_default() += 1);
-    response
-}
-
-fn header_text<'a>(request: &'a HttpRequest, name: &header::HeaderName) -> Option<&'a str> {
-    request.headers().get(name)?.to_str().ok()
 }

@@ -97,28 +97,24 @@ const DEFAULT_AVATARS: u64 = 6;
 
 pub(super) async fn own_picture(path: web::Path<(u64, String)>) -> HttpResponse {
     let (owner, file) = path.into_inner();
-    match file.rsplit_once('.') {
-        Some((hash, "png")) => picture("image/png", picture::png(&format!("{owner}/{hash}"))),
-        // Only animated pictures are available as GIF.
-        Some((hash, "gif")) if hash.starts_with("a_") => {
-            picture("image/gif", picture::gif(&format!("{owner}/{hash}")))
-        }
-        _ => HttpResponse::NotFound().finish(),
+    match file.strip_suffix(".png") {
+        Some(hash) => picture(&format!("{owner}/{hash}")),
+        None => HttpResponse::NotFound().finish(),
     }
 }
 
 pub(super) async fn default_avatar(file: web::Path<String>) -> HttpResponse {
     let number = file.strip_suffix(".png").and_then(|number| number.parse::<u64>().ok());
     match number.filter(|number| *number < DEFAULT_AVATARS) {
-        Some(number) => picture("image/png", picture::png(&format!("default {number}"))),
+        Some(number) => picture(&format!("default {number}")),
         None => HttpResponse::NotFound().finish(),
     }
 }
 
-fn picture(kind: &'static str, bytes: Vec<u8>) -> HttpResponse {
+fn picture(name: &str) -> HttpResponse {
     HttpResponse::Ok()
-        .content_type(kind)
+        .content_type("image/png")
         .insert_header((header::CACHE_CONTROL, "public, max-age=86400"))
         .insert_header((header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"))
-        .body(bytes)
+        .body(picture::png(name))
 }

@@ -215,15 +215,14 @@ async fn rate_limited_responses_carry_retry_after() {
 #[tokio::test]
 async fn serves_a_picture_of_every_user_and_guild() {
     let (_running, browser) = start();
-    for (path, kind) in [
-        ("/cdn/avatars/1/abc.png", "image/png"),
-        ("/cdn/avatars/1/a_abc.gif", "image/gif"),
-        ("/cdn/avatars/1/a_abc.png?size=64", "image/png"),
-        ("/cdn/icons/1/abc.png", "image/png"),
-        ("/cdn/embed/avatars/5.png", "image/png"),
+    for path in [
+        "/cdn/avatars/1/abc.png",
+        "/cdn/avatars/1/abc.png?size=64",
+        "/cdn/icons/1/abc.png",
+        "/cdn/embed/avatars/5.png",
     ] {
         let picture = browser.get(path, &[]).await;
-        assert_eq!((picture.status, picture.header("content-type")), (200, Some(kind)), "{path}");
+        assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/png")), "{path}");
     }
     for path in
         ["/cdn/embed/avatars/6.png", "/cdn/avatars/1/abc.gif", "/cdn/avatars/1/abc.svg", "/cdn/icons/x/y.png"]

@@ -1,7 +1,8 @@
-//! The control interface as another process uses it, every fault, and the counters.
+//! The control interface as another process uses it, faults with a response, and the counters. Those without one are met by
+//! the tests of the identity provider.
 
 use crate::{Browser, OWNER, exchange, me, refresh, start, start_with};
-use companion_dev_identity::{AccountGuild, DripPart, ErrorBody, Fault, Options, Route, UserCalls};
+use companion_dev_identity::{AccountGuild, ErrorBody, Fault, Options, Route, UserCalls};
 use serde_json::json;
 use std::time::Duration;
 
@@ -114,34 +115,6 @@ async fn huge_responses_have_the_given_size() {
     let streamed = me(&browser, "any").await;
     assert_eq!(streamed.header("content-length"), None);
     assert!(streamed.body.len() as u64 >= bytes);
-}
-
-#[tokio::test]
-async fn each_connection_fault_sends_no_valid_response() {
-    let (running, browser) = start();
-    let control = running.control();
-    control.fail_times(Route::User, Fault::Closed, 1);
-    assert!(browser.try_get("/api/v10/users/@me").await.is_err());
-    control.fail_times(Route::User, Fault::Garbage, 1);
-    assert!(browser.try_get("/api/v10/users/@me").await.is_err());
-    control.fail_times(Route::User, Fault::Truncated, 1);
-    let truncated = me(&browser, "any").await;
-    assert_eq!(truncated.header("content-length"), Some("500"));
-    assert!(truncated.body.len() < 500);
-
-    let every = Duration::from_millis(1);
-    let stuck = [
-        Fault::Silent,
-        Fault::Drip { part: DripPart::Head, every },
-        Fault::Drip { part: DripPart::Body, every },
-    ];
-    for fault in stuck {
-        control.fail_times(Route::Guilds, fault.clone(), 1);
-        let asking = browser.try_get("/api/v10/users/@me/guilds");
-        let answered = tokio::time::timeout(Duration::from_millis(100), asking).await;
-        assert!(answered.is_err(), "{fault:?}: {answered:?}");
-    }
-    assert_eq!(control.calls(Route::Guilds), 3);
 }
 
 async fn guilds(browser: &Browser, access: &str) -> crate::Answer {
