@@ -16,7 +16,7 @@ pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resour
 
 /// Returns all routes. If two match a path, the first one wins.
 pub(crate) fn routes() -> impl Iterator<Item = Route> {
-    let fed = keyed_records::FED.into_iter().map(|fed| (fed.path, Some(Feed), fed.resource));
+    let fed = keyed_records::FED.iter().map(|fed| (fed.path, Some(Feed), fed.resource));
     fed.chain(OTHERS)
 }
 
