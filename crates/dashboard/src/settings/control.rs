@@ -1,6 +1,6 @@
 //! The inputs of a field, and its values in words, with the names of channels and roles.
 
-use super::typed::Typed;
+use super::attempt::Typed;
 use crate::reason::Piece;
 use companion_domain::{
     model::{ChannelKind, Colour, Outline, OutlineChannel},

@@ -4,7 +4,6 @@ mod attempt;
 mod control;
 mod history;
 mod section;
-mod typed;
 
 use self::{
     attempt::{Attempt, Obstacle},

@@ -1,9 +1,8 @@
 //! Sections and fields, as the page shows them.
 
 use super::{
-    attempt::{Attempt, Entry},
+    attempt::{Attempt, Entry, Typed},
     control::{Control, hint, pieces_or_default, words_or_default},
-    typed::Typed,
 };
 use crate::reason::Piece;
 use companion_domain::{
