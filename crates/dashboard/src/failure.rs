@@ -13,45 +13,28 @@ use std::sync::Arc;
 /// Renders the errors of handlers as pages.
 pub(crate) struct FailurePages(pub(crate) Arc<Site>);
 
-/// Content of an error page.
-pub(crate) struct ErrorContent {
-    title: String,
-    words: String,
-    /// Links to continue, and their labels. The first is the best.
-    ways_on: Vec<(String, String)>,
-    /// The request id, if the error is in the log.
-    request_id: Option<String>,
-}
-
-impl ErrorContent {
-    /// Returns the content of a page with one link to continue.
-    pub(crate) fn new(title: &str, words: &str, way_on: (&str, &str)) -> Self {
-        let (place, name) = way_on;
-        Self {
-            title: title.to_owned(),
-            words: words.to_owned(),
-            ways_on: vec![(place.to_owned(), name.to_owned())],
-            request_id: None,
-        }
-    }
-}
-
 #[derive(Template)]
 #[template(path = "failure.html")]
 struct FailurePage<'a> {
     frame: Frame<'a>,
-    trouble: &'a ErrorContent,
+    words: &'a str,
+    /// Links to continue, and their labels. The first is the best.
+    ways_on: &'a [(&'a str, &'a str)],
+    /// The request id, if the error is in the log.
+    request_id: Option<&'a str>,
 }
 
-/// Renders an error page.
+/// Renders an error page of this title and words, with links to continue.
 pub(crate) fn error_page(
     site: &Site,
     status: StatusCode,
     visitor: Navigation,
-    trouble: &ErrorContent,
+    (title, words): (&str, &str),
+    ways_on: &[(&str, &str)],
+    request_id: Option<&str>,
 ) -> Answer {
-    let frame = Frame { site, title: &trouble.title, here: Here::Elsewhere, visitor };
-    page::answer(status, &FailurePage { frame, trouble })
+    let frame = Frame { site, title, here: Here::Elsewhere, visitor };
+    page::answer(status, &FailurePage { frame, words, ways_on, request_id })
 }
 
 /// Title and words of the page for a session that has ended.
@@ -81,32 +64,39 @@ impl ErrorPages for FailurePages {
             (extensions.remove::<Navigation>(), extensions.remove::<LeftGuild>())
         };
         let (visitor, left) = request.map(noted).unwrap_or_default();
-        let shown = match (error, left) {
-            (ApiError::NotFound, Some(left)) => self.left_guild(left),
-            _ => self.content_of(error, problem, request_id),
-        };
         let visitor = visitor.unwrap_or_else(|| Navigation::guest(Theme::System, "/sign-in".to_owned()));
-        let mut response = error_page(&self.0, problem.status, visitor, &shown)
-            .unwrap_or_else(|_| HttpResponse::build(problem.status).body(error.to_string()));
+        let request_id = problem.status.is_server_error().then_some(request_id);
+        let page = |words: (&str, &str), ways_on: &[(&str, &str)]| {
+            error_page(&self.0, problem.status, visitor, words, ways_on, request_id)
+        };
+        let shown = match (error, left) {
+            (ApiError::NotFound, Some(left)) => {
+                let bot = &self.0.settings.name;
+                let title = format!("{bot} is no longer in {}", left.name.as_deref().unwrap_or("this guild"));
+                let label = format!("Invite {bot} again");
+                let mut ways_on = vec![("/guilds", "Your guilds")];
+                ways_on.extend(left.invite.as_deref().map(|url| (url, label.as_str())));
+                page((&title, "Its settings are kept. They apply again when it is back."), &ways_on)
+            }
+            _ => {
+                let (title, words, way_on) = self.words(error);
+                let wait = problem.retry_after.map_or_else(|| "a moment".to_owned(), in_words);
+                page((title, &words.replace("{wait}", &wait)), &[way_on])
+            }
+        };
+        let mut response =
+            shown.unwrap_or_else(|_| HttpResponse::build(problem.status).body(error.to_string()));
         self.0.protection.add(response.headers_mut());
         response
     }
 }
 
 impl FailurePages {
-    fn left_guild(&self, left: LeftGuild) -> ErrorContent {
-        let bot = &self.0.settings.name;
-        let title = format!("{bot} is no longer in {}", left.name.as_deref().unwrap_or("this guild"));
-        let words = "Its settings are kept. They apply again when it is back.";
-        let mut content = ErrorContent::new(&title, words, ("/guilds", "Your guilds"));
-        content.ways_on.extend(left.invite.map(|url| (url, format!("Invite {bot} again"))));
-        content
-    }
-
-    /// Returns the words for an error. In them, `{wait}` stands for the time after which it is worth trying again.
-    fn content_of(&self, error: &ApiError, problem: &Problem, request_id: &str) -> ErrorContent {
+    /// Returns title and words for an error, and a link to continue. In the words, `{wait}` stands for the time after which
+    /// it is worth trying again.
+    fn words(&self, error: &ApiError) -> (&str, &str, (&str, &str)) {
         let support = self.0.settings.support_url.as_ref().map(|url| (url.as_str(), "Ask for help"));
-        let (title, words, way_on) = match error {
+        match error {
             ApiError::NotFound | ApiError::NotReported | ApiError::GuildUnknown => {
                 ("Page not found", "There is nothing at this address.", HOME)
             }
@@ -195,10 +185,6 @@ impl FailurePages {
             | ApiError::KeyInvalid
             | ApiError::KeyScopeMissing { .. }
             | ApiError::KeptElsewhere(_) => ("This is not for you", "A key is needed here.", HOME),
-        };
-        let wait = problem.retry_after.map_or_else(|| "a moment".to_owned(), in_words);
-        let content = ErrorContent::new(title, &words.replace("{wait}", &wait), way_on);
-        let request_id = problem.status.is_server_error().then(|| request_id.to_owned());
-        ErrorContent { request_id, ..content }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     context::{DashboardContext, Exchange, PlatformApplication},
-    failure::{ErrorContent, error_page},
+    failure::error_page,
     form::Form,
     page::{Answer, Navigation, see_other},
     pending_sign_in::{LIFETIME, PendingSignIn, return_path},
@@ -103,21 +103,19 @@ async fn without_pending_sign_in(exchange: &Exchange) -> Answer {
                  for this site.";
     // The absolute URL, in case the site was opened under another host name.
     let link = format!("{}/sign-in", exchange.context.settings.url);
-    let content = ErrorContent::new("This sign-in is over", words, (&link, "Sign in again"));
-    page_of(exchange, StatusCode::BAD_REQUEST, &content, link)
+    page_of(exchange, StatusCode::BAD_REQUEST, ("This sign-in is over", words), (&link, "Sign in again"))
 }
 
 fn declined(exchange: &Exchange, pending: &PendingSignIn) -> Answer {
     let words =
         "You chose not to sign in, so nothing was shared with us. You can change your mind at any time.";
     let link = format!("/sign-in?return={}", pending.back);
-    let content = ErrorContent::new("You are not signed in", words, (&link, "Sign in after all"));
-    page_of(exchange, StatusCode::FORBIDDEN, &content, link)
+    page_of(exchange, StatusCode::FORBIDDEN, ("You are not signed in", words), (&link, "Sign in after all"))
 }
 
-fn page_of(exchange: &Exchange, status: StatusCode, content: &ErrorContent, sign_in: String) -> Answer {
-    let guest = Navigation::guest(exchange.theme(), sign_in);
-    error_page(&exchange.context.site, status, guest, content)
+fn page_of(exchange: &Exchange, status: StatusCode, words: (&str, &str), way_on: (&str, &str)) -> Answer {
+    let guest = Navigation::guest(exchange.theme(), way_on.0.to_owned());
+    error_page(&exchange.context.site, status, guest, words, &[way_on], None)
 }
 
 fn authorize_url(

@@ -2,7 +2,7 @@
 
 use crate::{
     context::Exchange,
-    failure::{ErrorContent, SIGNED_OUT, error_page},
+    failure::{SIGNED_OUT, error_page},
     page::{Account, Answer, Navigation, see_other},
     pending_sign_in::return_path,
 };
@@ -124,10 +124,10 @@ where
 
 /// Responds that the session has ended, with a link back to this path.
 pub(crate) fn signed_out(exchange: &Exchange, path: &str) -> Answer {
-    let (link, (title, words)) = (sign_in_link(path), SIGNED_OUT);
-    let over = ErrorContent::new(title, words, (&link, "Sign in again"));
-    let guest = Navigation::guest(exchange.theme(), link);
-    let mut response = error_page(&exchange.context.site, StatusCode::UNAUTHORIZED, guest, &over)?;
+    let (site, link) = (&exchange.context.site, sign_in_link(path));
+    let guest = Navigation::guest(exchange.theme(), link.clone());
+    let way_on = (link.as_str(), "Sign in again");
+    let mut response = error_page(site, StatusCode::UNAUTHORIZED, guest, SIGNED_OUT, &[way_on], None)?;
     response.headers_mut().append(header::SET_COOKIE, exchange.context.session_cookie.clear()?);
     Ok(response)
 }
