@@ -70,7 +70,7 @@ impl Logo {
 }
 
 /// A colour in the sRGB space.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rgb([u8; 3]);
 
 const WHITE: Rgb = Rgb([255; 3]);
@@ -124,7 +124,7 @@ impl fmt::Display for Rgb {
 }
 
 /// The colour of buttons and links, which can be read on every page. The dark theme has a lighter mixture of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accent(Rgb);
 
 /// Why a colour is no accent.
@@ -176,12 +176,6 @@ impl Accent {
 impl fmt::Display for Accent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for Accent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Accent({self})")
     }
 }
 

@@ -13,7 +13,6 @@ use actix_web::{
 use companion_http::ApiError;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use sha2::{Digest as _, Sha256};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Path of an asset.
 pub(crate) const PATH: &str = "/assets/{hash}/{file}";
@@ -120,13 +119,7 @@ const END: &str = "</div><!-- live -->";
 /// Returns the fingerprint of the live region of a page; empty if it has none.
 pub(crate) fn live_fingerprint(page: &str) -> String {
     let live = page.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-    // Not stable across builds; after an update every open page reloads once.
-    let hash = |(live, _): (&str, &str)| {
-        let mut hasher = DefaultHasher::new();
-        live.hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
-    };
-    live.map(hash).unwrap_or_default()
+    live.map(|(live, _)| short_hash(live.as_bytes())).unwrap_or_default()
 }
 
 /// Inserts the fingerprint into the page.

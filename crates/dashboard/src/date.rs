@@ -25,7 +25,9 @@ impl Date {
         let utc = UtcDateTime::from_unix_timestamp(date.seconds()).unwrap_or(UtcDateTime::MAX);
         let ((year, month, day), (hour, minute, second)) = (utc.to_calendar_date(), utc.as_hms());
         let distance = if date > now {
-            format!("in {}", length_in_words(nearest(date.since(now))))
+            // Rounded to the nearest unit that is shown: what ends in seven days does so a second later, too.
+            let seconds = date.since(now).as_secs();
+            format!("in {}", length_in_words(Duration::from_secs(seconds + grain(seconds) / 2)))
         } else if now.since(date) < Duration::from_secs(60) {
             "just now".to_owned()
         } else {
@@ -76,24 +78,13 @@ pub(crate) fn brief(length: Duration) -> String {
 
 /// Formats a duration, in months from 60 days and in years from two.
 fn length_in_words(length: Duration) -> String {
-    let days = length.as_secs() / DAY;
+    let (seconds, days) = (length.as_secs(), length.as_secs() / DAY);
     match days {
-        0..60 => in_words(roughly(length)),
+        // Minutes of hours are insignificant, and hours of days.
+        0..60 => in_words(Duration::from_secs(seconds - seconds % grain(seconds))),
         60..730 => format!("{} months", days / 30),
         _ => format!("{} years", days / 365),
     }
-}
-
-/// Drops insignificant units: minutes of hours, and hours of days.
-fn roughly(length: Duration) -> Duration {
-    let seconds = length.as_secs();
-    Duration::from_secs(seconds / grain(seconds) * grain(seconds))
-}
-
-/// Rounds to the nearest of the units that are shown: what ends in seven days does so a second later, too.
-fn nearest(length: Duration) -> Duration {
-    let seconds = length.as_secs();
-    roughly(Duration::from_secs(seconds + grain(seconds) / 2))
 }
 
 /// Returns the smallest unit that is shown of a duration, in seconds.

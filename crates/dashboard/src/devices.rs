@@ -152,25 +152,12 @@ mod tests {
                 Some("Firefox on Linux"),
             ),
             (
-                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 \
-                 Safari/537.36 Edg/140.0.0.0",
+                "(Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
                 Some("Edge on Windows"),
             ),
-            (
-                "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 \
-                 Safari/605.1.15",
-                Some("Safari on macOS"),
-            ),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) \
-                 CriOS/140.0 Mobile/15E148 Safari/604.1",
-                Some("Chrome on iPhone"),
-            ),
-            (
-                "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile \
-                 Safari/537.36",
-                Some("Chrome on Android"),
-            ),
+            ("(Macintosh; Intel Mac OS X 10_15_7) Version/18.0 Safari/605.1.15", Some("Safari on macOS")),
+            ("(iPhone; like Mac OS X) CriOS/140.0 Mobile/15E148 Safari/604.1", Some("Chrome on iPhone")),
+            ("(Linux; Android 15) Chrome/140.0 Mobile Safari/537.36", Some("Chrome on Android")),
             ("curl/8.5.0", Some("curl")),
             ("something else", None),
         ] {

@@ -36,8 +36,8 @@ struct GuildsPage<'a> {
     total: usize,
     /// Number of guilds that are found, in words.
     found: String,
-    /// What is searched for, and the filters: each with the number of guilds, its address, and whether it is chosen.
-    search: Option<(Query, Vec<(&'static Filter, usize, String, bool)>)>,
+    /// What is searched for, and the filters.
+    search: Option<(Query, Vec<FilterView>)>,
     guilds: Vec<GuildView<'a>>,
     are_rows: bool,
     /// Addresses of the neighbouring pages.
@@ -48,6 +48,9 @@ struct GuildsPage<'a> {
     /// The first of those that match the search: name, picture, and the invite link if one is configured.
     invites: Vec<(&'a Name, Picture, Option<String>)>,
 }
+
+/// A filter with the number of guilds, its address, and whether it is chosen.
+type FilterView = (&'static Filter, usize, String, bool);
 
 /// Returns the guilds that the user manages and that lack the bot, by name.
 fn without_bot(listing: &GuildListing) -> Vec<&NamedGuild> {
