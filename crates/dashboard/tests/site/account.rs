@@ -95,24 +95,25 @@ async fn cannot_end_the_session_of_another_user() {
 async fn ending_this_or_all_devices_signs_out() {
     let site = Site::new().await;
     let phone = Browser::signed_in(&site, 1, vec![]).await;
-    let desk = Browser::signed_in(&site, 1, vec![]).await;
-    let id = between(&desk.page("/devices").await, "name=\"id\" value=\"", "\"").to_owned();
-    let token = desk.form_token().await;
-    let answer = desk.post("/devices/end", &[("token", &token), ("id", &id)]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/?signed-out=here"));
-    assert!(desk.page("/?signed-out=here").await.contains(">You are signed out.<"));
-    assert!(desk.cookies.borrow().is_empty());
-    assert_eq!(phone.get("/guilds").await.status, 200, "only this session ended");
-
-    desk.sign_in(1, vec![]).await;
-    let token = desk.form_token().await;
-    assert_eq!(
-        desk.post("/devices/end-all", &[("token", &token)]).await.header("location"),
-        "/?signed-out=everywhere"
-    );
-    assert!(desk.page("/?signed-out=everywhere").await.contains(">You are signed out on all devices.<"));
-    assert!(desk.cookies.borrow().is_empty());
-    assert_eq!(phone.get("/guilds").await.status, 401);
+    let desk = Browser::of(&site);
+    for (path, word, message, of_phone) in [
+        ("/sign-out", "here", "You are signed out.", 200),
+        ("/devices/end", "here", "You are signed out.", 200),
+        ("/devices/end-all", "everywhere", "You are signed out on all devices.", 401),
+    ] {
+        desk.sign_in(1, vec![]).await;
+        let kept = desk.cookies.borrow().clone();
+        let id = between(&desk.page("/devices").await, "name=\"id\" value=\"", "\"").to_owned();
+        let token = desk.form_token().await;
+        let answer = desk.post(path, &[("token", &token), ("id", &id)]).await;
+        let place = format!("/?signed-out={word}");
+        assert_eq!((answer.status, answer.header("location")), (303, &*place));
+        assert!(desk.page(&place).await.contains(&format!(">{message}<")));
+        assert!(desk.cookies.borrow().is_empty());
+        *desk.cookies.borrow_mut() = kept;
+        assert_eq!(desk.get("/guilds").await.status, 401, "{path}: its token is no longer valid");
+        assert_eq!(phone.get("/guilds").await.status, of_phone, "{path}");
+    }
 }
 
 #[actix_web::test]
@@ -262,16 +263,4 @@ async fn rejects_a_large_form() {
     let (_, browser) = signed_in(vec![]).await;
     let answer = browser.post("/sign-out", &[("token", &"x".repeat(1001))]).await;
     assert_eq!(answer.status, 413);
-}
-
-#[actix_web::test]
-async fn sign_out_ends_the_session_and_redirects_home() {
-    let (_, browser) = signed_in(vec![]).await;
-    let kept = browser.cookies.borrow().clone();
-    let token = browser.form_token().await;
-    let answer = browser.post("/sign-out", &[("token", &token)]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/?signed-out=here"));
-    assert!(browser.cookies.borrow().is_empty());
-    *browser.cookies.borrow_mut() = kept;
-    assert_eq!(browser.get("/guilds").await.status, 401, "its token is no longer valid");
 }

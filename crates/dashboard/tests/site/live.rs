@@ -2,20 +2,21 @@
 
 use crate::{
     browser::{Browser, Site, between, html, signed_in},
-    settings::{stage as settings, store::Counted},
+    settings::stage as settings,
 };
 use actix_web::{
     body::{BoxBody, MessageBody as _},
     dev::ServiceResponse,
     test::{TestRequest, init_service},
 };
+use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    port::{Clock as _, Mutation, Record},
+    port::{Clock as _, Listings, Mutation, Record, StoreError},
 };
 use companion_http::TrustedProxies;
 use companion_testkit::{
-    over::Over,
+    over::{ListingsOver, Over},
     world::{a_guild, a_heartbeat, an_ownership},
 };
 use futures_util::FutureExt as _;
@@ -236,6 +237,24 @@ async fn limits_live_pages_per_user() {
     one.1.page("/guilds").await;
     open.pop();
     assert_eq!(ask(&again.1, "/guilds", "").await.status(), 200);
+}
+
+/// Counts reads of listings.
+struct Counted {
+    inner: Arc<dyn Listings>,
+    count: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl ListingsOver for Counted {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
+    async fn before(&self) -> Result<(), StoreError> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// Returns how many listings are read to open this many streams of one session, and to notify all of them of one

@@ -4,4 +4,3 @@ mod forms;
 mod history;
 mod shown;
 pub(crate) mod stage;
-pub(crate) mod store;
