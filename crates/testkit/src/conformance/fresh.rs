@@ -7,7 +7,7 @@ use companion_domain::{
 use futures_util::future::BoxFuture;
 use std::{
     any::Any,
-    fmt::{self, Debug},
+    fmt::Debug,
     future::ready,
     pin::pin,
     sync::{Arc, OnceLock, mpsc},
@@ -39,26 +39,8 @@ struct Hooks {
     settle: Hook<(), ()>,
     close_gate: Option<Hook<(), Gate>>,
     damage: Option<Hook<Damage, bool>>,
-    /// The hook that a behaviour needed and that is missing.
-    missed: OnceLock<Needs>,
-}
-
-/// A hook that a behaviour needs to observe anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// [`Fresh::gating`].
-    Gating,
-    /// [`Fresh::damaging`].
-    Damaging,
-}
-
-impl fmt::Display for Needs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gating => "gating",
-            Self::Damaging => "damaging",
-        })
-    }
+    /// The name of the hook that the behaviour needed and that is missing.
+    missed: OnceLock<&'static str>,
 }
 
 pub(super) type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
@@ -173,27 +155,19 @@ impl<P: ?Sized> Fresh<P> {
         Arc::clone(&self.hooks.settle)
     }
 
-    /// Whether the author provides this hook.
-    pub(super) fn has(&self, needs: Needs) -> bool {
-        match needs {
-            Needs::Gating => self.hooks.close_gate.is_some(),
-            Needs::Damaging => self.hooks.damage.is_some(),
-        }
-    }
-
-    /// Returns the missing hook that a behaviour needed.
-    pub(super) fn missed(&self) -> Option<Needs> {
+    /// Returns the name of the missing hook without which the behaviour observed nothing.
+    pub(super) fn missed(&self) -> Option<&'static str> {
         self.hooks.missed.get().copied()
     }
 
-    fn miss(&self, needs: Needs) {
-        self.hooks.missed.get_or_init(|| needs);
+    fn miss(&self, hook: &'static str) {
+        self.hooks.missed.get_or_init(|| hook);
     }
 
     /// Makes stored values unreadable, and returns whether all are.
     pub(super) async fn damage(&self, values: impl IntoIterator<Item = Damage>) -> bool {
         let Some(damage) = &self.hooks.damage else {
-            self.miss(Needs::Damaging);
+            self.miss("damaging");
             return false;
         };
         for value in values {
@@ -247,7 +221,7 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     /// Starts a write while writes are blocked, and asserts that its first poll returns pending. Does nothing without
     /// the gating hook.
     pub(super) async fn waits_elsewhere<T>(&self, write: impl AsyncFnOnce(&P) -> T + Send + 'static) {
-        let Some(close_gate) = &self.hooks.close_gate else { return self.miss(Needs::Gating) };
+        let Some(close_gate) = &self.hooks.close_gate else { return self.miss("gating") };
         let gate = close_gate(()).await;
         let (store, (tell, told)) = (Arc::clone(&self.one), mpsc::channel());
         // On its own thread and runtime: if it blocks, it blocks no other test code.

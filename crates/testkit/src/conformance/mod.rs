@@ -23,9 +23,8 @@
 //! The suites of ports that write use only that port, so an adapter of one port can run its own. Data from the bot is
 //! written through [`records`], so the suites of ports that read it need all of [`Stores`].
 //!
-//! To add a behaviour: write an async function named after it, and add the name to the list at the top of its module.
-//! Append `needs Gating` or `needs Damaging` if it cannot observe anything without that hook. A function missing from
-//! the list is dead code, which the compiler reports; a hook used without being named fails the behaviour.
+//! To add a behaviour: write an async function named after it, and add the name to the list at the top of its module. A
+//! function missing from the list is dead code, which the compiler reports.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic fails the behaviour and names the line")]
 
 #[macro_use]
@@ -33,7 +32,6 @@ mod suite;
 mod concurrency;
 mod fresh;
 mod sample;
-mod storage;
 
 pub mod bot_telemetry;
 pub mod change_feed;
@@ -41,7 +39,6 @@ pub mod entropy;
 pub mod feedback_store;
 pub mod grant_store;
 pub mod guild_directory;
-pub mod health;
 pub mod identity_provider;
 pub mod listings;
 pub mod platform_pauses;
@@ -61,30 +58,51 @@ pub use companion_domain::port::Stores;
 
 pub use self::{
     concurrency::CALLERS,
-    fresh::{Damage, Fresh, Gate, Needs},
-    suite::{Behaviour, not_looked_at, run, tell_what_is_not_looked_at},
+    fresh::{Damage, Fresh, Gate},
+    suite::{Behaviour, run},
 };
 
-/// Every suite, by the name of its module.
-pub const SUITES: [&str; 20] = [
-    "bot_telemetry",
-    "change_feed",
-    "entropy",
-    "feedback_store",
-    "grant_store",
-    "guild_directory",
-    "health",
-    "identity_provider",
-    "listings",
-    "platform_pauses",
-    "records",
-    "scheduler",
-    "session_store",
-    "sessions_and_grants",
-    "settings_store",
-    "sign_ins",
-    "spent_codes",
-    "status_history",
-    "team_roster",
-    "vault",
-];
+/// Generates one test per behaviour of every storage port, and of the relations between them. Takes an expression,
+/// which may await, that returns a `Fresh<Stores>`.
+#[macro_export]
+macro_rules! storage_conformance {
+    ($fresh:expr $(,)?) => {
+        async fn storage() -> $crate::conformance::Fresh<$crate::conformance::Stores> {
+            $fresh
+        }
+
+        $crate::bot_telemetry_conformance!(storage().await);
+        $crate::change_feed_conformance!(storage().await);
+        $crate::feedback_store_conformance!(storage().await);
+        $crate::grant_store_conformance!(storage().await.port(|stores| &stores.grants));
+        $crate::guild_directory_conformance!(storage().await);
+        $crate::health_conformance!(storage().await.port(|stores| &stores.health));
+        $crate::listings_conformance!(storage().await);
+        $crate::records_conformance!(storage().await);
+        $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
+        $crate::sessions_and_grants_conformance!(storage().await);
+        $crate::settings_store_conformance!(storage().await);
+        $crate::sign_ins_conformance!(storage().await);
+        $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));
+        $crate::status_history_conformance!(storage().await);
+        $crate::team_roster_conformance!(storage().await);
+    };
+}
+
+/// The contract of [`Health`](companion_domain::port::Health). A failing store is covered by the adapter's own tests,
+/// which alone can make it fail.
+pub mod health {
+    use super::Fresh;
+    use companion_domain::port::Health;
+
+    suite! {
+        /// Generates one test per behaviour of `Health`.
+        health_conformance($): health, dyn Health;
+        a_working_store_is_healthy_at_every_check,
+    }
+
+    async fn a_working_store_is_healthy_at_every_check(fresh: &Fresh<Port>) {
+        fresh.concurrently(|_, health| async move { health.check().await.unwrap() }).await;
+        fresh.one.check().await.unwrap();
+    }
+}

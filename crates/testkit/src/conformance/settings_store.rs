@@ -35,7 +35,7 @@ suite! {
     only_a_removal_ends_values_confirmation_and_history,
     pages_contain_each_guild_with_values_once_by_id,
     forgetting_a_user_keeps_what_they_changed,
-    unreadable_settings_affect_no_other needs Damaging,
+    unreadable_settings_affect_no_other,
 }
 
 const GUILD: u64 = 7;

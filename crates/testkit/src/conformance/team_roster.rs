@@ -17,7 +17,7 @@ suite! {
     text_is_stored_exactly,
     stores_a_large_team_completely,
     concurrent_replacements_leave_one_complete_team,
-    an_unreadable_membership_affects_no_other needs Damaging,
+    an_unreadable_membership_affects_no_other,
 }
 
 fn sorted(mut members: Vec<TeamMember>) -> Vec<TeamMember> {

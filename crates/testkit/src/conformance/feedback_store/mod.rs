@@ -17,7 +17,7 @@ use companion_domain::{
 suite! {
     /// Generates one test per behaviour of a `FeedbackStore`. It needs `Records` to write with.
     feedback_store_conformance($): feedback_store, Stores;
-    an_unreadable_entry_affects_no_other needs Damaging,
+    an_unreadable_entry_affects_no_other,
     @pages {
         pages_contain_every_positive_entry_once_by_id,
         a_page_starts_after_an_id_that_need_not_exist,

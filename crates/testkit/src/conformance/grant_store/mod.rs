@@ -28,8 +28,8 @@ suite! {
     pages_list_each_holder_once,
     profiles_are_those_of_users_with_a_grant,
     a_cancelled_write_is_complete_or_absent,
-    a_write_does_not_block_the_polling_thread needs Gating,
-    an_unreadable_grant_is_corrupt_and_can_be_replaced needs Damaging,
+    a_write_does_not_block_the_polling_thread,
+    an_unreadable_grant_is_corrupt_and_can_be_replaced,
     @claims {
         a_claim_is_held_until_it_is_released_or_taken_over,
         a_claim_is_for_one_version_of_one_grant,

@@ -26,14 +26,14 @@ suite! {
         an_export_recreates_the_store,
         an_export_reads_one_snapshot,
         a_failing_sink_fails_the_export,
-        exports_leave_out_and_forget_removes_unreadable_values needs Damaging,
+        exports_leave_out_and_forget_removes_unreadable_values,
     }
     @keyed {
         a_write_replaces_or_removes_one_record_and_returns_its_tally,
         keys_are_separate_and_text_is_stored_exactly,
         concurrent_callers_add_and_remove_each_record_once,
         stores_very_many_records,
-        an_unreadable_record_affects_no_other needs Damaging,
+        an_unreadable_record_affects_no_other,
     }
     @members {
         a_member_of_an_unknown_guild_is_refused,
@@ -65,6 +65,6 @@ suite! {
         a_refused_batch_changes_nothing,
         a_cancelled_write_is_complete_or_absent,
         a_cancelled_put_is_complete_or_absent,
-        a_write_does_not_block_the_polling_thread needs Gating,
+        a_write_does_not_block_the_polling_thread,
     }
 }

@@ -22,8 +22,8 @@ suite! {
     a_cached_session_equals_the_stored_one,
     every_byte_of_an_id_counts,
     an_existing_id_is_a_conflict_and_changes_nothing,
-    a_write_does_not_block_the_polling_thread needs Gating,
-    an_unreadable_session_is_corrupt_and_can_be_ended needs Damaging,
+    a_write_does_not_block_the_polling_thread,
+    an_unreadable_session_is_corrupt_and_can_be_ended,
     @cap {
         the_cap_evicts_ended_sessions_then_the_oldest,
         concurrent_callers_never_exceed_the_cap,
@@ -41,7 +41,7 @@ suite! {
         concurrent_prunes_return_each_session_once,
         rewind_sets_only_times_beyond_the_horizon,
         every_operation_honours_recorded_uses,
-        prune_removes_unreadable_sessions_beyond_its_limit needs Damaging,
+        prune_removes_unreadable_sessions_beyond_its_limit,
     }
 }
 
