@@ -70,7 +70,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "the_last_report_to_arrive_replaces_the_earlier_one";
         feedback_store:
             "pages_contain_every_positive_entry_once_by_id",
-            "picks_only_four_and_five_stars",
+            "a_page_starts_after_an_id_whatever_has_changed",
             "a_rating_change_moves_an_entry_in_and_out_of_picks";
         grant_store.grants:
             "a_grant_is_found_as_it_was_last_written",

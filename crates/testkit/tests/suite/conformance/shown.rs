@@ -30,18 +30,18 @@ faults! {
         a_pick_has_the_requested_number_of_distinct_entries_by_its_seed:
             Repeats "an entry is picked twice",
             OwnChance "the adapter ignores the seed";
-        picks_only_four_and_five_stars: ThreeStars "three stars are picked";
         picks_are_right_during_concurrent_writes: Holes "removed entries leave gaps in the index";
-        a_rating_change_moves_an_entry_in_and_out_of_picks: RatingStays "a changed rating is not stored";
+        a_rating_change_moves_an_entry_in_and_out_of_picks:
+            ThreeStars "three stars are picked",
+            RatingStays "a changed rating is not stored";
         picks_from_very_many_entries:
             PicksOfHundred "only the first hundred entries are picked from",
             PicksHundred "a pick has at most a hundred entries";
         pages_contain_every_positive_entry_once_by_id:
             PagesHaveThreeStars "pages contain three stars",
             PagesGoByTheAlphabet "ids are compared without case";
-        a_page_starts_after_an_id_that_need_not_exist:
-            PagesRepeatTheirEdge "a page repeats the last entry of the previous one";
-        changes_between_pages_affect_no_other_entry:
+        a_page_starts_after_an_id_whatever_has_changed:
+            PagesRepeatTheirEdge "a page repeats the last entry of the previous one",
             PagesByNumber "pages use offsets, and entries move between them";
     }
 }

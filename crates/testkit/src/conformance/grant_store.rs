@@ -1,9 +1,6 @@
-//! The contract of a [`GrantStore`], except its relation to sessions: see
+//! The contract of a [`GrantStore`]: contents, versions and claims. For its relation to sessions see
 //! [`sessions_and_grants`](super::sessions_and_grants).
 
-mod claims;
-
-use self::claims::alice;
 use super::{
     Damage, Fresh,
     concurrency::{all_of, cancelled, pages},
@@ -11,7 +8,11 @@ use super::{
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
+    port::{
+        ClaimAfter,
+        Claimed::{self, Gone, Granted, Held},
+        Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind,
+    },
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -30,15 +31,16 @@ suite! {
     a_cancelled_write_is_complete_or_absent,
     a_write_does_not_block_the_polling_thread,
     an_unreadable_grant_is_corrupt_and_can_be_replaced,
-    @claims {
-        a_claim_is_held_until_it_is_released_or_taken_over,
-        a_claim_is_for_one_version_of_one_grant,
-        an_update_keeps_or_ends_the_claim_as_requested,
-        exactly_one_concurrent_claim_succeeds,
-        exactly_one_concurrent_update_succeeds,
-        exactly_one_concurrent_removal_succeeds,
-        concurrent_replacements_leave_the_highest_version,
-    }
+    a_claim_is_held_until_it_is_released_or_taken_over,
+    a_claim_is_for_one_version_of_one_grant,
+    an_update_keeps_or_ends_the_claim_as_requested,
+    exactly_one_concurrent_claim_succeeds,
+    exactly_one_concurrent_update_succeeds,
+    exactly_one_concurrent_removal_succeeds,
+}
+
+fn alice() -> UserId {
+    user_id(1)
 }
 
 /// Returns contents with all and with absent parts, with empty and with large ones.
@@ -103,17 +105,17 @@ async fn only_the_current_version_is_updated_or_removed(fresh: &Fresh<Port>) {
         assert_eq!(refused.kind, StoreErrorKind::Conflict);
         assert!(!store.remove(alice(), version).await.unwrap());
         store.release_claim(alice(), version).await.unwrap();
-        assert_eq!(store.claim_refresh(alice(), version, at(30), None).await.unwrap(), Claimed::Gone);
+        assert_eq!(store.claim_refresh(alice(), version, at(30), None).await.unwrap(), Gone);
         assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, before);
     };
     refuses(GrantVersion(1)).await;
     let stale = store.replace(alice(), &grant(1)).await.unwrap();
     let version = store.replace(alice(), &grant(2)).await.unwrap();
-    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Granted);
+    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Granted);
     for wrong in [stale, GrantVersion(version.0 + 1000)] {
         refuses(wrong).await;
         let claimed = store.claim_refresh(alice(), version, at(20), None).await.unwrap();
-        assert_eq!(claimed, Claimed::Held(at(10)), "the claim is held still");
+        assert_eq!(claimed, Held(at(10)), "the claim is held still");
     }
     assert!(store.remove(alice(), version).await.unwrap());
     assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, None);
@@ -131,11 +133,11 @@ async fn users_are_separate(fresh: &Fresh<Port>) {
     }
     let version =
         store.update(alice(), written.remove(0).1.version, &grant(9), ClaimAfter::Kept).await.unwrap();
-    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Granted);
+    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Granted);
     assert!(store.remove(alice(), version).await.unwrap());
     for (user, grant) in written {
         let claimed = store.claim_refresh(user, grant.version, at(10), None).await.unwrap();
-        assert_eq!(claimed, Claimed::Granted, "{user}");
+        assert_eq!(claimed, Granted, "{user}");
         assert_eq!(store.find(user).await.unwrap(), Some(grant), "{user}");
     }
 }
@@ -229,4 +231,113 @@ async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>)
     assert_eq!(holders, 3, "each is still there");
     fresh.one.replace(user_id(1), &grant(1)).await.unwrap();
     assert_eq!(found(1).await, Ok(Some(grant(1))));
+}
+
+async fn claim(fresh: &Fresh<Port>, version: GrantVersion, until: i64) -> Claimed {
+    fresh.one.claim_refresh(alice(), version, at(until), None).await.unwrap()
+}
+
+/// Claims as a node that considers the holder of the claim ending at `dead` dead.
+async fn take_over(fresh: &Fresh<Port>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
+    fresh.one.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
+}
+
+/// A store has no clock: no date ends a claim.
+async fn a_claim_is_held_until_it_is_released_or_taken_over(fresh: &Fresh<Port>) {
+    const FAR: i64 = 1_000_000_000_000;
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    for (until, dead, expected, why) in [
+        (100, Some(5), Granted, "there was none to take over"),
+        (100, None, Held(at(100)), "one caller holds it"),
+        (FAR, None, Held(at(100)), "no date ends it"),
+        (-FAR, None, Held(at(100)), "a refused claim does not move it"),
+        (200, Some(99), Held(at(100)), "this is another claim"),
+        (200, Some(100), Granted, "it is named"),
+        (300, Some(100), Held(at(200)), "another caller was faster"),
+    ] {
+        let dead = dead.map(at);
+        let claimed = fresh.one.claim_refresh(alice(), version, at(until), dead).await.unwrap();
+        assert_eq!(claimed, expected, "{why}");
+    }
+    for date in [0, FAR, -FAR] {
+        fresh.other.release_claim(alice(), version).await.unwrap();
+        assert_eq!(claim(fresh, version, date).await, Granted, "{date}");
+        let elsewhere = fresh.other.claim_refresh(alice(), version, at(11), None).await.unwrap();
+        assert_eq!(elsewhere, Held(at(date)), "{date}");
+    }
+    let found = fresh.one.find(alice()).await.unwrap();
+    assert_eq!(found, Some(Grant { version, content: grant(1) }), "a claim writes nothing");
+}
+
+async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<Port>) {
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    let never = GrantVersion(version.0 + 1000);
+    let theirs = fresh.one.replace(user_id(2), &grant(2)).await.unwrap();
+    assert_eq!(fresh.one.claim_refresh(user_id(2), theirs, at(10), None).await.unwrap(), Granted);
+    assert_eq!(claim(fresh, never, 10).await, Gone);
+    fresh.one.release_claim(alice(), version).await.unwrap();
+    assert_eq!(claim(fresh, version, 10).await, Granted, "no other version or user is in the way");
+    assert_eq!(take_over(fresh, never, 20, 10).await, Gone);
+    fresh.one.release_claim(alice(), never).await.unwrap();
+    fresh.one.release_claim(user_id(2), version).await.unwrap();
+    assert_eq!(claim(fresh, version, 30).await, Held(at(10)), "no other release ends it");
+    let new = fresh.one.replace(alice(), &grant(2)).await.unwrap();
+    assert_eq!(claim(fresh, version, 100).await, Gone);
+    assert_eq!(claim(fresh, new, 100).await, Granted, "a new sign-in ends the claim on the old grant");
+    assert!(fresh.one.remove(alice(), new).await.unwrap());
+    assert_eq!(claim(fresh, new, 200).await, Gone);
+    let newest = fresh.one.replace(alice(), &grant(3)).await.unwrap();
+    assert_eq!(claim(fresh, newest, 100).await, Granted);
+}
+
+async fn an_update_keeps_or_ends_the_claim_as_requested(fresh: &Fresh<Port>) {
+    let first = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    assert_eq!(claim(fresh, first, 100).await, Granted);
+    let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();
+    assert_eq!(claim(fresh, second, 200).await, Held(at(100)), "the same claim, on the new version");
+    assert_eq!(take_over(fresh, second, 200, 99).await, Held(at(100)), "this is another claim");
+    assert_eq!(take_over(fresh, second, 200, 100).await, Granted, "it is known by its end as before");
+    let third = fresh.one.update(alice(), second, &grant(3), ClaimAfter::Released).await.unwrap();
+    assert_eq!(claim(fresh, third, 200).await, Granted);
+    let fourth = fresh.one.update(alice(), third, &grant(4), ClaimAfter::Kept).await.unwrap();
+    fresh.one.release_claim(alice(), fourth).await.unwrap();
+    assert_eq!(claim(fresh, fourth, 200).await, Granted);
+}
+
+async fn exactly_one_concurrent_claim_succeeds(fresh: &Fresh<Port>) {
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    // The second round takes over the claim of the first.
+    for (until, dead) in [(100, None), (200, Some(at(100)))] {
+        let claims = fresh
+            .concurrently(move |_, store| async move {
+                store.claim_refresh(alice(), version, at(until), dead).await.unwrap()
+            })
+            .await;
+        let (granted, held): (Vec<_>, Vec<_>) = claims.into_iter().partition(|claimed| *claimed == Granted);
+        assert_eq!(granted.len(), 1);
+        assert!(held.iter().all(|claimed| *claimed == Held(at(until))), "{held:?}");
+    }
+}
+
+async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<Port>) {
+    let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
+    let attempts = fresh
+        .concurrently(move |number, store| async move {
+            let updated = store.update(alice(), version, &grant(number), ClaimAfter::Released).await;
+            updated.map(|version| Grant { version, content: grant(number) }).map_err(|error| error.kind)
+        })
+        .await;
+    let (won, lost): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
+    assert!(lost.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
+    assert_eq!(won, [Ok(fresh.one.find(alice()).await.unwrap().unwrap())]);
+}
+
+/// Without a session the grant is unused.
+async fn exactly_one_concurrent_removal_succeeds(fresh: &Fresh<Port>) {
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    let removed = fresh
+        .concurrently(move |_, store| async move { store.remove_unused(alice(), version).await.unwrap() })
+        .await;
+    assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
+    assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
 }
