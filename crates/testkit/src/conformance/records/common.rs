@@ -4,8 +4,8 @@ use crate::{
     conformance::{
         Stores,
         sample::{
-            NONE_OVER, at, feedback, grant, guild, guild_id, member, notice, outline, period, session,
-            settings_entry, settings_schema, staff, stored_settings, subscription, team_member, user_id,
+            at, feedback, grant, guild, guild_id, member, notice, outline, period, session, settings_entry,
+            settings_schema, staff, stored_settings, subscription, team_member, user_id,
         },
         stream::{Collected, Stream},
     },
@@ -16,28 +16,7 @@ use companion_domain::{
     model::{GuildWithRoles, PeriodSubject, RoleSet, StaffPermission},
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
-use std::{collections::BTreeMap, num::NonZeroU32};
-
-/// Writes a record through the port of its kind. The team is written as a whole, so not here.
-pub(super) async fn put(stores: &Stores, record: &Record) {
-    match record {
-        Record::Session(session) => {
-            stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
-        }
-        Record::Grant(user, grant) => {
-            stores.grants.replace(*user, &grant.content).await.unwrap();
-        }
-        Record::Schema(schema) => drop(stores.settings.publish(schema).await.unwrap()),
-        // Their ports write them with a time and a revision of their own, or as changes.
-        Record::Settings(..) | Record::SettingsEdit(_) | Record::Period(_) => {
-            add(stores, vec![record.clone()]).await;
-        }
-        Record::Team(_) => {}
-        other => {
-            stores.records.put(other.clone()).await.unwrap();
-        }
-    }
-}
+use std::collections::BTreeMap;
 
 /// Puts these records as one batch.
 pub(in crate::conformance) async fn put_all(

@@ -5,7 +5,6 @@ mod common;
 mod export;
 mod keyed;
 mod kinds;
-mod members;
 mod sync;
 mod user;
 mod writes;
@@ -35,15 +34,9 @@ suite! {
         stores_very_many_records,
         an_unreadable_record_affects_no_other,
     }
-    @members {
-        a_member_of_an_unknown_guild_is_refused,
-        removing_a_guild_removes_its_members,
-        members_put_during_a_guild_removal_are_removed,
-    }
     @sync {
         a_sync_adds_every_kind_in_any_order,
-        the_last_record_of_a_key_wins,
-        the_tally_counts_exactly_the_differences,
+        the_last_record_of_a_key_wins_and_the_tally_is_exact,
         an_imported_grant_keeps_its_version,
         each_kind_is_replaced_alone,
         a_shard_replaces_only_its_own_guilds,
@@ -52,7 +45,6 @@ suite! {
         a_failed_stream_changes_nothing,
         a_cancelled_sync_changes_nothing,
         readers_and_writers_proceed_during_a_sync,
-        concurrent_syncs_are_never_lost,
         concurrent_replacing_syncs_leave_one_complete,
     }
     @user {
@@ -64,7 +56,8 @@ suite! {
         a_batch_is_applied_in_order,
         a_refused_batch_changes_nothing,
         a_cancelled_write_is_complete_or_absent,
-        a_cancelled_put_is_complete_or_absent,
         a_write_does_not_block_the_polling_thread,
+        removing_a_guild_removes_its_members,
+        members_put_during_a_guild_removal_are_removed,
     }
 }

@@ -1,22 +1,25 @@
-//! Every way to write through `Records`, cancelled and blocked, and several writes as one change.
+//! Every way to write through `Records`, cancelled and blocked; several writes as one change; guilds and their members.
 
 use super::{
-    common::{add, by_key, contents, exported, replacing, two_of_each},
-    kinds::KEYED,
+    common::{add, by_key, contents, exported, put_all, replacing, two_of_each},
+    kinds::{KEYED, KeyedKind},
 };
-use crate::conformance::{
-    Fresh, Stores,
-    concurrency::cancelled,
-    sample::{
-        at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, name, session, shards, staff,
-        subscription, team_member, user_id,
+use crate::{
+    conformance::{
+        Fresh, Stores,
+        concurrency::cancelled,
+        sample::{
+            LOTS, at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, name, session, shards,
+            some_of_lots, staff, subscription, team_member, user_id,
+        },
+        stream::Stream,
     },
-    stream::Stream,
+    world::roles,
 };
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{Guild, Heartbeat, Roster, StaffPermission, UserId},
-    port::{Grant, GrantVersion, Mutation, Record},
+    model::{Guild, Heartbeat, RoleSet, Roster, StaffPermission, UserId},
+    port::{ApplyError, Grant, GrantVersion, Mutation, Record},
 };
 use std::sync::Arc;
 
@@ -48,16 +51,8 @@ impl Write {
     }
 }
 
-/// A write, and what leads to the state that it changes.
-struct Step {
-    what: String,
-    ready: Vec<Write>,
-    write: Write,
-}
-
-fn step(what: &str, ready: Vec<Write>, write: Write) -> Step {
-    Step { what: what.to_owned(), ready, write }
-}
+/// A write, with its name and what leads to the state that it changes.
+type Step = (String, Vec<Write>, Write);
 
 fn steps() -> Vec<Step> {
     let (user, id) = (user_id(7), guild_id(7));
@@ -82,37 +77,31 @@ fn steps() -> Vec<Step> {
     let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat("one", at(2)) };
     let silent = clusters.map(|name| (cluster_id(name), at(1))).to_vec();
     let replaced = || Write::put([Record::Subscription(subscription(user_id(8), [7], 1))]);
-    vec![
-        step("a sync", vec![Write::Forget(user), gone(), replaced()], Write::Sync(of_user())),
-        step("forgetting", vec![Write::Sync(of_user())], Write::Forget(user)),
-        step("a batch", vec![gone()], Write::put(batch())),
-        step("a removal", vec![Write::put(batch())], gone()),
-        step("a team", vec![team([1, 2, 3], 1)], team([3, 4, 5], 2)),
-        step("a report", vec![reports()], Write::Apply(vec![Mutation::Report(report)])),
-        step("a retirement", vec![reports()], Write::Apply(vec![Mutation::RemoveSilent(silent)])),
+    [
+        ("a sync", vec![Write::Forget(user), gone(), replaced()], Write::Sync(of_user())),
+        ("forgetting", vec![Write::Sync(of_user())], Write::Forget(user)),
+        ("a batch", vec![gone()], Write::put(batch())),
+        ("a removal", vec![Write::put(batch())], gone()),
+        ("a team", vec![team([1, 2, 3], 1)], team([3, 4, 5], 2)),
+        ("a report", vec![reports()], Write::Apply(vec![Mutation::Report(report)])),
+        ("a retirement", vec![reports()], Write::Apply(vec![Mutation::RemoveSilent(silent)])),
     ]
+    .into_iter()
+    .map(|(what, ready, write)| (what.to_owned(), ready, write))
+    .chain(KEYED.iter().filter_map(put))
+    .collect()
 }
 
-fn puts() -> impl Iterator<Item = Step> {
-    KEYED.iter().filter_map(|kind| {
-        let variants = kind.variants(1);
-        let (first, last) = (variants.first()?.clone(), variants.last()?.clone());
-        let earlier = if variants.len() > 1 { Write::put([first]) } else { Write::remove([first.key()]) };
-        let ready = vec![Write::put(kind.needed([1])), earlier];
-        Some(step(&format!("a {}", kind.name), ready, Write::put([last])))
-    })
+/// Returns a put that changes a record, or adds one of a kind without variants.
+fn put(kind: &KeyedKind) -> Option<Step> {
+    let variants = kind.variants(1);
+    let (first, last) = (variants.first()?.clone(), variants.last()?.clone());
+    let earlier = if variants.len() > 1 { Write::put([first]) } else { Write::remove([first.key()]) };
+    Some((format!("a {}", kind.name), vec![Write::put(kind.needed([1])), earlier], Write::put([last])))
 }
 
 pub(super) async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
-    cancel(fresh, steps()).await;
-}
-
-pub(super) async fn a_cancelled_put_is_complete_or_absent(fresh: &Fresh<Stores>) {
-    cancel(fresh, puts()).await;
-}
-
-async fn cancel(fresh: &Fresh<Stores>, steps: impl IntoIterator<Item = Step>) {
-    for Step { what, ready, write } in steps {
+    for (what, ready, write) in steps() {
         let ready = async |stores: &Arc<Stores>, _| {
             for earlier in &ready {
                 earlier.make(stores).await;
@@ -135,7 +124,7 @@ async fn cancel(fresh: &Fresh<Stores>, steps: impl IntoIterator<Item = Step>) {
 }
 
 pub(super) async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Stores>) {
-    for Step { ready, write, .. } in steps().into_iter().chain(puts()) {
+    for (_, ready, write) in steps() {
         for earlier in ready {
             earlier.make(&fresh.one).await;
         }
@@ -187,4 +176,65 @@ pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
         fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
     }
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
+    let later = Record::Guild(guild(guild_id(99)));
+    fresh.one.records.put(later.clone()).await.unwrap();
+    let expected = by_key([two_of_each(), vec![later]].concat());
+    assert_eq!(contents(&fresh.one).await, expected, "a guild that comes later brings no members");
+}
+
+/// Returns a user's roles in a known guild.
+async fn roles_of(stores: &Stores, guild: u64, user: u64) -> RoleSet {
+    let seen = stores.guilds.with_roles(user_id(user), &[guild_id(guild)]).await.unwrap();
+    assert_eq!(seen.len(), 1);
+    seen.first().map(|seen| (*seen.roles).clone()).unwrap()
+}
+
+/// A changed guild keeps its members, and a removed one does not.
+pub(super) async fn removing_a_guild_removes_its_members(fresh: &Fresh<Stores>) {
+    let member_of = |guild, user| Record::Member(member(guild_id(guild), user_id(user), &[guild]));
+    put_all(&fresh.one, [1, 2].map(|id| Record::Guild(guild(guild_id(id))))).await;
+    put_all(&fresh.one, (1..=LOTS).map(|user| member_of(1, user)).chain([member_of(2, 1)])).await;
+    let renamed = Record::Guild(Guild { name: name("Renamed"), ..guild(guild_id(1)) });
+    fresh.one.records.put(renamed).await.unwrap();
+    let with_roles = async |stores: &Stores| {
+        let mut count = 0;
+        for user in some_of_lots() {
+            count += usize::from(!roles_of(stores, 1, user).await.is_empty());
+        }
+        count
+    };
+    assert_eq!(with_roles(&fresh.one).await, some_of_lots().count());
+    let removed = fresh.one.records.remove(Key::Guild(guild_id(1))).await.unwrap();
+    assert_eq!(removed, Tally::REMOVED, "members that go along do not count");
+    fresh.one.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
+    fresh
+        .through_both(async |stores| {
+            assert_eq!(with_roles(stores).await, 0, "the new guild starts without members");
+            assert_eq!(roles_of(stores, 2, 1).await, roles(&[2]));
+        })
+        .await;
+    assert_eq!(fresh.one.records.put(member_of(1, 1)).await.unwrap(), Tally::ADDED);
+}
+
+pub(super) async fn members_put_during_a_guild_removal_are_removed(fresh: &Fresh<Stores>) {
+    fresh.one.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
+    let removed = fresh
+        .concurrently(|number, stores| async move {
+            if number == 16 {
+                return stores.records.remove(Key::Guild(guild_id(1))).await.unwrap().removed;
+            }
+            // Whether it is written before or after the removal, it must not exist in the end.
+            let member = Record::Member(member(guild_id(1), user_id(number + 1), &[1]));
+            match stores.records.put(member).await {
+                Ok(_) | Err(ApplyError::UnknownGuild(_)) => {}
+                other => panic!("{other:?}"),
+            }
+            0
+        })
+        .await;
+    assert_eq!(removed.into_iter().sum::<u64>(), 1);
+    fresh.one.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
+    for user in 1..=32 {
+        assert_eq!(roles_of(&fresh.one, 1, user).await, roles(&[]));
+    }
 }

@@ -54,13 +54,15 @@ faults! {
         concurrent_callers_add_and_remove_each_record_once:
             AddsUnseen "a put reads and writes in two steps",
             LosesTheSecond "one of two concurrent puts is lost";
-        a_cancelled_put_is_complete_or_absent:
+        a_cancelled_write_is_complete_or_absent:
+            BatchInSteps "a cancelled batch is partially applied",
             [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
             [Fault::PutsInSteps(Kind::Staff)] "a cancelled put has removed the old permissions",
             [Fault::PutsInSteps(Kind::Subscription)] "a cancelled put has removed the subscription",
             [Fault::PutsInSteps(Kind::Feedback)] "a cancelled put has removed the old entry";
-        a_cancelled_write_is_complete_or_absent: BatchInSteps "a cancelled batch is partially applied";
-        a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the refused mutation";
+        a_refused_batch_changes_nothing:
+            BatchByMutation "a batch is applied up to the refused mutation",
+            MembersWait "a member of an unknown guild is kept until the guild is put";
         a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
             CountsTheLast "a batch returns the tally of its last mutation",
@@ -69,7 +71,6 @@ faults! {
             MembersSurvive "members outlive their guild",
             MembersGoWithEveryPut "a changed guild loses its members",
             HundredMembersGo "at most a hundred members are removed with their guild";
-        a_member_of_an_unknown_guild_is_refused: MembersWait "a member of an unknown guild is kept until the guild is put";
     }
     change_feed(Fresh::new(Arc::new(stores())), wrong) {
         a_write_returns_and_lists_its_changes_once: TellsNoChange "a write returns no changes";
@@ -304,7 +305,7 @@ impl RecordsOver for Wrong {
                     }
                 }
             }
-            (Fault::MembersWait, [Mutation::Put(Record::Member(member))])
+            (Fault::MembersWait, [.., Mutation::Put(Record::Member(member))])
                 if self.earlier(&Key::Guild(member.guild)).await?.is_none() =>
             {
                 return Ok(Applied { tally: Tally::ADDED, changes: vec![] });

@@ -35,7 +35,7 @@ faults! {
             AskingIsAChange "a health check is listed as a change";
         a_cancelled_sync_changes_nothing: [Fault::BatchByBatch] "a cancelled sync is partially applied";
         a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces the guilds of others";
-        the_last_record_of_a_key_wins: FirstWins "the first record of a key counts";
+        the_last_record_of_a_key_wins_and_the_tally_is_exact: FirstWins "the first record of a key counts";
         a_sync_adds_every_kind_in_any_order: GuildsFirst "a member must follow its guild";
         each_kind_is_replaced_alone:
             NothingTakenAway "replacing removes nothing",
