@@ -2,7 +2,6 @@
 
 use super::{
     Damage, Fresh, Stores,
-    concurrency::CALLERS,
     sample::{LOTS, at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{
@@ -19,7 +18,6 @@ suite! {
     the_last_report_to_arrive_replaces_the_earlier_one,
     clusters_are_separate,
     removes_a_silent_cluster_unless_it_has_reported_since,
-    concurrent_reports_leave_one_complete_report,
     lists_and_removes_very_many_clusters,
     an_unreadable_report_affects_no_other,
 }
@@ -120,23 +118,6 @@ async fn removes_a_silent_cluster_unless_it_has_reported_since(fresh: &Fresh<Sto
     let left = [heartbeat("four", at(100)), heartbeat("three", at(101)), heartbeat("two", at(100))];
     assert_eq!(shown(fresh).await, left);
     assert_eq!(record(&fresh.one, &heartbeat("one", at(50))).await, Tally::ADDED, "it may report again");
-}
-
-async fn concurrent_reports_leave_one_complete_report(fresh: &Fresh<Stores>) {
-    let report = |number: u64| Heartbeat {
-        shards: shards([u32::try_from(number).unwrap()]),
-        ..heartbeat("one", at(i64::try_from(number * 7 % CALLERS).unwrap()))
-    };
-    fresh
-        .concurrently(move |number, store| async move {
-            record(&store, &report(number)).await;
-            record(&store, &heartbeat(&format!("own-{number}"), at(0))).await;
-        })
-        .await;
-    let found = clusters(&fresh.one).await;
-    assert_eq!(found.len() as u64, CALLERS + 1);
-    let shared = found.into_iter().find(|report| report.cluster == cluster_id("one")).unwrap();
-    assert!((0..CALLERS).any(|number| report(number) == shared), "{shared:?}");
 }
 
 async fn lists_and_removes_very_many_clusters(fresh: &Fresh<Stores>) {

@@ -38,7 +38,6 @@ suite! {
     a_cancelled_write_is_listed_if_it_was_applied,
     lists_created_and_ended_sessions,
     lists_changes_of_grants,
-    a_refused_write_is_no_change,
 }
 
 /// Returns the changes after a revision that the history still has.
@@ -337,27 +336,4 @@ async fn lists_changes_of_grants(fresh: &Fresh<Stores>) {
     lists_once(fresh, &[Subject::Grant(user)], remove).await;
     replace(&fresh.one).await;
     lists_once(fresh, &[Subject::Grant(user)], remove_unused).await;
-}
-
-async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
-    let user = user_id(1);
-    fresh.one.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
-    let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
-    fresh.one.records.write(Mutation::Report(heartbeat("one", at(9)))).await.unwrap();
-    let refused = async |stores: &Stores| {
-        stores.sessions.create(&session(1, user, at(1)), NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
-        let stale = GrantVersion(version.0 + 1000);
-        stores.grants.update(user, stale, &grant(2), ClaimAfter::Released).await.unwrap_err();
-        assert!(!stores.grants.remove(user, stale).await.unwrap());
-        assert!(!stores.grants.remove_unused(user, version).await.unwrap());
-        stores.records.put(Record::Member(member(guild_id(9), user, &[1]))).await.unwrap_err();
-        stores.records.write(Mutation::RemoveSilent([(cluster_id("one"), at(8))].to_vec())).await.unwrap();
-        let lost = Record::Member(member(guild_id(9), user, &[1]));
-        let blocked = Record::Blocked(user);
-        let mut stream = Stream::in_batches(vec![blocked.clone(), lost], 1);
-        stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
-        let mut stream = Stream::in_batches(vec![blocked], 1).failing("cut");
-        stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
-    };
-    assert_eq!(subjects_of(fresh, refused).await, []);
 }

@@ -1,7 +1,7 @@
 //! The contract of [`SettingsStore`](companion_domain::port::SettingsStore).
 
 use super::{
-    Damage, Fresh, Stores,
+    CALLERS, Damage, Fresh, Stores,
     change_feed::subjects_of,
     concurrency::pages,
     sample::{
@@ -27,7 +27,6 @@ suite! {
     returns_values_exactly_as_they_were_set,
     a_change_is_one_step_with_its_history_and_its_change,
     an_outdated_or_wrong_change_changes_nothing,
-    one_of_many_changes_of_a_revision_wins,
     concurrent_changes_are_made_one_after_the_other,
     a_user_is_judged_by_what_is_stored,
     the_history_keeps_the_last_fifty_changes,
@@ -170,40 +169,25 @@ async fn an_outdated_or_wrong_change_changes_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(stores.changes.latest().await.unwrap(), before);
 }
 
-async fn one_of_many_changes_of_a_revision_wins(fresh: &Fresh<Stores>) {
-    publish(&fresh.one).await;
-    let outcomes = fresh
-        .concurrently(|number, stores| async move {
-            let values = [("free.text", text(&format!("{number}")))];
-            let change = Change { expected: Some(0), ..change(guild_id(GUILD), values) };
-            match stores.settings.change(&change).await {
-                Ok((stored, _)) => Some(stored),
-                Err(ChangeSettingsError::Rejected(Rejected::Outdated(1))) => None,
-                Err(other) => panic!("{other:?}"),
-            }
-        })
-        .await;
-    let won: Vec<_> = outcomes.into_iter().flatten().collect();
-    assert_eq!(won, [fresh.one.settings.find(guild_id(GUILD)).await.unwrap()]);
-}
-
+/// One of them wins if all expect the same revision.
 async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) {
     publish(&fresh.one).await;
-    let mut revisions = fresh
-        .concurrently(|number, stores| async move {
-            set(&stores, guild_id(GUILD), &format!("{number}")).await.0.revision
-        })
-        .await;
-    revisions.sort_unstable();
-    let count = revisions.len() as u64;
-    assert_eq!(revisions, (1..=count).collect::<Vec<_>>());
-    let history = fresh.one.settings.history(guild_id(GUILD)).await.unwrap();
-    let step = |entry: &HistoryEntry| {
-        let change = entry.changes.first().unwrap();
-        (entry.revision, change.from.clone(), change.to.clone())
-    };
-    for (later, earlier) in history.iter().map(step).zip(history.iter().skip(1).map(step)) {
-        assert_eq!((later.0 - 1, later.1), (earlier.0, earlier.2), "each follows the one before");
+    for (guild, expected, revisions) in [(1, Some(0), 1..=1), (2, None, 1..=CALLERS)] {
+        let outcomes = fresh
+            .concurrently(|number, stores| async move {
+                let values = [("free.text", text(&format!("{number}")))];
+                let change = Change { expected, ..change(guild_id(guild), values) };
+                match stores.settings.change(&change).await {
+                    Ok((stored, _)) => Some(stored),
+                    Err(ChangeSettingsError::Rejected(Rejected::Outdated(1))) => None,
+                    Err(other) => panic!("{other:?}"),
+                }
+            })
+            .await;
+        let mut made: Vec<_> = outcomes.into_iter().flatten().collect();
+        made.sort_by_key(|stored| stored.revision);
+        assert!(made.iter().map(|stored| stored.revision).eq(revisions), "{made:?}");
+        assert_eq!(made.pop(), Some(fresh.one.settings.find(guild_id(guild)).await.unwrap()));
     }
 }
 

@@ -36,7 +36,7 @@ faults! {
         an_outdated_or_wrong_change_changes_nothing:
             IgnoresTheRevision "the expected revision is ignored",
             DropsWrongValues "wrong values are left out, and the others are set";
-        one_of_many_changes_of_a_revision_wins: ChecksFirst "the revision is compared in a step of its own";
+        concurrent_changes_are_made_one_after_the_other: ChecksFirst "the revision is compared in a step of its own";
         a_user_is_judged_by_what_is_stored:
             EveryoneMay "the user is not judged",
             RemembersRights "the user is judged by what was stored at the first change",
