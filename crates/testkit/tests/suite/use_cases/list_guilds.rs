@@ -187,57 +187,32 @@ impl ListingsOver for Unreadable {
     }
 }
 
-impl Stage {
-    /// Creates a stage whose store cannot read the default user's grant.
-    fn with_unreadable_grant() -> Self {
-        let mut memory = InMemory::new();
-        let unreadable = Arc::new(Over(Unreadable(memory.ports.stores.clone())));
-        memory.ports.stores.grants = unreadable.clone();
-        memory.ports.stores.stored_listings = unreadable;
-        Self::over(memory, settings())
-    }
-}
-
 #[tokio::test]
-async fn an_unreadable_grant_fails_the_listing_and_keeps_the_session() {
-    let stage = Stage::with_unreadable_grant();
+async fn an_unreadable_grant_ends_no_session_and_affects_no_other_user() {
+    let mut memory = InMemory::new();
+    let unreadable = Arc::new(Over(Unreadable(memory.ports.stores.clone())));
+    memory.ports.stores.grants = unreadable.clone();
+    memory.ports.stores.stored_listings = unreadable;
+    let stage = Stage::over(memory, settings());
     let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    stage.signs_in(USER + 1, vec![]).await;
     let refused = stage.list().await;
     assert!(matches!(refused, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
-    stage.memory.ports.stores.records.put(Record::Blocked(user_id(USER))).await.unwrap();
-    let refused = stage.list().await;
-    assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)), "{refused:?}");
-}
-
-#[tokio::test]
-async fn a_user_with_an_unreadable_grant_can_be_forgotten() {
-    let stage = Stage::with_unreadable_grant();
-    stage.signs_in(USER, vec![]).await;
-    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
-    assert_eq!(tally.removed, 2, "the session and the grant");
-    assert_eq!(stage.grant().await, None);
-}
-
-#[tokio::test]
-async fn resealing_skips_an_unreadable_grant() {
-    let stage = Stage::with_unreadable_grant();
-    for user in [USER, USER + 1] {
-        stage.signs_in(user, vec![]).await;
-    }
     let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();
     assert_eq!(resealed, Resealed { untouched: 1, corrupt: 1, ..Resealed::default() });
-}
 
-#[tokio::test]
-async fn revocation_skips_an_unreadable_grant() {
-    let stage = Stage::with_unreadable_grant();
     for user in [USER, USER + 1] {
-        stage.signs_in(user, vec![]).await;
         stage.memory.ports.stores.sessions.revoke_user(user_id(user)).await.unwrap();
     }
     let round = stage.use_cases.revoke_unused.round(None, NonZeroU32::MAX).await.unwrap();
     assert_eq!(round, None);
-    assert!(stage.memory.identity.is_authorised(user_id(USER)));
-    assert!(!stage.memory.identity.is_authorised(user_id(USER + 1)));
+    let is_authorised = |user| stage.memory.identity.is_authorised(user_id(user));
+    assert_eq!([USER, USER + 1].map(is_authorised), [true, false]);
+    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
+    assert_eq!((tally.removed, stage.grant().await), (1, None));
+
+    stage.put(Record::Blocked(user_id(USER))).await;
+    let refused = stage.list().await;
+    assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)), "{refused:?}");
 }

@@ -7,7 +7,6 @@ mod list_guilds;
 mod refresh;
 mod revoke_unused;
 mod sessions;
-mod show;
 mod sign_in;
 mod watch_bot;
 

@@ -8,8 +8,7 @@ use companion_domain::{
         ClaimAfter, Claimed, GrantContent, GrantStore, GrantVersion, IdentityErrorKind, StoreError,
         StoreErrorKind,
     },
-    request::{RequestContext, carried},
-    usecase::{GuildListing, ListGuildsError, RefreshCounts, SingleFlight},
+    usecase::{GuildListing, ListGuildsError, RefreshCounts},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
@@ -289,19 +288,6 @@ async fn stores_rotated_tokens_before_using_them() {
 }
 
 #[tokio::test]
-async fn a_revoked_grant_ends_all_sessions_of_the_user() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.signed_in().await;
-    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
-    stage.memory.identity.end_authorisation(user_id(USER));
-    stage.memory.clock.advance(MINUTE);
-    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
-    assert_eq!((stage.sessions().await.len(), stage.grant().await), (0, None));
-    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
-}
-
-#[tokio::test]
 async fn a_grant_replaced_meanwhile_ends_no_session() {
     let stage = Stage::new();
     stage.signed_in().await;
@@ -331,17 +317,6 @@ async fn a_late_list_does_not_overwrite_a_new_sign_in() {
 }
 
 #[tokio::test]
-async fn reseals_tokens_of_an_older_key_with_the_newest() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    for vault in [TestVault::new(2).with_older(1), TestVault::new(2)] {
-        stage.memory.clock.advance(MINUTE);
-        let listing = stage.with_keys(vault).list_guilds.list(user_id(USER)).await.unwrap();
-        assert_eq!(listing.age, Duration::ZERO);
-    }
-}
-
-#[tokio::test]
 async fn unopenable_tokens_are_reported_and_end_no_session() {
     let stage = Stage::new();
     stage.signed_in().await;
@@ -355,6 +330,7 @@ async fn unopenable_tokens_are_reported_and_end_no_session() {
 async fn one_waiter_receives_the_sessions_ended_with_the_grant() {
     let stage = Stage::new();
     let signed_in = stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
     stage.memory.identity.end_authorisation(user_id(USER));
     stage.memory.clock.advance(MINUTE);
     let held = stage.memory.identity.hold(IdentityCall::Refresh);
@@ -369,6 +345,8 @@ async fn one_waiter_receives_the_sessions_ended_with_the_grant() {
         }
     }
     assert_eq!(told, [signed_in.session]);
+    assert_eq!((stage.sessions().await.len(), stage.grant().await), (0, None));
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -387,18 +365,6 @@ async fn counts_each_attempt_once_by_outcome() {
     }
     let counts = stage.use_cases.list_guilds.refresh.counts();
     assert_eq!(counts, RefreshCounts { stored: 1, limited: 1, failed: 2, ..RefreshCounts::default() });
-}
-
-#[tokio::test]
-async fn an_attempt_runs_under_the_id_of_its_request() {
-    let stage = Stage::new();
-    let attempts = SingleFlight::<u8, Option<String>>::default();
-    let in_the_name_of = async || RequestContext::current().map(|request| request.id().to_owned());
-    let request = RequestContext::new("the-one");
-    let attempt = request.within(|| carried(attempts.join(&*stage.memory.scheduler, 1, in_the_name_of())));
-    assert_eq!(attempt.await.flatten().as_deref(), Some("the-one"));
-    let attempt = attempts.join(&*stage.memory.scheduler, 1, in_the_name_of());
-    assert_eq!(attempt.await, Some(None));
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::{Settings, UseCases, settings},
+    use_cases::{UseCases, settings},
     vault::TestVault,
     world::{a_user, an_ownership, user_id},
 };
@@ -233,12 +233,4 @@ async fn resealing_skips_claimed_and_unopenable_grants() {
     let resealed = both.reseal.reseal(|_| ()).await.unwrap();
     assert_eq!(resealed, Resealed { resealed: 1, busy: 1, corrupt: 1, untouched: 0 });
     assert_eq!(GrantStore::find(store, user_id(USER)).await.unwrap(), Some(before));
-}
-
-#[tokio::test]
-async fn resealing_ignores_grants_without_tokens() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
-    stage.signs_in(USER, vec![]).await;
-    let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();
-    assert_eq!(resealed, Resealed { untouched: 1, ..Resealed::default() });
 }

@@ -37,18 +37,6 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn ends_all_sessions_of_one_user_only() {
-    let stage = Stage::new();
-    stage.signs_in(USER, vec![]).await;
-    stage.signs_in(USER, vec![]).await;
-    let bystander = stage.signs_in(USER + 1, vec![]).await;
-    assert_eq!(stage.use_cases.sessions.revoke_user(user_id(USER)).await.unwrap().len(), 2);
-    assert_eq!(stage.given_back().await, (1, false));
-    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
-    assert!(stage.memory.identity.is_authorised(user_id(USER + 1)));
-}
-
-#[tokio::test]
 async fn revokes_nothing_without_kept_tokens() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signs_in(USER, vec![]).await;
@@ -165,18 +153,6 @@ async fn an_expired_session_stays_ended_after_a_clock_reset() {
 }
 
 #[tokio::test]
-async fn a_session_used_on_another_node_stays_alive() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    stage.memory.clock.advance(6 * DAY);
-    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
-    stage.memory.clock.advance(DAY);
-    let (elsewhere, line) = stage.node_over_a_line();
-    line.finds_first(signed_in.session.clone());
-    assert!(opens(&elsewhere, &signed_in).await);
-}
-
-#[tokio::test]
 async fn a_session_that_cannot_be_removed_is_not_reported_as_ended() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
@@ -230,7 +206,6 @@ pub(crate) struct Line {
     store: Arc<MemoryStorage>,
     cut: AtomicBool,
     read_only: AtomicBool,
-    copy: Mutex<Option<Session>>,
     touched: Mutex<Vec<usize>>,
 }
 
@@ -240,7 +215,6 @@ impl Line {
             store: Arc::clone(store),
             cut: AtomicBool::new(false),
             read_only: AtomicBool::new(false),
-            copy: Mutex::default(),
             touched: Mutex::default(),
         })
     }
@@ -253,11 +227,6 @@ impl Line {
     /// Makes the store read-only or writable.
     pub(crate) fn read_only(&self, read_only: bool) {
         self.read_only.store(read_only, SeqCst);
-    }
-
-    /// Makes the first look-up return a stale copy.
-    pub(crate) fn finds_first(&self, copy: Session) {
-        *self.copy.lock().unwrap() = Some(copy);
     }
 
     /// Returns the number of sessions in each touch since the last call.
@@ -278,15 +247,6 @@ impl SessionStoreOver for Line {
 
     async fn before(&self) -> Result<(), StoreError> {
         if self.cut.load(SeqCst) { Err(StoreError::unavailable("cut")) } else { Ok(()) }
-    }
-
-    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        let copy = self.copy.lock().unwrap().take();
-        if copy.is_some() {
-            return Ok(copy);
-        }
-        self.before().await?;
-        self.sessions().find(id).await
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {

@@ -1,14 +1,13 @@
-//! Watching the bot over days of crashes, deployments, rescaling, restarts and wrong clocks, against an oracle.
+//! Silent clusters, and watching the bot over days of crashes, deployments, rescaling, restarts and wrong clocks, against
+//! an oracle.
 #![expect(clippy::indexing_slicing, reason = "the dice stay below the lengths")]
 
+use crate::use_cases::{HOUR, SECOND};
 use companion_domain::{
-    change::{Changes, Kind, Revision},
-    model::{
-        ClusterId, Heartbeat, Number, Period, PeriodSubject, Shard, ShardCount, ShardId, Shards, Span,
-        Timestamp,
-    },
+    change::{Change, Changes, Kind, Revision, Subject},
+    model::{ClusterId, Heartbeat, Period, PeriodSubject, ShardCount, ShardId, Shards, Span, Timestamp},
     port::{BotTelemetry as _, ChangeBatch, ChangeFeed, Clock as _, Mutation, Records, StatusHistory},
-    usecase::{Alert, Clusters, Observed, Periods, ReportStatus, WatchBot},
+    usecase::{Alert, ClusterCount, Clusters, Observed, Periods, ReportStatus, WatchBot},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{clock::FixedClock, world::a_heartbeat};
@@ -51,10 +50,6 @@ struct Process {
     count: u32,
     /// From when it runs. In the future while it restarts.
     from: u64,
-    slow: BTreeSet<u32>,
-    stale: BTreeSet<u32>,
-    /// Error of its clock, in seconds.
-    skew: i64,
 }
 
 /// What the store knows of a cluster: the truth that the oracle judges.
@@ -77,17 +72,21 @@ struct Node {
     down_until: Option<u64>,
 }
 
+fn status_of(storage: &Arc<MemoryStorage>, clock: &Arc<FixedClock>) -> ReportStatus {
+    ReportStatus {
+        telemetry: storage.clone(),
+        history: storage.clone(),
+        guilds: storage.clone(),
+        clock: clock.clone(),
+        silent_after: Span::from_seconds(90),
+    }
+}
+
 impl Node {
     fn new(storage: &MemoryStorage, now: u64, clock: Arc<FixedClock>) -> Self {
         let (storage, silent_after) = (Arc::new(storage.clone()), Span::from_seconds(90));
         Self {
-            status: ReportStatus {
-                telemetry: storage.clone(),
-                history: storage.clone(),
-                guilds: storage.clone(),
-                clock: clock.clone(),
-                silent_after,
-            },
+            status: status_of(&storage, &clock),
             watch: WatchBot { records: storage, clock: clock.clone(), silent_after },
             clock,
             observed: Observed::default(),
@@ -183,14 +182,8 @@ impl World {
             shards: (number * each..(number + 1) * each).collect(),
             count,
             from,
-            slow: BTreeSet::new(),
-            stale: BTreeSet::new(),
-            skew: 0,
         };
         self.fleet = (0..processes).map(process).collect();
-        for process in &mut self.fleet {
-            process.skew = i64::try_from(self.dice.below(7200)).unwrap() - 3600;
-        }
     }
 
     async fn sign_off(&mut self, name: &str) {
@@ -236,15 +229,6 @@ impl World {
             let away = 60 + self.dice.below(3600);
             self.fleet.iter_mut().for_each(|process| process.from = self.now + away);
         }
-        if self.dice.once_in(often / 2) {
-            let victim = usize::try_from(self.dice.below(self.fleet.len() as u64)).unwrap();
-            let process = &mut self.fleet[victim];
-            let shard = process.shards[0];
-            let set = if self.dice.once_in(2) { &mut process.slow } else { &mut process.stale };
-            if !set.remove(&shard) {
-                set.insert(shard);
-            }
-        }
         if self.dice.once_in(2 * often) {
             // A node's clock jumps, and is corrected at the next jump.
             let node = usize::try_from(self.dice.below(NODES as u64)).unwrap();
@@ -275,72 +259,43 @@ impl World {
             if process.from > self.now || !(self.now - process.from).is_multiple_of(REPORT_INTERVAL) {
                 continue;
             }
-            let sent_at = START + self.now.cast_signed() + process.skew;
-            let shard = |id: &u32| {
-                let age = if process.stale.contains(id) { 61 } else { 60 };
-                let latency = if process.slow.contains(id) { 1001 } else { 1000 };
-                let shard = Shard {
-                    heartbeat_sent: Number::Integer(sent_at),
-                    heartbeat_acknowledged: Number::Integer(sent_at - age),
-                    latency: Number::Integer(latency),
-                };
-                (ShardId::new(*id), shard)
-            };
+            let sample = a_heartbeat(&process.name, self.nodes[up].clock.now());
+            let (_, shard) = sample.shards.iter().next().unwrap();
+            let shards = process.shards.iter().map(|id| (ShardId::new(*id), shard)).collect();
             let report = Heartbeat {
-                shards: Shards::new(process.shards.iter().map(shard).collect()).unwrap(),
+                shards: Shards::new(shards).unwrap(),
                 shard_count: ShardCount::new(process.count.into()).ok(),
-                sent_at: Some(Number::Integer(sent_at)),
-                ..a_heartbeat(&process.name, self.nodes[up].clock.now())
+                ..sample
             };
             self.storage.write(Mutation::Report(report)).await.unwrap();
             self.heard.insert(process.name.clone(), Heard { at: self.now, process });
         }
     }
 
-    /// Judges the bot as a person would, from what was last heard of each process.
+    /// Judges the bot as a person would, from what was last heard of each process. All reported shards are healthy.
     fn oracle(&self) -> String {
         let is_live = |heard: &&Heard| self.now - heard.at < SILENT_AFTER;
         let live: Vec<_> = self.heard.values().filter(is_live).collect();
         if live.is_empty() {
             return "The bot is silent".to_owned();
         }
-        let latest = |shard: u32| {
-            let reporting = live.iter().filter(|heard| heard.process.shards.contains(&shard));
-            reporting.max_by_key(|heard| heard.at).map(|heard| &heard.process)
-        };
         let counts: BTreeSet<_> = live.iter().map(|heard| heard.process.count).collect();
         let known: BTreeSet<u32> = live.iter().flat_map(|heard| heard.process.shards.clone()).collect();
         let expected = if counts.len() == 1 { *counts.first().unwrap() } else { 0 };
         let all = known.iter().copied().chain(0..expected).collect::<BTreeSet<_>>();
-        let say = |shards: Vec<u32>, word: &str| match shards.as_slice() {
-            [one] => format!("Shard {one} is {word}"),
-            several => format!("{} of {} shards are {word}", several.len(), all.len()),
-        };
-        let missing: Vec<_> = all.difference(&known).copied().collect();
-        let of = |is: &dyn Fn(&Process, u32) -> bool| -> Vec<u32> {
-            known
-                .iter()
-                .copied()
-                .filter(|shard| latest(*shard).is_some_and(|process| is(process, *shard)))
-                .collect()
-        };
-        let stale = of(&|process, shard| process.stale.contains(&shard));
-        let slow = of(&|process, shard| process.slow.contains(&shard) && !process.stale.contains(&shard));
-        if !missing.is_empty() {
-            say(missing, "missing")
-        } else if !stale.is_empty() {
-            say(stale, "stale")
-        } else if !slow.is_empty() {
-            say(slow, "slow")
-        } else if counts.len() > 1 {
-            "Clusters disagree on the number of shards".to_owned()
-        } else {
-            match self.uncovered(&known).as_slice() {
-                [] if all.len() == 1 => "The bot is online with one shard".to_owned(),
-                [] => format!("All {} shards are online", all.len()),
-                [one] => format!("Cluster {one} is silent"),
-                several => format!("{} clusters are silent", several.len()),
-            }
+        match all.difference(&known).collect::<Vec<_>>().as_slice() {
+            [] => {}
+            [one] => return format!("Shard {one} is missing"),
+            several => return format!("{} of {} shards are missing", several.len(), all.len()),
+        }
+        if counts.len() > 1 {
+            return "Clusters disagree on the number of shards".to_owned();
+        }
+        match self.uncovered(&known).as_slice() {
+            [] if all.len() == 1 => "The bot is online with one shard".to_owned(),
+            [] => format!("All {} shards are online", all.len()),
+            [one] => format!("Cluster {one} is silent"),
+            several => format!("{} clusters are silent", several.len()),
         }
     }
 
@@ -462,13 +417,6 @@ async fn the_status_is_true_over_days_of_faults() {
             sent.dedup();
             repeated = world.sent.len() - sent.len();
         }
-        println!(
-            "{days} days: {} words compared, {} incidents, {} alerts, {repeated} repeated after {} crashes",
-            world.compared,
-            world.expected.iter().filter(|opened| **opened).count(),
-            world.sent.len(),
-            world.crashes
-        );
         assert_eq!(sent, world.expected);
         assert!(repeated <= world.crashes);
         assert!(world.compared > days * 1000 && world.expected.len() as u64 > days, "{:?}", world.expected);
@@ -477,4 +425,86 @@ async fn the_status_is_true_over_days_of_faults() {
         let incidents = periods.iter().filter(|period| period.subject == PeriodSubject::Incident);
         assert_eq!(incidents.filter(|period| open(period)).count(), usize::from(world.incident.is_some()));
     }
+}
+
+fn news_of(clusters: &[&str]) -> ChangeBatch {
+    let change = |cluster: &&str| Change {
+        revision: Revision(1),
+        subject: Subject::Cluster(cluster.parse().unwrap()),
+    };
+    ChangeBatch::Changes(clusters.iter().map(change).collect())
+}
+
+fn silence(clusters: &Clusters, clock: &FixedClock) -> Vec<Duration> {
+    clusters.last_heard(clock.monotonic()).map(|heard| heard.silent_for).collect()
+}
+
+#[test]
+fn reports_before_the_start_count_by_their_date() {
+    let clock = FixedClock::default();
+    let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
+    let reports = vec![
+        report("past", clock.now().before(40 * SECOND)),
+        report("skewed", clock.now().after(240 * SECOND)),
+        report("ahead", clock.now().after(HOUR)),
+    ];
+    let clusters = Clusters::after(None, reports.clone(), &ChangeBatch::Everything, &clock);
+    assert_eq!(silence(&clusters, &clock), [40 * SECOND, Duration::ZERO, Timestamp::LONG_AGO]);
+    clock.set(clock.now().before(HOUR));
+    clock.advance(SECOND);
+    assert_eq!(silence(&clusters, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
+    // After a gap the same reports are no newer than before, whatever the clock shows.
+    let again = Clusters::after(Some(&clusters), reports, &ChangeBatch::Everything, &clock);
+    assert_eq!(silence(&again, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
+}
+
+#[test]
+fn a_changed_cluster_counts_as_just_reported() {
+    let clock = FixedClock::default();
+    let one = Arc::new(a_heartbeat("one", clock.now()));
+    let other = Arc::new(a_heartbeat("other", clock.now().after(HOUR)));
+    let clusters = Clusters::after(None, vec![one.clone()], &news_of(&["one"]), &clock);
+    clock.advance(30 * SECOND);
+    let clusters = Clusters::after(Some(&clusters), vec![one, other], &news_of(&["other"]), &clock);
+    assert_eq!(silence(&clusters, &clock), [30 * SECOND, Duration::ZERO]);
+}
+
+#[test]
+fn silence_counts_only_after_the_cluster_was_watched() {
+    let clock = FixedClock::default();
+    let names = |clusters: &Clusters| {
+        let silent = clusters.silent(24 * HOUR, 90 * SECOND, clock.monotonic());
+        silent.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
+    let (ahead, old) = (clock.now().after(HOUR), clock.now().before(23 * HOUR));
+    let reports = vec![report("ahead", ahead), report("old", old), report("new", clock.now())];
+    let clusters = Clusters::after(None, reports, &ChangeBatch::Everything, &clock);
+    assert_eq!(names(&clusters), [""; 0]);
+    clock.advance(90 * SECOND);
+    assert_eq!(names(&clusters), ["ahead"]);
+    clock.advance(HOUR - 90 * SECOND);
+    assert_eq!(names(&clusters), ["ahead", "old"]);
+    clock.set(clock.now().after(365 * 24 * HOUR));
+    assert_eq!(names(&clusters), ["ahead", "old"]);
+    clock.advance(23 * HOUR);
+    assert_eq!(names(&clusters), ["ahead", "old", "new"]);
+}
+
+#[tokio::test]
+async fn counts_silent_and_live_clusters() {
+    let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
+    let status = status_of(&storage, &clock);
+    let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
+    assert_eq!(status.count(&clusters), ClusterCount::default());
+    for (name, age) in [("one", 10), ("other", 80)] {
+        let received = clock.now().before(age * SECOND);
+        let report = Heartbeat { shards: Shards::default(), ..a_heartbeat(name, received) };
+        storage.write(Mutation::Report(report)).await.unwrap();
+    }
+    let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
+    let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };
+    assert_eq!(status.count(&clusters), count(2, 0, 10));
+    clock.advance(10 * SECOND);
+    assert_eq!(status.count(&clusters), count(1, 1, 20));
 }
