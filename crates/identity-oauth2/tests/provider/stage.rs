@@ -5,7 +5,7 @@ use companion_dev_identity::{
     Account, AccountGuild, Client, CodeTerms, Control, DevIdentity, Options, Running,
 };
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, UserId, WebUrl},
+    model::{IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, UserId, WebUrl},
     port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _},
 };
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Route, RouteStatistics, Settings};
@@ -13,7 +13,7 @@ use companion_testkit::{
     clock::FixedClock,
     conformance::{
         Fresh,
-        identity_provider::{PlatformHold, ProviderOnPlatform},
+        identity_provider::{CodeTerms as ArrivalTerms, PlatformHold, ProviderOnPlatform},
     },
 };
 use sha2::{Digest as _, Sha256};
@@ -150,13 +150,7 @@ struct Hold(Control);
 
 #[async_trait]
 impl PlatformHold for Hold {
-    async fn arrival(
-        &self,
-        user: &User,
-        guilds: &[Membership],
-        redirect: &WebUrl,
-        verifier: Option<&CodeVerifier>,
-    ) -> IdpCode {
+    async fn arrival(&self, user: &User, guilds: &[Membership], terms: ArrivalTerms) -> IdpCode {
         let guild = |membership: &Membership| AccountGuild {
             id: membership.guild.get(),
             name: format!("Guild {}", membership.guild),
@@ -172,17 +166,11 @@ impl PlatformHold for Hold {
             guilds: guilds.iter().map(guild).collect(),
         });
         let terms = CodeTerms {
-            redirect_uri: Some(redirect.to_string()),
-            code_challenge: verifier.map(|verifier| challenge(verifier.expose())),
+            redirect_uri: terms.redirect.map(|redirect| redirect.to_string()),
+            code_challenge: terms.verifier.map(|verifier| challenge(verifier.expose())),
+            scope: terms.scope,
             ..CodeTerms::default()
         };
-        self.0.mint_code_with(user.id.get(), terms).parse().unwrap()
-    }
-
-    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode {
-        self.arrival(user, &[], redirect, None).await;
-        let (redirect_uri, scope) = (Some(redirect.to_string()), Some(scope.to_owned()));
-        let terms = CodeTerms { redirect_uri, scope, ..CodeTerms::default() };
         self.0.mint_code_with(user.id.get(), terms).parse().unwrap()
     }
 

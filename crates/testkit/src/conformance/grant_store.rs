@@ -4,10 +4,10 @@
 use super::{
     Damage, Fresh,
     concurrency::{all_of, cancelled, pages},
-    sample::{BEYOND_SIGNED, LOTS, at, grant, guild_id, named_guild, profile, user_id},
+    sample::{BEYOND_SIGNED, LOTS, at, grant, membership, named_guild, profile, user_id},
 };
 use companion_domain::{
-    model::{GuildList, Membership, PlatformPermissions, UserId},
+    model::{GuildList, Membership, UserId},
     port::{
         ClaimAfter,
         Claimed::{self, Gone, Granted, Held},
@@ -45,11 +45,6 @@ fn alice() -> UserId {
 
 /// Returns contents with all and with absent parts, with empty and with large ones.
 fn contents() -> Vec<GrantContent> {
-    let membership = |guild, owner, bits| Membership {
-        guild: guild_id(guild),
-        owner,
-        permissions: PlatformPermissions::from_bits(bits),
-    };
     let list = |memberships: Vec<Membership>, without_bot| {
         Some(GuildList { memberships: memberships.into(), without_bot, fetched_at: at(123_457) })
     };

@@ -2,19 +2,21 @@
 
 use super::{
     Fresh,
-    sample::{BEYOND_SIGNED, LOTS, awkward_names, guild_id, user_id},
+    sample::{BEYOND_SIGNED, LOTS, awkward_names, membership, user_id},
 };
 use crate::world::a_user;
 use async_trait::async_trait;
 use companion_domain::{
     model::{
-        CodeVerifier, IdpCode, Membership, NamedGuild, PlatformGuilds, PlatformPermissions, PlatformTokens,
-        Secret, User, UserId, WebUrl,
+        CodeVerifier, IdpCode, Membership, NamedGuild, PlatformGuilds, PlatformTokens, Secret, User, UserId,
+        WebUrl,
     },
     port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Reputation},
 };
-use companion_storage_memory::{CodeTerms, MemoryIdentity};
+use companion_storage_memory::MemoryIdentity;
 use std::{error::Error, sync::Arc};
+
+pub use companion_storage_memory::CodeTerms;
 
 /// A provider, and control of its platform.
 pub struct ProviderOnPlatform {
@@ -27,18 +29,9 @@ pub struct ProviderOnPlatform {
 /// Actions on the platform itself: those of users with their browsers, and the passing of time.
 #[async_trait]
 pub trait PlatformHold: Send + Sync {
-    /// Redirects a user, who is in these guilds, to `redirect` with a code. Each guild is named `Guild` and its id, and has no icon. If the sign-in began with a challenge,
-    /// `verifier` matches it.
-    async fn arrival(
-        &self,
-        user: &User,
-        guilds: &[Membership],
-        redirect: &WebUrl,
-        verifier: Option<&CodeVerifier>,
-    ) -> IdpCode;
-
-    /// Redirects a user without guilds to `redirect` with a code that grants only these scopes.
-    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode;
+    /// Redirects a user, who is in these guilds, with a code on these terms. Each guild is named `Guild` and its id, and
+    /// has no icon. If the terms have a verifier, the sign-in began with its challenge.
+    async fn arrival(&self, user: &User, guilds: &[Membership], terms: CodeTerms) -> IdpCode;
 
     /// Expires the user's access tokens. Refresh tokens still work.
     async fn expire_access(&self, user: UserId);
@@ -46,23 +39,9 @@ pub trait PlatformHold: Send + Sync {
 
 #[async_trait]
 impl PlatformHold for MemoryIdentity {
-    async fn arrival(
-        &self,
-        user: &User,
-        guilds: &[Membership],
-        redirect: &WebUrl,
-        verifier: Option<&CodeVerifier>,
-    ) -> IdpCode {
+    async fn arrival(&self, user: &User, guilds: &[Membership], terms: CodeTerms) -> IdpCode {
         self.put_user(user.clone(), guilds.to_vec());
-        let (verifier, redirect) = (verifier.cloned(), Some(redirect.clone()));
-        let terms = CodeTerms { verifier, redirect, scope: None };
         self.issue_code_for(user.id, terms).parse().unwrap()
-    }
-
-    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode {
-        self.put_user(user.clone(), Vec::new());
-        let (redirect, scope) = (Some(redirect.clone()), Some(scope.to_owned()));
-        self.issue_code_for(user.id, CodeTerms { verifier: None, redirect, scope }).parse().unwrap()
     }
 
     async fn expire_access(&self, user: UserId) {
@@ -94,6 +73,17 @@ fn redirect() -> WebUrl {
     "https://dashboard.example/callback".parse().unwrap()
 }
 
+/// Returns terms with the redirect only.
+fn plain() -> CodeTerms {
+    CodeTerms { redirect: Some(redirect()), ..CodeTerms::default() }
+}
+
+/// Redirects user 1, who is in no guild, with a code that grants only these scopes.
+async fn arrive_granting(fresh: &Fresh<Port>, scope: &str) -> IdpCode {
+    let terms = CodeTerms { scope: Some(scope.to_owned()), ..plain() };
+    fresh.one.platform.arrival(&a_user(1), &[], terms).await
+}
+
 fn verifier(letter: &str) -> CodeVerifier {
     letter.repeat(43).parse().unwrap()
 }
@@ -107,7 +97,7 @@ fn kind<T>(result: Result<T, IdentityError>) -> Option<IdentityErrorKind> {
 }
 
 async fn arrive(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> IdpCode {
-    fresh.one.platform.arrival(&a_user(user), guilds, &redirect(), None).await
+    fresh.one.platform.arrival(&a_user(user), guilds, plain()).await
 }
 
 async fn exchange(fresh: &Fresh<Port>, code: &IdpCode) -> Result<PlatformTokens, IdentityError> {
@@ -122,7 +112,7 @@ async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> Pla
 async fn exchanges_a_code_for_tokens_of_its_user(fresh: &Fresh<Port>) {
     let named = (1..).zip(awkward_names()).map(|(number, name)| User { name, ..a_user(number) });
     for expected in [BEYOND_SIGNED + 1, u64::MAX].map(a_user).into_iter().chain(named) {
-        let code = fresh.one.platform.arrival(&expected, &[], &redirect(), None).await;
+        let code = fresh.one.platform.arrival(&expected, &[], plain()).await;
         let tokens = exchange(fresh, &code).await.unwrap();
         let user = fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap();
         assert_eq!((user.id, user.username, user.name), (expected.id, expected.username, expected.name));
@@ -145,7 +135,7 @@ async fn a_wrong_code_is_a_bad_grant(fresh: &Fresh<Port>) {
 async fn a_code_with_missing_scopes_is_reported_and_spent(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     for scope in ["identify", "guilds", "email"] {
-        let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
+        let code = arrive_granting(fresh, scope).await;
         assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::ScopeMissing), "{scope}");
         assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant), "{scope}");
     }
@@ -230,7 +220,8 @@ async fn ready_to_exchange_consumes_nothing(fresh: &Fresh<Port>) {
 async fn a_code_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
     let (right, wrong) = (verifier("v"), verifier("w"));
     for (sent, accepted) in [(Some(right.clone()), true), (Some(wrong), false), (None, false)] {
-        let code = fresh.one.platform.arrival(&a_user(1), &[], &redirect(), Some(&right)).await;
+        let terms = CodeTerms { verifier: Some(right.clone()), ..plain() };
+        let code = fresh.one.platform.arrival(&a_user(1), &[], terms).await;
         let expected = if accepted { None } else { Some(IdentityErrorKind::BadGrant) };
         let exchange = CodeExchange { verifier: sent, ..CodeExchange::new(code, redirect()) };
         assert_eq!(kind(fresh.one.provider.exchange(&exchange).await), expected);
@@ -239,15 +230,11 @@ async fn a_code_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
 
 async fn accepts_scopes_in_any_order_and_additional_ones(fresh: &Fresh<Port>) {
     for scope in ["guilds identify", "email guilds connections identify"] {
-        let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
+        let code = arrive_granting(fresh, scope).await;
         let tokens = exchange(fresh, &code).await.unwrap();
         let listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
         assert_eq!(listed.memberships, [], "{scope}");
     }
-}
-
-fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
-    Membership { guild: guild_id(guild), owner, permissions: PlatformPermissions::from_bits(bits) }
 }
 
 async fn refreshed_tokens_work(fresh: &Fresh<Port>) {

@@ -250,17 +250,23 @@ pub(super) fn named_guild(number: u64) -> NamedGuild {
     }
 }
 
+pub(super) fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
+    Membership { guild: guild_id(guild), owner, permissions: PlatformPermissions::from_bits(bits) }
+}
+
+/// Returns a grant with a list of these guilds.
+pub(super) fn listing(memberships: impl IntoIterator<Item = Membership>) -> GrantContent {
+    let memberships = memberships.into_iter().collect();
+    let list = GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) };
+    GrantContent { list: Some(list), ..grant(1) }
+}
+
 /// Returns a grant whose tokens, list and profile all identify it.
 pub(super) fn grant(number: u64) -> GrantContent {
-    let membership = Membership {
-        guild: guild_id(number + 1),
-        owner: number.is_multiple_of(2),
-        permissions: PlatformPermissions::from_bits(number),
-    };
     GrantContent {
         tokens: Some(Sealed::from_bytes(number.to_be_bytes().to_vec())),
         list: Some(GuildList {
-            memberships: [membership].into(),
+            memberships: [membership(number + 1, number.is_multiple_of(2), number)].into(),
             without_bot: vec![named_guild(number)],
             fetched_at: at(i64::try_from(number).unwrap()),
         }),

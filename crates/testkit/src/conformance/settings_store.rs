@@ -5,14 +5,14 @@ use super::{
     change_feed::subjects_of,
     concurrency::pages,
     sample::{
-        AWKWARD, BEYOND_SIGNED, at, grant, guild, guild_id, guild_id_in, settings_schema, subscription,
-        user_id,
+        AWKWARD, BEYOND_SIGNED, at, guild, guild_id, guild_id_in, listing, membership, settings_schema,
+        subscription, user_id,
     },
 };
 use companion_domain::{
     change::{Applied, Key, Kind, Subject, Tally},
-    model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
-    port::{ChangeSettingsError, ConfirmSettingsError, GrantContent, Record, ShardSlice, StoreErrorKind},
+    model::{GuildId, Timestamp, UserId},
+    port::{ChangeSettingsError, ConfirmSettingsError, Record, ShardSlice, StoreErrorKind},
     settings::{
         Authority, Change, ChangedField, Edit, HistoryEntry, Origin, Problem, Rejected, Schema, SettingKey,
         Stored, Value,
@@ -162,8 +162,7 @@ async fn an_outdated_or_wrong_change_changes_nothing(fresh: &Fresh<Stores>) {
     let Rejected::Invalid(errors) = rejected(stores, &change(guild, wrong)).await else {
         panic!("two values are wrong")
     };
-    let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
-    assert_eq!(paths, ["values.free.number", "values.no.field"]);
+    assert_eq!(errors.len(), 2, "{errors:?}");
     assert_eq!(stores.settings.find(guild).await.unwrap(), stored);
     assert_eq!(stores.settings.history(guild).await.unwrap().len(), 1);
     assert_eq!(stores.changes.latest().await.unwrap(), before);
@@ -191,16 +190,6 @@ async fn concurrent_changes_are_made_one_after_the_other(fresh: &Fresh<Stores>) 
     }
 }
 
-/// Returns a grant whose list has the guild with these permissions.
-fn listing_guild(fetched_at: Timestamp, bits: u64) -> GrantContent {
-    let permissions = PlatformPermissions::from_bits(bits);
-    let membership = Membership { guild: guild_id(GUILD), owner: false, permissions };
-    GrantContent {
-        list: Some(GuildList { memberships: [membership].into(), without_bot: Vec::new(), fetched_at }),
-        ..grant(1)
-    }
-}
-
 /// The platform's bit for managing a guild.
 const MANAGE: u64 = 1 << 5;
 
@@ -209,11 +198,12 @@ async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
     publish(stores).await;
     let free = |to: &str| by_user(change(guild, [("free.text", text(to))]), user, at(0));
     let since = |list_since| by_user(change(guild, [("free.text", text("a"))]), user, list_since);
+    let managing = listing([membership(GUILD, false, MANAGE)]);
     let plus = || by_user(change(guild, [("plus.text", text("a"))]), user, at(0));
     assert!(matches!(rejected(stores, &free("a")).await, Rejected::NotListed(_)));
     stores.records.put(Record::Guild(super::sample::guild(guild))).await.unwrap();
-    stores.grants.replace(user, &listing_guild(at(0), MANAGE)).await.unwrap();
-    assert_eq!(rejected(stores, &since(at(1))).await, Rejected::ListTooOld);
+    stores.grants.replace(user, &managing).await.unwrap();
+    assert_eq!(rejected(stores, &since(at(2))).await, Rejected::ListTooOld);
     let (stored, _) = stores.settings.change(&free("a")).await.unwrap();
     assert_eq!(stored.changed, Some(Edit { at: at(1), by: Some(user), via: Origin::Site }));
     assert!(matches!(rejected(stores, &plus()).await, Rejected::NotEditable(_)));
@@ -221,9 +211,9 @@ async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
     assert_eq!(stores.settings.change(&plus()).await.unwrap().0.revision, 2);
     // What was taken away a moment ago counts no more, through any handle.
     fresh.settle().await;
-    fresh.other.grants.replace(user, &listing_guild(at(0), 0)).await.unwrap();
+    fresh.other.grants.replace(user, &listing([membership(GUILD, false, 0)])).await.unwrap();
     assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
-    fresh.other.grants.replace(user, &listing_guild(at(0), MANAGE)).await.unwrap();
+    fresh.other.grants.replace(user, &managing).await.unwrap();
     fresh.other.records.put(Record::Blocked(user)).await.unwrap();
     assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
     assert_eq!(stores.settings.find(guild).await.unwrap().revision, 2);
