@@ -8,30 +8,15 @@ const VARIABLE: &str = "HOSTILE";
 /// Maximum growth of an input, in bytes.
 const MAX_GROWTH: usize = 64 * 1024;
 
-/// What parsers often mishandle: numbers at their limits, brackets, escapes, line ends, odd Unicode.
-const TRICKY_FRAGMENTS: &[&[u8]] = &[
-    b"0",
-    b"-1",
-    b"9223372036854775807",
-    b"9223372036854775808",
-    b"18446744073709551615",
-    b"18446744073709551616",
-    b"1e309",
-    b"-0.0",
-    b"NaN",
-    b"null",
-    b"true",
-    b"\"",
-    b"\\",
-    b"\\u0000",
-    b"\\ud800",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"=",
+/// What parsers often mishandle: numbers at their limits, brackets, escapes, dates, odd Unicode, separated by blanks.
+const TRICKY_WORDS: &str = r#"
+    0 -1 9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616 4294967296 1e309 -0.0 NaN
+    null true " \ \u0000 \ud800 { } [ ] , : = %00 %2e%2e%2f ../ ä 🦊 1970-01-01T00:00:00Z ::ffff:127.0.0.1
+    [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[ {"a":{"a":{"a":{"a":{"a":
+"#;
+
+/// Line ends, blanks, control characters, and what is not UTF-8.
+const TRICKY_BYTES: [&[u8]; 15] = [
     b"\n",
     b"\r\n",
     b"\t",
@@ -43,19 +28,10 @@ const TRICKY_FRAGMENTS: &[&[u8]] = &[
     b"\xc0\xaf",
     b"\xed\xa0\x80",
     b"\xef\xbb\xbf",
-    "\u{202e}".as_bytes(),
-    "\u{200d}".as_bytes(),
-    "ä".as_bytes(),
-    "e\u{301}".as_bytes(),
-    "🦊".as_bytes(),
-    b"%00",
-    b"%2e%2e%2f",
-    b"../",
-    b"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
-    b"{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":",
-    b"1970-01-01T00:00:00Z",
-    b"::ffff:127.0.0.1",
-    b"4294967296",
+    b"\xe2\x80\xae",
+    b"\xe2\x80\x8d",
+    b"e\xcc\x81",
+    b"\xc2\x85",
 ];
 
 /// Returns how many inputs a test takes: `usual`, or the percentage of `full` that the environment sets.
@@ -69,6 +45,7 @@ pub fn count(usual: u64, full: u64) -> u64 {
 #[derive(Debug)]
 pub struct Hostile {
     samples: Vec<Vec<u8>>,
+    fragments: Vec<&'static [u8]>,
     chance: SeededEntropy,
     input: Vec<u8>,
 }
@@ -78,7 +55,9 @@ impl Hostile {
     #[must_use]
     pub fn new<S: AsRef<[u8]>>(samples: &[S], seed: u64) -> Self {
         let samples = samples.iter().map(|sample| sample.as_ref().to_vec()).collect();
-        Self { samples, chance: SeededEntropy::new(seed), input: Vec::new() }
+        let words = TRICKY_WORDS.split_whitespace().map(str::as_bytes);
+        let fragments = words.chain(TRICKY_BYTES).collect();
+        Self { samples, fragments, chance: SeededEntropy::new(seed), input: Vec::new() }
     }
 
     /// Returns a number below `bound`.
@@ -110,7 +89,7 @@ impl Hostile {
     }
 
     fn tricky_fragment(&self) -> &'static [u8] {
-        TRICKY_FRAGMENTS.get(self.below(TRICKY_FRAGMENTS.len())).copied().unwrap_or_default()
+        self.fragments.get(self.below(self.fragments.len())).copied().unwrap_or_default()
     }
 
     fn damage(&self, input: &mut Vec<u8>) {

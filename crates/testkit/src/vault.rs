@@ -4,10 +4,7 @@ use companion_domain::{
     model::{SecretKey, UserId},
     port::{Opened, Sealed, Vault, VaultError},
 };
-use std::{
-    fmt::Write as _,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
 const NONCE: usize = 8;
@@ -69,23 +66,12 @@ fn key_of(number: u8) -> SecretKey {
 
 /// Encrypts or decrypts bytes with a stream derived from key, user and nonce.
 fn mask(key: &SecretKey, user: UserId, nonce: [u8; NONCE], bytes: &[u8]) -> Vec<u8> {
-    let nonce = u64::from_le_bytes(nonce);
-    let blocks = bytes.chunks(TAG).enumerate();
-    blocks
-        .flat_map(|(number, block)| {
-            let stream = key.derive(&format!("test vault stream {user} {nonce} {number}"));
-            block.iter().zip(*stream).map(|(byte, masking)| byte ^ masking).collect::<Vec<_>>()
-        })
-        .collect()
+    let stream = key.derive(&format!("test vault stream {user} {nonce:?}"));
+    bytes.iter().zip(stream.iter().cycle()).map(|(byte, masking)| byte ^ masking).collect()
 }
 
 fn tag(key: &SecretKey, user: UserId, nonce: [u8; NONCE], hidden: &[u8]) -> [u8; TAG] {
-    let mut covered = format!("test vault tag {user} {} ", u64::from_le_bytes(nonce));
-    for byte in hidden {
-        // Writing to a string cannot fail.
-        let _ = write!(covered, "{byte:02x}");
-    }
-    *key.derive(&covered)
+    *key.derive(&format!("test vault tag {user} {nonce:?} {hidden:?}"))
 }
 
 #[cfg(test)]

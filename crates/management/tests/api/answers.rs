@@ -259,7 +259,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     }
     let broken = vec![Err(PayloadError::Incomplete(None))];
     let sync = TestRequest::post().uri("/bot/sync");
-    answers.push(("post", "/bot/sync", service.manage_streaming(sync, broken).await));
+    answers.push(("post", "/bot/sync", service.manage_stream(sync, stream::iter(broken)).await));
     let sync = TestRequest::post().uri("/bot/sync");
     answers.push(("post", "/bot/sync", service.manage_stream(sync, stream::pending()).await));
 

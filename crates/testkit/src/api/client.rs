@@ -110,7 +110,7 @@ fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// Polls until the condition holds. Panics after ten seconds of real time.
+/// Polls until the condition holds. Panics after a minute of real time.
 pub async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {

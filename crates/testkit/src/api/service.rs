@@ -33,7 +33,6 @@ use companion_storage_memory::{IdentityCall, MemoryStorage};
 use futures_util::{
     Stream,
     future::{Either, join_all, select},
-    stream,
 };
 use serde_json::Value;
 use std::{
@@ -125,15 +124,6 @@ impl Service {
     /// Sends a request to the management API, in process and with the key.
     pub async fn manage(&self, request: TestRequest) -> Answer {
         self.call_management(request.insert_header(("Authorization", format!("Bearer {KEY}")))).await
-    }
-
-    /// Like [`Self::manage`], with a body in chunks.
-    pub async fn manage_streaming(
-        &self,
-        request: TestRequest,
-        pieces: Vec<Result<Bytes, PayloadError>>,
-    ) -> Answer {
-        self.manage_stream(request, stream::iter(pieces)).await
     }
 
     /// Like [`Self::manage`], with a body from a stream.
