@@ -13,7 +13,7 @@ use super::{
 use companion_domain::{
     change::{Applied, Change, Changes, Key, Kind, Revision, Subject, Tally},
     model::Roster,
-    port::{ClaimAfter, GrantVersion, Mutation, Record, Replace},
+    port::{ClaimAfter, GrantVersion, Mutation, Record},
     session::{Cutoffs, Uses},
 };
 use std::{
@@ -34,7 +34,6 @@ suite! {
     lists_very_many_changes,
     a_write_returns_and_lists_its_changes_once,
     a_sync_and_forgetting_list_what_they_changed,
-    a_bulk_write_lists_all_changes,
     a_cancelled_write_is_listed_if_it_was_applied,
     lists_created_and_ended_sessions,
     lists_changes_of_grants,
@@ -246,15 +245,6 @@ async fn a_sync_and_forgetting_list_what_they_changed(fresh: &Fresh<Stores>) {
     assert_eq!(applied(fresh, forget).await, []);
     let kinds = [Kind::Blocked, Kind::Feedback, Kind::Team];
     assert_cover(&sync(&kinds, &[]).await, world.iter().filter(|record| kinds.contains(&record.kind())));
-}
-
-async fn a_bulk_write_lists_all_changes(fresh: &Fresh<Stores>) {
-    let user = user_id(1);
-    let all: Vec<_> = (1..=LOTS).map(|number| Record::Session(session(number, user, at(0)))).collect();
-    let mut stream = Stream::in_batches(all.clone(), 500);
-    fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
-    let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
-    assert_cover(&subjects_of(fresh, revoke).await, &all);
 }
 
 /// Otherwise caches would keep the stale entry for ever.

@@ -2,16 +2,9 @@
 
 use super::{Fresh, sample::LOTS};
 use companion_domain::port::Scheduler;
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::{
-    sync::{Barrier, oneshot, watch},
+    sync::{Barrier, oneshot},
     time::Instant,
 };
 
@@ -81,33 +74,25 @@ async fn tasks_run_concurrently(fresh: &Fresh<Port>) {
 }
 
 async fn finish_waits_for_tasks_started_by_tasks(fresh: &Fresh<Port>) {
-    // All wait for the first value, and the tasks they start for the second.
-    let (say, word) = watch::channel(0);
-    let (passed_on, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    for _ in 0..LOTS {
-        let (scheduler, mut word) = (Arc::clone(&fresh.one), word.clone());
-        let (passed_on, done) = (Arc::clone(&passed_on), Arc::clone(&done));
-        fresh.one.start(Box::pin(async move {
-            let _ = word.wait_for(|said| *said >= 1).await;
-            scheduler.start(Box::pin(async move {
-                let _ = word.wait_for(|said| *said >= 2).await;
-                done.fetch_add(1, Ordering::SeqCst);
-            }));
-            passed_on.fetch_add(1, Ordering::SeqCst);
-        }));
-    }
+    let (open, passed_on, first) = gated();
+    let (open_second, mut ended, second) = gated();
+    let scheduler = Arc::clone(&fresh.one);
+    fresh.one.start(Box::pin(async move {
+        first.await;
+        scheduler.start(Box::pin(second));
+    }));
     let mut end = pin!(fresh.one.finish(Duration::from_secs(60)));
-    // Long enough to notice that the first have ended.
-    let mut turns = 0;
-    while turns < 10_000 {
+    open.send(()).unwrap();
+    passed_on.await.unwrap();
+    // Long enough to notice that the first has ended.
+    for _ in 0..10_000 {
         tokio::select! {
             biased;
-            () = &mut end => panic!("something that was started is still waiting"),
-            () = tokio::task::yield_now() => drop(say.send_replace(1)),
+            () = &mut end => panic!("a task that a task started is still waiting"),
+            () = tokio::task::yield_now() => {}
         }
-        turns += u64::from(passed_on.load(Ordering::SeqCst) == LOTS);
     }
-    say.send_replace(2);
+    open_second.send(()).unwrap();
     end.await;
-    assert_eq!(done.load(Ordering::SeqCst), LOTS);
+    assert_eq!(ended.try_recv(), Ok(()));
 }

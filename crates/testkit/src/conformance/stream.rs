@@ -40,6 +40,8 @@ impl Stream {
 #[async_trait]
 impl RecordSource for Stream {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        // A reader may be cancelled while it waits for a batch.
+        tokio::task::yield_now().await;
         match (self.batches.pop_front(), self.failure) {
             (Some(batch), _) => Ok(Some(batch)),
             (None, Some(failure)) => Err(SourceError::broken(failure)),

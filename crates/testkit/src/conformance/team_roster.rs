@@ -1,8 +1,9 @@
-//! The contract of a [`TeamRoster`](companion_domain::port::TeamRoster), and of replacing the team.
+//! The contract of a [`TeamRoster`](companion_domain::port::TeamRoster), and of replacing the team. Its texts are compared by
+//! the export of the records suite.
 
 use super::{
-    Damage, Fresh, Stores,
-    sample::{BEYOND_SIGNED, awkward_names, name, team_member, user_id},
+    Fresh, Stores,
+    sample::{BEYOND_SIGNED, name, team_member, user_id},
 };
 use companion_domain::{
     change::Tally,
@@ -14,10 +15,8 @@ suite! {
     /// Generates one test per behaviour of a `TeamRoster`. It needs `Records` to write with.
     team_roster_conformance($): team_roster, Stores;
     each_replacement_is_shown_and_returns_its_tally,
-    text_is_stored_exactly,
     stores_a_large_team_completely,
     concurrent_replacements_leave_one_complete_team,
-    an_unreadable_membership_affects_no_other,
 }
 
 fn sorted(mut members: Vec<TeamMember>) -> Vec<TeamMember> {
@@ -98,38 +97,4 @@ async fn concurrent_replacements_leave_one_complete_team(fresh: &Fresh<Stores>) 
     let added: u64 = tallies.iter().map(|tally| tally.added).sum();
     let removed: u64 = tallies.iter().map(|tally| tally.removed).sum();
     assert_eq!(added - removed, 20, "what the answers say adds up to what is there");
-}
-
-async fn text_is_stored_exactly(fresh: &Fresh<Stores>) {
-    let team = (1..).zip(awkward_names()).map(|(user, awkward)| {
-        let mut member = team_member(user_id(user), "Core", 1);
-        member.user.username = awkward.clone();
-        member.user.name = awkward.clone();
-        member.role = awkward.clone();
-        member.category = awkward;
-        member
-    });
-    // Categories of one user may differ in one character only, and each has the user as put.
-    let places = awkward_names().into_iter().map(|awkward| {
-        let mut member = team_member(user_id(100), "Core", 1);
-        member.user.name = awkward.clone();
-        member.category = awkward;
-        member
-    });
-    let team = sorted(team.chain(places).collect());
-    let added = Tally { added: team.len() as u64, ..Tally::NOTHING };
-    assert_eq!(replace(&fresh.one, &team).await, added);
-    assert_eq!(replace(&fresh.one, &team).await, Tally::NOTHING);
-    assert_eq!(shown_by_both(fresh).await, team);
-}
-
-async fn an_unreadable_membership_affects_no_other(fresh: &Fresh<Stores>) {
-    let team: Vec<_> = [1, 2, 3].map(|user| team_member(user_id(user), "Core", 1)).to_vec();
-    replace(&fresh.one, &team).await;
-    if fresh.damage([Damage::TeamMember(user_id(2))]).await {
-        let left: Vec<_> = team.iter().filter(|member| member.user.id != user_id(2)).cloned().collect();
-        assert_eq!(shown_by_both(fresh).await, left);
-        replace(&fresh.one, &team).await;
-        assert_eq!(shown_by_both(fresh).await, team);
-    }
 }

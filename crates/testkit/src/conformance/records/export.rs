@@ -2,36 +2,37 @@
 
 use super::{
     common::{add, assert_same, by_key, contents, everything, exported, two_of_each},
+    kinds::KEYED,
     user::is_of,
 };
 use crate::conformance::{
     Damage, Fresh, Stores,
     sample::{
-        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, awkward_names, awkward_prose, feedback,
-        feedback_id, grant, guild, guild_id, heartbeat, member, prose, session, staff, subscription,
-        team_member, token_hash, user_id,
+        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, awkward_names, feedback, feedback_id, grant, guild,
+        guild_id, heartbeat, member, prose, session, staff, subscription, team_member, token_hash, user_id,
     },
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{Feedback, Guild, GuildId, PeriodSubject, StaffPermission, TeamMember},
+    model::{Feedback, GuildId, PeriodSubject, StaffPermission, TeamMember},
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 /// Returns records of every kind, with text and ids that are easily corrupted.
 fn awkward() -> Vec<Record> {
-    let ids = ["a", "A", "a_", "aa", "a-"].map(|id| Record::Feedback(feedback(id, 5, user_id(1))));
-    let texts = (0..).zip(awkward_prose()).map(|(number, text)| {
-        Record::Feedback(Feedback { text, ..feedback(&format!("text-{number}"), 5, user_id(1)) })
+    let places = (1..).zip(awkward_names()).flat_map(|(number, text)| {
+        // The places of user 100 may differ in one character of their category, and each has the user as put.
+        [number, 100].map(|user| {
+            let mut place = TeamMember { role: text.clone(), ..team_member(user_id(user), "Support", 1) };
+            (place.user.username, place.user.name) = (text.clone(), text.clone());
+            Record::Team(TeamMember { category: text.clone(), ..place })
+        })
     });
-    let names = (1..).zip(awkward_names()).flat_map(|(number, name)| {
-        let place = TeamMember { role: name.clone(), ..team_member(user_id(number), "Support", 1) };
-        [Record::Guild(Guild { name, ..guild(guild_id(5000 + number)) }), Record::Team(place)]
-    });
-    two_of_each().into_iter().chain(ids).chain(texts).chain(names).collect()
+    let keyed = KEYED.iter().flat_map(|kind| (kind.awkward)());
+    two_of_each().into_iter().chain(keyed).chain(places).collect()
 }
 
 /// Returns these and more records of every kind than any adapter exports in one batch.

@@ -7,7 +7,7 @@ use super::{
 use crate::conformance::{CALLERS, Fresh, Stores, sample::BEYOND_SIGNED};
 use companion_domain::{
     change::{Key, Tally},
-    port::{Mutation, Record},
+    port::Record,
 };
 use std::sync::Arc;
 
@@ -119,25 +119,6 @@ pub(super) async fn concurrent_callers_add_and_remove_each_record_once(fresh: &F
                 assert_eq!(find(&fresh.one, &kind.key(number)).await, expected);
             }
         }
-    })
-    .await;
-}
-
-pub(super) async fn stores_very_many_records(fresh: &Fresh<Stores>) {
-    /// More than a batch of changes. `replaces_very_many_records` stores more.
-    const MANY: u64 = 303;
-    each_kind(fresh, 1..=MANY, async |kind| {
-        let all: Vec<_> = (1..=MANY).map(|number| Mutation::Put(kind.record(number))).collect();
-        let applied = fresh.one.records.apply(all).await.unwrap();
-        assert_eq!(applied.tally, Tally { added: MANY, ..Tally::NOTHING }, "{}", kind.name);
-        fresh
-            .through_both(async |stores| {
-                for number in (1..=MANY).step_by(17).chain([MANY]) {
-                    assert_eq!(find(stores, &kind.key(number)).await, Some(kind.record(number)));
-                }
-                assert_eq!(find(stores, &kind.key(MANY + 1)).await, (kind.absent)(MANY + 1));
-            })
-            .await;
     })
     .await;
 }

@@ -84,7 +84,7 @@ const fn plain(name: &'static str, record: fn(u64) -> Record, changed: fn(u64) -
 pub(in crate::conformance) const KEYED: [KeyedKind; 8] = [
     KeyedKind {
         awkward: || {
-            let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
+            let named = (5000..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
             named.map(Record::Guild).collect()
         },
         damage: Some(|number| Damage::Guild(guild_id(number))),

@@ -31,7 +31,6 @@ suite! {
         a_write_replaces_or_removes_one_record_and_returns_its_tally,
         keys_are_separate_and_text_is_stored_exactly,
         concurrent_callers_add_and_remove_each_record_once,
-        stores_very_many_records,
         an_unreadable_record_affects_no_other,
     }
     @sync {
@@ -43,7 +42,6 @@ suite! {
         a_shard_limits_only_guilds_and_members,
         replaces_very_many_records,
         a_failed_stream_changes_nothing,
-        a_cancelled_sync_changes_nothing,
         readers_and_writers_proceed_during_a_sync,
         concurrent_replacing_syncs_leave_one_complete,
     }

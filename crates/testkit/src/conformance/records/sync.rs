@@ -23,7 +23,6 @@ use companion_domain::{
     session::Session,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::Notify;
 
 /// In reverse, so that every member precedes its guild, in another batch and in the same one.
 pub(super) async fn a_sync_adds_every_kind_in_any_order(fresh: &Fresh<Stores>) {
@@ -222,40 +221,6 @@ pub(super) async fn a_failed_stream_changes_nothing(fresh: &Fresh<Stores>) {
     assert!(try_sync(&fresh.one, &everything(), empty).await.is_err());
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
-}
-
-/// Returns one batch, then signals the next request and never answers it.
-struct Stalled {
-    first: Option<Vec<Numbered>>,
-    asked: Arc<Notify>,
-}
-
-#[async_trait]
-impl RecordSource for Stalled {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        if let Some(batch) = self.first.take() {
-            return Ok(Some(batch));
-        }
-        self.asked.notify_one();
-        std::future::pending().await
-    }
-}
-
-pub(super) async fn a_cancelled_sync_changes_nothing(fresh: &Fresh<Stores>) {
-    add(&fresh.one, two_of_each()).await;
-    let records = (1..).zip(upheaval()).map(|(line, record)| Numbered { line, record });
-    let asked = Arc::new(Notify::new());
-    let mut source = Stalled { first: Some(records.collect()), asked: Arc::clone(&asked) };
-    let replaced = everything();
-    tokio::select! {
-        ended = fresh.one.records.sync(&replaced, &mut source) => assert!(ended.is_err(), "the stream had no end"),
-        () = asked.notified() => {}
-    }
-    fresh.settle().await;
-    assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
-    // The next writer is not blocked by it.
-    replace(&fresh.one, &replaced, vec![]).await;
-    assert_eq!(fresh.one.records.find(&Key::Guild(guild_id(1))).await.unwrap(), None);
 }
 
 /// Uses the store between batches: reads everything, checks its health and writes.

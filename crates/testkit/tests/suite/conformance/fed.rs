@@ -1,13 +1,10 @@
 //! Wrong stores of the bot's data: single records, batches, and guilds with their members.
 
-use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, matches_pattern, stores, with};
+use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::{
-        FeedbackId, GuildId, GuildWithRoles, Member, RoleBindings, RoleSet, SubscribedGuilds, Timestamp,
-        UserId,
-    },
+    model::{FeedbackId, GuildId, GuildWithRoles, Member, SubscribedGuilds, Timestamp, UserId},
     port::{ApplyError, GuildDirectory, Mutation, Record, Records, StoreError, Stores},
 };
 use companion_testkit::{
@@ -16,26 +13,18 @@ use companion_testkit::{
 };
 use std::{
     collections::HashSet,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
+    sync::{Arc, Mutex},
 };
 
 faults! {
-    fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
+    fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), PutsInSteps(Kind) }
     records(Fresh::new(Arc::new(stores())), wrong) {
         a_write_replaces_or_removes_one_record_and_returns_its_tally:
             UnchangedCounts "an unchanged put is counted as a change",
             EmptyTextIsLost "a rating without text is not found",
             IconCannotGo "an icon cannot be removed",
-            BindingsStay "new bound roles are added to the old ones",
-            BoundRolesTen "at most ten roles are bound to a key",
             GuildsAreSorted "the guilds of a subscription lose their order",
-            StaffIsAddedTo "permissions are added to the earlier ones",
-            NoStaffGrantIsNone "a user without permissions is not found",
             RemoveOnAbsentFails "removing an absent record is an error",
-            [Fault::RemovedStays(Kind::Staff)] "permissions cannot be removed",
             [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
         keys_are_separate_and_text_is_stored_exactly:
             IdsAreSigned "ids lose their highest bit",
@@ -43,17 +32,11 @@ faults! {
             RemovesByPattern "an underscore matches any character",
             [Fault::Text(Spoilt::Trimmed)] "text is trimmed",
             [Fault::Text(Spoilt::Composed)] "combining sequences are composed",
-            [Fault::Text(Spoilt::Stripped)] "control characters are removed",
-            [Fault::Text(Spoilt::Collapsed)] "runs of blanks are collapsed",
             [Fault::Text(Spoilt::Cut)] "text is truncated to 255 bytes",
             TimeInSeconds "times are stored in seconds",
             SubmitterShared "a user's entries share the newest name";
-        stores_very_many_records:
-            [Fault::KeepsHundredOf(Kind::Staff)] "only the first hundred of a batch are stored as staff",
-            [Fault::KeepsHundredOf(Kind::Blocked)] "only the first hundred of a batch are blocked";
         concurrent_callers_add_and_remove_each_record_once:
-            AddsUnseen "a put reads and writes in two steps",
-            LosesTheSecond "one of two concurrent puts is lost";
+            AddsUnseen "a put reads and writes in two steps";
         a_cancelled_write_is_complete_or_absent:
             BatchInSteps "a cancelled batch is partially applied",
             [Fault::PutsInSteps(Kind::Guild)] "a cancelled put has removed the old guild",
@@ -65,8 +48,7 @@ faults! {
             MembersWait "a member of an unknown guild is kept until the guild is put";
         a_batch_is_applied_in_order:
             RemovalsFirst "a batch removes before it puts",
-            CountsTheLast "a batch returns the tally of its last mutation",
-            GuildMustBeStored "a guild of the same batch is unknown";
+            CountsTheLast "a batch returns the tally of its last mutation";
         removing_a_guild_removes_its_members:
             MembersSurvive "members outlive their guild",
             MembersGoWithEveryPut "a changed guild loses its members",
@@ -85,12 +67,7 @@ faults! {
 
 fn wrong(fault: Fault) -> Fresh<Stores> {
     with(|stores| {
-        let over = Arc::new(Over(Wrong {
-            stores: stores.clone(),
-            fault,
-            put: Mutex::default(),
-            under_way: AtomicUsize::new(0),
-        }));
+        let over = Arc::new(Over(Wrong { stores: stores.clone(), fault, put: Mutex::default() }));
         stores.records = over.clone();
         stores.guilds = over;
     })
@@ -101,7 +78,6 @@ struct Wrong {
     fault: Fault,
     /// Every record ever put, newest last.
     put: Mutex<Vec<Record>>,
-    under_way: AtomicUsize,
 }
 
 fn signed(guild: GuildId) -> GuildId {
@@ -154,21 +130,10 @@ impl Wrong {
             (Fault::IconCannotGo, Record::Guild(guild), Some(Record::Guild(earlier))) => {
                 guild.icon = guild.icon.take().or(earlier.icon);
             }
-            (Fault::BindingsStay, Record::Guild(guild), Some(Record::Guild(earlier))) => {
-                guild.bindings = earlier.bindings;
-            }
-            (Fault::BoundRolesTen, Record::Guild(guild), _) => {
-                let ten = |roles: &RoleSet| RoleSet::new(roles.as_slice().iter().copied().take(10).collect());
-                let bound = guild.bindings.iter().filter_map(|(key, roles)| Some((key, ten(roles).ok()?)));
-                guild.bindings = RoleBindings::new(bound);
-            }
             (Fault::GuildsAreSorted, Record::Subscription(subscription), _) => {
                 let mut guilds = subscription.guilds.as_slice().to_vec();
                 guilds.sort_unstable();
                 subscription.guilds = SubscribedGuilds::new(guilds).map_err(StoreError::corrupt)?;
-            }
-            (Fault::StaffIsAddedTo, Record::Staff(_, grants), Some(Record::Staff(_, earlier))) => {
-                *grants = earlier.iter().chain(grants.iter()).collect();
             }
             _ => {}
         }
@@ -278,33 +243,6 @@ impl RecordsOver for Wrong {
                 let applied = self.inner().apply(batch).await?;
                 return Ok(if there { applied } else { Applied { tally: Tally::ADDED, ..applied } });
             }
-            (Fault::LosesTheSecond, [Mutation::Put(_)]) => {
-                let beside = self.under_way.fetch_add(1, SeqCst) > 0;
-                a_while().await;
-                let applied = if beside {
-                    Ok(Applied { tally: Tally::ADDED, changes: vec![] })
-                } else {
-                    self.inner().apply(batch).await
-                };
-                self.under_way.fetch_sub(1, SeqCst);
-                return applied;
-            }
-            (Fault::KeepsHundredOf(kind), mutations) if mutations.len() > 100 => {
-                let count = mutations.len() as u64;
-                let kept = batch.into_iter().enumerate();
-                let kept = kept.filter(|(place, one)| *place < 100 || one.kind() != kind).map(|(_, one)| one);
-                let applied = self.inner().apply(kept.collect()).await?;
-                return Ok(Applied { tally: Tally { added: count, ..Tally::NOTHING }, ..applied });
-            }
-            (Fault::GuildMustBeStored, mutations) => {
-                for mutation in mutations {
-                    if let Mutation::Put(Record::Member(member)) = mutation
-                        && self.earlier(&Key::Guild(member.guild)).await?.is_none()
-                    {
-                        return Err(ApplyError::UnknownGuild(member.guild));
-                    }
-                }
-            }
             (Fault::MembersWait, [.., Mutation::Put(Record::Member(member))])
                 if self.earlier(&Key::Guild(member.guild)).await?.is_none() =>
             {
@@ -336,9 +274,6 @@ impl RecordsOver for Wrong {
         let found = self.inner().find(&self.key(key.clone())).await?;
         Ok(match (self.fault, found) {
             (Fault::EmptyTextIsLost, Some(Record::Feedback(entry))) if entry.text.as_str().is_empty() => None,
-            (Fault::NoStaffGrantIsNone, Some(Record::Staff(_, grants))) if grants.iter().next().is_none() => {
-                None
-            }
             (Fault::SubmitterShared, Some(Record::Feedback(mut entry))) => {
                 let all = locked(&self.put);
                 let newest = all.iter().rev().find_map(|record| match record {

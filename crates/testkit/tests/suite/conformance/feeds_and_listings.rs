@@ -40,7 +40,6 @@ faults! {
             GapAtZero "a gap leads to the wrong revision";
         a_follower_of_many_writers_misses_no_change: SkipsUnfinished "a reader is moved past unfinished changes";
         lists_very_many_changes: HundredAtATime "at most a hundred changes are listed";
-        a_bulk_write_lists_all_changes: HundredOfAWrite "at most a hundred sessions of a write are listed";
         a_cancelled_write_is_listed_if_it_was_applied: ToldAfterwards "a change is listed in a second step";
     }
 }
@@ -100,13 +99,6 @@ impl ChangeFeedOver for WrongFeed {
                 changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
             }
             FeedFault::HundredAtATime => changes.truncate(100),
-            FeedFault::HundredOfAWrite => {
-                let mut sessions = 0;
-                changes.retain(|change| {
-                    sessions += u64::from(change.subject.kind() == Kind::Session);
-                    change.subject.kind() != Kind::Session || sessions <= 100
-                });
-            }
             FeedFault::NewestFirst => changes.reverse(),
             FeedFault::OneBehind => drop(changes.pop()),
             FeedFault::SkipsUnfinished => changes.retain(|change| self.is_finished(change.revision)),
@@ -191,8 +183,7 @@ faults! {
         writes_are_never_partially_visible: InSteps "the parts are read in several snapshots";
         reads_a_long_list_completely_and_each_guild_once:
             FirstPage "only the first page of a long list is read",
-            Twice "a guild listed twice is read twice",
-            ListCut "the list of a grant is truncated to a thousand";
+            Twice "a guild listed twice is read twice";
         leaves_out_data_of_other_users:
             RolesOfAnyUser "roles of another user are shown",
             EveryGuild "without a list every guild is read";
@@ -247,11 +238,6 @@ impl Listings for WrongListings {
             }
             ListingFault::CachedForEver if asked == ListingScope::List => {
                 locked(&self.first).entry(user).or_insert(listing.clone());
-            }
-            ListingFault::ListCut => {
-                if let Some(list) = listing.grant.as_mut().and_then(|grant| grant.list.as_mut()) {
-                    list.memberships = list.memberships.iter().copied().take(1000).collect();
-                }
             }
             ListingFault::FirstPage => listing.guilds.truncate(100),
             ListingFault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),
@@ -312,8 +298,6 @@ faults! {
         a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is ignored";
         an_existing_id_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
         ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in ends with the old grant";
-        ending_a_grant_ends_only_the_sessions_of_its_user:
-            EndKeepsSessions "sessions outlive their grant";
         ends_only_sessions_without_a_grant: EndsTheGranted "sessions that have a grant are ended";
         concurrent_ends_return_each_session_once: EndedTwice "two callers get the same ended session";
         very_many_sessions_end_with_their_grant: EndsTen "at most ten sessions end with their grant";
@@ -391,10 +375,6 @@ impl SignIns for WrongSignIns {
             SignInFault::EndsAnyVersion => {
                 let current = self.grants.find(user).await?.map_or(version, |grant| grant.version);
                 self.inner.end(user, current).await
-            }
-            SignInFault::EndKeepsSessions => {
-                let sessions = self.sessions.of_user(user).await?;
-                Ok(self.grants.remove(user, version).await?.then_some(sessions))
             }
             SignInFault::EndsTen => {
                 let mut sessions = self.sessions.of_user(user).await?;

@@ -13,10 +13,7 @@ use companion_testkit::{
 use std::{
     collections::HashSet,
     num::NonZeroU32,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 faults! {
@@ -36,8 +33,7 @@ faults! {
             ClaimOutlastsReplacement "a claim survives a new sign-in";
         an_update_keeps_or_ends_the_claim_as_requested:
             KeptClaimEnds "a claim to be kept ends",
-            ReleasedClaimGoesOn "a claim to be ended is kept",
-            KeptClaimIsLost "a claim kept by an update cannot be taken over";
+            ReleasedClaimGoesOn "a claim to be ended is kept";
         users_are_separate: FindIsAnotherUsers "a user gets the grant of another";
         pages_list_each_holder_once:
             PagesOverlap "a page repeats the last entry of the previous one",
@@ -49,8 +45,7 @@ faults! {
             TokensCut "sealed tokens are truncated to a thousand bytes",
             ListCut "a list is truncated to a thousand guilds",
             ListsEachGuildOnce "a guild listed twice is stored once",
-            NamesLost "names of guilds without the bot are not stored",
-            IconsLost "icons of guilds without the bot are not stored";
+            NamesLost "names of guilds without the bot are not stored";
         a_cancelled_write_is_complete_or_absent:
             ReplacesInSteps "a cancelled replacement has tokens and no list",
             UpdatesInSteps "a cancelled update has tokens and no list";
@@ -58,11 +53,8 @@ faults! {
     sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = wrong(stores.grants.clone(), fault))) {
         a_grant_is_unused_once_its_user_has_no_session:
             RemovesWhileInUse "the grant of a user with a session is removed",
-            ListsThoseInUse "a grant in use is listed as unused",
-            RemovesAnyVersion "an unused grant is removed whatever its version";
+            ListsThoseInUse "a grant in use is listed as unused";
         pages_list_each_unused_grant_once:
-            PagesEndEarly "the last unused grant is never listed",
-            UnusedByTheHundred "a page of unused grants has at most a hundred, whatever its limit",
             [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
     }
 }
@@ -72,7 +64,6 @@ struct Wrong {
     fault: Fault,
     first_user: Mutex<Option<UserId>>,
     claimed_until: Mutex<Option<Timestamp>>,
-    carried_over: AtomicBool,
     turn: tokio::sync::Mutex<()>,
     /// Callers that have read the grant.
     readers: Rendezvous,
@@ -84,7 +75,6 @@ fn wrong(inner: Arc<dyn GrantStore>, fault: Fault) -> Arc<dyn GrantStore> {
         fault,
         first_user: Mutex::default(),
         claimed_until: Mutex::default(),
-        carried_over: AtomicBool::default(),
         turn: tokio::sync::Mutex::default(),
         readers: Rendezvous::default(),
     }))
@@ -108,18 +98,15 @@ impl Wrong {
         }
         if let Some(list) = &mut content.list {
             let mut listed = HashSet::new();
+            let memberships = list.memberships.iter().copied();
             match self.fault {
                 Fault::NamesLost => list.without_bot.clear(),
-                Fault::IconsLost => list.without_bot.iter_mut().for_each(|named| named.icon = None),
+                Fault::ListCut => list.memberships = memberships.take(1000).collect(),
+                Fault::ListsEachGuildOnce => {
+                    list.memberships = memberships.filter(|one| listed.insert(one.guild)).collect();
+                }
                 _ => {}
             }
-            list.memberships = match self.fault {
-                Fault::ListCut => list.memberships.iter().copied().take(1000).collect(),
-                Fault::ListsEachGuildOnce => {
-                    list.memberships.iter().copied().filter(|one| listed.insert(one.guild)).collect()
-                }
-                _ => list.memberships.clone(),
-            };
         }
         content
     }
@@ -176,7 +163,6 @@ impl GrantStoreOver for Wrong {
             Fault::ClaimTakenOverByAnyName => (version, dead.and(held)),
             Fault::ClaimRunsOut => (version, held.filter(|held| *held < until).or(dead)),
             Fault::ClaimedTwice => (version, held),
-            Fault::KeptClaimIsLost => (version, dead.filter(|_| !self.carried_over.load(Ordering::SeqCst))),
             Fault::ClaimIgnoresVersion => (self.current(user, version).await?, dead),
             _ => (version, dead),
         };
@@ -221,10 +207,6 @@ impl GrantStoreOver for Wrong {
                 a_turn().await;
                 self.inner.update(user, version, content, claim).await
             }
-            Fault::KeptClaimIsLost => {
-                self.carried_over.store(claim == ClaimAfter::Kept, Ordering::SeqCst);
-                self.inner.update(user, version, content, claim).await
-            }
             Fault::KeptClaimEnds => self.inner.update(user, version, content, ClaimAfter::Released).await,
             Fault::ReleasedClaimGoesOn => self.inner.update(user, version, content, ClaimAfter::Kept).await,
             _ => self.inner.update(user, version, content, claim).await,
@@ -242,10 +224,6 @@ impl GrantStoreOver for Wrong {
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         match self.fault {
             Fault::RemovesWhileInUse => self.inner.remove(user, version).await,
-            Fault::RemovesAnyVersion => {
-                let current = self.current(user, version).await?;
-                self.inner.remove_unused(user, current).await
-            }
             Fault::RemovedTwice => {
                 let found = self.inner.find(user).await?;
                 self.readers.wait().await;
@@ -273,19 +251,7 @@ impl GrantStoreOver for Wrong {
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         let after = self.begin(after).await?;
         match self.fault {
-            Fault::UnusedByTheHundred => {
-                let mut users = self.inner.unused(after, limit).await?;
-                users.truncate(100);
-                Ok(users)
-            }
             Fault::ListsThoseInUse => self.inner.holders(after, limit).await,
-            Fault::PagesEndEarly => {
-                let mut all = self.inner.unused(None, NonZeroU32::MAX).await?;
-                let last = all.pop();
-                let mut users = self.inner.unused(after, limit).await?;
-                users.retain(|user| all.is_empty() || Some(*user) != last);
-                Ok(users)
-            }
             _ => self.inner.unused(after, limit).await,
         }
     }

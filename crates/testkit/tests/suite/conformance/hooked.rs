@@ -4,14 +4,14 @@ use crate::conformance::proof::{faults, locked, memory, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::Applied,
-    model::{TeamMember, UserId},
-    port::{ApplyError, Mutation, Records, SessionStore, StoreError, Stores, TeamRoster},
+    model::UserId,
+    port::{ApplyError, Mutation, Records, SessionStore, StoreError, Stores},
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     conformance::{Damage, Fresh, Gate},
-    over::{Over, RecordsOver, SessionStoreOver, TeamRosterOver},
+    over::{Over, RecordsOver, SessionStoreOver},
 };
 use std::{
     collections::HashSet,
@@ -26,10 +26,7 @@ faults! {
             WritesWherePolled "a write blocks the polling thread",
             AnswersBeforeTheGate "a write returns before it is applied";
     }
-    team_roster(damaged(None, teams_of), |fault| damaged(Some(fault), teams_of)) {
-        an_unreadable_membership_affects_no_other: NoTeamAtAll "an unreadable membership fails the whole team";
-    }
-    session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
+    session_store(damaged(None), |fault| damaged(Some(fault))) {
         an_unreadable_session_is_corrupt_and_can_be_ended:
             NoneInstead "an unreadable session is reported as absent",
             NoListAtAll "an unreadable session fails its user's list",
@@ -108,34 +105,19 @@ impl RecordsOver for Gated {
     }
 }
 
-/// Returns all ports over memory, with a team that can be made unreadable.
-fn teams_of(damaged: Arc<Damaged>) -> Arc<Stores> {
-    let mut stores = Stores::of(&damaged.inner);
-    let over = Arc::new(Over(damaged));
-    stores.records = over.clone();
-    stores.team = over;
-    Arc::new(stores)
-}
-
-fn damaged<P: ?Sized>(fault: Option<Fault>, port: impl Fn(Arc<Damaged>) -> Arc<P>) -> Fresh<P> {
-    let adapter =
-        Arc::new(Damaged { inner: memory(), fault, users: Mutex::default(), sessions: Mutex::default() });
+fn damaged(fault: Option<Fault>) -> Fresh<dyn SessionStore> {
+    let adapter = Arc::new(Over(Damaged { inner: memory(), fault, sessions: Mutex::default() }));
     let damaging = Arc::clone(&adapter);
-    Fresh::new(port(adapter)).damaging(move |what| {
-        match what {
-            Damage::TeamMember(user) => drop(locked(&damaging.users).insert(user)),
-            Damage::Session(id) => drop(locked(&damaging.sessions).insert(id)),
-            _ => return std::future::ready(false),
-        }
-        std::future::ready(true)
+    Fresh::<dyn SessionStore>::new(adapter).damaging(move |what| {
+        let Damage::Session(id) = what else { return std::future::ready(false) };
+        std::future::ready(locked(&damaging.sessions).insert(id))
     })
 }
 
-/// Memory with unreadable values.
+/// Memory with unreadable sessions.
 struct Damaged {
     inner: Arc<MemoryStorage>,
     fault: Option<Fault>,
-    users: Mutex<HashSet<UserId>>,
     sessions: Mutex<HashSet<TokenHash>>,
 }
 
@@ -148,34 +130,6 @@ impl Damaged {
     fn readable(&self, mut ended: Vec<Session>) -> Vec<Session> {
         ended.retain(|session| !locked(&self.sessions).remove(&session.id));
         ended
-    }
-}
-
-#[async_trait]
-impl TeamRosterOver for Damaged {
-    fn team(&self) -> &dyn TeamRoster {
-        &*self.inner
-    }
-
-    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let all = self.inner.all().await?;
-        let damaged = locked(&self.users).clone();
-        if self.fault == Some(Fault::NoTeamAtAll) && !damaged.is_empty() {
-            return Err(StoreError::corrupt("a place makes no sense"));
-        }
-        Ok(all.iter().filter(|member| !damaged.contains(&member.user.id)).cloned().collect())
-    }
-}
-
-#[async_trait]
-impl RecordsOver for Damaged {
-    fn records(&self) -> &dyn Records {
-        &*self.inner
-    }
-
-    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        locked(&self.users).clear();
-        self.inner.apply(batch).await
     }
 }
 

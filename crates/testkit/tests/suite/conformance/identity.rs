@@ -30,7 +30,6 @@ faults! {
         lists_and_names_every_guild_once:
             LastOfPageTwice "the last guild of a page is repeated",
             FivePages "at most five pages of guilds are read",
-            NamesOfOnePage "guilds beyond the first page have no names",
             FirstPageWithTheUser "only the first page of guilds is fetched with the user";
         errors_never_contain_codes_or_tokens: ErrorShowsTheCode "an error contains the code";
         a_code_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
@@ -45,10 +44,8 @@ faults! {
             ScopeMissingIsABadGrant "a code with missing scopes is reported as a bad grant",
             ScopeMissingIsRevoked "tokens with missing scopes are revoked";
         exchanges_a_code_for_tokens_of_its_user:
-            NamesTrimmed "names are trimmed",
-            NamesComposed "combining sequences are composed";
+            NamesTrimmed "names are trimmed";
         nothing_is_cached_about_tokens_or_users:
-            UserIsRemembered "the user of a token is cached",
             GuildsAreRemembered "the guilds of a user are cached";
     }
 }
@@ -60,7 +57,6 @@ fn wrong(fault: Fault) -> Fresh<ProviderOnPlatform> {
             fault,
             first: OnceLock::new(),
             asked: AtomicU64::new(0),
-            users: Mutex::default(),
             guilds: Mutex::default(),
         })
     })
@@ -80,7 +76,6 @@ struct Wrong {
     /// An access token that worked.
     first: OnceLock<Secret>,
     asked: AtomicU64,
-    users: Mutex<HashMap<String, User>>,
     guilds: Mutex<HashMap<UserId, PlatformGuilds>>,
 }
 
@@ -119,21 +114,13 @@ impl IdentityProvider for Wrong {
     }
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
-        if let (Fault::UserIsRemembered, Some(user)) = (self.fault, locked(&self.users).get(access.expose()))
-        {
-            return Ok(user.clone());
-        }
         let mut user = self.inner.user(client, access).await.map_err(|error| match self.fault {
             Fault::RefusedIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
             _ => error,
         })?;
-        match self.fault {
-            Fault::NamesTrimmed => user.name = Spoilt::Trimmed.name(&user.name),
-            Fault::NamesComposed => user.name = Spoilt::Composed.name(&user.name),
-            _ => {}
+        if let Fault::NamesTrimmed = self.fault {
+            user.name = Spoilt::Trimmed.name(&user.name);
         }
-        let mut users = locked(&self.users);
-        users.insert(access.expose().to_owned(), user.clone());
         Ok(user)
     }
 
@@ -146,7 +133,6 @@ impl IdentityProvider for Wrong {
                 guilds = remembered.entry(user).or_insert(guilds).clone();
             }
             Fault::LastOfPageTwice => guilds.memberships.extend(guilds.memberships.get(199).copied()),
-            Fault::NamesOfOnePage => guilds.names.truncate(200),
             _ => {}
         }
         Ok(guilds)

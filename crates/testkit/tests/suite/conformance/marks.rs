@@ -19,21 +19,17 @@ faults! {
     spent_codes(Fresh::new(memory()), wrong_code) {
         exactly_one_concurrent_caller_spends_a_code: TwoAreFirst "two callers spend the same code";
         a_code_is_spent_once_until_its_mark_expires:
-            NeverRunsOut "a mark never expires",
             RunsOutLate "a mark expires a microsecond late",
             RunsOutEarly "a mark expires a microsecond early",
             RefusalProlongs "a refused attempt extends the mark",
             MarksOfTheHandle "each handle has its own marks";
         a_mark_tolerates_clock_skew_but_not_a_clock_reset:
-            FarAheadCounts "a mark counts after a clock reset by hours",
-            AnyAheadRunsOut "a mark of a clock ahead by minutes is ignored";
+            FarAheadCounts "a mark counts after a clock reset by hours";
         a_restored_code_can_be_spent_again_through_any_handle:
-            RestoreDoesNothing "a code is never restored",
             RestoredBySpender "a code is restored only through the spending handle";
         every_byte_of_a_code_counts: ByTail "codes are identified by half of their fingerprint";
         remembers_very_many_codes: RemembersThousand "only the last thousand codes are remembered";
         a_second_mark_lasts_to_its_own_end:
-            RestoredStaysInTheIndex "a restored code stays in the expiry index, which removes its next mark",
             ReplacedStaysInTheIndex "a replaced mark stays in the expiry index, which removes the new one";
     }
 }
@@ -97,7 +93,6 @@ impl SpentCodes for WrongCodes {
     ) -> Result<bool, StoreError> {
         let microsecond = Duration::from_micros(1);
         match self.fault {
-            CodeFault::NeverRunsOut => self.inner.spend(code, Timestamp::EPOCH, until).await,
             CodeFault::RunsOutLate => self.inner.spend(code, now.before(microsecond), until).await,
             CodeFault::RunsOutEarly => self.inner.spend(code, now.after(microsecond), until).await,
             CodeFault::FarAheadCounts => {
@@ -106,13 +101,6 @@ impl SpentCodes for WrongCodes {
                     self.mark(code, until);
                 }
                 Ok(first)
-            }
-            CodeFault::AnyAheadRunsOut => {
-                if self.marked(code, until) {
-                    self.inner.restore(code).await?;
-                }
-                self.mark(code, until);
-                self.inner.spend(code, now, until).await
             }
             CodeFault::TwoAreFirst => {
                 let first = !self.marked(code, now);
@@ -133,12 +121,6 @@ impl SpentCodes for WrongCodes {
                 self.mark(code, until);
                 Ok(first)
             }
-            CodeFault::RestoredStaysInTheIndex => {
-                self.tidy(now).await?;
-                let first = self.inner.spend(code, now, until).await?;
-                self.ends().extend(first.then_some((until, *code)));
-                Ok(first)
-            }
             CodeFault::ReplacedStaysInTheIndex => {
                 let first = self.inner.spend(code, now, until).await?;
                 self.ends().extend(first.then_some((until, *code)));
@@ -148,7 +130,7 @@ impl SpentCodes for WrongCodes {
                 }
                 Ok(first)
             }
-            CodeFault::RestoreDoesNothing | CodeFault::RestoredBySpender => {
+            CodeFault::RestoredBySpender => {
                 self.mark(code, until);
                 self.inner.spend(code, now, until).await
             }
@@ -157,7 +139,6 @@ impl SpentCodes for WrongCodes {
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         match self.fault {
-            CodeFault::RestoreDoesNothing => Ok(()),
             CodeFault::RestoredBySpender if !self.marked(code, Timestamp::EPOCH) => Ok(()),
             CodeFault::ByTail => self.inner.restore(&tail(code)).await,
             _ => self.inner.restore(code).await,

@@ -17,10 +17,7 @@ mod shown;
 mod world;
 
 use companion_testkit::{
-    conformance::Fresh,
-    entropy::SeededEntropy,
-    scheduler::TestScheduler,
-    vault::TestVault,
+    conformance::Fresh, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault,
 };
 use proof::Proof;
 use std::{collections::HashSet, sync::Arc};

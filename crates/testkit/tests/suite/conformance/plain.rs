@@ -16,7 +16,6 @@ use std::{
     },
     time::Duration,
 };
-use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
 faults! {
@@ -26,9 +25,7 @@ faults! {
     }
     vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
         a_secret_opens_only_for_its_user: VaultIgnoresUser "the vault ignores the user";
-        sealing_twice_yields_different_bytes:
-            VaultWithoutChance "sealing is deterministic",
-            NonceOfOneByte "the nonce repeats";
+        sealing_twice_yields_different_bytes: NonceOfOneByte "the nonce repeats";
         sealed_bytes_do_not_contain_the_secret: VaultOfGlass "the secret is visible";
         other_bytes_do_not_open: VaultUnsealed "altered bytes are accepted";
         a_sealed_secret_opens_unchanged: AlwaysReseal "resealing is always requested";
@@ -46,9 +43,7 @@ faults! {
         a_pause_lasts_its_length: PauseIsShort "a pause ends early";
         finish_waits_for_tasks_up_to_its_timeout: EndDoesNotWait "finish does not wait";
         tasks_run_concurrently: OneAtATime "tasks run one after the other";
-        finish_waits_for_tasks_started_by_tasks:
-            EndWaitsForTheFirst "finish waits for the first task only",
-            EndIgnoresOffspring "finish does not wait for tasks started by tasks";
+        finish_waits_for_tasks_started_by_tasks: EndWaitsForTheFirst "finish waits for the first task only";
     }
 }
 
@@ -67,7 +62,6 @@ struct Wrong {
     scheduler: TestScheduler,
     first: TestScheduler,
     line: Arc<tokio::sync::Mutex<()>>,
-    started: Mutex<Vec<JoinHandle<()>>>,
 }
 
 fn wrong(fault: Fault) -> Arc<Wrong> {
@@ -79,7 +73,6 @@ fn wrong(fault: Fault) -> Arc<Wrong> {
         scheduler: TestScheduler::default(),
         first: TestScheduler::default(),
         line: Arc::default(),
-        started: Mutex::default(),
     })
 }
 
@@ -97,7 +90,6 @@ impl Vault for Wrong {
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
         match self.fault {
             Fault::VaultIgnoresUser => locked(&self.vault).seal(any_user(user), secret),
-            Fault::VaultWithoutChance => TestVault::default().seal(user, secret),
             Fault::VaultOfGlass => {
                 let sealed = locked(&self.vault).seal(user, secret);
                 Sealed::from_bytes([sealed.as_bytes(), secret].concat())
@@ -172,7 +164,6 @@ impl Scheduler for Wrong {
             Fault::EndWaitsForTheFirst if self.calls.fetch_add(1, Ordering::SeqCst) == 0 => {
                 self.first.start(work);
             }
-            Fault::EndIgnoresOffspring => locked(&self.started).push(tokio::spawn(work)),
             _ => self.scheduler.start(work),
         }
     }
@@ -187,17 +178,6 @@ impl Scheduler for Wrong {
         match self.fault {
             Fault::OneAtATime => self.scheduler.finish(patience).await,
             Fault::EndWaitsForTheFirst => self.first.finish(patience).await,
-            Fault::EndIgnoresOffspring => {
-                let deadline = tokio::time::Instant::now() + patience;
-                let mut started = std::mem::take(&mut *locked(&self.started));
-                while let Some(work) = started.first_mut() {
-                    if tokio::time::timeout_at(deadline, work).await.is_err() {
-                        break;
-                    }
-                    started.remove(0);
-                }
-                locked(&self.started).append(&mut started);
-            }
             _ => {}
         }
     }

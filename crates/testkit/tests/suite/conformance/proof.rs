@@ -181,12 +181,8 @@ pub(crate) enum Spoilt {
     Trimmed,
     /// Combining sequences are composed.
     Composed,
-    /// Control characters are removed.
-    Stripped,
     /// Truncated to 255 bytes.
     Cut,
-    /// Runs of blanks are collapsed.
-    Collapsed,
 }
 
 impl Spoilt {
@@ -194,16 +190,7 @@ impl Spoilt {
         match self {
             Self::Trimmed => text.trim().to_owned(),
             Self::Composed => text.replace("e\u{301}", "é"),
-            Self::Stripped => text
-                .chars()
-                .filter(|one| !one.is_control() || *one == '\t' || *one == '\n' || *one == '\r')
-                .collect(),
             Self::Cut => text.split_at(text.floor_char_boundary(255)).0.to_owned(),
-            Self::Collapsed => {
-                let mut chars: Vec<_> = text.chars().collect();
-                chars.dedup_by(|one, last| *one == ' ' && *last == ' ');
-                chars.into_iter().collect()
-            }
         }
     }
 

@@ -39,7 +39,6 @@ faults! {
         concurrent_changes_are_made_one_after_the_other: ChecksFirst "the revision is compared in a step of its own";
         a_user_is_judged_by_what_is_stored:
             EveryoneMay "the user is not judged",
-            RemembersRights "the user is judged by what was stored at the first change",
             AnyList "the age of the list is ignored";
         the_history_keeps_the_last_fifty_changes: KeepsFewer "the history keeps ten changes";
         a_confirmation_never_lowers_and_repeats_nothing:
@@ -49,8 +48,7 @@ faults! {
         only_a_removal_ends_values_confirmation_and_history: RemovesValuesOnly "the history survives removal";
         pages_contain_each_guild_with_values_once_by_id:
             PagesRepeat "a page begins with the guild that it should follow",
-            PagesIgnoreTheShard "pages contain guilds of every shard",
-            PagesHaveEmpty "pages contain guilds without values";
+            PagesIgnoreTheShard "pages contain guilds of every shard";
         forgetting_a_user_keeps_what_they_changed: KeepsNames "the history keeps the name";
     }
 }
@@ -67,16 +65,8 @@ struct Wrong {
     inner: Arc<dyn SettingsStore>,
     /// Callers that have compared the revision.
     readers: Rendezvous,
-    /// What was seen before.
-    before: Mutex<Before>,
-}
-
-#[derive(Default)]
-struct Before {
-    /// The first change of a user was allowed.
-    allowed: bool,
     /// Guilds that had values once.
-    guilds: Vec<(GuildId, Stored)>,
+    before: Mutex<Vec<(GuildId, Stored)>>,
 }
 
 impl Wrong {
@@ -109,9 +99,7 @@ impl Wrong {
         if self.is(SettingsFault::IgnoresTheRevision) {
             change.expected = None;
         }
-        if self.is(SettingsFault::EveryoneMay)
-            || (self.is(SettingsFault::RemembersRights) && locked(&self.before).allowed)
-        {
+        if self.is(SettingsFault::EveryoneMay) {
             change.authority = None;
         }
         if let (true, Some(authority)) = (self.is(SettingsFault::AnyList), &mut change.authority) {
@@ -165,9 +153,7 @@ impl SettingsStoreOver for Wrong {
             self.inner.change(&change).await?;
         }
         if let Ok((stored, applied)) = &mut outcome {
-            let mut before = locked(&self.before);
-            before.allowed |= change.authority.is_some();
-            before.guilds.push((change.guild, stored.clone()));
+            locked(&self.before).push((change.guild, stored.clone()));
             if self.is(SettingsFault::NotReported) {
                 applied.changes.clear();
             }
@@ -204,14 +190,14 @@ impl SettingsStoreOver for Wrong {
             SettingsFault::KeepsFewer => history.truncate(10),
             SettingsFault::RemovesValuesOnly => {
                 let before = locked(&self.before);
-                let kept = before.guilds.iter().find(|(known, _)| *known == guild);
+                let kept = before.iter().find(|(known, _)| *known == guild);
                 let edit = kept.and_then(|(_, stored)| stored.changed);
                 if let (true, Some(edit)) = (history.is_empty(), edit) {
                     history.push(HistoryEntry { guild, revision: 1, edit, changes: Vec::new() });
                 }
             }
             SettingsFault::KeepsNames => {
-                for (entry, (_, stored)) in history.iter_mut().rev().zip(&locked(&self.before).guilds) {
+                for (entry, (_, stored)) in history.iter_mut().rev().zip(&*locked(&self.before)) {
                     entry.edit = stored.changed.unwrap_or(entry.edit);
                 }
             }
@@ -228,20 +214,9 @@ impl SettingsStoreOver for Wrong {
     ) -> Result<Vec<(GuildId, Stored)>, StoreError> {
         let slice = slice.filter(|_| !self.is(SettingsFault::PagesIgnoreTheShard));
         let mut page = self.inner.page(slice, after, limit).await?;
-        match self.fault {
-            SettingsFault::PagesRepeat => {
-                if let (Some(after), false) = (after, page.is_empty()) {
-                    page.insert(0, (after, self.inner.find(after).await?));
-                    page.truncate(limit.get() as usize);
-                }
-            }
-            SettingsFault::PagesHaveEmpty if after.is_none() => {
-                let first = page.first().map(|(guild, _)| *guild);
-                let empty =
-                    locked(&self.before).guilds.iter().find(|(_, stored)| stored.values.is_empty()).cloned();
-                page.extend(empty.filter(|(guild, _)| first.is_some_and(|first| first != *guild)));
-            }
-            _ => {}
+        if let (true, Some(after), false) = (self.is(SettingsFault::PagesRepeat), after, page.is_empty()) {
+            page.insert(0, (after, self.inner.find(after).await?));
+            page.truncate(limit.get() as usize);
         }
         Ok(page)
     }

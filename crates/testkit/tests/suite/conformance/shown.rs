@@ -1,6 +1,6 @@
 //! Wrong stores of public data: feedback, the team, and reports of clusters.
 
-use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, matches_pattern, stores, with};
+use crate::conformance::proof::{a_turn, a_while, faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Tally},
@@ -16,7 +16,7 @@ use companion_testkit::{
     over::{BotTelemetryOver, FeedbackStoreOver, Over, RecordsOver},
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     num::NonZeroU32,
     sync::{Arc, Mutex},
 };
@@ -35,10 +35,8 @@ faults! {
             ThreeStars "three stars are picked",
             RatingStays "a changed rating is not stored";
         picks_from_very_many_entries:
-            PicksOfHundred "only the first hundred entries are picked from",
             PicksHundred "a pick has at most a hundred entries";
         pages_contain_every_positive_entry_once_by_id:
-            PagesHaveThreeStars "pages contain three stars",
             PagesGoByTheAlphabet "ids are compared without case";
         a_page_starts_after_an_id_whatever_has_changed:
             PagesRepeatTheirEdge "a page repeats the last entry of the previous one",
@@ -54,7 +52,6 @@ fn wrong_feedback(fault: FeedbackFault) -> Fresh<Stores> {
             chance: SeededEntropy::new(99),
             three_stars: Mutex::default(),
             hidden: Mutex::default(),
-            all: Mutex::default(),
             read: Mutex::default(),
         }));
         stores.records = over.clone();
@@ -68,8 +65,6 @@ struct WrongFeedback {
     chance: SeededEntropy,
     three_stars: Mutex<Vec<Arc<Feedback>>>,
     hidden: Mutex<HashSet<FeedbackId>>,
-    /// Every id ever put, in order.
-    all: Mutex<Vec<FeedbackId>>,
     read: Mutex<usize>,
 }
 
@@ -83,13 +78,6 @@ impl FeedbackStoreOver for WrongFeedback {
         let mut picked = match self.fault {
             FeedbackFault::OwnChance => self.inner.feedback.pick_positive(count, self.chance.seed()).await?,
             FeedbackFault::PicksHundred => self.inner.feedback.pick_positive(count.min(100), seed).await?,
-            FeedbackFault::PicksOfHundred => {
-                let first: HashSet<_> = locked(&self.all).iter().take(100).cloned().collect();
-                let mut picked = self.inner.feedback.pick_positive(usize::MAX, seed).await?;
-                picked.retain(|entry| first.contains(&entry.id));
-                picked.truncate(count);
-                picked
-            }
             FeedbackFault::Repeats => {
                 let mut picked = Vec::new();
                 for _ in 0..count.min(100) {
@@ -125,11 +113,6 @@ impl FeedbackStoreOver for WrongFeedback {
         let most = most.get() as usize;
         let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
         Ok(match self.fault {
-            FeedbackFault::PagesHaveThreeStars => {
-                let mut all = [all, locked(&self.three_stars).clone()].concat();
-                all.sort_by(|one, two| one.id.cmp(&two.id));
-                all.into_iter().filter(beyond).take(most).collect()
-            }
             FeedbackFault::PagesGoByTheAlphabet => {
                 let key = |id: &FeedbackId| id.as_str().to_lowercase();
                 let mut all = all;
@@ -167,8 +150,6 @@ impl RecordsOver for WrongFeedback {
                         locked(&self.three_stars).push(Arc::new(entry.clone()));
                     }
                     locked(&self.hidden).remove(&entry.id);
-                    locked(&self.all).retain(|id| *id != entry.id);
-                    locked(&self.all).push(entry.id.clone());
                     let earlier = self.inner.feedback.find(&entry.id).await?;
                     if let (FeedbackFault::RatingStays, Some(earlier)) = (self.fault, earlier) {
                         entry.rating = earlier.rating;
@@ -189,39 +170,25 @@ impl RecordsOver for WrongFeedback {
 }
 
 faults! {
-    fn team_proofs, enum TeamFault { Text(Spoilt) }
+    fn team_proofs, enum TeamFault {}
     team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
         each_replacement_is_shown_and_returns_its_tally:
             AddsOnly "omitted members stay",
             CountsEverything "an unchanged team is counted as changed",
-            OneCategoryEach "a user has only one membership",
-            ColoursInCapitals "colours are converted to upper case";
+            OneCategoryEach "a user has only one membership";
         concurrent_replacements_leave_one_complete_team: NotAtomic "the old team is removed before the new one is written";
-        text_is_stored_exactly:
-            [TeamFault::Text(Spoilt::Trimmed)] "names are trimmed",
-            [TeamFault::Text(Spoilt::Composed)] "combining sequences are composed",
-            [TeamFault::Text(Spoilt::Stripped)] "control characters are removed",
-            [TeamFault::Text(Spoilt::Collapsed)] "runs of blanks are collapsed",
-            [TeamFault::Text(Spoilt::Cut)] "names are truncated to 255 bytes",
-            UserShared "a user's memberships share one name";
-    }
-    records(Fresh::new(Arc::new(stores())), wrong_team) {
-        a_cancelled_write_is_complete_or_absent:
-            ReplacesInSteps "a cancelled replacement has emptied the team";
     }
 }
 
 fn wrong_team(fault: TeamFault) -> Fresh<Stores> {
     with(|stores| {
-        let (inner, turn) = (stores.clone(), tokio::sync::Mutex::default());
-        stores.records = Arc::new(Over(WrongTeam { inner, fault, turn }));
+        stores.records = Arc::new(Over(WrongTeam { inner: stores.clone(), fault }));
     })
 }
 
 struct WrongTeam {
     inner: Stores,
     fault: TeamFault,
-    turn: tokio::sync::Mutex<()>,
 }
 
 impl WrongTeam {
@@ -257,36 +224,6 @@ impl WrongTeam {
                 let tally = self.put(members).await?;
                 return Ok(Tally { removed: removed + tally.removed, ..tally });
             }
-            TeamFault::ColoursInCapitals => {
-                for member in &mut members {
-                    member.color =
-                        member.color.as_str().to_uppercase().parse().map_err(StoreError::corrupt)?;
-                }
-            }
-            TeamFault::Text(spoilt) => {
-                for member in &mut members {
-                    member.role = spoilt.name(&member.role);
-                    member.user.name = spoilt.name(&member.user.name);
-                    member.user.username = spoilt.name(&member.user.username);
-                }
-            }
-            TeamFault::UserShared => {
-                let users: HashMap<_, _> =
-                    members.iter().map(|member| (member.user.id, member.user.clone())).collect();
-                for member in &mut members {
-                    member.user = users.get(&member.user.id).cloned().unwrap_or_else(|| member.user.clone());
-                }
-            }
-            TeamFault::ReplacesInSteps => {
-                let _turn = self.turn.lock().await;
-                let before = self.inner.team.all().await?;
-                let same = |one: &TeamMember| before.contains(one);
-                if members.len() != before.len() || !members.iter().all(same) {
-                    self.put(vec![]).await?;
-                    a_turn().await;
-                    return self.put(members).await;
-                }
-            }
         }
         self.put(members).await
     }
@@ -317,17 +254,14 @@ faults! {
         removes_a_silent_cluster_unless_it_has_reported_since:
             ForgetsTheLiving "a cluster that has reported since is removed";
         reports_are_stored_exactly:
-            FractionsOnly "integers become floating point",
-            ShardsHundred "a report has at most a hundred shards";
+            FractionsOnly "integers become floating point";
         lists_and_removes_very_many_clusters:
             ClustersHundred "at most a hundred clusters are listed",
             ForgetsHundred "at most a hundred clusters are removed";
-        clusters_are_separate: ForgetsByPattern "an underscore matches any character";
     }
     records(Fresh::new(Arc::new(stores())), wrong_telemetry) {
         a_cancelled_write_is_complete_or_absent:
-            RecordsInSteps "a cancelled report has lost its shards",
-            ForgetsInSteps "a cancelled retirement is partially applied";
+            RecordsInSteps "a cancelled report has lost its shards";
     }
 }
 
@@ -390,10 +324,6 @@ impl WrongTelemetry {
                     return Ok(Tally::CHANGED);
                 }
             }
-            TelemetryFault::ShardsHundred => {
-                let shards = heartbeat.shards.iter().take(100).collect();
-                heartbeat.shards = Shards::new(shards).map_err(StoreError::corrupt)?;
-            }
             _ => {}
         }
         self.write(Mutation::Report(heartbeat)).await
@@ -408,31 +338,8 @@ impl WrongTelemetry {
                 *heard = last.map_or(*heard, |report| report.received_at);
             }
         }
-        match self.fault {
-            TelemetryFault::ForgetsHundred => silent.truncate(100),
-            TelemetryFault::ForgetsInSteps => {
-                let mut tally = Tally::NOTHING;
-                for one in &silent {
-                    tally += self.write(Mutation::RemoveSilent(vec![one.clone()])).await?;
-                    a_turn().await;
-                }
-                return Ok(tally);
-            }
-            TelemetryFault::ForgetsByPattern => {
-                let clusters = self.inner.telemetry.clusters().await?;
-                let mut tally = Tally::NOTHING;
-                for (pattern, heard) in silent {
-                    for report in &clusters {
-                        if matches_pattern(report.cluster.as_str(), pattern.as_str()) {
-                            tally += self
-                                .write(Mutation::RemoveSilent(vec![(report.cluster.clone(), heard)]))
-                                .await?;
-                        }
-                    }
-                }
-                return Ok(tally);
-            }
-            _ => {}
+        if self.fault == TelemetryFault::ForgetsHundred {
+            silent.truncate(100);
         }
         self.write(Mutation::RemoveSilent(silent)).await
     }

@@ -27,13 +27,11 @@ faults! {
     records(Fresh::new(Arc::new(stores())), wrong) {
         a_failed_stream_changes_nothing:
             [Fault::BatchByBatch] "a sync is applied batch by batch (not atomic)",
-            LinesRecounted "lines are counted by the store",
-            UnknownGuildSkipped "a member of an unknown guild is skipped";
+            LinesRecounted "lines are counted by the store";
         readers_and_writers_proceed_during_a_sync:
             [Fault::BatchByBatch] "a sync is visible before it is complete",
             UnfitWhileBusy "a busy store is unhealthy",
             AskingIsAChange "a health check is listed as a change";
-        a_cancelled_sync_changes_nothing: [Fault::BatchByBatch] "a cancelled sync is partially applied";
         a_shard_replaces_only_its_own_guilds: ShardForgotten "a shard replaces the guilds of others";
         the_last_record_of_a_key_wins_and_the_tally_is_exact: FirstWins "the first record of a key counts";
         a_sync_adds_every_kind_in_any_order: GuildsFirst "a member must follow its guild";
@@ -44,29 +42,22 @@ faults! {
             ExportLosesTheLastBatch "an export loses its last batch",
             ExportBackwards "members are exported before their guilds",
             [Fault::ExportsHundredOf(Kind::Session)] "an export has at most a hundred sessions",
-            [Fault::ExportsHundredOf(Kind::Grant)] "an export has at most a hundred grants",
-            [Fault::ExportsHundredOf(Kind::Subscription)] "an export has at most a hundred subscriptions",
-            [Fault::ExportsHundredOf(Kind::Staff)] "an export has at most a hundred staff records",
             [Fault::ExportsHundredOf(Kind::Member)] "an export has at most a hundred members",
             [Fault::Text(Spoilt::Trimmed)] "a sync trims text",
             [Fault::Text(Spoilt::Composed)] "a sync composes combining sequences",
-            [Fault::Text(Spoilt::Stripped)] "a sync removes control characters",
-            [Fault::Text(Spoilt::Cut)] "a sync truncates text to 255 bytes",
-            IdsIgnoreCase "a sync compares ids without case";
+            [Fault::Text(Spoilt::Cut)] "a sync truncates text to 255 bytes";
         an_export_reads_one_snapshot: ExportInTwoMoments "an export reads two snapshots";
         exports_everything_once: ExportTwice "an export contains records twice";
         a_failing_sink_fails_the_export: ExportHidesFailure "a failed export reports success";
         about_returns_what_forget_removes:
             TellsNoFeedback "feedback of a user is not returned",
-            TellsABlock "a block is returned as data of the user",
             TellsOthers "data of other users is returned",
             [Fault::ForgetLeaves(Kind::Feedback)] "forgetting keeps feedback",
-            [Fault::ForgetLeaves(Kind::Session)] "forgetting keeps sessions",
             ForgetUnblocks "forgetting removes a block",
             ForgetTakesOthers "forgetting removes the data of another user";
         about_reads_one_snapshot: TellsInTwoMoments "kinds are read in several snapshots";
         a_cancelled_write_is_complete_or_absent:
-            KindByKind "a sync replaces kind by kind",
+            [Fault::BatchByBatch] "a cancelled sync is partially applied",
             ForgetsInSteps "a cancelled removal is partially applied";
         about_and_forget_include_very_many_records:
             TellsTenMemberships "at most ten memberships are returned",
@@ -152,32 +143,12 @@ impl Wrong {
         }
         let mut records = read(source).await?;
         match self.fault {
-            Fault::KindByKind => {
-                let of_guilds = |one: &Numbered| matches!(one.record, Record::Guild(_) | Record::Member(_));
-                let (first, second): (Vec<_>, Vec<_>) = records.into_iter().partition(of_guilds);
-                let guilds = |kind: &Kind| matches!(kind, Kind::Guild | Kind::Member);
-                let (mut one, mut two) = (replace.clone(), replace.clone());
-                one.kinds.retain(guilds);
-                two.kinds.retain(|kind| !guilds(kind));
-                let mut tally = self.bring(&one, first).await?;
-                a_turn().await;
-                tally += self.bring(&two, second).await?;
-                return Ok(tally);
-            }
-            Fault::Text(_) | Fault::IdsIgnoreCase => {
+            Fault::Text(spoilt) => {
                 for numbered in &mut records {
-                    match (self.fault, &mut numbered.record) {
-                        (Fault::Text(spoilt), Record::Guild(guild)) => guild.name = spoilt.name(&guild.name),
-                        (Fault::Text(spoilt), Record::Feedback(entry)) => {
-                            entry.text = spoilt.prose(&entry.text);
-                        }
-                        (Fault::Text(spoilt), Record::Team(member)) => {
-                            member.role = spoilt.name(&member.role);
-                        }
-                        (Fault::IdsIgnoreCase, Record::Feedback(entry)) => {
-                            entry.id =
-                                entry.id.as_str().to_lowercase().parse().map_err(StoreError::corrupt)?;
-                        }
+                    match &mut numbered.record {
+                        Record::Guild(guild) => guild.name = spoilt.name(&guild.name),
+                        Record::Feedback(entry) => entry.text = spoilt.prose(&entry.text),
+                        Record::Team(member) => member.role = spoilt.name(&member.role),
                         _ => {}
                     }
                 }
@@ -213,14 +184,6 @@ impl Wrong {
                         return Err(SyncError::UnknownGuild { line: *line, guild: *guild });
                     }
                 }
-            }
-            Fault::UnknownGuildSkipped => {
-                while let Err(SyncError::UnknownGuild { line, .. }) =
-                    self.bring(&replace, records.clone()).await
-                {
-                    records.retain(|numbered| numbered.line != line);
-                }
-                return Ok(Tally::NOTHING);
             }
             _ => {}
         }
@@ -271,9 +234,6 @@ impl RecordsOver for Wrong {
         let mut told = self.stores.records.about(user).await?;
         match self.fault {
             Fault::TellsNoFeedback => keep(&mut told, Kind::Feedback, 0),
-            Fault::TellsABlock if self.stores.blocked.is_blocked(user).await? => {
-                told.push(Record::Blocked(user));
-            }
             Fault::TellsOthers => {
                 told = self.collect().await.map_err(StoreError::unavailable)?;
                 told.retain(|record| !matches!(record, Record::Guild(_) | Record::Blocked(_)));
