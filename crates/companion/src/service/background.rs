@@ -10,9 +10,7 @@ use companion_cache::Cache;
 use companion_domain::{
     change::Kind,
     port::{ApplyError, Clock, SessionStore, StoreError},
-    usecase::{
-        Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, WatchBot,
-    },
+    usecase::{Alert, ChangeDispatcher, ListGuilds, ManageSessions, Observed, RevokeUnusedGrants, WatchBot},
 };
 use companion_http::{
     Projections,
