@@ -25,7 +25,8 @@ use tokio::{
 
 /// Connection timeout of the pool. The pool retries an unreachable server after at most half of it.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
-/// A connection used within this time is not tested on check-out.
+/// A connection is not tested on check-out if a read on it succeeded within this time. A failed read does not count:
+/// while reads are frequent, a lost connection would be used forever.
 const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
 /// Minimum time between two log entries about outages, in case connections flap.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
@@ -84,8 +85,8 @@ impl Readers {
                 connection.has_damage = database.note_failure(&failure.to_string());
             });
             let result = result.map_err(StoreError::from);
-            connection.used = Instant::now();
             if result.is_ok() {
+                connection.worked = Instant::now();
                 finished.fetch_add(1, Relaxed);
             }
             result
@@ -133,7 +134,8 @@ struct Manager {
 
 struct PooledConnection {
     db: AnyConnection,
-    used: Instant,
+    /// The last time that a read succeeded, or the connection was opened.
+    worked: Instant,
     /// Whether its cache may hold a damaged page. It would keep serving that page after the file is repaired.
     has_damage: bool,
 }
@@ -150,11 +152,15 @@ impl ManageConnection for Manager {
     fn connect(&self) -> Result<PooledConnection, ConnectError> {
         let connected = self.database.connect(Purpose::Read);
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).note(&connected);
-        Ok(PooledConnection { db: connected.map_err(ConnectError)?, used: Instant::now(), has_damage: false })
+        Ok(PooledConnection {
+            db: connected.map_err(ConnectError)?,
+            worked: Instant::now(),
+            has_damage: false,
+        })
     }
 
     fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), ConnectError> {
-        if connection.used.elapsed() < SKIP_TEST_WITHIN {
+        if connection.worked.elapsed() < SKIP_TEST_WITHIN {
             return Ok(());
         }
         connection.db.ping().map_err(|error| ConnectError(error.into()))

@@ -90,8 +90,12 @@ async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
     // The standby is readable, but cannot prove that it has everything.
     primary.stop(Shutdown::Immediate).unwrap();
     let begun = Instant::now();
-    while SessionStore::find(&any, &kept.id).await.ok() != Some(Some(kept.clone())) {
-        assert!(begun.elapsed() < TIMEOUT, "the standby is not found");
+    loop {
+        let found = SessionStore::find(&any, &kept.id).await;
+        if matches!(&found, Ok(Some(session)) if *session == kept) {
+            break;
+        }
+        assert!(begun.elapsed() < TIMEOUT, "the standby is not found: {found:?}");
     }
     let (latest, since) = (any.latest().await.unwrap_err(), any.since(known).await.unwrap_err());
     for error in [latest, since] {
