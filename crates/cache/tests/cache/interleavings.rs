@@ -25,7 +25,7 @@ use tokio::task::yield_now;
 const USERS: [u64; 2] = [1, 2];
 const SPONSOR: u64 = 9;
 /// Memory for all entries of a scene, and for one or two of them.
-const ENOUGH: u64 = 256 << 10;
+pub(crate) const ENOUGH: u64 = 256 << 10;
 const SCARCE: u64 = 4 << 10;
 /// Lost races need few preemptions; each additional one multiplies the number of orders.
 const PREEMPTIONS: usize = 2;
@@ -179,7 +179,7 @@ async fn end_session(stores: &Stores) {
 
 /// Number of preemptions per order; unlimited with `ORDERS=full`. Scarce memory gets one less, because its evictions
 /// multiply the number of orders.
-fn preemptions(memory: u64) -> usize {
+pub(crate) fn preemptions(memory: u64) -> usize {
     let is_full = std::env::var("ORDERS").is_ok_and(|orders| orders == "full");
     match memory {
         _ if is_full => usize::MAX,

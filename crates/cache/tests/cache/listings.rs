@@ -3,6 +3,7 @@
 
 use crate::{
     every_order::{in_every_order, stepped},
+    interleavings::{ENOUGH, preemptions},
     node::{Node, PLENTY, grant},
 };
 use async_trait::async_trait;
@@ -264,7 +265,7 @@ fn versions(listing: &Listing) -> Vec<u32> {
 
 #[test]
 fn answers_are_consistent_in_every_order() {
-    let runs = in_every_order(usize::MAX, |tasks| {
+    let runs = in_every_order(preemptions(ENOUGH), |tasks| {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         let prepare = async {

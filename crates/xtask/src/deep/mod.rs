@@ -123,7 +123,10 @@ const CHECKS: [Check; 20] = [
         )
     },
     // Every interleaving of concurrent reads and writes of the cache. Default: those with two preemptions.
-    full("orders", "ORDERS=full --package companion-cache --test cache -- --nocapture interleavings"),
+    full(
+        "orders",
+        "ORDERS=full --package companion-cache --test cache -- --nocapture interleavings in_every_order",
+    ),
     // Every combination of the facts that permissions depend on. Default: those that differ in three facts, and a
     // sample.
     full("policy", "POLICY=full --package companion-domain --lib -- policy"),
