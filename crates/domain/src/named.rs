@@ -33,22 +33,41 @@ macro_rules! named {
             }
         }
 
-        $(impl std::str::FromStr for $name {
-            type Err = $crate::invalid::Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let found = Self::ALL.into_iter().find(|known| known.as_str() == text);
-                found.ok_or($crate::invalid::Invalid::new($field, $expected))
-            }
-        })?
+        $($crate::named::parsed!($name, $field, $expected, |text| {
+            Self::ALL.into_iter().find(|known| known.as_str() == text)
+        });)?
     };
 }
 
 pub(crate) use named;
 
-/// Implements access to the text of a value type, and its display.
-macro_rules! plain_text {
-    ($name:ident) => {
+/// Implements the parser of a value type: a function that returns `None` for what it refuses, and the error, which names
+/// the field and what it must be.
+macro_rules! parsed {
+    ($name:ident, $field:literal, $expected:expr, $parse:expr) => {
+        impl std::str::FromStr for $name {
+            type Err = $crate::invalid::Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let parse: fn(&str) -> Option<Self> = $parse;
+                parse(text).ok_or($crate::invalid::Invalid::new($field, $expected))
+            }
+        }
+    };
+}
+
+pub(crate) use parsed;
+
+/// Declares a type of text that a function accepts, with its parser. The text is in a box unless another pointer is named.
+macro_rules! checked_text {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:expr, $accepts:expr) => {
+        $crate::named::checked_text!($(#[$doc])* $name(Box<str>), $field, $expected, $accepts);
+    };
+    ($(#[$doc:meta])* $name:ident($text:ty), $field:literal, $expected:expr, $accepts:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name($text);
+
         impl $name {
             /// Returns the text.
             #[must_use]
@@ -62,32 +81,11 @@ macro_rules! plain_text {
                 f.write_str(&self.0)
             }
         }
-    };
-}
 
-pub(crate) use plain_text;
-
-/// Declares a type of text that a function accepts, with its parser, whose errors name the field and what it must be.
-macro_rules! checked_text {
-    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:expr, $accepts:expr) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Box<str>);
-
-        $crate::named::plain_text!($name);
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::invalid::Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let is_accepted: fn(&str) -> bool = $accepts;
-                if is_accepted(text) {
-                    Ok(Self(text.into()))
-                } else {
-                    Err($crate::invalid::Invalid::new($field, $expected))
-                }
-            }
-        }
+        $crate::named::parsed!($name, $field, $expected, |text| {
+            let is_accepted: fn(&str) -> bool = $accepts;
+            is_accepted(text).then(|| Self(text.into()))
+        });
     };
 }
 

@@ -1,15 +1,15 @@
 //! Identifiers: one type per resource, so that a guild id cannot be passed for a user id.
 
 use super::Invalid;
-use crate::named::checked_text;
+use crate::named::{checked_text, parsed};
 use std::{fmt, num::NonZeroU64, str::FromStr};
 
 const SNOWFLAKE: &str = "a platform id: a decimal number from 1 to 18446744073709551615, as text";
 const SLUG: &str = "1 to 64 characters out of A-Z, a-z, 0-9, _ and -";
 
-/// Parses the canonical spelling of a snowflake: digits only, no sign, no leading zero.
-fn parse_snowflake(text: &str) -> Option<NonZeroU64> {
-    let canonical = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+/// Parses the canonical spelling of a number: digits only, no sign, no leading zero.
+fn parse_canonical<T: FromStr>(text: &str) -> Option<T> {
+    let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if canonical { text.parse().ok() } else { None }
 }
 
@@ -32,13 +32,7 @@ macro_rules! snowflake {
             }
         }
 
-        impl FromStr for $name {
-            type Err = Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Invalid> {
-                parse_snowflake(text).map(Self).ok_or(Invalid::new($field, SNOWFLAKE))
-            }
-        }
+        parsed!($name, $field, SNOWFLAKE, |text| parse_canonical(text).map(Self));
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,15 +117,9 @@ impl ShardId {
     }
 }
 
-impl FromStr for ShardId {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-        let number = if canonical { text.parse().ok() } else { None };
-        number.map(Self).ok_or(Invalid::new("shard id", "a decimal number from 0 to 4294967295, as text"))
-    }
-}
+parsed!(ShardId, "shard id", "a decimal number from 0 to 4294967295, as text", |text| {
+    parse_canonical(text).map(Self)
+});
 
 impl fmt::Display for ShardId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,9 @@
 //! What the platform reports about a user, and the tokens to request it with.
 
-use super::{GuildId, Invalid, Name, Secret, Timestamp, WebUrl};
+use super::{GuildId, Name, Secret, Timestamp, WebUrl};
+use crate::named::parsed;
 use sha2::{Digest, Sha256};
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 /// A guild in the platform's list of a user's guilds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,18 +77,12 @@ impl PlatformPermissions {
     }
 }
 
-impl FromStr for PlatformPermissions {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(Invalid::new("permissions", "a decimal number, as text"));
-        }
-        // The platform may define more than 64 bits. Wrapping arithmetic drops the higher ones.
-        let digits = text.bytes().map(|b| u64::from(b - b'0'));
-        Ok(Self(digits.fold(0, |bits: u64, digit| bits.wrapping_mul(10).wrapping_add(digit))))
-    }
-}
+parsed!(PlatformPermissions, "permissions", "a decimal number, as text", |text| {
+    let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    // The platform may define more than 64 bits. Wrapping arithmetic drops the higher ones.
+    let add = |bits: u64, digit: u8| bits.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+    is_number.then(|| Self(text.bytes().fold(0, add)))
+});
 
 /// The platform's list of a user's guilds, and when it was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,15 +127,10 @@ macro_rules! secret_text {
             }
         }
 
-        impl FromStr for $name {
-            type Err = Invalid;
-
-            fn from_str(text: &str) -> Result<Self, Invalid> {
-                let is_accepted: fn(&str) -> bool = $accepts;
-                let secret = is_accepted(text).then(|| Secret::new(text.to_owned()));
-                secret.map(Self).ok_or(Invalid::new($field, $expected))
-            }
-        }
+        parsed!($name, $field, $expected, |text| {
+            let is_accepted: fn(&str) -> bool = $accepts;
+            is_accepted(text).then(|| Self(Secret::new(text.to_owned())))
+        });
     };
 }
 

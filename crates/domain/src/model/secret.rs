@@ -1,10 +1,10 @@
 //! Text and keys that are never displayed.
 
-use super::Invalid;
+use crate::named::parsed;
 use base64::Engine as _;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
-use std::{fmt, str::FromStr};
+use std::fmt;
 use zeroize::Zeroizing;
 
 /// Text that must not appear in logs, errors or debug output. Zeroed when dropped.
@@ -49,15 +49,10 @@ impl SecretKey {
     }
 }
 
-impl FromStr for SecretKey {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let decoded = base64::engine::general_purpose::STANDARD.decode(text.trim()).map(Zeroizing::new);
-        let bytes = decoded.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
-        bytes.map(Self::new).ok_or(Invalid::new("key", "the base64 of exactly 32 random bytes"))
-    }
-}
+parsed!(SecretKey, "key", "the base64 of exactly 32 random bytes", |text| {
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text.trim()).map(Zeroizing::new);
+    <[u8; 32]>::try_from(decoded.ok()?.as_slice()).ok().map(Self::new)
+});
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

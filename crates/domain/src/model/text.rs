@@ -1,8 +1,7 @@
 //! Text that every database and every page can represent.
 
-use super::Invalid;
-use crate::named::{checked_text, plain_text};
-use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
+use crate::named::checked_text;
+use std::{ops::RangeInclusive, sync::Arc};
 
 macro_rules! bounded_text {
     ($(#[$doc:meta])* $name:ident, $field:literal, $range:expr, $expected:literal) => {
@@ -83,9 +82,13 @@ checked_text!(
     }
 );
 
-/// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct UserAgent(Arc<str>);
+checked_text!(
+    /// The `User-Agent` header at the sign-in. It is only displayed; no decision depends on it. Sessions are cloned often.
+    UserAgent(Arc<str>),
+    "user_agent",
+    "text of 1 to 256 characters without control characters",
+    |text| (1..=Self::MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+);
 
 impl UserAgent {
     /// Maximum number of characters.
@@ -97,21 +100,6 @@ impl UserAgent {
         let kept: String =
             text.trim().chars().filter(|letter| !letter.is_control()).take(Self::MAX).collect();
         (!kept.is_empty()).then(|| Self(kept.into()))
-    }
-}
-
-plain_text!(UserAgent);
-
-impl FromStr for UserAgent {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let length = text.chars().count();
-        if (1..=Self::MAX).contains(&length) && !text.chars().any(char::is_control) {
-            Ok(Self(text.into()))
-        } else {
-            Err(Invalid::new("user_agent", "text of 1 to 256 characters without control characters"))
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Points in time and durations.
 
 use super::Invalid;
-use std::{fmt, str::FromStr, time::Duration};
+use crate::named::parsed;
+use std::{fmt, time::Duration};
 
 const MICROS: i64 = 1_000_000;
 
@@ -108,23 +109,13 @@ impl Span {
     }
 }
 
-impl FromStr for Span {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let millis = || {
-            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-            let (number, unit) = text.split_at_checked(digits)?;
-            let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
-            let millis = number.parse::<u64>().ok()?.checked_mul(*length)?;
-            (1..=MAX_MILLIS).contains(&millis).then_some(millis)
-        };
-        millis().map(|millis| Self(Duration::from_millis(millis))).ok_or(Invalid::new(
-            "duration",
-            "a number and a unit (ms, s, m, h, d), like 500ms or 24h, up to 36500d",
-        ))
-    }
-}
+parsed!(Span, "duration", "a number and a unit (ms, s, m, h, d), like 500ms or 24h, up to 36500d", |text| {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let millis = number.parse::<u64>().ok()?.checked_mul(*length)?;
+    (1..=MAX_MILLIS).contains(&millis).then_some(Self(Duration::from_millis(millis)))
+});
 
 impl fmt::Display for Span {
     /// Writes the shortest exact spelling, which parses back to the same span.

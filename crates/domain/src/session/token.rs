@@ -4,10 +4,13 @@
 //! is stored.
 
 use super::known_tokens::KnownTokens;
-use crate::model::{Invalid, KeyedDigest, Secret, SecretKey};
+use crate::{
+    model::{Invalid, KeyedDigest, Secret, SecretKey},
+    named::parsed,
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
-use std::{fmt, str::FromStr};
+use std::fmt;
 use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::Zeroizing;
 
@@ -123,22 +126,16 @@ impl TokenHash {
     }
 }
 
-impl FromStr for TokenHash {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let refused = Invalid::new("session id", "64 hexadecimal digits");
-        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(refused);
-        }
-        let mut bytes = [0; 32];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            let digits = text.get(index * 2..index * 2 + 2).ok_or_else(|| refused.clone())?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
-        }
-        Ok(Self(bytes))
+parsed!(TokenHash, "session id", "64 hexadecimal digits", |text| {
+    if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
     }
-}
+    let mut bytes = [0; 32];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
+    }
+    Some(Self(bytes))
+});
 
 impl fmt::Display for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

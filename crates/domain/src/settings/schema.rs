@@ -5,34 +5,40 @@ use super::{
     field::{at, repeated},
 };
 use crate::{
-    model::{Description, FieldError, Invalid, Title},
-    named::{checked_text, plain_text},
+    model::{Description, FieldError, Title},
+    named::checked_text,
     policy::Permission,
 };
-use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, str::FromStr};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use std::collections::BTreeMap;
 
 checked_text!(
     /// The key of a section, or of a field in its section.
     PartKey,
     "key",
     "a lowercase letter and up to 31 lowercase letters, digits or _",
-    |text| {
-        let mut bytes = text.bytes();
-        let starts = bytes.next().is_some_and(|first| first.is_ascii_lowercase());
-        let goes_on = bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        starts && goes_on && text.len() <= 32
-    }
+    is_part
 );
+
+fn is_part(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let starts = bytes.next().is_some_and(|first| first.is_ascii_lowercase());
+    let goes_on = bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    starts && goes_on && text.len() <= 32
+}
 
 impl PartKey {
     /// What it looks like, as a regular expression.
     pub const PATTERN: &'static str = "[a-z][a-z0-9_]{0,31}";
 }
 
-/// The key of a value: `section.field`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SettingKey(Box<str>);
+checked_text!(
+    /// The key of a value: `section.field`.
+    SettingKey,
+    "key",
+    "the keys of a section and of its field, like welcome.channel",
+    |text| text.split_once('.').is_some_and(|(section, field)| is_part(section) && is_part(field))
+);
 
 impl SettingKey {
     /// The key of a field in a section.
@@ -46,37 +52,16 @@ impl SettingKey {
     }
 }
 
-plain_text!(SettingKey);
-
-impl FromStr for SettingKey {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let expected = Invalid::new("key", "the keys of a section and of its field, like welcome.channel");
-        let (section, field) = text.split_once('.').ok_or_else(|| expected.clone())?;
-        let parsed = section.parse().and_then(|section| Ok(Self::new(&section, &field.parse()?)));
-        parsed.map_err(|_| expected)
-    }
-}
-
 /// Everything a bot lets people set.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
 pub struct Schema {
+    #[serde(deserialize_with = "valid")]
     sections: Vec<Section>,
 }
 
-#[derive(Deserialize)]
-struct Unchecked {
-    sections: Vec<Section>,
-}
-
-impl TryFrom<Unchecked> for Schema {
-    type Error = String;
-
-    fn try_from(Unchecked { sections }: Unchecked) -> Result<Self, String> {
-        Self::new(sections).map_err(|errors| format!("{errors:?}"))
-    }
+fn valid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Section>, D::Error> {
+    let schema = Schema::new(Vec::deserialize(deserializer)?);
+    schema.map(|schema| schema.sections).map_err(|errors| D::Error::custom(format_args!("{errors:?}")))
 }
 
 /// Fields that belong together and are edited under one permission.
