@@ -38,13 +38,6 @@ impl Resealed {
     }
 }
 
-enum Outcome {
-    Resealed,
-    Untouched,
-    Busy,
-    Corrupt,
-}
-
 impl ResealGrants {
     /// Creates the use case. The vault opens with any key and seals with the newest.
     pub fn new(grants: Arc<dyn GrantStore>, vault: Arc<dyn Vault>, clock: Arc<dyn Clock>) -> Self {
@@ -59,13 +52,7 @@ impl ResealGrants {
         loop {
             let users = self.grants.holders(after, PAGE_SIZE).await?;
             for user in &users {
-                let count = match self.reseal_one(*user).await? {
-                    Outcome::Resealed => &mut sum.resealed,
-                    Outcome::Untouched => &mut sum.untouched,
-                    Outcome::Busy => &mut sum.busy,
-                    Outcome::Corrupt => &mut sum.corrupt,
-                };
-                *count += 1;
+                *self.reseal_one(*user, &mut sum).await? += 1;
             }
             progress(&sum);
             after = users.last().copied();
@@ -75,33 +62,30 @@ impl ResealGrants {
         }
     }
 
-    /// Seals one grant again, under the claim of a refresh, since both write the tokens.
-    async fn reseal_one(&self, user: UserId) -> Result<Outcome, StoreError> {
+    /// Seals one grant again, under the claim of a refresh, since both write the tokens. Returns the count of its outcome.
+    async fn reseal_one<'a>(&self, user: UserId, sum: &'a mut Resealed) -> Result<&'a mut u64, StoreError> {
         let grant = match self.grants.find(user).await {
             Ok(Some(grant)) => grant,
-            Ok(None) => return Ok(Outcome::Untouched),
-            Err(error) if error.kind == StoreErrorKind::Corrupt => return Ok(Outcome::Corrupt),
+            Ok(None) => return Ok(&mut sum.untouched),
+            Err(error) if error.kind == StoreErrorKind::Corrupt => return Ok(&mut sum.corrupt),
             Err(error) => return Err(error),
         };
-        let Some(sealed) = &grant.content.tokens else {
-            return Ok(Outcome::Untouched);
-        };
+        let Some(sealed) = &grant.content.tokens else { return Ok(&mut sum.untouched) };
         let Ok((tokens, reseal)) = token_box::open(&*self.vault, user, sealed) else {
-            return Ok(Outcome::Corrupt);
+            return Ok(&mut sum.corrupt);
         };
         if !reseal {
-            return Ok(Outcome::Untouched);
+            return Ok(&mut sum.untouched);
         }
-        match self.claims.claim(user, grant.version).await? {
-            Claimed::Granted => {}
-            Claimed::Held(_) | Claimed::Gone => return Ok(Outcome::Busy),
+        if self.claims.claim(user, grant.version).await? != Claimed::Granted {
+            return Ok(&mut sum.busy);
         }
         let tokens = Some(token_box::seal(&*self.vault, user, &tokens));
         let content = GrantContent { tokens, ..grant.content };
         match self.grants.update(user, grant.version, &content, ClaimAfter::Released).await {
-            Ok(_) => Ok(Outcome::Resealed),
+            Ok(_) => Ok(&mut sum.resealed),
             // A new sign-in was faster, and sealed with the newest key.
-            Err(error) if error.kind == StoreErrorKind::Conflict => Ok(Outcome::Untouched),
+            Err(error) if error.kind == StoreErrorKind::Conflict => Ok(&mut sum.untouched),
             Err(error) => Err(error),
         }
     }
