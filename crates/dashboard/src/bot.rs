@@ -79,7 +79,7 @@ impl BotView {
     pub(crate) fn now(context: &DashboardContext) -> Option<Self> {
         let clusters = context.projections.clusters()?;
         let (moment, report) = (Moment::of(&*context.clock), &context.use_cases.report_status);
-        let (status, _) = report.report(&clusters, moment);
+        let status = report.report(&clusters, moment);
         let health = report.health(&clusters);
         let is_retired = |heard: &LastHeard| health.retired.iter().any(|(id, _)| *id == heard.report.cluster);
         let mut heard: Vec<_> = clusters.last_heard(moment.monotonic).filter(|it| !is_retired(it)).collect();

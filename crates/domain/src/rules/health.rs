@@ -1,6 +1,6 @@
 //! The health of the bot: the state of each shard, the worst of which is the bot's.
 
-use super::status::{LastHeard, live_reports};
+use super::status::{LastHeard, by_liveness};
 use crate::{
     model::{ClusterId, GuildId, Heartbeat, Shard, ShardCount, ShardId, Span, Timestamp},
     named::named,
@@ -8,6 +8,7 @@ use crate::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroU32,
+    time::Duration,
 };
 
 /// Age of an acknowledgement, in seconds, above which a shard is stale.
@@ -62,26 +63,32 @@ pub struct BotHealth {
     /// Silent clusters whose shards are all in live reports, with the arrival time of their last report. They no longer
     /// count, and can be removed.
     pub retired: Vec<(ClusterId, Timestamp)>,
+    /// Number of live clusters.
+    pub live: usize,
+    /// Time since the most recent report of any cluster.
+    pub last_heard: Option<Duration>,
 }
 
 impl BotHealth {
-    /// Judges the bot by the last reports of its clusters. A cluster is silent once `silent_after` has passed since its
-    /// last report arrived.
+    /// Judges the bot by the last reports of its clusters.
     #[must_use]
     pub fn of(clusters: impl IntoIterator<Item = LastHeard>, silent_after: Span) -> Self {
-        let (live, quiet) = live_reports(clusters, silent_after);
+        let (live, quiet) = by_liveness(clusters, silent_after);
+        let last_heard = live.iter().chain(&quiet).map(|heard| heard.silent_for).min();
         let mut shards: BTreeMap<_, _> = live
             .iter()
-            .flat_map(|report| report.shards.iter().map(|(id, shard)| (id, ShardState::of(&shard, report))))
+            .flat_map(|LastHeard { report, .. }| {
+                report.shards.iter().map(|(id, shard)| (id, ShardState::of(&shard, report)))
+            })
             .collect();
-        let is_taken_over = |report: &Heartbeat| {
+        let is_taken_over = |LastHeard { report, .. }: &LastHeard| {
             !report.shards.is_empty() && report.shards.iter().all(|(id, _)| shards.contains_key(&id))
         };
-        let (retired, silent): (Vec<_>, Vec<_>) = quiet.into_iter().partition(|report| is_taken_over(report));
-        let counts: BTreeSet<_> = live.iter().filter_map(|report| report.shard_count).collect();
+        let (retired, silent): (Vec<_>, Vec<_>) = quiet.into_iter().partition(is_taken_over);
+        let counts: BTreeSet<_> = live.iter().filter_map(|heard| heard.report.shard_count).collect();
         let shard_count = if counts.len() == 1 { counts.first().copied().map(ShardCount::get) } else { None };
         if live.is_empty() {
-            let last_known = silent.iter().flat_map(|report| report.shards.iter());
+            let last_known = silent.iter().flat_map(|heard| heard.report.shards.iter());
             shards = last_known.map(|(id, _)| (id, ShardState::Silent)).collect();
         } else if counts.len() > 1 {
             shards.values_mut().for_each(|state| *state = (*state).max(ShardState::Unknown));
@@ -94,8 +101,10 @@ impl BotHealth {
             state: if live.is_empty() { ShardState::Silent } else { worst },
             shards,
             shard_count,
-            silent: silent.iter().map(|report| report.cluster.clone()).collect(),
-            retired: retired.iter().map(|report| (report.cluster.clone(), report.received_at)).collect(),
+            silent: silent.iter().map(|heard| heard.report.cluster.clone()).collect(),
+            retired: retired.iter().map(LastHeard::arrival).collect(),
+            live: live.len(),
+            last_heard,
         }
     }
 

@@ -13,5 +13,5 @@ pub use self::{
     listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
     needs::{Needs, Words},
     pick::{Draw, Seed, sample_few},
-    status::{BotStatus, Holds, LastHeard, Uptime, bot_status, in_words},
+    status::{BotStatus, LastHeard, Uptime, bot_status, in_words},
 };

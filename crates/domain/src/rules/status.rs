@@ -1,7 +1,10 @@
 //! The status of the bot, aggregated from the reports of its clusters.
 
-use crate::model::{Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
+use crate::model::{ClusterId, Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
+
+/// How long a silent cluster is kept. It stops counting much earlier.
+const FORGET_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The last report of a cluster, and how long ago it arrived.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +17,29 @@ pub struct LastHeard {
     pub watched_for: Duration,
 }
 
-/// The state of the bot as a whole.
+impl LastHeard {
+    /// Returns whether the cluster counts: it is silent once `silent_after` has passed since its last report arrived,
+    /// whatever any clock says.
+    #[must_use]
+    pub fn is_live(&self, silent_after: Span) -> bool {
+        self.silent_for < silent_after.get()
+    }
+
+    /// Returns whether the cluster can be removed, because it is silent for long and this process has seen that it is.
+    #[must_use]
+    pub fn is_forgotten(&self, silent_after: Span) -> bool {
+        self.silent_for >= FORGET_AFTER && self.watched_for >= silent_after.get()
+    }
+
+    /// Returns the cluster and the arrival time of its report, which tell whether it has reported since.
+    #[must_use]
+    pub fn arrival(&self) -> (ClusterId, Timestamp) {
+        (self.report.cluster.clone(), self.report.received_at)
+    }
+}
+
+/// The state of the bot as a whole, and how long it stays valid without a new report: time alone makes clusters silent and
+/// the uptime grow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BotStatus {
     /// Memory of all live clusters, with two decimals.
@@ -23,6 +48,10 @@ pub struct BotStatus {
     pub shards: BTreeMap<ShardId, Shard>,
     /// The bot's uptime.
     pub uptime: Uptime,
+    /// Time until a live cluster becomes silent. `None` if none is live.
+    pub silence_in: Option<Duration>,
+    /// The dates at which the uptime has the same wording.
+    pub dates: Range<Timestamp>,
 }
 
 /// How long the bot has been up.
@@ -34,73 +63,46 @@ pub struct Uptime {
     pub readable: String,
 }
 
-/// Aggregates the live clusters. A cluster is silent, and no longer counts, once `silent_after` has passed since its
-/// last report arrived, whatever any clock says. If two report the same shard, the later report wins.
+/// Aggregates the live clusters. If two report the same shard, the later report wins.
 #[must_use]
 pub fn bot_status(
     clusters: impl IntoIterator<Item = LastHeard>,
     now: Timestamp,
     silent_after: Span,
 ) -> BotStatus {
-    let (live, _) = live_reports(clusters, silent_after);
-    let uptime = match live.iter().map(|cluster| cluster.started_at).min() {
-        Some(since) => Uptime { since, readable: in_words(now.since(since)) },
-        None => Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() },
+    let (live, _) = by_liveness(clusters, silent_after);
+    let (first, last) = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
+    let (uptime, dates) = match live.iter().map(|heard| heard.report.started_at).min() {
+        Some(since) => {
+            let length = now.since(since);
+            let Range { start, end } = equal_wording(length);
+            // Before the start the uptime reads as zero, too.
+            let begin = if start.is_zero() { first } else { since.after(start) };
+            (Uptime { since, readable: in_words(length) }, begin..since.after(end))
+        }
+        None => (Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() }, first..last),
     };
     BotStatus {
-        memory: live.iter().map(|cluster| cluster.memory).sum::<Megabytes>().rounded(),
-        shards: live.iter().flat_map(|cluster| cluster.shards.iter()).collect(),
+        memory: live.iter().map(|heard| heard.report.memory).sum::<Megabytes>().rounded(),
+        shards: live.iter().flat_map(|heard| heard.report.shards.iter()).collect(),
         uptime,
+        silence_in: live.iter().map(|heard| silent_after.get().saturating_sub(heard.silent_for)).min(),
+        dates,
     }
 }
 
-/// Returns the reports of live clusters, the latest last, and those of silent ones.
-pub(super) fn live_reports(
+/// Returns the live clusters, the latest report last, and the silent ones.
+pub(super) fn by_liveness(
     clusters: impl IntoIterator<Item = LastHeard>,
     silent_after: Span,
-) -> (Vec<Arc<Heartbeat>>, Vec<Arc<Heartbeat>>) {
+) -> (Vec<LastHeard>, Vec<LastHeard>) {
     let (mut live, silent): (Vec<_>, Vec<_>) =
-        clusters.into_iter().partition(|heard| heard.silent_for < silent_after.get());
+        clusters.into_iter().partition(|heard| heard.is_live(silent_after));
     // Among reports received at the same moment, the dates are the best guess.
     live.sort_by_cached_key(|heard| {
         (Reverse(heard.silent_for), heard.report.received_at, heard.report.cluster.clone())
     });
-    let reports = |heard: Vec<LastHeard>| heard.into_iter().map(|heard| heard.report).collect();
-    (reports(live), reports(silent))
-}
-
-/// How long a status stays valid without a new report. Time alone makes clusters silent and the uptime grow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holds {
-    /// Time until a live cluster becomes silent. `None` if none is live.
-    pub silence_in: Option<Duration>,
-    /// The dates at which the uptime has the same wording.
-    pub dates: Range<Timestamp>,
-}
-
-impl Holds {
-    /// Returns how long the status of these clusters stays valid.
-    #[must_use]
-    pub fn of(
-        status: &BotStatus,
-        clusters: impl IntoIterator<Item = LastHeard>,
-        now: Timestamp,
-        silent_after: Span,
-    ) -> Self {
-        let left = |heard: LastHeard| silent_after.get().checked_sub(heard.silent_for);
-        let silence_in = clusters.into_iter().filter_map(left).filter(|left| !left.is_zero()).min();
-        let (first, last) = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
-        let dates = match silence_in {
-            None => first..last,
-            Some(_) => {
-                let since = status.uptime.since;
-                let Range { start, end } = equal_wording(now.since(since));
-                // Before the start the uptime reads as zero, too.
-                (if start.is_zero() { first } else { since.after(start) })..since.after(end)
-            }
-        };
-        Self { silence_in, dates }
-    }
+    (live, silent)
 }
 
 /// Returns a duration in words: `3 days, 4 hours and 12 minutes`. Seconds are shown only below a minute.
@@ -237,16 +239,14 @@ mod tests {
                 let received = at(100_000 - silent);
                 cluster(&number.to_string(), 1.0, *started, received, &[(u32::try_from(number).unwrap(), 1)])
             }).collect();
-            let heard = clusters.iter().map(|report| {
-                heard(report.clone(), now.since(report.received_at))
-            });
+            let shown = |BotStatus { memory, shards, uptime, .. }| (memory, shards, uptime);
             let status = status_of(&clusters, now);
-            let holds = Holds::of(&status, heard, now, SILENT_AFTER);
-            prop_assert!(holds.dates.contains(&now));
+            let BotStatus { dates, silence_in, .. } = status.clone();
+            prop_assert!(dates.contains(&now));
             let later = Timestamp::from_micros(now.micros() + step);
             let passed = later.since(now);
-            let still = holds.dates.contains(&later) && holds.silence_in.is_none_or(|left| passed < left);
-            prop_assert_eq!(status_of(&clusters, later) == status, still);
+            let still = dates.contains(&later) && silence_in.is_none_or(|left| passed < left);
+            prop_assert_eq!(shown(status_of(&clusters, later)) == shown(status), still);
         }
 
         #[test]

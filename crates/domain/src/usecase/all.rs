@@ -93,12 +93,11 @@ impl UseCases {
     #[must_use]
     pub fn with_dispatcher(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, vault, clock, entropy, .. } = ports.clone();
-        let Settings { silent_after, .. } = settings;
         let (records, listings) = (DispatchedRecords::by(dispatcher.clone(), &stores), stores.listings());
         let revoke_unused = Arc::new(RevokeUnusedGrants::new(ports));
         let core = Arc::new(Core {
             ports: ports.clone(),
-            settings: settings.clone(),
+            settings,
             dispatcher: dispatcher.clone(),
             records: records.clone(),
             listings: listings.clone(),
@@ -117,19 +116,13 @@ impl UseCases {
             sessions: Arc::new(ManageSessions(core.clone())),
             list_guilds,
             pick_feedback: Arc::new(PickFeedback { feedback: stores.feedback.clone(), entropy }),
-            show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories: settings.categories }),
-            report_status: Arc::new(ReportStatus {
-                telemetry: stores.telemetry.clone(),
-                history: stores.status_history.clone(),
-                guilds: stores.guilds.clone(),
-                clock: clock.clone(),
-                silent_after,
-            }),
-            watch_bot: Arc::new(WatchBot { records: records.clone(), clock: clock.clone(), silent_after }),
+            show_team: Arc::new(ShowTeam(core.clone())),
+            report_status: Arc::new(ReportStatus(core.clone())),
+            watch_bot: Arc::new(WatchBot(core.clone())),
             feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
             watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), dispatcher.clone())),
-            explain: Arc::new(ExplainGuild { listings, records: records.clone(), clock: clock.clone() }),
-            show_user: Arc::new(ShowUser { records }),
+            explain: Arc::new(ExplainGuild { listings, records, clock: clock.clone() }),
+            show_user: Arc::new(ShowUser(core.clone())),
             forget: Arc::new(ForgetUser(core)),
             reseal: Arc::new(ResealGrants::new(stores.grants.clone(), vault, clock)),
             revoke_unused,

@@ -34,7 +34,7 @@ pub use self::{
     settings::{ChangeAsUserError, GuildSettings, SentValues, SettingsView, UserChange},
     sign_in::{EvictedSessions, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
-    status::{ClusterCount, Clusters, Moment, ReportStatus},
+    status::{Clusters, Moment, ReportStatus},
     user_data::{ForgetUser, Forgotten, ShowUser, StoredUser},
     watch_bot::{Alert, Observed, Periods, WatchBot},
     watch_changes::{Watch, WatchChanges, WatchEvent},

@@ -1,25 +1,21 @@
 //! Public data: the team and a selection of feedback.
 
+use super::all::Core;
 use crate::{
     model::{Feedback, Name, TeamMember},
-    port::{Entropy, FeedbackStore, StoreError, TeamRoster},
+    port::{Entropy, FeedbackStore, StoreError},
     rules::{Seed, sample_few},
 };
 use std::sync::Arc;
 
 /// Shows the team.
-pub struct ShowTeam {
-    /// The stored team, in any order.
-    pub roster: Arc<dyn TeamRoster>,
-    /// The categories that come first, in order.
-    pub categories: Vec<Name>,
-}
+pub struct ShowTeam(pub(super) Arc<Core>);
 
 impl ShowTeam {
     /// Returns the whole team, in the order in which it is shown.
     pub async fn show(&self) -> Result<Vec<TeamMember>, StoreError> {
-        let mut team = self.roster.all().await?.to_vec();
-        order_team(&mut team, &self.categories);
+        let mut team = self.0.ports.stores.team.all().await?.to_vec();
+        order_team(&mut team, &self.0.settings.categories);
         Ok(team)
     }
 }

@@ -4,12 +4,12 @@
 //! nor the clock of another node hides a cluster or keeps it visible. Only a report from before this process started
 //! is judged by its date.
 
-use super::Periods;
+use super::{Periods, all::Core};
 use crate::{
     change::Subject,
-    model::{ClusterId, Heartbeat, Notice, Span, Timestamp},
-    port::{BotTelemetry, ChangeBatch, Clock, GuildDirectory, GuildTotals, StatusHistory, StoreError},
-    rules::{BotHealth, BotStatus, Holds, LastHeard, bot_status},
+    model::{ClusterId, Heartbeat, Notice, Timestamp},
+    port::{ChangeBatch, Clock, GuildTotals, Ports, StoreError},
+    rules::{BotHealth, BotStatus, LastHeard, bot_status},
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -30,30 +30,8 @@ impl Moment {
     }
 }
 
-/// The number of clusters by state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ClusterCount {
-    /// Live clusters.
-    pub live: u32,
-    /// Clusters that have reported once and are silent now.
-    pub silent: u32,
-    /// Time since the most recent report of any cluster.
-    pub last_heard: Option<Duration>,
-}
-
 /// Reports the status of the bot. The latency of a request is not part of it; the request's handler measures that.
-pub struct ReportStatus {
-    /// The bot's reports.
-    pub telemetry: Arc<dyn BotTelemetry>,
-    /// The bot's history, and notices.
-    pub history: Arc<dyn StatusHistory>,
-    /// The guilds that have the bot.
-    pub guilds: Arc<dyn GuildDirectory>,
-    /// Measures uptime and silence.
-    pub clock: Arc<dyn Clock>,
-    /// How long a cluster may be silent and still count as live.
-    pub silent_after: Span,
-}
+pub struct ReportStatus(pub(super) Arc<Core>);
 
 impl ReportStatus {
     /// Returns the last report of every cluster after this batch of changes. The caller passes the result as
@@ -63,55 +41,38 @@ impl ReportStatus {
         earlier: Option<&Clusters>,
         batch: &ChangeBatch,
     ) -> Result<Clusters, StoreError> {
-        Ok(Clusters::after(earlier, self.telemetry.clusters().await?, batch, &*self.clock))
+        let Ports { stores, clock, .. } = &self.0.ports;
+        Ok(Clusters::after(earlier, stores.telemetry.clusters().await?, batch, &**clock))
     }
 
     /// Returns the bot's history after a change of it. The caller passes the result as `earlier` next time.
     pub async fn periods(&self, earlier: Option<&Periods>) -> Result<Periods, StoreError> {
-        Ok(Periods::after(earlier, self.history.periods().await?, &*self.clock))
+        let Ports { stores, clock, .. } = &self.0.ports;
+        Ok(Periods::after(earlier, stores.status_history.periods().await?, &**clock))
     }
 
     /// Returns all notices, the latest first.
     pub async fn notices(&self) -> Result<Vec<Notice>, StoreError> {
-        let mut notices = self.history.notices().await?;
+        let mut notices = self.0.ports.stores.status_history.notices().await?;
         notices.sort_by(|one, other| (other.from, &other.id).cmp(&(one.from, &one.id)));
         Ok(notices)
     }
 
     /// Returns how many guilds have the bot, and how many members they have. `None` if that is not known.
     pub async fn totals(&self) -> Result<Option<GuildTotals>, StoreError> {
-        self.guilds.totals().await
+        self.0.ports.stores.guilds.totals().await
     }
 
     /// Returns the health of the bot.
     #[must_use]
     pub fn health(&self, clusters: &Clusters) -> BotHealth {
-        BotHealth::of(clusters.last_heard(self.clock.monotonic()), self.silent_after)
+        BotHealth::of(clusters.last_heard(self.0.ports.clock.monotonic()), self.0.settings.silent_after)
     }
 
-    /// Returns the status, and how long it stays valid without a new report.
+    /// Returns the status.
     #[must_use]
-    pub fn report(&self, clusters: &Clusters, moment: Moment) -> (BotStatus, Holds) {
-        let Moment { now, monotonic } = moment;
-        let status = bot_status(clusters.last_heard(monotonic), now, self.silent_after);
-        let holds = Holds::of(&status, clusters.last_heard(monotonic), now, self.silent_after);
-        (status, holds)
-    }
-
-    /// Returns the number of live and of silent clusters. Silent clusters whose shards others have taken over do not count.
-    #[must_use]
-    pub fn count(&self, clusters: &Clusters) -> ClusterCount {
-        let silent = self.health(clusters).silent;
-        let mut count = ClusterCount {
-            silent: u32::try_from(silent.len()).unwrap_or(u32::MAX),
-            ..ClusterCount::default()
-        };
-        for heard in clusters.last_heard(self.clock.monotonic()) {
-            count.live += u32::from(heard.silent_for < self.silent_after.get());
-            count.last_heard =
-                Some(count.last_heard.map_or(heard.silent_for, |last| last.min(heard.silent_for)));
-        }
-        count
+    pub fn report(&self, clusters: &Clusters, moment: Moment) -> BotStatus {
+        bot_status(clusters.last_heard(moment.monotonic), moment.now, self.0.settings.silent_after)
     }
 }
 
@@ -124,17 +85,6 @@ struct TrackedReport {
     learned_at: Duration,
     /// Its age at that time.
     age: Duration,
-}
-
-impl TrackedReport {
-    fn silent_for(&self, monotonic: Duration) -> Duration {
-        self.age.saturating_add(self.watched_for(monotonic))
-    }
-
-    /// Returns how much of the silence this process has observed itself.
-    fn watched_for(&self, monotonic: Duration) -> Duration {
-        monotonic.saturating_sub(self.learned_at)
-    }
 }
 
 impl Clusters {
@@ -163,25 +113,11 @@ impl Clusters {
 
     /// Returns each last report, and how long ago it arrived.
     pub fn last_heard(&self, monotonic: Duration) -> impl Iterator<Item = LastHeard> {
-        self.0.iter().map(move |tracked| LastHeard {
-            report: Arc::clone(&tracked.report),
-            silent_for: tracked.silent_for(monotonic),
-            watched_for: tracked.watched_for(monotonic),
+        self.0.iter().map(move |tracked| {
+            let watched_for = monotonic.saturating_sub(tracked.learned_at);
+            let silent_for = tracked.age.saturating_add(watched_for);
+            LastHeard { report: Arc::clone(&tracked.report), silent_for, watched_for }
         })
-    }
-
-    /// Returns the clusters that have been silent for `length`, at least `watched` of it while this process was
-    /// running, with the arrival time of their last report.
-    #[must_use]
-    pub fn silent(
-        &self,
-        length: Duration,
-        watched: Duration,
-        monotonic: Duration,
-    ) -> Vec<(ClusterId, Timestamp)> {
-        let silent = |heard: &LastHeard| heard.silent_for >= length && heard.watched_for >= watched;
-        let id_and_time = |heard: LastHeard| (heard.report.cluster.clone(), heard.report.received_at);
-        self.last_heard(monotonic).filter(silent).map(id_and_time).collect()
     }
 }
 

@@ -4,17 +4,14 @@ use super::{all::Core, token_box};
 use crate::{
     change::Tally,
     model::{Feedback, Member, StaffPermissions, Subscription, UserId},
-    port::{GrantSummary, Record, Records, StoreError, StoreErrorKind},
+    port::{GrantSummary, Record, StoreError, StoreErrorKind},
     session::Session,
     settings::HistoryEntry,
 };
 use std::sync::Arc;
 
 /// Shows what is stored about a user.
-pub struct ShowUser {
-    /// Reads everything about a user in one snapshot.
-    pub records: Arc<dyn Records>,
-}
+pub struct ShowUser(pub(super) Arc<Core>);
 
 /// Everything that is stored about a user and that forgetting them would remove.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,7 +35,7 @@ pub struct StoredUser {
 impl ShowUser {
     /// Returns everything that is stored about a user, or `None` if there is nothing.
     pub async fn show(&self, user: UserId) -> Result<Option<StoredUser>, StoreError> {
-        let records = self.records.about(user).await?;
+        let records = self.0.records.about(user).await?;
         if records.is_empty() {
             return Ok(None);
         }

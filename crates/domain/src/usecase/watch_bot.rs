@@ -4,23 +4,17 @@
 //! alert. The store rejects the beginning of a period if a cluster has reported since, so a node with an outdated view
 //! changes nothing.
 
-use super::{Clusters, Moment};
+use super::{Clusters, Moment, all::Core};
 use crate::{
     change::Tally,
     model::{Period, PeriodChange, PeriodSubject, Silence, Span, Timestamp},
-    port::{ApplyError, Clock, Mutation, Records},
+    port::{ApplyError, Clock, Mutation},
     rules::{BotHealth, LastHeard, ShardState, in_words},
 };
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// Interval at which the period in which the bot is watched is extended, and forgotten clusters are removed.
 const EXTEND_INTERVAL: Duration = Duration::from_secs(60);
-/// How long a silent cluster is kept. It stops counting much earlier.
-const FORGET_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a node may take to send an alert, before another node does.
 const ALERT_LEASE: Duration = Duration::from_secs(60);
 
@@ -88,14 +82,7 @@ impl Alert {
 }
 
 /// Watches the bot.
-pub struct WatchBot {
-    /// Writes the history.
-    pub records: Arc<dyn Records>,
-    /// Dates periods, and measures silence.
-    pub clock: Arc<dyn Clock>,
-    /// How long a cluster may be silent and still count as live, and shards may be missing without an incident.
-    pub silent_after: Span,
-}
+pub struct WatchBot(pub(super) Arc<Core>);
 
 impl WatchBot {
     /// Compares the bot with its history, and writes what has changed. Returns an alert if this node must send one, which
@@ -107,20 +94,17 @@ impl WatchBot {
         periods: &Periods,
         has_alerts: bool,
     ) -> Result<Option<Alert>, ApplyError> {
-        let moment = Moment::of(&*self.clock);
-        let now = Now {
-            moment,
-            heard: clusters.last_heard(moment.monotonic).collect(),
-            silent_after: self.silent_after,
-        };
-        let health = BotHealth::of(now.heard.iter().cloned(), self.silent_after);
+        let (moment, silent_after) = (Moment::of(&*self.0.ports.clock), self.0.settings.silent_after);
+        let now = Now { moment, heard: clusters.last_heard(moment.monotonic).collect(), silent_after };
+        let health = BotHealth::of(now.heard.iter().cloned(), silent_after);
         let mut batch: Vec<_> =
             now.cluster_changes(&health, periods).into_iter().map(Mutation::Period).collect();
         let mut removed = health.retired.clone();
         let is_recent = |at: Duration| moment.monotonic.saturating_sub(at) < EXTEND_INTERVAL;
         let extends = !observed.extended_at.is_some_and(is_recent);
         if extends {
-            removed.extend(clusters.silent(FORGET_AFTER, self.silent_after.get(), moment.monotonic));
+            let forgotten = now.heard.iter().filter(|heard| heard.is_forgotten(silent_after));
+            removed.extend(forgotten.map(LastHeard::arrival));
             if !now.heard.is_empty() || periods.open().next().is_some() {
                 batch.push(Mutation::Period(PeriodChange::Watch(moment.now)));
             }
@@ -130,7 +114,7 @@ impl WatchBot {
             batch.push(Mutation::RemoveSilent(removed));
         }
         if !batch.is_empty() {
-            self.records.apply(batch).await?;
+            self.0.records.apply(batch).await?;
         }
         if extends {
             observed.extended_at = Some(moment.monotonic);
@@ -149,7 +133,7 @@ impl WatchBot {
     ) -> Result<Option<Alert>, ApplyError> {
         let began_at = *observed.began_at.get_or_insert(now.moment.monotonic);
         // Until then the node judges clusters by the dates of reports from before its start, which may be wrong.
-        let is_certain = now.moment.monotonic.saturating_sub(began_at) >= self.silent_after.get();
+        let is_certain = now.moment.monotonic.saturating_sub(began_at) >= now.silent_after.get();
         let due = has_alerts.then(|| now.moment.now.after(ALERT_LEASE));
         let incidents = || periods.0.iter().filter(|(period, _)| period.subject == PeriodSubject::Incident);
         let is_missing = health.state == ShardState::Missing;
@@ -179,16 +163,16 @@ impl WatchBot {
                 (period.clone(), change)
             }
         };
-        let tally = self.records.apply(vec![Mutation::Period(change)]).await?.tally;
+        let tally = self.0.records.apply(vec![Mutation::Period(change)]).await?.tally;
         Ok(due.filter(|_| tally != Tally::NOTHING).map(|due| Alert { incident: period, due }))
     }
 
     /// Stores that an alert was sent, or that this node goes on sending it. Returns the alert to send next time, `None`
     /// if it was sent or another node is sending it.
     pub async fn sent(&self, alert: Alert, is_sent: bool) -> Result<Option<Alert>, ApplyError> {
-        let to = (!is_sent).then(|| self.clock.now().after(ALERT_LEASE));
+        let to = (!is_sent).then(|| self.0.now().after(ALERT_LEASE));
         let change = PeriodChange::MoveAlert { began_at: alert.incident.began_at, from: alert.due, to };
-        let tally = self.records.apply(vec![Mutation::Period(change)]).await?.tally;
+        let tally = self.0.records.apply(vec![Mutation::Period(change)]).await?.tally;
         Ok(to.filter(|_| tally != Tally::NOTHING).map(|due| Alert { due, ..alert }))
     }
 }
@@ -207,12 +191,9 @@ impl Now {
         self.heard.iter().any(|heard| self.is_live_since(heard, learned_at))
     }
 
-    fn is_live(&self, heard: &LastHeard) -> bool {
-        heard.silent_for < self.silent_after.get()
-    }
-
     fn is_live_since(&self, heard: &LastHeard, learned_at: Duration) -> bool {
-        self.is_live(heard) && heard.silent_for <= self.moment.monotonic.saturating_sub(learned_at)
+        heard.is_live(self.silent_after)
+            && heard.silent_for <= self.moment.monotonic.saturating_sub(learned_at)
     }
 
     /// Returns when the cluster became silent. `None` unless this process itself has observed the silence: before, the
@@ -230,10 +211,8 @@ impl Now {
     }
 
     fn silence(&self, is_of_all: bool) -> Silence {
-        let silent = self.heard.iter().filter(|heard| !self.is_live(heard));
-        let clusters: BTreeMap<_, _> =
-            silent.map(|heard| (heard.report.cluster.clone(), heard.report.received_at)).collect();
-        Silence { clusters, is_of_all }
+        let silent = self.heard.iter().filter(|heard| !heard.is_live(self.silent_after));
+        Silence { clusters: silent.map(LastHeard::arrival).collect(), is_of_all }
     }
 
     /// Returns the changes of all periods but incidents.
@@ -243,8 +222,7 @@ impl Now {
             let cluster = &heard.report.cluster;
             let subject = PeriodSubject::Cluster(cluster.clone());
             if let Some(began_at) = self.silent_at(heard).filter(|_| !periods.is_open(&subject)) {
-                let clusters = [(cluster.clone(), heard.report.received_at)].into();
-                let silence = Silence { clusters, is_of_all: false };
+                let silence = Silence { clusters: [heard.arrival()].into(), is_of_all: false };
                 changes.push(PeriodChange::Begin(Period::open(subject, began_at), silence));
             }
         }
@@ -252,7 +230,7 @@ impl Now {
             let period = Period::open(PeriodSubject::Silent, began_at);
             changes.push(PeriodChange::Begin(period, self.silence(true)));
         }
-        let is_live = self.heard.iter().any(|heard| self.is_live(heard));
+        let is_live = self.heard.iter().any(|heard| heard.is_live(self.silent_after));
         for (period, learned_at) in periods.open() {
             let is_over = match &period.subject {
                 PeriodSubject::Silent => self.is_reported_since(*learned_at),

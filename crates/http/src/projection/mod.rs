@@ -30,7 +30,7 @@ use companion_domain::{
     model::{Notice, TeamMember},
     port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
     rules::ShardState,
-    usecase::{ClusterCount, Clusters, Moment, Periods, ReportStatus, ShowTeam, UseCases},
+    usecase::{Clusters, Moment, Periods, ReportStatus, ShowTeam, UseCases},
 };
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, sync::Arc};
@@ -184,15 +184,14 @@ impl MetricsSource for Projections {
     fn write(&self, text: &mut MetricsText) {
         let (feedback_entries, feedback_bytes) = self.feedback.memory();
         if let Some(clusters) = self.clusters.load().as_deref() {
-            let ClusterCount { live, silent, last_heard } = self.report_status.count(clusters);
-            for (state, count) in [("live", live), ("silent", silent)] {
+            let health = self.report_status.health(clusters);
+            for (state, count) in [("live", health.live), ("silent", health.silent.len())] {
                 let help = "Clusters of the bot: live, or silent for too long to count.";
-                text.gauge("companion_bot_clusters", help, &[("state", state)], f64::from(count));
+                text.gauge("companion_bot_clusters", help, &[("state", state)], count as f64);
             }
-            let age = last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
+            let age = health.last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
             let help = "Seconds since the last report of the bot; +Inf if there is none.";
             text.gauge("companion_bot_report_age_seconds", help, &[], age);
-            let health = self.report_status.health(clusters);
             for state in ShardState::ALL {
                 let labels = [("state", state.as_str())];
                 let count = health.count(state) as f64;

@@ -6,10 +6,11 @@ use crate::{
 };
 use actix_web::web::Bytes;
 use companion_domain::{
-    rules::{BotStatus, Holds},
+    model::Timestamp,
+    rules::BotStatus,
     usecase::{Clusters, Moment},
 };
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 /// Placeholder of the latency in the rendered status.
 const NO_LATENCY: Latency = Latency { response: None, process: 0.0 };
@@ -20,7 +21,8 @@ const LATENCY_CAPACITY: usize = 96;
 pub(crate) struct RenderedStatus {
     /// The reports it was rendered from.
     clusters: Arc<Clusters>,
-    holds: Holds,
+    /// The dates at which it reads the same.
+    dates: Range<Timestamp>,
     /// When the next cluster counts as silent, in monotonic time.
     silent_at: Option<Duration>,
     before: Vec<u8>,
@@ -32,18 +34,18 @@ impl RenderedStatus {
     pub(super) fn new(
         build: &BuildInfo,
         clusters: Arc<Clusters>,
-        (bot, holds): (BotStatus, Holds),
+        bot: BotStatus,
         moment: Moment,
     ) -> Result<Self, serde_json::Error> {
         let (before, after) = split(&whole(build, &bot, NO_LATENCY)?, &serde_json::to_vec(&NO_LATENCY)?);
-        let silent_at = holds.silence_in.map(|left| moment.monotonic.saturating_add(left));
-        Ok(Self { clusters, holds, silent_at, before, after })
+        let silent_at = bot.silence_in.map(|left| moment.monotonic.saturating_add(left));
+        Ok(Self { clusters, dates: bot.dates, silent_at, before, after })
     }
 
     /// Whether it is still current for these clusters.
     pub(super) fn is_current(&self, clusters: &Arc<Clusters>, moment: Moment) -> bool {
         Arc::ptr_eq(&self.clusters, clusters)
-            && self.holds.dates.contains(&moment.now)
+            && self.dates.contains(&moment.now)
             && self.silent_at.is_none_or(|silent_at| moment.monotonic < silent_at)
     }
 
@@ -74,7 +76,7 @@ fn split(whole: &[u8], object: &[u8]) -> (Vec<u8>, Vec<u8>) {
 mod tests {
     use super::*;
     use companion_domain::{
-        model::{Megabytes, Number, Shard, ShardId, Span, Timestamp},
+        model::{Megabytes, Number, Shard, ShardId},
         port::ChangeBatch,
         rules::Uptime,
     };
@@ -99,14 +101,14 @@ mod tests {
                 memory: Megabytes::new(128.5).unwrap(),
                 shards: [(ShardId::new(0), shard)].into(),
                 uptime: Uptime { since: Timestamp::from_seconds(1).unwrap(), readable: text() },
+                silence_in: None,
+                dates: Timestamp::EPOCH..Timestamp::EPOCH,
             };
             for response in [None, Some(-1500.25)] {
                 let clusters = Clusters::after(None, Vec::new(), &ChangeBatch::Everything, &clock);
                 let moment = Moment::of(&clock);
-                let holds = Holds::of(&bot, [], moment.now, Span::from_seconds(90));
                 let latency = || Latency { response, process: 0.082 };
-                let rendered =
-                    RenderedStatus::new(&build, Arc::new(clusters), (bot.clone(), holds), moment).unwrap();
+                let rendered = RenderedStatus::new(&build, Arc::new(clusters), bot.clone(), moment).unwrap();
                 assert_eq!(rendered.body(&latency()).unwrap(), whole(&build, &bot, latency()).unwrap());
             }
         }

@@ -7,10 +7,15 @@ use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
     model::{ClusterId, Heartbeat, Period, PeriodSubject, ShardCount, ShardId, Shards, Span, Timestamp},
     port::{BotTelemetry as _, ChangeBatch, ChangeFeed, Clock as _, Mutation, Records, StatusHistory},
-    usecase::{Alert, ClusterCount, Clusters, Observed, Periods, ReportStatus, WatchBot},
+    rules::BotHealth,
+    usecase::{Alert, Clusters, Observed, Periods, UseCases},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::{clock::FixedClock, world::a_heartbeat};
+use companion_testkit::{
+    clock::FixedClock,
+    use_cases::{InMemory, Ports, settings},
+    world::a_heartbeat,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -61,8 +66,7 @@ struct Heard {
 
 struct Node {
     clock: Arc<FixedClock>,
-    status: ReportStatus,
-    watch: WatchBot,
+    use_cases: UseCases,
     observed: Observed,
     clusters: Option<Clusters>,
     periods: Option<Periods>,
@@ -72,22 +76,15 @@ struct Node {
     down_until: Option<u64>,
 }
 
-fn status_of(storage: &Arc<MemoryStorage>, clock: &Arc<FixedClock>) -> ReportStatus {
-    ReportStatus {
-        telemetry: storage.clone(),
-        history: storage.clone(),
-        guilds: storage.clone(),
-        clock: clock.clone(),
-        silent_after: Span::from_seconds(90),
-    }
+fn use_cases(storage: &MemoryStorage, clock: &Arc<FixedClock>) -> UseCases {
+    let ports = InMemory::over(storage.clone()).ports;
+    UseCases::new(&Ports { clock: clock.clone(), ..ports }, settings())
 }
 
 impl Node {
     fn new(storage: &MemoryStorage, now: u64, clock: Arc<FixedClock>) -> Self {
-        let (storage, silent_after) = (Arc::new(storage.clone()), Span::from_seconds(90));
         Self {
-            status: status_of(&storage, &clock),
-            watch: WatchBot { records: storage, clock: clock.clone(), silent_after },
+            use_cases: use_cases(storage, &clock),
             clock,
             observed: Observed::default(),
             clusters: None,
@@ -113,10 +110,11 @@ impl Node {
             ChangeBatch::Changes(changes) => changes.iter().any(|change| change.subject.kind() == kind),
         };
         if touches(Kind::Cluster) {
-            self.clusters = Some(self.status.clusters(self.clusters.as_ref(), &batch).await.unwrap());
+            self.clusters =
+                Some(self.use_cases.report_status.clusters(self.clusters.as_ref(), &batch).await.unwrap());
         }
         if touches(Kind::Period) {
-            self.periods = Some(self.status.periods(self.periods.as_ref()).await.unwrap());
+            self.periods = Some(self.use_cases.report_status.periods(self.periods.as_ref()).await.unwrap());
         }
     }
 }
@@ -373,7 +371,7 @@ impl World {
         let Some(clusters) = &node.clusters else { return };
         // A report from before the node's start is judged by its date, which may be wrong.
         if self.now.is_multiple_of(60) && self.now - node.up_since > SILENT_AFTER + REPORT_INTERVAL {
-            let shown = node.status.health(clusters).sentence();
+            let shown = node.use_cases.report_status.health(clusters).sentence();
             assert_eq!(shown, word, "node {number} at {} s", self.now);
             self.compared += 1;
         }
@@ -383,7 +381,7 @@ impl World {
         let node = &mut self.nodes[number];
         node.catch_up(&self.storage).await;
         let (Some(clusters), Some(periods)) = (&node.clusters, &node.periods) else { return };
-        let alert = node.watch.tick(&mut node.observed, clusters, periods, true).await.unwrap();
+        let alert = node.use_cases.watch_bot.tick(&mut node.observed, clusters, periods, true).await.unwrap();
         if let Some(alert) = alert {
             self.deliver(number, alert).await;
         }
@@ -397,7 +395,7 @@ impl World {
             self.nodes[number].down_until = Some(self.now + 5);
             return;
         }
-        assert_eq!(self.nodes[number].watch.sent(alert, true).await.unwrap(), None);
+        assert_eq!(self.nodes[number].use_cases.watch_bot.sent(alert, true).await.unwrap(), None);
     }
 }
 
@@ -473,8 +471,9 @@ fn a_changed_cluster_counts_as_just_reported() {
 fn silence_counts_only_after_the_cluster_was_watched() {
     let clock = FixedClock::default();
     let names = |clusters: &Clusters| {
-        let silent = clusters.silent(24 * HOUR, 90 * SECOND, clock.monotonic());
-        silent.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+        let heard = clusters.last_heard(clock.monotonic());
+        let forgotten = heard.filter(|heard| heard.is_forgotten(Span::from_seconds(90)));
+        forgotten.map(|heard| heard.report.cluster.to_string()).collect::<Vec<_>>()
     };
     let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
     let (ahead, old) = (clock.now().after(HOUR), clock.now().before(23 * HOUR));
@@ -493,18 +492,21 @@ fn silence_counts_only_after_the_cluster_was_watched() {
 
 #[tokio::test]
 async fn counts_silent_and_live_clusters() {
-    let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
-    let status = status_of(&storage, &clock);
+    let (clock, storage) = (Arc::new(FixedClock::default()), MemoryStorage::new());
+    let status = use_cases(&storage, &clock).report_status;
+    let count = |clusters| {
+        let BotHealth { live, silent, last_heard, .. } = status.health(clusters);
+        (live, silent.len(), last_heard)
+    };
     let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
-    assert_eq!(status.count(&clusters), ClusterCount::default());
+    assert_eq!(count(&clusters), (0, 0, None));
     for (name, age) in [("one", 10), ("other", 80)] {
         let received = clock.now().before(age * SECOND);
         let report = Heartbeat { shards: Shards::default(), ..a_heartbeat(name, received) };
         storage.write(Mutation::Report(report)).await.unwrap();
     }
     let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
-    let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };
-    assert_eq!(status.count(&clusters), count(2, 0, 10));
+    assert_eq!(count(&clusters), (2, 0, Some(10 * SECOND)));
     clock.advance(10 * SECOND);
-    assert_eq!(status.count(&clusters), count(1, 1, 20));
+    assert_eq!(count(&clusters), (1, 1, Some(20 * SECOND)));
 }
