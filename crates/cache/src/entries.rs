@@ -3,8 +3,7 @@
 use crate::{
     change_log::ChangeLog,
     entry::ListingEntry,
-    guilds::SharedGuilds,
-    intern::Parts,
+    guilds::{SharedGuilds, guilds_of, sharing},
     key::{Invalidation, Key},
     listings::ChangedListing,
     weight,
@@ -234,25 +233,26 @@ impl Entries {
     ) -> Option<Arc<Listing>> {
         // Not cached without a grant or a list: the user is about to be signed out, or the list is about to be fetched.
         listing.list()?;
-        let mut state = self.state();
-        let parts = Parts::of(listing);
+        let guilds = guilds_of(listing);
+        let names = |user| listing.guild_subscriptions.iter().any(|subscription| subscription.user == user);
         let concerns = |key: &Key| match *key {
             Key::User(changed) => changed == user,
-            Key::Subscriber(changed) => changed == user || parts.has_subscriber(changed),
-            Key::Guild(guild) => parts.has_guild(guild),
+            Key::Subscriber(changed) => changed == user || names(changed),
+            Key::Guild(changed) => guilds.binary_search_by_key(&changed, |guild| guild.id).is_ok(),
             Key::Session(_) => false,
         };
+        let mut state = self.state();
         if state.change_log.has_invalidated_since(position, concerns, Kind::is_listed) {
             return None;
         }
-        let guilds: Box<[_]> = parts.iter().map(|part| state.guilds.share(part)).collect();
+        let guilds: Box<[_]> = guilds.into_iter().map(|guild| state.guilds.share(guild)).collect();
         for guild in &guilds {
             for subscription in &guild.guild_subscriptions {
                 state.guilds_by_subscriber.entry(subscription.user).or_default().insert(guild.id);
             }
         }
         let earlier = self.listings.peek(&user);
-        let shared = parts.share(listing, &guilds);
+        let shared = sharing(listing, &guilds);
         // Keeping the earlier instance lets its rendered bytes be reused.
         let listing = match earlier.as_ref().map(|earlier| &earlier.listing) {
             Some(same) if **same == shared => Arc::clone(same),

@@ -1,11 +1,17 @@
 //! Guilds shared between listings. Each is in memory once, as long as a listing refers to it.
 
 use crate::{entries::CacheStatistics, entry::GuildEntry};
-use companion_domain::model::GuildId;
+use companion_domain::{
+    model::{GuildId, GuildWithRoles, RoleSet, Subscription},
+    port::{Listing, ListingScope},
+};
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{Arc, LazyLock, Weak},
 };
+
+/// Shared by all members without a role that the bot knows, which are most.
+static NO_ROLES: LazyLock<Arc<RoleSet>> = LazyLock::new(Arc::default);
 
 /// Dead references are swept when their number has doubled since the last sweep, and not below this size.
 const MIN_SWEEP: usize = 1024;
@@ -57,6 +63,48 @@ impl SharedGuilds {
         let (entries, bytes) = (live().count() as u64, live().map(|guild| guild.weight() as u64).sum());
         CacheStatistics { name: "guilds", entries, bytes, hits: self.hits, misses: self.misses }
     }
+}
+
+/// Returns an entry for each guild of a user's list, including those without the bot, ordered by id.
+pub(crate) fn guilds_of(listing: &Listing) -> Vec<GuildEntry> {
+    let mut ids = ListingScope::List.guilds(listing.grant.as_ref());
+    ids.sort_unstable();
+    ids.dedup();
+    let seen: HashMap<_, _> = listing.guilds.iter().map(|seen| (seen.guild.id, &seen.guild)).collect();
+    let mut naming: HashMap<_, Vec<_>> = HashMap::new();
+    for subscription in &listing.guild_subscriptions {
+        for guild in subscription.guilds.as_slice() {
+            naming.entry(*guild).or_default().push(subscription);
+        }
+    }
+    let entry = |id| {
+        let mut named = naming.remove(&id).unwrap_or_default();
+        named.sort_unstable_by_key(|subscription| subscription.user);
+        GuildEntry::new(id, seen.get(&id).copied().cloned(), named.into_iter().cloned().collect())
+    };
+    ids.into_iter().map(entry).collect()
+}
+
+/// Returns the listing over shared guilds, which are those of [`guilds_of`] in their order.
+pub(crate) fn sharing(listing: &Listing, kept: &[Arc<GuildEntry>]) -> Listing {
+    let kept_of = |id: &GuildId| {
+        let index = kept.binary_search_by_key(id, |kept| kept.id).ok()?;
+        kept.get(index)
+    };
+    let shared = |seen: &GuildWithRoles| GuildWithRoles {
+        guild: kept_of(&seen.guild.id)
+            .and_then(|kept| kept.guild.clone())
+            .unwrap_or_else(|| Arc::clone(&seen.guild)),
+        roles: if seen.roles.is_empty() { Arc::clone(&NO_ROLES) } else { Arc::clone(&seen.roles) },
+    };
+    let subscription = |named: &Arc<Subscription>| {
+        let mut kept =
+            named.guilds.as_slice().iter().filter_map(kept_of).flat_map(|kept| &kept.guild_subscriptions);
+        Arc::clone(kept.find(|kept| *kept == named).unwrap_or(named))
+    };
+    let guilds = listing.guilds.iter().map(shared).collect();
+    let guild_subscriptions = listing.guild_subscriptions.iter().map(subscription).collect();
+    Listing { guilds, guild_subscriptions, ..listing.clone() }
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ mod change_log;
 mod entries;
 mod entry;
 mod guilds;
-mod intern;
 mod key;
 mod listings;
 mod sessions;
