@@ -168,18 +168,8 @@ impl MetricsSource for ServiceMetrics {
             let help = "Time since a subscriber was last known to be up to date.";
             text.gauge("companion_state_age_seconds", help, &[("part", part)], seconds(age));
         }
-        let counts = self.refresh.counts();
-        let outcomes = [
-            ("stored", counts.stored),
-            ("replaced", counts.replaced),
-            ("signed_out", counts.signed_out),
-            ("pending", counts.pending),
-            ("limited", counts.limited),
-            ("failed", counts.failed),
-            ("store_failed", counts.store_failed),
-        ];
         let family = ("companion_list_refreshes_total", "Refreshes of guild lists, by outcome.");
-        by_outcome(text, family, None, outcomes);
+        by_outcome(text, family, None, self.refresh.counts());
         if let Some(count) = *self.sessions.lock().unwrap_or_else(PoisonError::into_inner) {
             gauges(text, [("companion_sessions", "Live sessions, as of the last count.", count as f64)]);
         }

@@ -27,7 +27,7 @@ pub use self::{
     feed::Feed,
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     public::{PickFeedback, ShowTeam},
-    refresh::{RefreshCounts, RefreshList},
+    refresh::{RefreshList, RefreshOutcome},
     reseal::{ResealGrants, Resealed},
     revoke_unused::RevokeUnusedGrants,
     sessions::{Authenticate, AuthenticateError, ManageSessions},

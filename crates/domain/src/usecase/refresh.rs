@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     model::{GuildId, GuildList, Membership, PlatformGuilds, PlatformTokens, Span, Timestamp, UserId},
+    named::named,
     port::{
         ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, GuildDirectory, IdentityError,
         IdentityErrorKind, Ports, StoreError, StoreErrorKind,
@@ -14,7 +15,7 @@ use crate::{
     session::Session,
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     hash::Hash,
     mem,
     sync::{Arc, Mutex, PoisonError},
@@ -44,7 +45,7 @@ pub struct RefreshList {
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// Users that this node backs off from. Other nodes may still succeed.
     backoffs: Mutex<Recent<UserId, Backoff, TRACKED_BACKOFFS>>,
-    counts: Mutex<RefreshCounts>,
+    counts: Mutex<BTreeMap<RefreshOutcome, u64>>,
     /// Sessions that ended with their grant, not yet in the audit log.
     unaudited: Mutex<Vec<Session>>,
 }
@@ -115,10 +116,13 @@ impl RefreshList {
         }
     }
 
-    /// Returns how attempts ended.
+    /// Returns the number of attempts by outcome since the process started. An attempt counts once, however many requests
+    /// wait for it.
     #[must_use]
-    pub fn counts(&self) -> RefreshCounts {
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn counts(&self) -> [(&'static str, u64); RefreshOutcome::ALL.len()] {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        RefreshOutcome::ALL
+            .map(|outcome| (outcome.as_str(), counts.get(&outcome).copied().unwrap_or_default()))
     }
 
     /// Returns the sessions of a user, or of all users, that ended with their grant. The first call gets them, so that
@@ -141,7 +145,8 @@ impl RefreshList {
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move {
             let refreshed = refresher.attempt(user, grant).await;
-            refresher.count(&refreshed);
+            let mut counts = refresher.counts.lock().unwrap_or_else(PoisonError::into_inner);
+            *counts.entry(refreshed.outcome()).or_default() += 1;
             refreshed
         };
         let refreshed = self.in_flight.join(&*self.ports.scheduler, key, attempt).await;
@@ -306,21 +311,6 @@ impl RefreshList {
             Err(error) => Refreshed::StoreFailed(error),
         }
     }
-
-    fn count(&self, refreshed: &Refreshed) {
-        let counts = &mut *self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *match refreshed {
-            Refreshed::Stored => &mut counts.stored,
-            Refreshed::Replaced => &mut counts.replaced,
-            Refreshed::SignedOut => &mut counts.signed_out,
-            Refreshed::Pending => &mut counts.pending,
-            Refreshed::Failed(error) if matches!(error.kind, IdentityErrorKind::Limited(_)) => {
-                &mut counts.limited
-            }
-            Refreshed::Failed(_) => &mut counts.failed,
-            Refreshed::StoreFailed(_) => &mut counts.store_failed,
-        } += 1;
-    }
 }
 
 /// The outcome of an attempt to refresh a list.
@@ -340,23 +330,38 @@ pub(super) enum Refreshed {
     StoreFailed(StoreError),
 }
 
-/// Number of attempts by outcome since the process started. An attempt counts once, however many requests wait for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RefreshCounts {
-    /// A newer list was stored.
-    pub stored: u64,
-    /// Another node or a new sign-in replaced the grant meanwhile.
-    pub replaced: u64,
-    /// The platform had ended the grant, and the user was signed out.
-    pub signed_out: u64,
-    /// Another node was still working on it.
-    pub pending: u64,
-    /// Rate-limited.
-    pub limited: u64,
-    /// The platform failed in another way.
-    pub failed: u64,
-    /// The store failed.
-    pub store_failed: u64,
+impl Refreshed {
+    const fn outcome(&self) -> RefreshOutcome {
+        match self {
+            Self::Stored => RefreshOutcome::Stored,
+            Self::Replaced => RefreshOutcome::Replaced,
+            Self::SignedOut => RefreshOutcome::SignedOut,
+            Self::Pending => RefreshOutcome::Pending,
+            Self::Failed(error) if error.kind.retry_after().is_some() => RefreshOutcome::Limited,
+            Self::Failed(_) => RefreshOutcome::Failed,
+            Self::StoreFailed(_) => RefreshOutcome::StoreFailed,
+        }
+    }
+}
+
+named! {
+    /// The outcome of an attempt, as it is counted.
+    RefreshOutcome {
+        /// A newer list was stored.
+        Stored = "stored",
+        /// Another node or a new sign-in replaced the grant meanwhile.
+        Replaced = "replaced",
+        /// The platform had ended the grant, and the user was signed out.
+        SignedOut = "signed_out",
+        /// Another node was still working on it.
+        Pending = "pending",
+        /// Rate-limited.
+        Limited = "limited",
+        /// The platform failed in another way.
+        Failed = "failed",
+        /// The store failed.
+        StoreFailed = "store_failed",
+    }
 }
 
 /// Keeps at least the newest `SIZE` entries. Two generations: when the younger is full, the older one is dropped as a

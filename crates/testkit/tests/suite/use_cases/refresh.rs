@@ -8,7 +8,7 @@ use companion_domain::{
         ClaimAfter, Claimed, GrantContent, GrantStore, GrantVersion, IdentityErrorKind, StoreError,
         StoreErrorKind,
     },
-    usecase::{GuildListing, ListGuildsError, RefreshCounts},
+    usecase::{GuildListing, ListGuildsError},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
@@ -363,8 +363,8 @@ async fn counts_each_attempt_once_by_outcome() {
         stage.list().await.unwrap();
         stage.list().await.unwrap();
     }
-    let counts = stage.use_cases.list_guilds.refresh.counts();
-    assert_eq!(counts, RefreshCounts { stored: 1, limited: 1, failed: 2, ..RefreshCounts::default() });
+    let counts = stage.use_cases.list_guilds.refresh.counts().into_iter().filter(|(_, count)| *count > 0);
+    assert_eq!(counts.collect::<Vec<_>>(), [("stored", 1), ("limited", 1), ("failed", 2)]);
 }
 
 #[tokio::test(start_paused = true)]
