@@ -332,20 +332,6 @@ mod tests {
     }
 
     #[test]
-    fn explains_moderation_by_ownership_step_by_step() {
-        let decision = decide(FactSet::default().with(Fact::OwnsGuild, true));
-        assert_eq!(
-            decision.why(Permission::Mod),
-            [
-                Source::Implied(Permission::Admin),
-                Source::Implied(Permission::ManageServer),
-                Source::Fact(Fact::OwnsGuild)
-            ]
-        );
-        assert_eq!(decision.why(Permission::Founder), []);
-    }
-
-    #[test]
     fn exactly_the_granting_facts_grant_a_permission_alone() {
         for permission in Permission::ALL {
             let granting = facts_granting(permission);

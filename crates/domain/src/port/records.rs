@@ -367,26 +367,3 @@ pub trait Records: Send + Sync {
         self.write(Mutation::Remove(key)).await
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rejects_shard_indices_out_of_range() {
-        assert_eq!(ShardSlice::new(0, 0), None);
-        assert_eq!(ShardSlice::new(2, 2), None);
-        let slice = ShardSlice::new(1, 2).unwrap();
-        assert_eq!((slice.index(), slice.count().get()), (1, 2));
-    }
-
-    #[test]
-    fn covers_its_kinds_within_its_shard() {
-        let (even, odd) = (GuildId::new(2 << 22).unwrap(), GuildId::new(3 << 22).unwrap());
-        let all = Replace { kinds: [Kind::Guild].into(), shard: None };
-        assert!(all.covers(Kind::Guild, even) && all.covers(Kind::Guild, odd));
-        assert!(!all.covers(Kind::Member, even));
-        let half = Replace { shard: ShardSlice::new(1, 2), ..all };
-        assert!(!half.covers(Kind::Guild, even) && half.covers(Kind::Guild, odd));
-    }
-}

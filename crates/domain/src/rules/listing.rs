@@ -255,13 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn omits_ordinary_members_and_unlisted_guilds() {
-        let memberships = [membership(1, false, 1 << 4), membership(7, true, 0)];
-        let guilds = vec![seen(guild(1, "Plain"), &[51]), seen(guild(2, "Left"), &[50])];
-        assert_eq!(list_guilds(&UserFacts::default(), &memberships, &guilds, &[]), []);
-    }
-
-    #[test]
     fn every_fact_reaches_the_decision() {
         let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildWithRoles, premium| {
             judge(user, PlatformView::Listed(Some(membership)), Some(seen), premium).decision.permissions()
@@ -323,19 +316,5 @@ mod tests {
             [subscription(30, &[1], 1), subscription(20, &[2, 1], 0), subscription(10, &[2], 5)];
         let user = |guild| plus_of(GuildId::new(guild).unwrap(), &subscriptions).map(|plus| plus.user.get());
         assert_eq!([user(1), user(2), user(3)], [Some(20), Some(10), None]);
-    }
-
-    #[test]
-    fn falls_back_to_the_platforms_default_icon() {
-        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
-        let listed = |icon| ListedGuild {
-            guild: Arc::new(Guild { icon, ..guild(7 << 22, "A") }),
-            role: GuildRole::Owner,
-            plus: None,
-            permissions: PermissionSet::EMPTY,
-        };
-        assert_eq!(listed(None).icon(&pictures), "https://cdn.example/embed/avatars/1.png");
-        let own = "https://cdn.example/icons/1/a.png";
-        assert_eq!(listed(Some(own.parse().unwrap())).icon(&pictures), own);
     }
 }

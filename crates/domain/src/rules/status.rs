@@ -201,16 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn the_later_report_of_a_shard_wins_in_any_order() {
-        let (old, new) =
-            (cluster("b", 1.0, 0, at(1_000), &[(7, 1)]), cluster("a", 1.0, 0, at(1_001), &[(7, 2)]));
-        for clusters in [[old.clone(), new.clone()], [new, old]] {
-            let status = status_of(&clusters, at(1_002));
-            assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2));
-        }
-    }
-
-    #[test]
     fn silence_decides_and_dates_do_not() {
         let heard = |report, seconds| heard(report, Duration::from_secs(seconds));
         let (future, past) =

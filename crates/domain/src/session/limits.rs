@@ -187,16 +187,4 @@ mod tests {
             assert_eq!(gone, order[..expected], "room for {cap}");
         }
     }
-
-    #[test]
-    fn splits_uses_into_full_batches() {
-        let used: Vec<_> = (0..1001)
-            .map(|number: i64| (TokenHash::from_bytes([7; 32]), Timestamp::from_micros(number)))
-            .collect();
-        let batches: Vec<_> = Uses::batches(&used).map(Uses::as_slice).collect();
-        assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), [500, 500, 1]);
-        assert_eq!(batches.concat(), used);
-        assert_eq!(Uses::batches(&[]).count(), 0);
-        assert_eq!(Uses::one(&used[7]).as_slice(), &used[7..8]);
-    }
 }

@@ -202,38 +202,26 @@ mod tests {
     }
 
     #[test]
-    fn rejects_every_altered_character() {
+    fn rejects_altered_tokens() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&[200; 32]);
-        for index in 0..token.expose().len() {
-            let mut altered = token.expose().as_bytes().to_vec();
-            altered[index] = if altered[index] == b'A' { b'B' } else { b'A' };
-            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REJECTED), "at {index}");
-        }
-    }
-
-    #[test]
-    fn rejects_two_flipped_bits_in_the_tag() {
-        let ring = TokenRing::new(&key(1), &[]);
-        let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&[3; 32]).expose()[4..]).unwrap();
-        bytes[40] ^= 1;
-        bytes[41] ^= 1;
-        assert_eq!(ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))), Err(REJECTED));
-    }
-
-    #[test]
-    fn rejects_shortened_lengthened_and_padded_tokens() {
-        let ring = TokenRing::new(&key(1), &[]);
-        let token = ring.issue(&[3; 32]);
+        let text = token.expose();
+        let bytes = URL_SAFE_NO_PAD.decode(&text[4..]).unwrap();
         let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
-        let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
-        for length in 0..bytes.len() {
-            assert_eq!(ring.verify(&encode(&bytes[..length])), Err(REJECTED), "{length} bytes");
+        // Flips of two bits that a comparison of sums would miss.
+        let mut flipped = bytes.clone();
+        flipped[40] ^= 1;
+        flipped[41] ^= 1;
+        let replaced = (0..text.len()).map(|index| {
+            let other = if text[index..].starts_with('A') { "B" } else { "A" };
+            [&text[..index], other, &text[index + 1..]].concat()
+        });
+        let shortened = (0..bytes.len()).map(|length| encode(&bytes[..length]));
+        let lengthened = [encode(&[bytes.as_slice(), &[0]].concat()), format!("{text}=")];
+        let others = [encode(&flipped), text[4..].to_owned(), String::new()];
+        for altered in replaced.chain(shortened).chain(lengthened).chain(others) {
+            assert_eq!(ring.verify(&altered), Err(REJECTED), "{altered}");
         }
-        assert_eq!(ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())), Err(REJECTED));
-        assert_eq!(ring.verify(&format!("{}=", token.expose())), Err(REJECTED));
-        assert_eq!(ring.verify(&token.expose()[4..]), Err(REJECTED));
-        assert_eq!(ring.verify(""), Err(REJECTED));
     }
 
     #[test]

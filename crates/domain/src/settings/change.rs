@@ -349,32 +349,6 @@ mod tests {
     }
 
     #[test]
-    fn a_change_raises_the_revision_and_lists_what_differs() {
-        let first = by_bot(&change(&[("all.one", Some("a")), ("all.two", None)]), Stored::default()).unwrap();
-        assert_eq!(first.changes.len(), 1);
-        assert_eq!((first.stored.revision, first.stored.changed.unwrap().at), (1, NOW));
-        let second = by_bot(&change(&[("all.one", None)]), first.stored).unwrap();
-        let (from, to) = (Some(Value::Text("a".into())), None);
-        assert_eq!(second.changes, [ChangedField { key: key("all.one"), from, to }]);
-        assert_eq!((second.stored.revision, second.stored.values.is_empty()), (2, true));
-    }
-
-    #[test]
-    fn a_change_that_changes_nothing_leaves_everything() {
-        let stored = by_bot(&change(&[("all.one", Some("a"))]), Stored::default()).unwrap().stored;
-        let same = by_bot(&change(&[("all.one", Some("a")), ("all.two", None)]), stored.clone()).unwrap();
-        assert_eq!(same, Decided { stored, changes: Vec::new() });
-    }
-
-    #[test]
-    fn an_outdated_change_is_rejected_with_the_revision() {
-        let outdated = Change { expected: Some(1), ..change(&[("all.one", Some("a"))]) };
-        assert_eq!(by_bot(&outdated, Stored::default()), Err(Rejected::Outdated(0)));
-        let current = Change { expected: Some(0), ..outdated };
-        assert_eq!(by_bot(&current, Stored::default()).unwrap().stored.revision, 1);
-    }
-
-    #[test]
     fn every_wrong_value_is_named() {
         let wrong = change(&[("all.one", Some("a\nb")), ("all.three", Some("a")), ("all.two", Some("ok"))]);
         let Err(Rejected::Invalid(errors)) = by_bot(&wrong, Stored::default()) else { panic!("it is wrong") };
@@ -421,37 +395,6 @@ mod tests {
         assert_eq!(old, Err(Rejected::ListTooOld));
         let not_listed = by_user(all, micros, Err(vec![NotListed::Blocked]));
         assert_eq!(not_listed, Err(Rejected::NotListed(vec![NotListed::Blocked])));
-    }
-
-    #[test]
-    fn access_follows_permission_plus_and_visibility() {
-        let schema = schema();
-        let [all, plus] = schema.sections() else { panic!("two sections") };
-        for (section, rights, access) in [
-            (all, rights(true, false), Access::Edit),
-            (all, rights(false, true), Access::None),
-            (plus, rights(true, true), Access::Edit),
-            (plus, rights(true, false), Access::View),
-        ] {
-            assert_eq!(section.access(rights), access);
-        }
-    }
-
-    #[test]
-    fn a_confirmation_never_lowers_and_repeats_nothing() {
-        let mut stored = Stored { revision: 3, ..Stored::default() };
-        let problems = || vec![Problem { key: key("all.one"), message: "No such channel.".parse().unwrap() }];
-        assert_eq!(stored.confirm(4, Vec::new()), Err(3));
-        for (revision, problems, is_different) in [
-            (2, Vec::new(), true),
-            (2, Vec::new(), false),
-            (3, problems(), true),
-            (3, problems(), false),
-            (2, problems(), false),
-        ] {
-            assert_eq!(stored.confirm(revision, problems), Ok(is_different), "{revision}");
-        }
-        assert_eq!((stored.applied, stored.problems), (Some(3), problems()));
     }
 
     #[test]
