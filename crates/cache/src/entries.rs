@@ -2,11 +2,10 @@
 
 use crate::{
     change_log::ChangeLog,
-    entry::ListingEntry,
+    entry::{ENTRY, ListingEntry, weigh_session},
     guilds::{SharedGuilds, guilds_of, sharing},
     key::{Invalidation, Key},
     listings::ChangedListing,
-    weight,
 };
 use companion_domain::{
     change::Kind,
@@ -37,8 +36,9 @@ pub(crate) struct Entries {
     listings: Table<UserId, Arc<ListingEntry>>,
     /// Locked by writers only.
     state: Mutex<EntriesState>,
-    session_loads: AtomicU64,
-    listing_loads: AtomicU64,
+    /// Number of sessions and of listings read from the store.
+    pub(crate) session_loads: AtomicU64,
+    pub(crate) listing_loads: AtomicU64,
 }
 
 type Table<K, V> = Cache<K, V, Weight, RandomState>;
@@ -63,43 +63,19 @@ struct EntriesState {
     epoch: u64,
 }
 
-/// Memory limit of each kind of entry, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shares {
-    pub(crate) sessions: u64,
-    pub(crate) absent: u64,
-    pub(crate) listings: u64,
-}
-
-impl Shares {
-    /// Assigns a quarter to sessions and 1/64 to absent ids. The rest is for listings, which are larger, and for the
-    /// guilds that they share.
-    pub(crate) const fn of(memory: u64) -> Self {
-        let (sessions, absent) = (memory / 4, memory / 64);
-        Self { sessions, absent, listings: memory - sessions - absent }
-    }
-}
-
 impl Entries {
-    pub(crate) fn new(shares: Shares) -> Self {
+    /// Creates tables of up to this many bytes. A quarter is for sessions and 1/64 for absent ids. The rest is for listings,
+    /// which are larger, and for the guilds that they share.
+    pub(crate) fn new(memory: u64) -> Self {
+        let (sessions, absent) = (memory / 4, memory / 64);
         Self {
-            sessions: table(shares.sessions),
-            absent: table(shares.absent),
-            listings: table(shares.listings),
+            sessions: table(sessions),
+            absent: table(absent),
+            listings: table(memory - sessions - absent),
             state: Mutex::default(),
             session_loads: AtomicU64::new(0),
             listing_loads: AtomicU64::new(0),
         }
-    }
-
-    /// Counts a session read from the store.
-    pub(crate) fn count_session_load(&self) {
-        self.session_loads.fetch_add(1, Relaxed);
-    }
-
-    /// Counts a listing read from the store.
-    pub(crate) fn count_listing_load(&self) {
-        self.listing_loads.fetch_add(1, Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, EntriesState> {
@@ -282,19 +258,19 @@ struct Weight;
 
 impl Weighter<TokenHash, Session> for Weight {
     fn weight(&self, _: &TokenHash, session: &Session) -> u64 {
-        weight::session(session) as u64
+        weigh_session(session) as u64
     }
 }
 
 impl Weighter<TokenHash, ()> for Weight {
     fn weight(&self, _: &TokenHash, (): &()) -> u64 {
-        (size_of::<TokenHash>() + weight::ENTRY) as u64
+        (size_of::<TokenHash>() + ENTRY) as u64
     }
 }
 
 impl Weighter<UserId, Arc<ListingEntry>> for Weight {
     fn weight(&self, _: &UserId, entry: &Arc<ListingEntry>) -> u64 {
-        entry.weight() as u64
+        entry.weight as u64
     }
 }
 
@@ -323,7 +299,7 @@ pub(crate) mod tests {
     use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
 
     pub(crate) fn entries() -> Entries {
-        Entries::new(Shares::of(1 << 20))
+        Entries::new(1 << 20)
     }
 
     fn insert(entries: &Entries, session: &Session, position: u64) {
@@ -411,7 +387,7 @@ pub(crate) mod tests {
     #[test]
     fn keeps_within_its_memory() {
         const MEMORY: u64 = 64 << 10;
-        let entries = Entries::new(Shares::of(MEMORY));
+        let entries = Entries::new(MEMORY);
         let mut absent = Vec::new();
         for number in 1..=2000_u64 {
             let mut id = [0; 32];
@@ -424,11 +400,10 @@ pub(crate) mod tests {
             entries.insert_listing(user_id(number), a_listing([number]), entries.position());
         }
         let [sessions, listings, _] = entries.statistics();
-        let shares = Shares::of(MEMORY);
-        assert!(sessions.bytes <= shares.sessions && sessions.entries < 1000, "{sessions:?}");
-        assert!(listings.bytes <= shares.listings && listings.entries < 1000, "{listings:?}");
+        assert!(sessions.bytes <= MEMORY / 4 && sessions.entries < 1000, "{sessions:?}");
+        assert!(listings.bytes <= MEMORY * 47 / 64 && listings.entries < 1000, "{listings:?}");
         let absent = absent.iter().filter(|id| entries.is_absent(id)).count() as u64;
-        assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= shares.absent, "{absent}");
+        assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= MEMORY / 64, "{absent}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Cache entries of guilds and listings.
+//! Cache entries of guilds and listings, and the weight of entries.
 
-use crate::weight;
 use companion_domain::{
-    model::{Guild, GuildId, Subscription},
+    model::{Guild, GuildId, Membership, NamedGuild, Subscription},
     port::Listing,
+    session::{Session, TokenHash},
 };
 use std::{
     mem::size_of,
@@ -23,7 +23,7 @@ pub(crate) struct GuildEntry {
     pub(crate) guild_subscriptions: Box<[Arc<Subscription>]>,
     /// Whether it has been invalidated. It is never reset.
     stale: AtomicBool,
-    weight: usize,
+    pub(crate) weight: usize,
 }
 
 impl GuildEntry {
@@ -34,10 +34,9 @@ impl GuildEntry {
     ) -> Self {
         let subscriptions: usize = guild_subscriptions
             .iter()
-            .map(|guild_subscriptions| weight::subscription(guild_subscriptions))
+            .map(|guild_subscriptions| weigh_subscription(guild_subscriptions))
             .sum();
-        let weight =
-            size_of::<Self>() + weight::ENTRY + guild.as_deref().map_or(0, weight::guild) + subscriptions;
+        let weight = size_of::<Self>() + ENTRY + guild.as_deref().map_or(0, weigh_guild) + subscriptions;
         Self { id, guild, guild_subscriptions, stale: AtomicBool::new(false), weight }
     }
 
@@ -52,10 +51,6 @@ impl GuildEntry {
     pub(crate) fn has_same_content(&self, other: &Self) -> bool {
         self.guild == other.guild && self.guild_subscriptions == other.guild_subscriptions
     }
-
-    pub(crate) const fn weight(&self) -> usize {
-        self.weight
-    }
 }
 
 /// A listing as it was read in one step, and the guilds it shares with other listings.
@@ -67,15 +62,15 @@ pub(crate) struct ListingEntry {
     pub(crate) epoch: u64,
     /// Whether it was read since it was inserted.
     used: AtomicBool,
-    weight: usize,
+    pub(crate) weight: usize,
 }
 
 impl ListingEntry {
     pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>, epoch: u64) -> Self {
         let weight = size_of::<Self>()
-            + weight::ENTRY
+            + ENTRY
             + size_of_val(&*guilds)
-            + weight::listing(&listing)
+            + weigh_listing(&listing)
             + guilds.iter().map(share_of).sum::<usize>();
         Self { listing, guilds, epoch, used: AtomicBool::new(false), weight }
     }
@@ -103,24 +98,63 @@ impl ListingEntry {
         let only = changed.next().filter(|_| changed.next().is_none());
         only.map(|guild| guild.id)
     }
-
-    pub(crate) const fn weight(&self) -> usize {
-        self.weight
-    }
 }
 
 /// The share of a guild's weight that is charged to one listing. At least a quarter, since the other listings may be evicted.
 fn share_of(guild: &Arc<GuildEntry>) -> usize {
-    guild.weight() / Arc::strong_count(guild).clamp(1, 4)
+    guild.weight / Arc::strong_count(guild).clamp(1, 4)
+}
+
+// The weights are approximate, in bytes. They drive eviction, so they need not be exact, but must cover every part that can
+// grow.
+
+/// Overhead of a table per entry: slots, links and reference counters.
+pub(crate) const ENTRY: usize = 96;
+
+pub(crate) fn weigh_session(session: &Session) -> usize {
+    let user_agent = session.user_agent.as_ref();
+    let user_agent = user_agent.map_or(0, |agent| agent.as_str().len() + 2 * size_of::<usize>());
+    size_of::<Session>() + size_of::<TokenHash>() + ENTRY + user_agent
+}
+
+fn weigh_listing(listing: &Listing) -> usize {
+    let memberships = listing.list().map_or(0, |list| list.memberships.len());
+    let profile = listing.grant.as_ref().and_then(|grant| grant.profile.as_ref());
+    let named = listing.list().map(|list| list.without_bot.as_slice()).unwrap_or_default();
+    let named: usize = named.iter().map(weigh_named).sum();
+    // Empty role sets share one allocation.
+    let roles: usize = listing.guilds.iter().map(|seen| size_of_val(seen.roles.as_slice())).sum();
+    size_of::<Listing>()
+        + memberships * size_of::<Membership>()
+        + profile.map_or(0, |profile| profile.name.as_str().len() + profile.avatar.as_str().len())
+        + named
+        + size_of_val(&*listing.guilds)
+        + roles
+        + size_of_val(&*listing.guild_subscriptions)
+        + listing.subscription.as_deref().map_or(0, weigh_subscription)
+}
+
+fn weigh_guild(guild: &Guild) -> usize {
+    let icon = guild.icon.as_ref().map_or(0, |icon| icon.as_str().len());
+    let bindings: usize = guild.bindings.iter().map(|(_, roles)| 48 + size_of_val(roles.as_slice())).sum();
+    size_of::<Guild>() + guild.name.as_str().len() + icon + bindings
+}
+
+fn weigh_named(named: &NamedGuild) -> usize {
+    let icon = named.icon.as_ref().map_or(0, |icon| icon.as_str().len());
+    size_of::<NamedGuild>() + named.name.as_str().len() + icon
+}
+
+fn weigh_subscription(subscription: &Subscription) -> usize {
+    size_of::<Subscription>() + size_of_val(subscription.guilds.as_slice())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use companion_domain::{
-        model::{GuildList, GuildWithRoles, Membership, RoleBindings},
+        model::{GuildList, GuildWithRoles, RoleBindings},
         port::{GrantSummary, GrantVersion},
-        session::{Session, TokenHash},
     };
     use companion_testkit::world::{
         a_guild, a_session, a_subscription, an_ownership, at, guild_id, name, roles,
@@ -143,10 +177,10 @@ mod tests {
             (Guild { icon: Some(icon.parse().unwrap()), ..a_small_guild() }, icon.len()),
             (Guild { bindings: mods, ..a_small_guild() }, 48 + 2 * ID),
         ] {
-            assert_eq!(weight::guild(&guild), size_of::<Guild>() + 2 + more);
+            assert_eq!(weigh_guild(&guild), size_of::<Guild>() + 2 + more);
         }
         let subscription = Arc::new(a_subscription(1, &[1, 2, 3]));
-        assert_eq!(weight::subscription(&subscription), size_of::<Subscription>() + 3 * ID);
+        assert_eq!(weigh_subscription(&subscription), size_of::<Subscription>() + 3 * ID);
         let memberships = [1, 2, 3].map(an_ownership).to_vec().into();
         let list = Some(GuildList { memberships, without_bot: Vec::new(), fetched_at: at(1) });
         let grant = GrantSummary { version: GrantVersion(1), renewable: false, list, profile: None };
@@ -159,34 +193,34 @@ mod tests {
             (Listing { guild_subscriptions: vec![subscription.clone()], ..empty() }, size_of::<usize>()),
             (
                 Listing { subscription: Some(subscription.clone()), ..empty() },
-                weight::subscription(&subscription),
+                weigh_subscription(&subscription),
             ),
         ] {
-            assert_eq!(weight::listing(&listing), size_of::<Listing>() + more);
+            assert_eq!(weigh_listing(&listing), size_of::<Listing>() + more);
         }
         let session = a_session(1, 1, at(1));
         for (user_agent, more) in [(None, 0), (Some("curl/8"), 6 + 2 * size_of::<usize>())] {
             let user_agent = user_agent.map(|agent| agent.parse().unwrap());
-            let weight = weight::session(&Session { user_agent, ..session.clone() });
-            assert_eq!(weight, size_of::<Session>() + size_of::<TokenHash>() + weight::ENTRY + more);
+            let weight = weigh_session(&Session { user_agent, ..session.clone() });
+            assert_eq!(weight, size_of::<Session>() + size_of::<TokenHash>() + ENTRY + more);
         }
     }
 
     #[test]
     fn charges_a_shared_guild_to_up_to_four_listings() {
         let without_bot = GuildEntry::new(guild_id(1), None, Box::default());
-        assert_eq!(without_bot.weight(), size_of::<GuildEntry>() + weight::ENTRY);
+        assert_eq!(without_bot.weight, size_of::<GuildEntry>() + ENTRY);
         let subscription = Arc::new(a_subscription(1, &[1]));
         let guild =
             GuildEntry::new(guild_id(1), Some(Arc::new(a_small_guild())), [subscription.clone()].into());
-        let whole = guild.weight();
-        let parts = weight::guild(&a_small_guild()) + weight::subscription(&subscription);
-        assert_eq!(whole, without_bot.weight() + parts);
-        let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight();
-        assert_eq!(empty, size_of::<ListingEntry>() + weight::ENTRY + size_of::<Listing>());
+        let whole = guild.weight;
+        let parts = weigh_guild(&a_small_guild()) + weigh_subscription(&subscription);
+        assert_eq!(whole, without_bot.weight + parts);
+        let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight;
+        assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
         let charged_for = |guild: &Arc<GuildEntry>| {
             let entry = ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0);
-            entry.weight() - empty - size_of::<usize>()
+            entry.weight - empty - size_of::<usize>()
         };
         let guild = Arc::new(guild);
         assert_eq!(charged_for(&guild), whole / 2, "two listings share it");

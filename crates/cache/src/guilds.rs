@@ -60,7 +60,7 @@ impl SharedGuilds {
 
     pub(crate) fn statistics(&self) -> CacheStatistics {
         let live = || self.by_id.values().filter_map(Weak::upgrade);
-        let (entries, bytes) = (live().count() as u64, live().map(|guild| guild.weight() as u64).sum());
+        let (entries, bytes) = (live().count() as u64, live().map(|guild| guild.weight as u64).sum());
         CacheStatistics { name: "guilds", entries, bytes, hits: self.hits, misses: self.misses }
     }
 }

@@ -19,22 +19,20 @@ mod sessions;
 mod subscriber;
 mod trust;
 mod uses;
-mod weight;
 mod writers;
 
 pub use self::entries::CacheStatistics;
 
 use self::{
-    entries::{Entries, Shares},
+    entries::Entries,
     listings::{CachedListings, Reader},
     sessions::CachedSessions,
     subscriber::CacheSubscriber,
     trust::Trust,
-    uses::PendingUses,
     writers::{InvalidatingGrants, InvalidatingSignIns},
 };
 use companion_domain::{
-    port::{Ports, SessionStore, StoreError},
+    port::{Ports, StoreError},
     usecase::{ChangeDispatcher, SingleFlight},
 };
 use std::{sync::Arc, time::Duration};
@@ -49,19 +47,14 @@ pub struct CacheSettings {
 }
 
 /// The cache of one process.
-pub struct Cache {
-    entries: Arc<Entries>,
-    uses: Arc<PendingUses>,
-    sessions: Arc<dyn SessionStore>,
-}
+pub struct Cache(Arc<CachedSessions>);
 
 impl Cache {
     /// Wraps the storage ports and subscribes to `dispatcher`. Subscribers that are added later receive a change
     /// after the cache did.
     pub fn around(ports: &mut Ports, dispatcher: &Arc<ChangeDispatcher>, settings: CacheSettings) -> Self {
         let CacheSettings { memory, use_lag } = settings;
-        let entries = Arc::new(Entries::new(Shares::of(memory)));
-        let uses = Arc::new(PendingUses::default());
+        let entries = Arc::new(Entries::new(memory));
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
         let progress = dispatcher.add(Arc::new(CacheSubscriber {
             entries: entries.clone(),
@@ -74,29 +67,28 @@ impl Cache {
             inner: inner.sessions.clone(),
             entries: entries.clone(),
             trust: trust.clone(),
-            uses: uses.clone(),
+            uses: Arc::default(),
             lag: use_lag,
             loads: SingleFlight::default(),
         });
         let reader = Reader { inner: inner.stored_listings.clone(), entries: entries.clone(), trust };
         let stores = &mut ports.stores;
-        stores.grants =
-            Arc::new(InvalidatingGrants { inner: inner.grants.clone(), entries: entries.clone() });
+        stores.grants = Arc::new(InvalidatingGrants { inner: inner.grants.clone(), entries });
         stores.sign_ins =
             Arc::new(InvalidatingSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
-        stores.sessions = sessions;
+        stores.sessions = sessions.clone();
         stores.stored_listings = Arc::new(CachedListings { reader, loads: SingleFlight::default() });
-        Self { entries, uses, sessions: inner.sessions }
+        Self(sessions)
     }
 
     /// Writes the buffered uses of sessions, in batches. What cannot be written stays buffered.
     pub async fn write_uses(&self) -> Result<(), StoreError> {
-        self.uses.write(&*self.sessions).await
+        self.0.uses.write(&*self.0.inner).await
     }
 
     /// Returns the size and the hit counts of each kind of entry.
     #[must_use]
     pub fn statistics(&self) -> [CacheStatistics; 3] {
-        self.entries.statistics()
+        self.0.entries.statistics()
     }
 }

@@ -11,7 +11,10 @@ use companion_domain::{
     port::{Listing, ListingScope, Listings, StoreError},
     usecase::{SingleFlight, timeout},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 /// How long a partial reload waits for the feed to confirm that nothing else changed. Then the whole listing is read.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(50);
@@ -61,7 +64,7 @@ impl CachedListings {
         let (position, changed) = self.reader.entries.begin_load(user);
         let reader = self.reader.clone();
         let load = async move {
-            reader.entries.count_listing_load();
+            reader.entries.listing_loads.fetch_add(1, Relaxed);
             if let Some(changed) = changed
                 && let Some(listing) = reader.reload_guild(user, &changed, position).await
             {

@@ -10,7 +10,13 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, Uses},
     usecase::SingleFlight,
 };
-use std::{future::poll_fn, num::NonZeroU32, sync::Arc, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    num::NonZeroU32,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    task::Poll,
+    time::Duration,
+};
 
 /// A session store over cached entries. Uses of sessions are buffered and written periodically.
 pub(crate) struct CachedSessions {
@@ -36,7 +42,7 @@ impl CachedSessions {
         let position = self.entries.position();
         let (inner, entries, uses, id) = (self.inner.clone(), self.entries.clone(), self.uses.clone(), *id);
         let load = async move {
-            entries.count_session_load();
+            entries.session_loads.fetch_add(1, Relaxed);
             let found = inner.find(&id).await?.map(|session| uses.with_pending_use(session));
             entries.insert_session(&id, found.as_ref(), position);
             Ok(found)

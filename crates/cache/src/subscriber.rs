@@ -128,7 +128,6 @@ const fn subscriber(key: &Key) -> Option<UserId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entries::Shares;
     use companion_domain::change::{Change, Revision, Subject};
     use companion_testkit::{
         over::{Over, RecordsOver},
@@ -166,7 +165,7 @@ mod tests {
             let asked =
                 Arc::new(Over(CountedRecords { inner: ports.stores.records, count: AtomicUsize::new(0) }));
             let subscriber = CacheSubscriber {
-                entries: Arc::new(Entries::new(Shares::of(1 << 20))),
+                entries: Arc::new(Entries::new(1 << 20)),
                 inner: ports.stores.stored_listings,
                 records: asked.clone(),
                 scheduler: ports.scheduler,
