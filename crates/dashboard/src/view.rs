@@ -34,7 +34,7 @@ pub(crate) enum Subject {
 
 impl Subject {
     /// Returns whether it depends on this kind.
-    const fn depends_on(self, kind: Kind) -> bool {
+    fn depends_on(self, kind: Kind) -> bool {
         let is_of_guilds = kind.is_listed() || matches!(kind, Kind::Session);
         match self {
             Self::Bot => matches!(kind, Kind::Cluster | Kind::Period | Kind::Notice),

@@ -8,106 +8,67 @@ use std::{collections::BTreeMap, fmt};
 
 /// The one list of kinds. It calls the macro `$expand` with one entry per kind:
 ///
-/// - `event`: the kind's name in lines of a sync, in the change stream and in the audit log;
-/// - `stored`: its name in the history of a database, which must never change;
+/// - the kind's name in lines of a sync, in the change stream and in the audit log;
+/// - `stored`: its name in the history of a database, which must never change, if it is another;
 /// - `replaced`: the word that selects it for replacement in a sync, if a sync of the bot may contain it;
-/// - `all`: whether the word `all` selects it too;
-/// - `personal`: whether its changes reveal who uses the service, and when;
-/// - `listed`: whether the guild lists of users depend on it;
-/// - `of_guild`: whether its records belong to a guild: they need it, and are removed with it;
-/// - `alone`: whether a single record of it can be put and removed;
+/// - its properties;
 /// - `about`: what a change names. Changes of a kind without it are always [`Subject::Many`];
-/// - `record`: what is stored, for kinds that a sync or an import may contain;
-/// - `key`: what identifies such a record.
+/// - `record`: what is stored, for kinds that a sync or an import may contain, and `key`: what identifies such a record.
 macro_rules! kinds {
     ($expand:ident) => {
         $expand! {
             /// Guilds that have the bot.
-            Guild {
-                event: "guild", stored: "guild", replaced: Some("guilds"), all: true, personal: false, listed: true, of_guild: false, alone: true,
-                about (id: GuildId), record (guild: Guild), key (guild.id => GuildId),
-            }
+            Guild "guild" replaced "guilds" [ReplacedWithAll, Listed, Alone]
+                about (id: GuildId) record (guild: Guild) key (guild.id => GuildId);
             /// The roles of members.
-            Member {
-                event: "member", stored: "member", replaced: Some("members"), all: true, personal: false, listed: true, of_guild: true, alone: true,
-                about (guild: GuildId, user: UserId), record (member: Member),
-                key (member.guild => GuildId, member.user => UserId),
-            }
+            Member "member" replaced "members" [ReplacedWithAll, Listed, OfGuild, Alone]
+                about (guild: GuildId, user: UserId)
+                record (member: Member) key (member.guild => GuildId, member.user => UserId);
             /// Premium subscriptions.
-            Subscription {
-                event: "plus", stored: "subscription", replaced: Some("plus"), all: true, personal: false, listed: true, of_guild: false, alone: true,
-                about (id: UserId), record (subscription: Subscription), key (subscription.user => UserId),
-            }
+            Subscription "plus" stored "subscription" replaced "plus" [ReplacedWithAll, Listed, Alone]
+                about (id: UserId) record (subscription: Subscription) key (subscription.user => UserId);
             /// Permissions granted by name.
-            Staff {
-                event: "staff", stored: "staff", replaced: Some("staff"), all: true, personal: false, listed: true, of_guild: false, alone: true,
-                about (id: UserId), record (user: UserId, grants: StaffPermissions), key (*user => UserId),
-            }
+            Staff "staff" replaced "staff" [ReplacedWithAll, Listed, Alone]
+                about (id: UserId) record (user: UserId, grants: StaffPermissions) key (*user => UserId);
             /// Blocked users.
-            Blocked {
-                event: "blocked", stored: "blocked", replaced: Some("blocked"), all: true, personal: false, listed: true, of_guild: false, alone: true,
-                about (id: UserId), record (user: UserId), key (*user => UserId),
-            }
+            Blocked "blocked" replaced "blocked" [ReplacedWithAll, Listed, Alone]
+                about (id: UserId) record (user: UserId) key (*user => UserId);
             /// Feedback.
-            Feedback {
-                event: "feedback", stored: "feedback", replaced: Some("feedback"), all: true, personal: false, listed: false, of_guild: false, alone: true,
-                about (id: FeedbackId), record (feedback: Feedback), key (feedback.id.clone() => FeedbackId),
-            }
+            Feedback "feedback" replaced "feedback" [ReplacedWithAll, Alone]
+                about (id: FeedbackId) record (feedback: Feedback) key (feedback.id.clone() => FeedbackId);
             /// Places in the team.
-            Team {
-                event: "team", stored: "team", replaced: Some("team"), all: true, personal: false, listed: false, of_guild: false, alone: false,
-                record (member: TeamMember), key (member.user.id => UserId, member.category.clone() => Name),
-            }
+            Team "team" replaced "team" [ReplacedWithAll]
+                record (member: TeamMember) key (member.user.id => UserId, member.category.clone() => Name);
             /// Names of the channels and roles of guilds.
-            Outline {
-                event: "outline", stored: "outline", replaced: Some("outlines"), all: false, personal: false, listed: false, of_guild: true, alone: true,
-                about (guild: GuildId), record (outline: Outline), key (outline.guild => GuildId),
-            }
+            Outline "outline" replaced "outlines" [OfGuild, Alone]
+                about (guild: GuildId) record (outline: Outline) key (outline.guild => GuildId);
             /// The schema of settings. Only an import contains it.
-            Schema {
-                event: "schema", stored: "schema", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
-                record (schema: Schema), key (() => ()),
-            }
+            Schema "schema" []
+                record (schema: Schema) key (() => ());
             /// Settings of guilds. Only an import contains them.
-            Settings {
-                event: "settings", stored: "settings", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
-                about (guild: GuildId, revision: u64), record (guild: GuildId, settings: Stored), key (*guild => GuildId),
-            }
+            Settings "settings" []
+                about (guild: GuildId, revision: u64) record (guild: GuildId, settings: Stored) key (*guild => GuildId);
             /// The history of settings. Only an import contains it.
-            SettingsEdit {
-                event: "settings_edit", stored: "settings_edit", replaced: None, all: false, personal: true, listed: false, of_guild: false, alone: false,
-                record (entry: HistoryEntry), key (entry.guild => GuildId, entry.revision => u64),
-            }
+            SettingsEdit "settings_edit" [Personal]
+                record (entry: HistoryEntry) key (entry.guild => GuildId, entry.revision => u64);
             /// Confirmations of settings by the bot.
-            Applied {
-                event: "applied", stored: "applied", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
-                about (guild: GuildId, revision: u64),
-            }
+            Applied "applied" []
+                about (guild: GuildId, revision: u64);
             /// Notices. A sync never contains them.
-            Notice {
-                event: "notice", stored: "notice", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: true,
-                about (id: NoticeId), record (notice: Notice), key (notice.id.clone() => NoticeId),
-            }
+            Notice "notice" [Alone]
+                about (id: NoticeId) record (notice: Notice) key (notice.id.clone() => NoticeId);
             /// Periods of the bot's history. Only an import contains them.
-            Period {
-                event: "period", stored: "period", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
-                record (period: Period), key (period.subject.clone() => PeriodSubject, period.began_at => Timestamp),
-            }
+            Period "period" []
+                record (period: Period) key (period.subject.clone() => PeriodSubject, period.began_at => Timestamp);
             /// Reports of the bot's clusters.
-            Cluster {
-                event: "cluster", stored: "cluster", replaced: None, all: false, personal: false, listed: false, of_guild: false, alone: false,
-                about (id: ClusterId),
-            }
+            Cluster "cluster" []
+                about (id: ClusterId);
             /// Sessions. Only an import contains them.
-            Session {
-                event: "session", stored: "session", replaced: None, all: false, personal: true, listed: false, of_guild: false, alone: false,
-                about (id: TokenHash), record (session: Session), key (session.id => TokenHash),
-            }
+            Session "session" [Personal]
+                about (id: TokenHash) record (session: Session) key (session.id => TokenHash);
             /// Grants of the platform. Only an import contains them.
-            Grant {
-                event: "grant", stored: "grant", replaced: None, all: false, personal: true, listed: true, of_guild: false, alone: false,
-                about (id: UserId), record (user: UserId, grant: Grant), key (*user => UserId),
-            }
+            Grant "grant" [Personal, Listed]
+                about (id: UserId) record (user: UserId, grant: Grant) key (*user => UserId);
         }
     };
 }
@@ -127,16 +88,27 @@ pub struct Change {
     pub subject: Subject,
 }
 
+/// What holds for some kinds.
+#[derive(PartialEq)]
+enum Property {
+    /// A sync that replaces all kinds replaces this one.
+    ReplacedWithAll,
+    /// Its changes reveal who uses the service, and when.
+    Personal,
+    /// The guild lists of users depend on it.
+    Listed,
+    /// Its records belong to a guild: they need it, and are removed with it.
+    OfGuild,
+    /// A single record of it can be put and removed.
+    Alone,
+}
+
 macro_rules! define_kinds {
     ($(
         #[doc = $doc:literal]
-        $kind:ident {
-            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr, all: $all:literal,
-            personal: $personal:literal, listed: $listed:literal, of_guild: $of_guild:literal, alone: $alone:literal,
-            $(about ($($part:ident: $part_type:ty),+),)?
-            $(record $record:tt,)?
-            $(key ($($key:expr => $key_type:ty),+),)?
-        }
+        $kind:ident $event:literal $(stored $stored:literal)? $(replaced $replaced:literal)? [$($property:ident),*]
+            $(about ($($part:ident: $part_type:ty),+))?
+            $(record $record:tt key ($($key:expr => $key_type:ty),+))?;
     )+) => {
         /// The kinds of records that change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,19 +129,23 @@ macro_rules! define_kinds {
             /// Returns the name in the history of a database.
             #[must_use]
             pub const fn stored(self) -> &'static str {
-                match self { $(Self::$kind => $stored,)+ }
+                match self { $(Self::$kind => [$($stored,)? $event][0],)+ }
+            }
+
+            const fn properties(self) -> &'static [Property] {
+                match self { $(Self::$kind => &[$(Property::$property),*],)+ }
             }
 
             /// Returns the word that selects this kind for replacement in a sync. `None` if no sync of the bot may contain it.
             #[must_use]
             pub const fn replaced(self) -> Option<&'static str> {
-                match self { $(Self::$kind => $replaced,)+ }
+                match self { $(Self::$kind => [$(Some($replaced),)? None][0],)+ }
             }
 
             /// Returns whether a sync that replaces all kinds replaces this one.
             #[must_use]
-            pub const fn is_replaced_with_all(self) -> bool {
-                match self { $(Self::$kind => $all,)+ }
+            pub fn is_replaced_with_all(self) -> bool {
+                self.properties().contains(&Property::ReplacedWithAll)
             }
 
             /// Returns whether a sync, an import or an export may contain records of this kind.
@@ -180,26 +156,26 @@ macro_rules! define_kinds {
 
             /// Returns whether records of this kind belong to a guild: they need it, and are removed with it.
             #[must_use]
-            pub const fn is_of_guild(self) -> bool {
-                match self { $(Self::$kind => $of_guild,)+ }
+            pub fn is_of_guild(self) -> bool {
+                self.properties().contains(&Property::OfGuild)
             }
 
             /// Returns whether changes of this kind reveal who uses the service, and when.
             #[must_use]
-            pub const fn is_personal(self) -> bool {
-                match self { $(Self::$kind => $personal,)+ }
+            pub fn is_personal(self) -> bool {
+                self.properties().contains(&Property::Personal)
             }
 
             /// Returns whether a single record of this kind can be put and removed.
             #[must_use]
-            pub const fn is_writable_alone(self) -> bool {
-                match self { $(Self::$kind => $alone,)+ }
+            pub fn is_writable_alone(self) -> bool {
+                self.properties().contains(&Property::Alone)
             }
 
             /// Returns whether the guild lists of users depend on this kind.
             #[must_use]
-            pub const fn is_listed(self) -> bool {
-                match self { $(Self::$kind => $listed,)+ }
+            pub fn is_listed(self) -> bool {
+                self.properties().contains(&Property::Listed)
             }
         }
 

@@ -20,12 +20,9 @@ use std::{
 macro_rules! define_records {
     ($(
         #[doc = $doc:literal]
-        $kind:ident {
-            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr, all: $all:literal,
-            personal: $personal:literal, listed: $listed:literal, of_guild: $of_guild:literal, alone: $alone:literal,
-            $(about $about:tt,)?
-            $(record ($($field:ident: $type:ty),+), key ($($key:expr => $key_type:ty),+),)?
-        }
+        $kind:ident $event:literal $(stored $stored:literal)? $(replaced $replaced:literal)? [$($property:ident),*]
+            $(about $about:tt)?
+            $(record ($($field:ident: $type:ty),+) key ($($key:expr => $key_type:ty),+))?;
     )+) => {
         /// A record that is fed, synced, imported or exported.
         #[derive(Debug, Clone, PartialEq)]
