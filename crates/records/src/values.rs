@@ -82,6 +82,7 @@ texts! {
     PartKey: text().pattern(Some(format!("^{}$", PartKey::PATTERN)));
     SettingKey: text().pattern(Some(format!("^{0}\\.{0}$", PartKey::PATTERN)));
     FieldKind: text().enum_values(Some(FieldKind::ALL.map(FieldKind::as_str)));
+    StaffPermission: text().enum_values(Some(StaffPermission::ALL.map(StaffPermission::as_str)));
     Permission: text().enum_values(Some(Permission::ALL.map(Permission::as_str)));
     Prose: bounded(&Prose::LENGTH);
     WebUrl: text().pattern(Some(pattern::web_url())).max_length(Some(WebUrl::MAX_LENGTH));
@@ -245,16 +246,9 @@ values! {
         schema text();
     }
     StaffPermissions as StaffPermissions {
-        read |node, errors| {
-            let grants: Vec<StaffPermission> = node.list(errors, |node, errors| node.text(errors))?;
-            Some(grants.into_iter().collect())
-        };
-        write |it, serializer| serializer.collect_seq(it.iter().map(|grant| grant.as_str()));
-        schema {
-            let names: Vec<_> = StaffPermission::ALL.iter().map(|grant| grant.as_str()).collect();
-            let name = text().enum_values(Some(names)).build();
-            ArrayBuilder::new().items(RefOr::T(Schema::Object(name)))
-        };
+        read |node, errors| Some(Vec::<StaffPermission>::read(node, errors)?.into_iter().collect());
+        write |it, serializer| serializer.collect_seq(it.iter().map(StaffPermission::as_str));
+        schema Vec::<StaffPermission>::schema();
     }
 }
 
