@@ -148,17 +148,4 @@ mod tests {
         guilds.drop_all();
         assert!(needed.iter().all(|guild| guild.is_stale()));
     }
-
-    #[test]
-    fn sweeps_after_the_number_of_guilds_has_doubled() {
-        let mut guilds = SharedGuilds::default();
-        let few = MIN_SWEEP as u64;
-        let needed: Vec<_> = (0..=few).map(|number| share(&mut guilds, 1 + number)).collect();
-        for number in 1..=few + 1 {
-            share(&mut guilds, 2 * few + number);
-        }
-        assert_eq!(guilds.by_id.len(), 2 * needed.len());
-        share(&mut guilds, 4 * few);
-        assert_eq!(guilds.by_id.len(), needed.len() + 1, "with the one just added");
-    }
 }

@@ -5,12 +5,11 @@ use async_trait::async_trait;
 use companion_cache::CacheSettings;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{GrantVersion, Record, Replace, SessionStore, SignIns, StoreError},
+    port::{GrantVersion, Record, SessionStore, SignIns, StoreError},
     session::{Cutoffs, Session, SessionToken, TokenHash, Uses},
     usecase::AuthenticateError,
 };
 use companion_testkit::{
-    conformance::stream::Stream,
     over::{Over, SessionStoreOver, SignInsOver},
     use_cases::{InMemory, settings},
     world::{a_guild, a_session, at, user_id},
@@ -238,28 +237,6 @@ async fn a_dead_token_costs_at_most_two_reads() {
          {of_unknown} of one that never was"
     );
     assert_eq!((of_revoked, of_expired, of_unknown), (1, 2, 1));
-}
-
-/// Returns a node that has cached the absence of a session.
-async fn a_node_without(world: &InMemory, session: &Session) -> Arc<Node> {
-    let node = Node::over(&world.ports, PLENTY);
-    node.settle().await;
-    for _ in 0..2 {
-        assert_eq!(node.stores.sessions.find(&session.id).await.unwrap(), None);
-    }
-    assert_eq!(node.cache.statistics()[0].misses, 1);
-    node
-}
-
-#[tokio::test]
-async fn an_imported_session_is_valid_on_all_nodes_within_a_second() {
-    let (world, session) = (InMemory::new(), a_session(1, 1, at(1)));
-    let (here, elsewhere) = (a_node_without(&world, &session).await, a_node_without(&world, &session).await);
-    let mut import = Stream::of([Record::Session(session.clone())]);
-    here.stores.records.sync(&Replace::default(), &mut import).await.unwrap();
-    assert_eq!(here.stores.sessions.find(&session.id).await.unwrap().as_ref(), Some(&session));
-    world.clock.advance(Duration::from_secs(1));
-    assert_eq!(elsewhere.stores.sessions.find(&session.id).await.unwrap(), Some(session));
 }
 
 /// Ends sign-ins, but reports a failure.

@@ -113,7 +113,7 @@ impl Scene {
 }
 
 #[tokio::test(start_paused = true)]
-async fn polls_the_feed_after_a_second() {
+async fn polls_the_feed_after_a_second_and_applies_the_answer() {
     let scene = Scene::new().await;
     for asked in 0..3 {
         scene.world.clock.advance(SECOND - INSTANT);
@@ -123,11 +123,6 @@ async fn polls_the_feed_after_a_second() {
         assert!(scene.is_shown().await && scene.is_shown().await);
     }
     assert_eq!(scene.feed.asked.load(SeqCst), 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn applies_a_change_that_a_poll_returns_at_once() {
-    let scene = Scene::new().await;
     scene.world.ports.stores.records.put(Record::Blocked(user_id(1))).await.unwrap();
     assert!(!scene.node.listing(user_id(1)).await.unwrap().blocked, "entries are fresh for a second");
     scene.world.clock.advance(SECOND);
