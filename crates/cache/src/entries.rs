@@ -5,7 +5,6 @@ use crate::{
     entry::{ENTRY, ListingEntry, weigh_session},
     guilds::{SharedGuilds, guilds_of, sharing},
     key::{Invalidation, Key},
-    listings::ChangedListing,
 };
 use companion_domain::{
     change::Kind,
@@ -183,14 +182,11 @@ impl Entries {
         Some(Arc::clone(&entry.listing))
     }
 
-    /// Returns the position, and the user's cached listing if exactly one guild of it has been invalidated.
-    pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<ChangedListing>) {
+    /// Returns the position, and the user's cached listing with its guild that has been invalidated, if it is the only one.
+    pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<(Arc<Listing>, GuildId)>) {
         let state = self.state();
         let entry = self.listings.peek(&user).filter(|entry| entry.epoch == state.epoch);
-        let changed = entry.and_then(|entry| {
-            let guild = entry.changed_guild()?;
-            Some(ChangedListing { listing: Arc::clone(&entry.listing), guild })
-        });
+        let changed = entry.and_then(|entry| Some((Arc::clone(&entry.listing), entry.changed_guild()?)));
         (state.change_log.position(), changed)
     }
 

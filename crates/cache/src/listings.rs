@@ -45,11 +45,11 @@ impl Reader {
     async fn reload_guild(
         &self,
         user: UserId,
-        changed: &ChangedListing,
+        (listing, guild): (Arc<Listing>, GuildId),
         position: u64,
     ) -> Option<Arc<Listing>> {
-        let stored = self.inner.read(user, ListingScope::Guild(changed.guild)).await.ok()?;
-        let listing = changed.with(&stored)?;
+        let stored = self.inner.read(user, ListingScope::Guild(guild)).await.ok()?;
+        let listing = merged(&listing, guild, &stored)?;
         let Trust { dispatcher, scheduler, .. } = &self.trust;
         timeout(&**scheduler, CATCH_UP_TIMEOUT, dispatcher.catch_up()).await?.ok()?;
         self.entries.insert_unless_invalidated(user, &listing, position)
@@ -66,7 +66,7 @@ impl CachedListings {
         let load = async move {
             reader.entries.listing_loads.fetch_add(1, Relaxed);
             if let Some(changed) = changed
-                && let Some(listing) = reader.reload_guild(user, &changed, position).await
+                && let Some(listing) = reader.reload_guild(user, changed, position).await
             {
                 return Ok(listing);
             }
@@ -96,44 +96,30 @@ impl Listings for CachedListings {
     }
 }
 
-/// A listing, and the only guild of it that has changed since it was read. Reloading that guild is enough.
-pub(crate) struct ChangedListing {
-    pub(crate) listing: Arc<Listing>,
-    pub(crate) guild: GuildId,
-}
-
-impl ChangedListing {
-    /// Returns the listing with the stored state of the guild. Returns `None` if the user's own part has changed as well.
-    pub(crate) fn with(&self, stored: &Listing) -> Option<Listing> {
-        let Self { listing, guild } = self;
-        let Listing { blocked, grant, subscription, staff, guilds, guild_subscriptions } = stored;
-        let same_user = listing.blocked == *blocked
-            && listing.grant == *grant
-            && listing.subscription == *subscription
-            && listing.staff == *staff;
-        if !same_user {
-            return None;
-        }
-        let others = listing.guilds.iter().filter(|seen| seen.guild.id != *guild);
-        // A subscription that names several guilds of the list is in both parts.
-        let naming_others = listing
-            .guild_subscriptions
-            .iter()
-            .filter(|guild_subscriptions| !guild_subscriptions.guilds.as_slice().contains(guild));
-        Some(Listing {
-            guilds: others.chain(guilds).cloned().collect(),
-            guild_subscriptions: naming_others.chain(guild_subscriptions).cloned().collect(),
-            blocked: *blocked,
-            grant: grant.clone(),
-            subscription: subscription.clone(),
-            staff: *staff,
-        })
+/// Returns a listing with the stored state of one of its guilds, so that reading that guild was enough. `None` if the user's
+/// own part has changed as well.
+fn merged(listing: &Listing, guild: GuildId, stored: &Listing) -> Option<Listing> {
+    let is_same_user = listing.blocked == stored.blocked
+        && listing.grant == stored.grant
+        && listing.subscription == stored.subscription
+        && listing.staff == stored.staff;
+    if !is_same_user {
+        return None;
     }
+    let others = listing.guilds.iter().filter(|seen| seen.guild.id != guild);
+    // A subscription that names several guilds of the list is in both parts.
+    let naming_others =
+        listing.guild_subscriptions.iter().filter(|named| !named.guilds.as_slice().contains(&guild));
+    Some(Listing {
+        guilds: others.chain(&stored.guilds).cloned().collect(),
+        guild_subscriptions: naming_others.chain(&stored.guild_subscriptions).cloned().collect(),
+        ..stored.clone()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ChangedListing;
+    use super::merged;
     use crate::{
         entries::{
             Entries,
@@ -158,7 +144,7 @@ mod tests {
     #[test]
     fn reloads_one_guild_only_if_nothing_else_was_invalidated() {
         let entries = entries_with_a_listing();
-        let changed = |entries: &Entries| entries.begin_load(user_id(1)).1.map(|changed| changed.guild);
+        let changed = |entries: &Entries| entries.begin_load(user_id(1)).1.map(|(_, guild)| guild);
         assert_eq!(changed(&entries), None);
         entries.invalidate([Key::Guild(guild_id(2))]);
         assert_eq!(changed(&entries), Some(guild_id(2)));
@@ -175,15 +161,15 @@ mod tests {
     #[test]
     fn rejects_a_merge_if_the_users_own_part_changed() {
         let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: None, profile: None };
-        let before = ChangedListing { listing: Arc::default(), guild: guild_id(1) };
+        let merged = |stored: &Listing| merged(&Listing::default(), guild_id(1), stored);
         for stored in [
             Listing { blocked: true, ..Listing::default() },
             Listing { grant: Some(grant), ..Listing::default() },
             Listing { subscription: Some(Arc::new(a_subscription(1, &[]))), ..Listing::default() },
             Listing { staff: [StaffPermission::Support].into_iter().collect(), ..Listing::default() },
         ] {
-            assert_eq!(before.with(&stored), None, "{stored:?}");
+            assert_eq!(merged(&stored), None, "{stored:?}");
         }
-        assert_eq!(before.with(&Listing::default()), Some(Listing::default()));
+        assert_eq!(merged(&Listing::default()), Some(Listing::default()));
     }
 }
