@@ -110,12 +110,14 @@ mod tests {
         let pattern = web_url();
         let accepted = r##"https://cdn.example/icons/1.png http://127.0.0.1:8082/a?b#c http://localhost https://a-b.c?x
             HTTPS://A.example:65535/[]{}|\^`"<>% http://0.0.0.0/ https://1a.b1/# http://a.b.c.d.e/ http://_a.-b-.c_-
-            HTTPS://[::1]:8443/%20?a=b#c http://[::] http://[1:2:3:4:5:6:7:8] http://[1:2:3:4:5:6:7::]
-            http://[::2:3:4:5:6:7:8] http://[1::3:4:5:6:7:8] http://[1:2::7:8]"##;
+            https://xn--bcher-kva.example:65535#a https://[::1]:8443?a HTTPS://[::1]:8443/%20?a=b#c http://[::]
+            http://[1:2:3:4:5:6:7:8] http://[1:2:3:4:5:6:7::] http://[::2:3:4:5:6:7:8] http://[1::3:4:5:6:7:8] http://[1:2::7:8]"##;
         let refused = r"http://[]/ http://[:]/ http://[1:2:3:4:5:6:7]/ http://[1:2:3:4:5:6:7:8:9]/
             http://[1:2:3:4::5:6:7:8:9]/ http://[1::2::3]/ http://[12345::]/ http://::1/ ftp://a https:// https:///a //a a
             https://a/ü https://1.2.3.4.5 https://1.2.3.04 https://1.2.3.256 https://250.149.109.68* https://a:65536
-            https://a:01 https://a: https://u@a https://a. https://.a https://a\b";
+            https://a:01 https://a: https://a:0/ https://a:+1/ https://u@a https://u:p@a/ https://a. https://.a
+            https://a..b https://a\b https://a*/ https://0x7f.1/ https://[::1/ a.example/a /a //a.example/a https:a.example
+            javascript:alert(1) javascript://a.example/%0aalert(1) data:image/png;base64,AA==";
         let refused = refused.split_whitespace().chain(["", "https://a b"]).map(|text| (text, false));
         for (text, expected) in accepted.split_whitespace().map(|text| (text, true)).chain(refused) {
             let found = (accepts(&pattern, text), text.parse::<WebUrl>().is_ok());

@@ -52,28 +52,13 @@ fn is_name(host: &str) -> bool {
 mod tests {
     use super::*;
 
+    // Which URLs are accepted is asserted together with the pattern in their schema, by the crate of the records.
     #[test]
-    fn keeps_urls_verbatim() {
-        let urls = "https://cdn.example/a.png http://127.0.0.1:8080 HTTPS://Cdn.Example/%20?a=b#c https://[::1]/ \
-            https://[::1]:8443?a https://xn--bcher-kva.example:65535#a http://my_host-1";
-        for text in urls.split_whitespace() {
-            assert_eq!(text.parse::<WebUrl>().unwrap().as_str(), text);
-        }
-    }
-
-    #[test]
-    fn rejects_urls_that_need_repair() {
-        let long = format!("https://cdn.example/{}", "a".repeat(2048));
-        let urls = "cdn.example/a.png /a.png //cdn.example/a.png ftp://cdn.example/a javascript:alert(1) \
-            javascript://cdn.example/%0aalert(1) data:image/png;base64,AA== https:// https:///a.png https:cdn.example \
-            https://cdn.example/ä https://cdn.example:99999/ https://cdn.example:/ https://cdn.example:0/ \
-            https://cdn.example:+1/ https://user@cdn.example/ https://user:password@cdn.example/ \
-            https://cdn.example*/ https://cdn.example\\a/ https://cdn..example/ https://1.2.3/ https://0x7f.1/ \
-            https://[::1/";
-        let others = ["", "https://cdn.example/a b", "https://cdn.example/\n", &long];
-        for text in urls.split_whitespace().chain(others) {
+    fn keeps_urls_of_up_to_2048_bytes_verbatim() {
+        let long = format!("HTTPS://Cdn.Example/%20?a=b#{}", "a".repeat(2048));
+        assert_eq!(long[..2048].parse::<WebUrl>().unwrap().as_str(), &long[..2048]);
+        for text in [&long[..2049], "https://cdn.example/\n"] {
             assert_eq!(text.parse::<WebUrl>().unwrap_err().field, "URL", "{text:?}");
         }
-        assert!(long[..2048].parse::<WebUrl>().is_ok());
     }
 }
