@@ -73,6 +73,8 @@ struct Scene {
     world: InMemory,
     feed: Arc<Over<FaultyFeed>>,
     node: Arc<Node>,
+    /// The listing that was shown last.
+    shown: Arc<Listing>,
 }
 
 impl Scene {
@@ -92,13 +94,21 @@ impl Scene {
         node.settle().await;
         world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
         node.settle().await;
-        node.listing(user_id(1)).await.unwrap();
+        let shown = node.listing(user_id(1)).await.unwrap();
         feed.asked.store(0, SeqCst);
-        Self { world, feed, node }
+        Self { world, feed, node, shown }
     }
 
     fn set_fault(&self, fault: Fault) {
         *self.feed.fault.lock().unwrap() = fault;
+    }
+
+    /// Asserts that the listing has changed and equals the stored one.
+    async fn shows(&mut self, written: &str) {
+        let before = std::mem::replace(&mut self.shown, self.node.listing(user_id(1)).await.unwrap());
+        assert_ne!(self.shown, before, "{written} does not show");
+        let stored = self.world.ports.stores.listings().read(user_id(1), ListingScope::List).await.unwrap();
+        assert_eq!(self.shown, stored, "{written}");
     }
 
     async fn is_shown(&self) -> bool {
@@ -200,42 +210,17 @@ async fn shows_changes_of_foreign_stores_at_once() {
     }
 }
 
-/// A node that never polls the feed, since no time passes.
-struct Unpolled {
-    world: InMemory,
-    node: Arc<Node>,
-    shown: Arc<Listing>,
-}
-
-impl Unpolled {
-    async fn new() -> Self {
-        let world = InMemory::new();
-        world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
-        world.ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
-        let node = Node::over(&world.ports, PLENTY);
-        node.settle().await;
-        let shown = node.listing(user_id(1)).await.unwrap();
-        Self { world, node, shown }
-    }
-
-    /// Asserts that the listing has changed and equals the stored one.
-    async fn shows(&mut self, written: &str) {
-        let before = std::mem::replace(&mut self.shown, self.node.listing(user_id(1)).await.unwrap());
-        assert_ne!(self.shown, before, "{written} does not show");
-        let stored = self.world.ports.stores.listings().read(user_id(1), ListingScope::List).await.unwrap();
-        assert_eq!(self.shown, stored, "{written}");
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn shows_every_own_write_at_once() {
-    let mut scene = Unpolled::new().await;
+    // It never polls the feed, since no time passes.
+    let mut scene = Scene::new().await;
     let (records, grants) = (scene.node.stores.records.clone(), scene.node.stores.grants.clone());
     let renamed = Record::Guild(Guild { name: name("Another"), ..a_guild(1) });
     let staff = Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect());
     let gone = |key: Key| Mutation::Remove(key);
     for (written, mutation) in [
-        ("a guild", Mutation::Put(renamed.clone())),
+        ("a guild", Mutation::Put(Record::Guild(a_guild(1)))),
+        ("a name", Mutation::Put(renamed.clone())),
         ("a role", Mutation::Put(Record::Member(a_member(1, 1, &[5])))),
         ("a removed role", gone(Key::Member(guild_id(1), user_id(1)))),
         ("the user's subscription", Mutation::Put(Record::Subscription(a_subscription(1, &[])))),
