@@ -70,17 +70,12 @@ impl Megabytes {
         self.0
     }
 
-    /// Returns the amount rounded to two decimals.
+    /// Returns the sum of these amounts, rounded to two decimals.
     #[must_use]
-    pub fn rounded(self) -> Self {
-        Self((self.0 * 100.0).round() / 100.0)
-    }
-}
-
-impl std::iter::Sum for Megabytes {
-    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+    pub fn sum(amounts: impl Iterator<Item = Self>) -> Self {
         // An empty iterator of `f64` sums to -0.0.
-        Self(amounts.fold(0.0, |sum, amount| sum + amount.0))
+        let sum = amounts.fold(0.0, |sum, amount| sum + amount.0);
+        Self((sum * 100.0).round() / 100.0)
     }
 }
 
@@ -109,17 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_sum_is_positive_zero() {
-        for amounts in [&[][..], &[-0.0]] {
-            let sum: Megabytes = amounts.iter().map(|amount| Megabytes::new(*amount).unwrap()).sum();
-            assert_eq!(format!("{:?}", sum.rounded().get()), "0.0");
-        }
-    }
-
-    #[test]
-    fn memory_is_rounded_to_two_decimals() {
-        for (value, rounded) in [(1.004, 1.0), (1.006, 1.01), (99.999, 100.0)] {
-            assert_eq!(Megabytes::new(value).unwrap().rounded().get(), rounded);
+    fn sums_are_rounded_and_never_negative_zero() {
+        for (amounts, expected) in [
+            (&[][..], "0.0"),
+            (&[-0.0], "0.0"),
+            (&[1.0, 0.004], "1.0"),
+            (&[1.006], "1.01"),
+            (&[99.999], "100.0"),
+        ] {
+            let sum = Megabytes::sum(amounts.iter().map(|amount| Megabytes::new(*amount).unwrap()));
+            assert_eq!(format!("{:?}", sum.get()), expected);
         }
     }
 }

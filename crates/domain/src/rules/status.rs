@@ -83,7 +83,7 @@ pub fn bot_status(
         None => (Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() }, first..last),
     };
     BotStatus {
-        memory: live.iter().map(|heard| heard.report.memory).sum::<Megabytes>().rounded(),
+        memory: Megabytes::sum(live.iter().map(|heard| heard.report.memory)),
         shards: live.iter().flat_map(|heard| heard.report.shards.iter()).collect(),
         uptime,
         silence_in: live.iter().map(|heard| silent_after.get().saturating_sub(heard.silent_for)).min(),
