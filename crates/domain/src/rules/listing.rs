@@ -224,22 +224,16 @@ mod tests {
 
     #[test]
     fn guilds_are_ordered_by_role_then_name_then_id() {
-        let memberships = [
-            membership(1, false, 0),
-            membership(2, false, 1 << 3),
-            membership(3, true, 0),
-            membership(4, false, 1 << 5),
-            membership(5, false, 0),
-            membership(6, false, 1 << 5),
+        let world = [
+            (1, "Zebra", false, 0, 50),
+            (2, "Beta", false, 1 << 3, 1),
+            (3, "Zulu", true, 0, 1),
+            (4, "Alpha", false, 1 << 5, 1),
+            (5, "Gamma", false, 0, 60),
+            (6, "Alpha", false, 1 << 5, 1),
         ];
-        let guilds = vec![
-            seen(guild(1, "Zebra"), &[50]),
-            seen(guild(2, "Beta"), &[]),
-            seen(guild(3, "Zulu"), &[]),
-            seen(guild(4, "Alpha"), &[]),
-            seen(guild(5, "Gamma"), &[60]),
-            seen(guild(6, "Alpha"), &[]),
-        ];
+        let memberships = world.map(|(id, _, owner, bits, _)| membership(id, owner, bits));
+        let guilds = world.map(|(id, name, _, _, role)| seen(guild(id, name), &[role]));
         let listed = list_guilds(&UserFacts::default(), &memberships, &guilds, &[]);
         let order: Vec<_> =
             listed.iter().map(|listed| (listed.guild.id.get(), listed.role.as_str())).collect();

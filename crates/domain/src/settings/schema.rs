@@ -182,24 +182,18 @@ mod tests {
 
     #[test]
     fn a_wrong_schema_names_every_mistake_by_path() {
+        let bounded = |min_length, max_length| {
+            field(FieldType::Text { min_length, max_length, multiline: false }, None, None)
+        };
         let wrong = [
             (field(FieldType::Boolean, Some(Many { min: 0, max: 1 }), None), "many"),
             (field(SHORT, Some(Many { min: 0, max: 51 }), None), "many.max"),
             (field(SHORT, Some(Many { min: 3, max: 2 }), None), "many.min"),
             (field(FieldType::Integer(bounds(Some(2.0), Some(1.0))), None, None), "min"),
             (field(FieldType::Integer(bounds(None, Some(1.5))), None, None), "max"),
-            (
-                field(FieldType::Text { min_length: 0, max_length: 4_001, multiline: false }, None, None),
-                "max_length",
-            ),
-            (
-                field(FieldType::Text { min_length: 0, max_length: 0, multiline: false }, None, None),
-                "max_length",
-            ),
-            (
-                field(FieldType::Text { min_length: 2, max_length: 1, multiline: false }, None, None),
-                "min_length",
-            ),
+            (bounded(0, 4_001), "max_length"),
+            (bounded(0, 0), "max_length"),
+            (bounded(2, 1), "min_length"),
             (field(choices(&[]), None, None), "choices"),
             (field(choices(&["a", "b", "a"]), None, None), "choices[2].value"),
             (field(FieldType::Channel { kinds: vec![ChannelKind::Text; 2] }, None, None), "kinds[1]"),
