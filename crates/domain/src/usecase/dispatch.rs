@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::BTreeSet,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -35,8 +35,6 @@ pub struct ChangeDispatcher {
     ended: AtomicU64,
     /// Held during a pass, so that an older state never overwrites a newer one.
     last_pass: AsyncMutex<Pass>,
-    /// Recent changes of the feed.
-    recent: RwLock<RecentChanges>,
     /// Changes of this process's writes that are not delivered yet.
     written: Mutex<Vec<Change>>,
     /// Woken after every pass.
@@ -147,7 +145,6 @@ impl ChangeDispatcher {
             begun: AtomicU64::default(),
             ended: AtomicU64::default(),
             last_pass: AsyncMutex::default(),
-            recent: RwLock::default(),
             written: Mutex::default(),
             awaiting: Mutex::default(),
         })
@@ -202,9 +199,7 @@ impl ChangeDispatcher {
         for tracked in self.subscribers() {
             let position = tracked.position();
             if !steps.iter().any(|(known, _)| *known == position) {
-                let step = Step::from(position, &*self.feed).await?;
-                self.remember(position, step.as_ref());
-                steps.push((position, step));
+                steps.push((position, Step::from(position, &*self.feed).await?));
             }
             let step = steps.iter().find(|(known, _)| *known == position);
             let delivered = match step {
@@ -248,27 +243,11 @@ impl ChangeDispatcher {
         for tracked in &subscribers {
             let Some((position, step)) = step_for(tracked) else { continue };
             if tracked.subscriber.receive(&step.batch).await.is_ok() && follows(position, &step) {
-                self.remember(Some(position), Some(&step));
                 tracked.set_position(step.reached);
             }
         }
         drop(self.written.lock().unwrap_or_else(PoisonError::into_inner).drain(..changes.len()));
         self.awaiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn remember(&self, position: Option<Revision>, step: Option<&Step>) {
-        let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
-        match (position, step.map(|step| &step.batch)) {
-            (Some(position), Some(ChangeBatch::Changes(changes))) => recent.note(position, changes),
-            (Some(_), Some(ChangeBatch::Everything)) => recent.forget(),
-            // A first load misses nothing.
-            (None, Some(_)) | (_, None) => {}
-        }
-    }
-
-    /// Returns the changes after one revision up to another, if they are still in memory.
-    pub(super) fn recent(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
-        self.recent.read().unwrap_or_else(PoisonError::into_inner).between(after, until)
     }
 
     /// Returns the revision up to which every subscriber shows every change. `None` until each of them has loaded once.
@@ -374,109 +353,5 @@ impl Records for DispatchedRecords {
 
     async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         self.deliver(self.records.forget(user).await).await
-    }
-}
-
-/// Number of changes kept. A reader that is further behind reads the feed.
-const MAX_RECENT_CHANGES: usize = 4096;
-
-/// Every change after a revision.
-#[derive(Default)]
-pub(super) struct RecentChanges {
-    /// `None` before the first change.
-    after: Option<Revision>,
-    changes: VecDeque<Change>,
-}
-
-impl RecentChanges {
-    /// Records all changes that follow this revision.
-    pub(super) fn note(&mut self, after: Revision, changes: &[Change]) {
-        if self.newest() != Some(after) {
-            // A lagging subscriber receives known changes again, or there is a gap.
-            if self.newest().is_some_and(|newest| after < newest) {
-                return;
-            }
-            self.forget();
-            self.after = Some(after);
-        }
-        self.changes.extend(changes.iter().cloned());
-        let surplus = self.changes.len().saturating_sub(MAX_RECENT_CHANGES);
-        if let Some(last) = self.changes.drain(..surplus).next_back() {
-            self.after = Some(last.revision);
-        }
-    }
-
-    /// Clears the history, after a gap.
-    pub(super) fn forget(&mut self) {
-        (self.after, self.changes) = (None, VecDeque::new());
-    }
-
-    /// Returns the changes after one revision up to another, if they are in memory.
-    pub(super) fn between(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
-        // A revision that is newer than all of these may come from elsewhere.
-        if self.after? > after || self.newest()? < after.max(until) {
-            return None;
-        }
-        let first = self.changes.partition_point(|change| change.revision <= after);
-        let these = self.changes.iter().skip(first).take_while(|change| change.revision <= until);
-        Some(these.cloned().collect())
-    }
-
-    fn newest(&self) -> Option<Revision> {
-        self.changes.back().map(|change| change.revision).or(self.after)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::change::{Kind, Subject};
-
-    fn changes(revisions: impl IntoIterator<Item = u64>) -> Vec<Change> {
-        revisions
-            .into_iter()
-            .map(|number| Change { revision: Revision(number), subject: Subject::Many(Kind::Team) })
-            .collect()
-    }
-
-    fn between(recent: &RecentChanges, after: u64, until: u64) -> Option<Vec<u64>> {
-        let found = recent.between(Revision(after), Revision(until))?;
-        Some(found.iter().map(|change| change.revision.0).collect())
-    }
-
-    #[test]
-    fn returns_changes_between_known_revisions() {
-        let mut recent = RecentChanges::default();
-        assert_eq!(between(&recent, 0, 0), None);
-        recent.note(Revision(7), &changes([8, 10]));
-        recent.note(Revision(10), &changes([11]));
-        assert_eq!(between(&recent, 7, 11), Some(vec![8, 10, 11]));
-        assert_eq!(between(&recent, 8, 10), Some(vec![10]));
-        assert_eq!(between(&recent, 11, 11), Some(vec![]));
-        assert_eq!(between(&recent, 6, 11), None, "older changes are unknown");
-        assert_eq!(between(&recent, 7, 12), None, "not recorded yet");
-        assert_eq!(between(&recent, 12, 11), None, "a revision of another feed");
-    }
-
-    #[test]
-    fn ignores_repeated_changes_and_restarts_after_a_gap() {
-        let mut recent = RecentChanges::default();
-        recent.note(Revision(7), &changes([8]));
-        recent.note(Revision(8), &changes([9]));
-        recent.note(Revision(7), &changes([8, 9]));
-        assert_eq!(between(&recent, 7, 9), Some(vec![8, 9]));
-        recent.note(Revision(20), &changes([21]));
-        assert_eq!((between(&recent, 20, 21), between(&recent, 9, 21)), (Some(vec![21]), None));
-        recent.forget();
-        assert_eq!(between(&recent, 20, 21), None);
-    }
-
-    #[test]
-    fn drops_the_oldest_changes_first() {
-        let mut recent = RecentChanges::default();
-        let many = MAX_RECENT_CHANGES as u64 + 3;
-        recent.note(Revision(0), &changes(1..=many));
-        assert_eq!(between(&recent, 2, many), None);
-        assert_eq!(between(&recent, 3, many).unwrap().len(), MAX_RECENT_CHANGES);
     }
 }
