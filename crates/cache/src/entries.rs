@@ -1,10 +1,9 @@
 //! All entries of one process. Readers never wait for the mutex that serialises writers.
 
 use crate::{
-    change_log::ChangeLog,
     entry::{ENTRY, ListingEntry, weigh_session},
     guilds::{SharedGuilds, guilds_of, sharing},
-    key::{Invalidation, Key},
+    key::{ChangeLog, Invalidation, Key},
 };
 use companion_domain::{
     change::Kind,

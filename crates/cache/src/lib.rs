@@ -9,7 +9,6 @@
 //! - A listing is cached as it was read in one atomic step, so an answer never mixes old and new state.
 //! - Uses of sessions are buffered and written periodically: [`Cache::write_uses`].
 
-mod change_log;
 mod entries;
 mod entry;
 mod guilds;
