@@ -23,7 +23,6 @@ mod guild;
 mod line;
 mod lines;
 mod node;
-mod outline;
 mod pattern;
 mod people;
 mod record;
@@ -38,11 +37,10 @@ mod values;
 
 pub use self::{
     format::Format,
-    guild::{GuildRecord, MemberRecord, SubscriptionRecord},
+    guild::{ChannelRecord, GuildRecord, MemberRecord, OutlineRecord, RoleRecord, SubscriptionRecord},
     line::{Accepted, KeyedRecord, LineRecord, SyncLine, schemas, write_line},
     lines::Lines,
     node::{FieldErrors, Fields, Node, Path},
-    outline::{ChannelRecord, OutlineRecord, RoleRecord},
     people::{BlockedRecord, FeedbackRecord, StaffRecord, UserRecord},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body, read_document},
     report::{ClusterReport, Report},

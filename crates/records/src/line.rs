@@ -2,9 +2,8 @@
 
 use crate::{
     format::{closed_object, described},
-    guild::{GuildRecord, MemberRecord, SubscriptionRecord},
+    guild::{ChannelRecord, GuildRecord, MemberRecord, OutlineRecord, RoleRecord, SubscriptionRecord},
     node::{FieldErrors, Fields, Node},
-    outline::{ChannelRecord, OutlineRecord, RoleRecord},
     people::{BlockedRecord, FeedbackRecord, StaffRecord, UserRecord},
     record::{KeyPart, Keys, Record, body},
     report::{ClusterReport, ShardReport},
