@@ -2,12 +2,11 @@
 //! an [`Invalid`] that names the field and what it must be.
 
 mod guild;
+mod history;
 mod id;
-mod notice;
 mod number;
 mod outline;
 mod people;
-mod period;
 mod platform;
 mod secret;
 mod subscription;
@@ -18,12 +17,11 @@ mod web_url;
 
 pub use self::{
     guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
+    history::{Notice, NoticeKind, Period, PeriodChange, PeriodSubject, Silence},
     id::{ChannelId, ClusterId, FeedbackId, GuildId, NoticeId, RoleId, ShardId, UserId},
-    notice::{Notice, NoticeKind},
     number::{Finite, Megabytes, Number},
     outline::{ChannelKind, Entries, Outline, OutlineChannel, OutlineEntry, OutlineRole},
     people::{Feedback, Profile, Rating, Roster, TeamMember, User},
-    period::{Period, PeriodChange, PeriodSubject, Silence},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, NamedGuild, PictureServer,
         PlatformGuilds, PlatformPermissions, PlatformTokens,

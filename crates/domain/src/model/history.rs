@@ -1,6 +1,8 @@
-//! Periods of the bot's history: when it was watched, when it or a part of it was silent, and incidents.
+//! The bot's history: periods in which it was watched, in which it or a part of it was silent, and incidents; and notices of
+//! planned maintenance, incidents and news.
 
-use super::{ClusterId, Invalid, Timestamp, Title};
+use super::{ClusterId, Headline, Invalid, NoticeId, NoticeText, Timestamp, Title};
+use crate::named::named;
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 /// A period. At most one of each subject is open.
@@ -162,4 +164,59 @@ fn watched(periods: &[Period], at: Timestamp) -> Option<Period> {
         Some(period) => Some(Period { ended_at: Some(at), ..period.clone() }),
         None => Some(Period { ended_at: Some(at), ..Period::open(PeriodSubject::Watched, at) }),
     }
+}
+
+/// A notice that the bot or the operator publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Chosen by the publisher.
+    pub id: NoticeId,
+    /// What it is about.
+    pub kind: NoticeKind,
+    /// What is shown first.
+    pub title: Headline,
+    /// The text below.
+    pub text: NoticeText,
+    /// From when it counts.
+    pub from: Timestamp,
+    /// Until when it counts. `None` if it is open.
+    pub until: Option<Timestamp>,
+}
+
+impl Notice {
+    /// Maximum number of open notices.
+    pub const MAX_OPEN: usize = 50;
+
+    /// Checks that it does not end before it begins.
+    pub fn check(&self) -> Result<(), Invalid> {
+        match self.until {
+            Some(until) if until < self.from => Err(Invalid::new("until", "null, or no earlier than from")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether it has no end yet.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.until.is_none()
+    }
+
+    /// Returns whether it is over.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
+
+named! {
+    /// The kinds of notices.
+    NoticeKind {
+        /// Something is broken.
+        Incident = "incident",
+        /// Planned work.
+        Maintenance = "maintenance",
+        /// Anything else.
+        News = "news",
+    }
+    parsed as "kind": "maintenance, incident or news"
 }
