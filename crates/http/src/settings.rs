@@ -15,7 +15,7 @@ use actix_web::{
 use companion_domain::{
     change::Tally,
     model::{FieldError, GuildId, UserId},
-    settings::{SettingKey, Value, Values},
+    settings::{SettingKey, Stored, Value},
     usecase::{ChangeAsUserError, GuildSettings, SentValues, UserChange},
 };
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use std::{future::Future, sync::Arc};
 
 /// Size of the largest change, in bytes: everything a guild may store, with every character escaped.
-pub const MAX_CHANGE_BYTES: usize = 6 * Values::MAX_SIZE;
+pub const MAX_CHANGE_BYTES: usize = 6 * Stored::MAX_SIZE;
 /// Maximum length of a path in an error, in characters: a caller can send a name as long as a body.
 const MAX_PATH_LENGTH: usize = 80;
 

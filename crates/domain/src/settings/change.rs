@@ -204,12 +204,15 @@ impl Change {
         let mut after = stored;
         let mut changes = Vec::new();
         for (key, value) in &self.values {
-            let from = after.values.set(key.clone(), value.clone());
+            let from = match value {
+                Some(value) => after.values.insert(key.clone(), value.clone()),
+                None => after.values.remove(key),
+            };
             if from != *value {
                 changes.push(ChangedField { key: key.clone(), from, to: value.clone() });
             }
         }
-        if after.values.size() > Values::MAX_SIZE {
+        if after.size() > Stored::MAX_SIZE {
             let message = "must be at most 64 KiB together with what is set already";
             return Err(Rejected::Invalid(vec![FieldError::new("values", message)]));
         }
@@ -254,6 +257,13 @@ impl Change {
 }
 
 impl Stored {
+    /// The largest size of the values of a guild, in bytes as [`Value::size`] counts them.
+    pub const MAX_SIZE: usize = 64 * 1024;
+
+    fn size(&self) -> usize {
+        self.values.iter().map(|(key, value)| key.as_str().len() + 4 + value.size()).sum()
+    }
+
     /// Returns whether the bot has confirmed the current revision.
     #[must_use]
     pub fn is_applied(&self) -> bool {
@@ -359,7 +369,7 @@ mod tests {
     #[test]
     fn values_that_the_schema_does_not_know_stay() {
         let mut stored = Stored::default();
-        stored.values.set(key("old.field"), Some(Value::Boolean(true)));
+        stored.values.insert(key("old.field"), Value::Boolean(true));
         let decided = by_bot(&change(&[("all.one", Some("a"))]), stored).unwrap();
         assert_eq!(decided.stored.values.get(&key("old.field")), Some(&Value::Boolean(true)));
     }
@@ -368,7 +378,7 @@ mod tests {
     fn a_guild_stores_64_kib_at_most() {
         let mut stored = Stored::default();
         for number in 0..16 {
-            stored.values.set(key(&format!("old.f{number}")), Some(Value::Text("x".repeat(4_000).into())));
+            stored.values.insert(key(&format!("old.f{number}")), Value::Text("x".repeat(4_000).into()));
         }
         let more = change(&[("all.one", Some(&"x".repeat(2_000)))]);
         let Err(Rejected::Invalid(errors)) = by_bot(&more, stored) else { panic!("it is too large") };

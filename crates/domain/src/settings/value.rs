@@ -57,50 +57,7 @@ pub(super) fn write_number<S: Serializer>(number: &f64, serializer: S) -> Result
 }
 
 /// Values by key. What is absent has its default.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Values(BTreeMap<SettingKey, Value>);
-
-impl Values {
-    /// The largest size that a guild may have stored, in bytes as [`Value::size`] counts them.
-    pub const MAX_SIZE: usize = 64 * 1024;
-
-    /// Returns the value that is set, if any.
-    #[must_use]
-    pub fn get(&self, key: &SettingKey) -> Option<&Value> {
-        self.0.get(key)
-    }
-
-    /// Sets or, with `None`, unsets a value. Returns what was set before.
-    pub fn set(&mut self, key: SettingKey, value: Option<Value>) -> Option<Value> {
-        match value {
-            Some(value) => self.0.insert(key, value),
-            None => self.0.remove(&key),
-        }
-    }
-
-    /// All of them, by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&SettingKey, &Value)> {
-        self.0.iter()
-    }
-
-    /// Whether nothing is set.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Their size in bytes, near what they take as JSON.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.0.iter().map(|(key, value)| key.as_str().len() + 4 + value.size()).sum()
-    }
-}
-
-impl FromIterator<(SettingKey, Value)> for Values {
-    fn from_iter<I: IntoIterator<Item = (SettingKey, Value)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
-    }
-}
+pub type Values = BTreeMap<SettingKey, Value>;
 
 #[cfg(test)]
 mod tests {
