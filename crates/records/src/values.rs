@@ -210,7 +210,7 @@ values! {
     Number as Number {
         read |node, errors| match node.value.as_i64() {
             Some(whole) => Some(Number::Integer(whole)),
-            None => node.number(|number| Number::fraction(number).map_err(|_| FINITE), errors),
+            None => node.number(Number::fraction, errors),
         };
         write |it, serializer| match it {
             Number::Integer(whole) => serializer.serialize_i64(*whole),
@@ -253,7 +253,6 @@ values! {
 }
 
 const NOT_NEGATIVE: Invalid = Invalid::new("number", "a whole number of at least 0");
-const FINITE: Invalid = Invalid::new("number", "a finite number");
 
 fn position(number: i64) -> Result<i32, Invalid> {
     i32::try_from(number)
