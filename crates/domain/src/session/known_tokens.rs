@@ -36,10 +36,6 @@ impl KnownTokens {
 
     /// Returns the hash of a token.
     pub(super) fn hash(&self, token: &str) -> TokenHash {
-        self.find_or(token, TokenHash::of)
-    }
-
-    fn find_or(&self, token: &str, hash: impl FnOnce(&str) -> TokenHash) -> TokenHash {
         let fingerprint = self.fingerprint(token);
         KNOWN.with_borrow_mut(|known| {
             if known.is_empty() {
@@ -49,7 +45,7 @@ impl KnownTokens {
             match known.get_mut(place) {
                 Some(found) if found.fingerprint == fingerprint => found.hash,
                 other => {
-                    let hash = hash(token);
+                    let hash = TokenHash::of(token);
                     if let Some(replaced) = other {
                         *replaced = Known { fingerprint, hash };
                     }
@@ -82,21 +78,6 @@ mod tests {
                 assert_eq!(known.hash(token), *hash);
             }
         }
-    }
-
-    #[test]
-    fn hashes_recent_tokens_once() {
-        let known = KnownTokens::new(&[7; 16]);
-        let tokens: Vec<_> = (0..100).map(|number| format!("cmp_{number}")).collect();
-        let mut hashed = 0;
-        for token in tokens.iter().chain(&tokens) {
-            known.find_or(token, |token| {
-                hashed += 1;
-                TokenHash::of(token)
-            });
-        }
-        // Collisions of slots are rare.
-        assert!((100..=104).contains(&hashed), "{hashed} hashes for 100 tokens sent twice");
     }
 
     #[test]
