@@ -4,18 +4,12 @@
 //! is new. A write of this process is delivered directly, before it returns, without waiting for the next pass.
 
 use crate::{
-    change::{Applied, Change, Changes, Key, Kind, Revision},
-    model::UserId,
-    port::{
-        ApplyError, ChangeBatch, ChangeFeed, CheckedSource, Clock, Mutation, Numbered, Ports, Record,
-        RecordSink, RecordSource, Records, Replace, SourceError, StoreError, Stores, Subscriber, SyncError,
-    },
+    change::{Change, Changes, Revision},
+    port::{ChangeBatch, ChangeFeed, Clock, Ports, StoreError, Subscriber},
 };
-use async_trait::async_trait;
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::{
-    collections::BTreeSet,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -290,68 +284,5 @@ impl ChangeDispatcher {
 
     fn subscribers(&self) -> Vec<Arc<Progress>> {
         self.subscribers.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// Records whose changes are delivered to all subscribers of this process before a write returns. Writes of kinds that
-/// are read from outside of the store would have no visible effect, so they are rejected.
-pub struct DispatchedRecords {
-    records: Arc<dyn Records>,
-    kept_elsewhere: BTreeSet<Kind>,
-    dispatcher: Arc<ChangeDispatcher>,
-}
-
-impl DispatchedRecords {
-    /// Wraps the records of these stores.
-    #[must_use]
-    pub fn by(dispatcher: Arc<ChangeDispatcher>, stores: &Stores) -> Arc<dyn Records> {
-        let (records, kept_elsewhere) = (Arc::clone(&stores.records), stores.kept_elsewhere().clone());
-        Arc::new(Self { records, kept_elsewhere, dispatcher })
-    }
-
-    async fn deliver<E>(&self, written: Result<Applied, E>) -> Result<Applied, E> {
-        match &written {
-            Ok(applied) => self.dispatcher.deliver(&applied.changes).await,
-            // Only the feed knows whether anything has changed.
-            Err(_) => drop(self.dispatcher.catch_up().await),
-        }
-        written
-    }
-}
-
-#[async_trait]
-impl Records for DispatchedRecords {
-    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
-        match batch.iter().map(Mutation::kind).find(|kind| self.kept_elsewhere.contains(kind)) {
-            Some(kind) => Err(ApplyError::KeptElsewhere(kind)),
-            None => self.deliver(self.records.apply(batch).await).await,
-        }
-    }
-
-    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
-        self.records.find(key).await
-    }
-
-    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
-        if let Some(kind) = replace.kinds.intersection(&self.kept_elsewhere).next() {
-            return Err(SourceError::KeptElsewhere(*kind).into());
-        }
-        let check = |numbered: &Numbered| match numbered.record.kind() {
-            kind if self.kept_elsewhere.contains(&kind) => Err(SourceError::KeptElsewhere(kind)),
-            _ => Ok(()),
-        };
-        self.deliver(self.records.sync(replace, &mut CheckedSource { source, check }).await).await
-    }
-
-    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
-        self.records.export(sink).await
-    }
-
-    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
-        self.records.about(user).await
-    }
-
-    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
-        self.deliver(self.records.forget(user).await).await
     }
 }

@@ -23,8 +23,8 @@ mod why;
 
 pub use self::{
     all::{Settings, UseCases},
-    dispatch::{ChangeDispatcher, DispatchedRecords, Progress},
-    feed::Feed,
+    dispatch::{ChangeDispatcher, Progress},
+    feed::{DispatchedRecords, Feed},
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     public::{PickFeedback, ShowTeam},
     refresh::{RefreshList, RefreshOutcome},
