@@ -156,11 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn looks_up_at_most_100_subscriptions() {
-        for (changed, looked_at) in [
-            (MAX_SINGLE_LOOKUPS, MAX_SINGLE_LOOKUPS),
-            (MAX_SINGLE_LOOKUPS + 1, 0),
-            (MAX_SINGLE_LOOKUPS * 2, 0),
-        ] {
+        for (changed, looked_at) in [(MAX_SINGLE_LOOKUPS, MAX_SINGLE_LOOKUPS), (MAX_SINGLE_LOOKUPS + 1, 0)] {
             let ports = InMemory::new().ports;
             let asked =
                 Arc::new(Over(CountedRecords { inner: ports.stores.records, count: AtomicUsize::new(0) }));
