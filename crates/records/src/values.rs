@@ -152,7 +152,7 @@ values! {
         schema ObjectBuilder::new().schema_type(Type::Boolean);
     }
     i32 as i32 {
-        read |node, errors| node.integer(position, errors);
+        read |node, errors| node.integer(|number| number.try_into().map_err(|_| POSITION), errors);
         write |it, serializer| serializer.serialize_i32(*it);
         schema whole().minimum(Some(i32::MIN)).maximum(Some(i32::MAX));
     }
@@ -254,10 +254,7 @@ values! {
 
 const NOT_NEGATIVE: Invalid = Invalid::new("number", "a whole number of at least 0");
 
-fn position(number: i64) -> Result<i32, Invalid> {
-    i32::try_from(number)
-        .map_err(|_| Invalid::new("position", "a whole number from -2147483648 to 2147483647"))
-}
+const POSITION: Invalid = Invalid::new("position", "a whole number from -2147483648 to 2147483647");
 
 fn count<T>(
     node: Node<'_, '_>,
