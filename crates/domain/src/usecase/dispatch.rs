@@ -277,9 +277,7 @@ impl ChangeDispatcher {
 
     /// Returns when there may be new changes. It may never return, so callers also poll periodically.
     pub async fn wait_for_change(&self) {
-        let positions = self.subscribers().into_iter().map(|tracked| tracked.position().unwrap_or_default());
-        let furthest_behind = positions.min().unwrap_or_default();
-        self.feed.wait_for_change(furthest_behind).await;
+        self.feed.wait_for_change(self.shown().unwrap_or_default()).await;
     }
 
     fn subscribers(&self) -> Vec<Arc<Progress>> {
