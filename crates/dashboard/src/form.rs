@@ -8,7 +8,10 @@ use crate::{
 };
 use actix_web::{
     Handler,
-    http::header::{self, ORIGIN, REFERER},
+    http::{
+        Method,
+        header::{self, ORIGIN, REFERER},
+    },
     web,
 };
 use companion_http::{
@@ -66,7 +69,7 @@ pub(crate) fn form<F>(path: &'static str, change: F) -> Resource
 where
     F: AsyncFn(Visitor, Form) -> Answer + Clone + 'static,
 {
-    resource(path, "POST, OPTIONS").route(web::post().to(handler(change, 0)))
+    resource(path).on(Method::POST, handler(change, 0))
 }
 
 /// Returns the resource of a page that needs a session, and of the form on it.
@@ -75,11 +78,7 @@ where
     S: AsyncFn(Visitor) -> Answer + Clone + 'static,
     F: AsyncFn(Visitor, Form) -> Answer + Clone + 'static,
 {
-    let show = signed_in(show);
-    resource(path, "GET, HEAD, POST, OPTIONS")
-        .route(web::get().to(show.clone()))
-        .route(web::head().to(show))
-        .route(web::post().to(handler(change, min_limit)))
+    resource(path).on(Method::GET, signed_in(show)).on(Method::POST, handler(change, min_limit))
 }
 
 /// Returns the handler of a form of a signed-in user. Its `Origin` must be this site, and it must contain the form token
@@ -109,7 +108,7 @@ const THEME_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Returns the resource of `/theme`, which chooses between the light and the dark theme. It works without scripts and for
 /// guests.
 pub(crate) fn theme(path: &'static str) -> Resource {
-    resource(path, "POST, OPTIONS").route(web::post().to(choose_theme))
+    resource(path).on(Method::POST, choose_theme)
 }
 
 /// Stores the choice of a theme in a cookie, and returns to the page it was made on.

@@ -21,46 +21,47 @@ use std::rc::Rc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Routed(pub(crate) &'static str);
 
-/// Methods of paths that are only read.
-pub(crate) const READING: &str = "GET, HEAD, OPTIONS";
-
 /// Decides whether a request may use a resource.
 type Access = Rc<dyn Fn(&HttpRequest) -> Result<(), ApiError>>;
 
 /// A path and its handlers. It answers other methods with 405.
 pub struct Resource {
     path: &'static str,
-    allow: &'static str,
     data: Extensions,
     access: Option<Access>,
+    methods: Vec<Method>,
+    /// The handler of each method.
     routes: Vec<Route>,
 }
 
-/// Returns a resource that answers OPTIONS. `allow` lists its methods, including those the caller adds. A segment of the
-/// path in braces is a [`parameter`], which is not empty.
-pub fn resource(path: &'static str, allow: &'static str) -> Resource {
+/// Returns a resource that answers only OPTIONS. A segment of the path in braces is a [`parameter`], which is not empty.
+pub fn resource(path: &'static str) -> Resource {
     let mut data = Extensions::new();
     data.insert(Routed(path));
-    let options = web::method(Method::OPTIONS)
-        .to(move || async move { HttpResponse::NoContent().insert_header((header::ALLOW, allow)).finish() });
-    Resource { path, allow, data, access: None, routes: vec![options] }
+    Resource { path, data, access: None, methods: Vec::new(), routes: Vec::new() }
 }
 
-/// Returns a resource for GET and HEAD. Both run the same handler; the edge removes the body of HEAD.
+/// Returns a resource that is only read.
 pub fn reading<F, Args>(path: &'static str, handler: F) -> Resource
 where
     F: Handler<Args>,
     Args: FromRequest + 'static,
     F::Output: Responder + 'static,
 {
-    resource(path, READING).route(web::get().to(handler.clone())).route(web::head().to(handler))
+    resource(path).on(Method::GET, handler)
 }
 
 impl Resource {
-    /// Adds a handler.
+    /// Adds the handler of a method. That of GET answers HEAD too; the edge removes the body.
     #[must_use]
-    pub fn route(mut self, route: Route) -> Self {
-        self.routes.push(route);
+    pub fn on<F, Args>(mut self, method: Method, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.methods.push(method);
+        self.routes.push(web::to(handler));
         self
     }
 
@@ -104,7 +105,9 @@ pub(crate) struct Router(Vec<(Rc<Matched>, Vec<Route>)>);
 /// A resource, without its handlers.
 struct Matched {
     segments: Vec<&'static [u8]>,
-    allow: &'static str,
+    methods: Vec<Method>,
+    /// The value of `Allow`.
+    allow: String,
     data: Rc<Extensions>,
     access: Option<Access>,
 }
@@ -122,9 +125,16 @@ impl Matched {
 
 impl Router {
     pub(crate) fn new(resources: impl IntoIterator<Item = Resource>) -> Self {
-        let matched = |Resource { path, allow, data, access, routes }| {
+        let matched = |Resource { path, data, access, mut methods, mut routes }| {
             let segments = segments(path).collect();
-            (Rc::new(Matched { segments, allow, data: Rc::new(data), access }), routes)
+            methods.push(Method::OPTIONS);
+            let allow: Vec<_> = methods.iter().map(Method::as_str).collect();
+            let allow = allow.join(", ").replace("GET", "GET, HEAD");
+            let all = allow.clone();
+            routes.push(web::to(move || {
+                ready(HttpResponse::NoContent().insert_header((header::ALLOW, all.as_str())).finish())
+            }));
+            (Rc::new(Matched { segments, methods, allow, data: Rc::new(data), access }), routes)
         };
         Self(resources.into_iter().map(matched).collect())
     }
@@ -162,8 +172,10 @@ impl RouterService {
         if let Some(access) = &resource.access {
             access(request.request())?;
         }
-        let handler = routes.iter().find(|route| route.check(request));
-        handler.ok_or(ApiError::MethodNotAllowed(resource.allow))
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        let mut handlers = resource.methods.iter().zip(routes);
+        let handler = handlers.find(|(known, _)| *known == method).map(|(_, handler)| handler);
+        handler.ok_or_else(|| ApiError::MethodNotAllowed(resource.allow.clone()))
     }
 }
 
@@ -195,7 +207,7 @@ mod tests {
 
     #[test]
     fn matches_the_paths_that_actix_web_matches() {
-        let Router(resources) = Router::new(PATTERNS.map(|pattern| resource(pattern, "")));
+        let Router(resources) = Router::new(PATTERNS.map(resource));
         for path in [
             "/", "", "*", "//", "/a", "/a/", "a", "/b", "/a//", "/a/1", "/a/b", "/a/{x}", "/a/1/", "/a/1/b",
             "/a//b", "/a/1/b/", "/a/1/c", "/a/c/b", "/A", "/a/ä\n", "/a/1/2/3", "//a",

@@ -1,7 +1,7 @@
 //! Sessions and stored data of users, for the operator and for dashboard backends.
 
 use crate::request::{Call, Changes, Query, answer};
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use companion_domain::{
     change::Tally,
     model::{Timestamp, UserId},
@@ -10,7 +10,6 @@ use companion_domain::{
 use companion_http::{
     ApiError, audited_end, end_session, forget_user, headers,
     openapi::failure,
-    routing,
     wire::{self, SessionToken, StoredUser},
 };
 use companion_records::Snowflake;
@@ -138,13 +137,6 @@ fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
     };
     let tally = Tally { removed, ..Tally::NOTHING };
     answer(message, Changes::from(tally))
-}
-
-pub(crate) fn user_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, DELETE, OPTIONS")
-        .route(web::get().to(show))
-        .route(web::head().to(show))
-        .route(web::delete().to(forget))
 }
 
 /// Read all stored data of a user

@@ -1,7 +1,7 @@
 //! Handlers for records that are written, read and removed under their key.
 
 use crate::request::{Call, Changes, Document, MinBodyLimit, answer};
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpResponse, http::Method};
 use companion_domain::{
     change::Key,
     port::{Mutation, Record},
@@ -52,14 +52,13 @@ pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
     }
 }
 
-/// Returns the resource of these records. HEAD runs the same handler as GET.
+/// Returns the resource of these records.
 pub(crate) fn resource<R: FedRecord>(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
+    routing::resource(path)
         .app_data(MinBodyLimit(R::MIN_BODY_LIMIT))
-        .route(web::get().to(show::<R>))
-        .route(web::head().to(show::<R>))
-        .route(web::put().to(put::<R>))
-        .route(web::delete().to(remove::<R>))
+        .on(Method::GET, show::<R>)
+        .on(Method::PUT, put::<R>)
+        .on(Method::DELETE, remove::<R>)
 }
 
 async fn show<R: FedRecord>(call: Call) -> Result<HttpResponse, ApiError> {

@@ -7,8 +7,11 @@ use crate::{
     request::MinBodyLimit,
     settings, sync, why,
 };
-use actix_web::web::{delete, post, put};
-use companion_http::routing::{Resource, reading, resource};
+use actix_web::http::Method;
+use companion_http::{
+    routing::{Resource, reading, resource},
+    settings::MAX_CHANGE_BYTES,
+};
 use companion_records::{ClusterReport, MAX_SCHEMA_BYTES, Team};
 
 /// A path, the scope that a key needs there, and its resource. `None` means that no key is needed.
@@ -20,11 +23,6 @@ pub(crate) fn routes() -> impl Iterator<Item = Route> {
     fed.chain(OTHERS)
 }
 
-/// Methods of paths that have one besides OPTIONS.
-const PUT: &str = "PUT, OPTIONS";
-const POST: &str = "POST, OPTIONS";
-const DELETE: &str = "DELETE, OPTIONS";
-
 /// Routes other than keyed records.
 const OTHERS: [Route; 21] = [
     ("/health/live", None, |path| reading(path, health::live)),
@@ -34,32 +32,41 @@ const OTHERS: [Route; 21] = [
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
     ("/bot/team", Some(Feed), |path| {
-        resource(path, PUT).app_data(MinBodyLimit(Team::MAX_BYTES)).route(put().to(reports::put_team))
+        resource(path).app_data(MinBodyLimit(Team::MAX_BYTES)).on(Method::PUT, reports::put_team)
     }),
     ("/bot/clusters/{cluster}/heartbeat", Some(Feed), |path| {
-        resource(path, PUT)
+        resource(path)
             .app_data(MinBodyLimit(ClusterReport::MAX_BYTES))
-            .route(put().to(reports::put_heartbeat))
+            .on(Method::PUT, reports::put_heartbeat)
     }),
-    ("/bot/clusters/{cluster}", Some(Feed), |path| {
-        resource(path, DELETE).route(delete().to(reports::sign_off))
+    ("/bot/clusters/{cluster}", Some(Feed), |path| resource(path).on(Method::DELETE, reports::sign_off)),
+    ("/bot/settings", Some(Feed), |path| {
+        resource(path)
+            .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
+            .on(Method::GET, settings::show_schema)
+            .on(Method::PUT, settings::publish)
     }),
-    ("/bot/settings", Some(Feed), settings::schema_resource),
     ("/bot/settings/guilds", Some(Feed), |path| reading(path, settings::all)),
-    ("/bot/guilds/{guild}/settings", Some(Feed), settings::guild_resource),
+    ("/bot/guilds/{guild}/settings", Some(Feed), |path| {
+        resource(path)
+            .app_data(MinBodyLimit(MAX_CHANGE_BYTES))
+            .on(Method::GET, settings::show)
+            .on(Method::PATCH, settings::patch)
+            .on(Method::DELETE, settings::remove)
+    }),
     ("/bot/guilds/{guild}/settings/applied", Some(Feed), |path| {
-        resource(path, PUT).app_data(MinBodyLimit(MAX_SCHEMA_BYTES)).route(put().to(settings::confirm))
+        resource(path).app_data(MinBodyLimit(MAX_SCHEMA_BYTES)).on(Method::PUT, settings::confirm)
     }),
     ("/bot/guilds/{guild}/settings/history", Some(Feed), |path| reading(path, settings::history)),
-    ("/bot/sync", Some(Feed), |path| resource(path, POST).route(post().to(sync::sync))),
+    ("/bot/sync", Some(Feed), |path| resource(path).on(Method::POST, sync::sync)),
     ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
     ("/sessions", Some(People), |path| reading(path, people::list)),
-    ("/sessions/sign-out", Some(People), |path| resource(path, POST).route(post().to(people::sign_out))),
-    ("/sessions/{id}", Some(People), |path| resource(path, DELETE).route(delete().to(people::revoke))),
-    ("/users/{user}/sessions", Some(People), |path| {
-        resource(path, DELETE).route(delete().to(people::revoke_user))
+    ("/sessions/sign-out", Some(People), |path| resource(path).on(Method::POST, people::sign_out)),
+    ("/sessions/{id}", Some(People), |path| resource(path).on(Method::DELETE, people::revoke)),
+    ("/users/{user}/sessions", Some(People), |path| resource(path).on(Method::DELETE, people::revoke_user)),
+    ("/users/{user}", Some(People), |path| {
+        resource(path).on(Method::GET, people::show).on(Method::DELETE, people::forget)
     }),
-    ("/users/{user}", Some(People), people::user_resource),
 ];
 
 /// Below this path no key is required, even where no route exists.

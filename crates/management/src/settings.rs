@@ -1,7 +1,7 @@
 //! `/bot/settings` and `/bot/guilds/{guild}/settings`: what people can set, what they set, and what the bot makes of it.
 
 use crate::{
-    request::{Call, Changes, Document, MinBodyLimit, Query, answer},
+    request::{Call, Changes, Document, Query, answer},
     sync::shard_slice,
 };
 use actix_web::{
@@ -10,39 +10,19 @@ use actix_web::{
         Method,
         header::{CACHE_CONTROL, CONTENT_TYPE},
     },
-    web::{self, Bytes},
+    web::Bytes,
 };
 use companion_domain::{model::GuildId, port::StoreError, settings::Stored, usecase::SettingsView};
 use companion_http::{
     ApiError,
     openapi::failure,
-    routing,
-    settings::{MAX_CHANGE_BYTES, audit_change, expected_revision, read_change},
+    settings::{audit_change, expected_revision, read_change},
     wire::{GuildSettings, SettingsChange, SettingsPatch},
 };
-use companion_records::{
-    MAX_SCHEMA_BYTES, Record as _, SentSchema, SettingsConfirmation, Snowflake, read_document, read_schema,
-};
+use companion_records::{Record as _, SentSchema, SettingsConfirmation, Snowflake, read_document, read_schema};
 use futures_util::stream;
 use serde_json::json;
 use std::{num::NonZeroU32, sync::Arc};
-
-pub(crate) fn schema_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, PUT, OPTIONS")
-        .app_data(MinBodyLimit(MAX_SCHEMA_BYTES))
-        .route(web::get().to(show_schema))
-        .route(web::head().to(show_schema))
-        .route(web::put().to(publish))
-}
-
-pub(crate) fn guild_resource(path: &'static str) -> routing::Resource {
-    routing::resource(path, "GET, HEAD, PATCH, DELETE, OPTIONS")
-        .app_data(MinBodyLimit(MAX_CHANGE_BYTES))
-        .route(web::get().to(show))
-        .route(web::head().to(show))
-        .route(web::patch().to(patch))
-        .route(web::delete().to(remove))
-}
 
 /// Read the schema of settings
 ///

@@ -73,8 +73,10 @@ impl Exchange {
         if let Some(wait) = problem.retry_after {
             headers.insert(header::RETRY_AFTER, whole_seconds(wait).into());
         }
-        if let ApiError::MethodNotAllowed(allow) = error {
-            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+        if let ApiError::MethodNotAllowed(allow) = error
+            && let Ok(allow) = HeaderValue::from_str(allow)
+        {
+            headers.insert(header::ALLOW, allow);
         }
         if let ApiError::KeyMissing | ApiError::KeyInvalid = error {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

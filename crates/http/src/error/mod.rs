@@ -18,7 +18,7 @@ pub enum ApiError {
     NotFound,
     /// The path does not support the method; the value lists those it supports.
     #[error("This path answers to {0} only.")]
-    MethodNotAllowed(&'static str),
+    MethodNotAllowed(String),
     /// A page of another origin called a sign-in endpoint.
     #[error("Pages from this origin may not sign users in.")]
     OriginRefused,

@@ -6,7 +6,6 @@ use crate::{
     envelope::{self, FieldProblem},
     error::ApiError,
     headers::name,
-    routing::READING,
 };
 use companion_domain::model::FieldError;
 use serde_json::Value;
@@ -65,7 +64,7 @@ answers! {
     GuildUnknown: GuildUnknown;
     KeptElsewhere: KeptElsewhere("team");
     SettingsChanged: SettingsChanged(8);
-    MethodNotAllowed: MethodNotAllowed(READING);
+    MethodNotAllowed: MethodNotAllowed("GET, HEAD, OPTIONS".to_owned());
     BodyTimeout: BodyTimeout;
     BodyTooLarge: BodyTooLarge;
     InputInvalid: InputInvalid(vec![FieldError::new("roles.MOD[2]", "must be text")]);

@@ -11,23 +11,18 @@ use crate::{
     headers,
     openapi::{Private, failure::SigningIn},
     origin::Origin,
-    routing,
+    routing::{self, Resource},
     session_use::end_session,
     sign_ins::SentCode,
     wire::{NewSession, Nothing},
 };
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, http::Method, web};
 use tokio::time::Instant;
 
 /// Returns the resource, with or without `DELETE`.
-pub(super) fn resource(path: &'static str, sign_out: bool) -> routing::Resource {
-    if sign_out {
-        routing::resource(path, "POST, DELETE, OPTIONS")
-            .route(web::post().to(self::sign_in))
-            .route(web::delete().to(self::sign_out))
-    } else {
-        routing::resource(path, "POST, OPTIONS").route(web::post().to(self::sign_in))
-    }
+pub(super) fn resource(path: &'static str, with_sign_out: bool) -> Resource {
+    let resource = routing::resource(path).on(Method::POST, sign_in);
+    if with_sign_out { resource.on(Method::DELETE, sign_out) } else { resource }
 }
 
 /// Exchange the identity provider's code for a session

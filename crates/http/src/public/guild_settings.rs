@@ -12,7 +12,11 @@ use crate::{
     settings::{MAX_CHANGE_BYTES, change_settings, expected_revision, read_change},
     wire::shown_settings,
 };
-use actix_web::{HttpRequest, HttpResponse, http::header::IF_MATCH, web};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{Method, header::IF_MATCH},
+    web,
+};
 use companion_domain::{
     model::{GuildId, UserId},
     settings::Origin,
@@ -22,10 +26,7 @@ use companion_domain::{
 pub(super) const PATH: &str = "/guilds/{guild}/settings";
 
 pub(super) fn resource() -> routing::Resource {
-    routing::resource(PATH, "GET, HEAD, PATCH, OPTIONS")
-        .route(web::get().to(show))
-        .route(web::head().to(show))
-        .route(web::patch().to(change))
+    routing::resource(PATH).on(Method::GET, show).on(Method::PATCH, change)
 }
 
 async fn show(
