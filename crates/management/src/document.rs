@@ -3,18 +3,18 @@
 //! It omits HEAD and OPTIONS, which every path supports in the same way.
 
 use crate::{
-    access::Scope, change_stream, health, keyed_records::FED, people, reference, reports, routes::routes,
-    settings, sync, why,
+    access::Scope, change_stream, health, keyed_records::FED, people, reference, reports,
+    resource::parameter, routes::routes, settings, sync, why,
 };
-use actix_web::web::Bytes;
+use actix_web::{http::StatusCode, web::Bytes};
 use companion_http::{
     PublicDocument,
-    openapi::{Common, Enveloped, operations_of},
+    openapi::{complete, failure, operations_of},
 };
-use companion_records::schemas;
+use companion_records::{ClusterReport, MemberRecord, Record as _, schemas};
 use std::sync::LazyLock;
 use utoipa::{
-    Modify as _, OpenApi as _,
+    OpenApi as _,
     openapi::{
         Components, License, OpenApi, RefOr, Required, Server, ServerBuilder, ServerVariableBuilder,
         path::Operation,
@@ -34,42 +34,18 @@ except this document, is an envelope of `code`, `message` and `data`, and the HT
 an error has an error word and the request id. Every GET supports HEAD. OPTIONS responds with 204 and `Allow`, an \
 unsupported method with 405 `method_not_allowed` and `Allow`, and an unknown path with 404 `not_found`.";
 
-/// Health probes.
-#[derive(utoipa::OpenApi)]
-#[openapi(paths(health::live, health::ready), modifiers(&Enveloped))]
-struct Probes;
-
-/// Operations that respond with an envelope and are not keyed records.
+/// Operations that stand before those of keyed records.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     paths(
-        why::explain,
-        reports::put_team,
-        reports::put_heartbeat,
-        reports::sign_off,
-        settings::show_schema,
-        settings::publish,
-        settings::show,
-        settings::patch,
-        settings::remove,
-        settings::confirm,
-        settings::history,
-        sync::sync,
-        people::list,
-        people::sign_out,
-        people::revoke,
-        people::revoke_user,
-        people::show,
-        people::forget
+        health::live,
+        health::ready,
+        health::show,
+        change_stream::watch,
+        settings::all,
+        reference::document,
+        reference::page
     ),
-    modifiers(&Enveloped)
-)]
-struct Others;
-
-/// Operations that respond with other formats.
-#[derive(utoipa::OpenApi)]
-#[openapi(
-    paths(health::show, change_stream::watch, settings::all, reference::document, reference::page),
     tags(
         (name = "public", description = "For dashboards and websites, on the public listener."),
         (name = "management", description = "For the bot and the operator, on the management listener."),
@@ -78,7 +54,31 @@ struct Others;
         (name = "sessions", description = "Sessions and stored data of users."),
     )
 )]
-struct Pages;
+struct Service;
+
+/// Operations that stand after them.
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(
+    why::explain,
+    reports::put_team,
+    reports::put_heartbeat,
+    reports::sign_off,
+    settings::show_schema,
+    settings::publish,
+    settings::show,
+    settings::patch,
+    settings::remove,
+    settings::confirm,
+    settings::history,
+    sync::sync,
+    people::list,
+    people::sign_out,
+    people::revoke,
+    people::revoke_user,
+    people::show,
+    people::forget
+))]
+struct Others;
 
 /// Returns the document as JSON, rendered once.
 pub(crate) fn document() -> Result<Bytes, &'static str> {
@@ -92,11 +92,11 @@ pub(crate) fn document() -> Result<Bytes, &'static str> {
 pub fn openapi() -> OpenApi {
     let mut keyed_records = OpenApi::default();
     FED.iter().for_each(|fed| (fed.describe)(&mut keyed_records));
-    Enveloped.modify(&mut keyed_records);
-    let mut management = Probes::openapi()
-        .merge_from(Pages::openapi())
-        .merge_from(keyed_records)
-        .merge_from(Others::openapi());
+    let mut others = Others::openapi();
+    for (path, item) in &mut others.paths.paths {
+        operations_of(item).for_each(|operation| add_key(path, operation));
+    }
+    let mut management = Service::openapi().merge_from(keyed_records).merge_from(others);
     let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
     for (path, item) in &mut management.paths.paths {
         let scope = routes().find(|(known, ..)| known == path).and_then(|(_, scope, _)| scope);
@@ -107,7 +107,7 @@ pub fn openapi() -> OpenApi {
     // If both describe a schema, such as ids, the management API's wins: it validates them as input, so it is exact.
     let mut document = management.merge_from(PublicDocument::openapi());
     document.paths.paths.sort_by_key(|_, path| path.servers.is_some());
-    document.tags = Pages::openapi().tags;
+    document.tags = Service::openapi().tags;
     document.servers = Some(vec![server("The public listener.", "127.0.0.1:8080", "http.listen")]);
     document.info.title = "Companion".to_owned();
     document.info.version = env!("CARGO_PKG_VERSION").to_owned();
@@ -115,10 +115,25 @@ pub fn openapi() -> OpenApi {
     let mut license = License::new(env!("CARGO_PKG_LICENSE"));
     license.identifier = Some(env!("CARGO_PKG_LICENSE").to_owned());
     document.info.license = Some(license);
-    Common.modify(&mut document);
+    complete(&mut document, reference::DOCUMENT_PATH);
+    // A sync may be empty, and of any length.
+    let sync = document.paths.paths.get_mut("/bot/sync").and_then(|path| path.post.as_mut());
+    if let Some(Operation { request_body: Some(RefOr::T(stream)), responses, .. }) = sync {
+        stream.required = Some(Required::False);
+        responses.responses.remove(StatusCode::PAYLOAD_TOO_LARGE.as_str());
+    }
     let components = document.components.get_or_insert_with(Components::default);
     components.security_schemes.insert(MANAGEMENT_KEY.to_owned(), management_key().into());
     document
+}
+
+/// Describes the guild, the user or the cluster in the path of an operation, as the records with such keys do.
+fn add_key(path: &str, operation: &mut Operation) {
+    let mut parts = MemberRecord::key_parts();
+    parts.extend(ClusterReport::key_parts());
+    parts.retain(|part| path.contains(&format!("{{{}}}", part.parameter)));
+    let parameters = parts.into_iter().map(|part| parameter(part).into());
+    operation.parameters.get_or_insert_default().splice(0..0, parameters);
 }
 
 /// Adds what all operations of the management API share.
@@ -129,12 +144,7 @@ fn manage(operation: &mut Operation, scope: Option<Scope>) {
         operation.security = Some(vec![also.add(MANAGEMENT_KEY, [scope.name()])]);
         let about = operation.description.take().map(|about| about + "\n\n").unwrap_or_default();
         operation.description = Some(format!("{about}Needs a key with the scope `{}`.", scope.name()));
-    }
-    // Only a sync is a POST with a body, and its stream may be empty.
-    if let (Some("sync"), Some(RefOr::T(stream))) =
-        (operation.operation_id.as_deref(), &mut operation.request_body)
-    {
-        stream.required = Some(Required::False);
+        failure::add_of_keys(&mut operation.responses);
     }
 }
 

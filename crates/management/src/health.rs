@@ -12,7 +12,7 @@ const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Check that the process is alive
 #[utoipa::path(
     get, path = "/health/live", operation_id = "isAlive", tag = "health",
-    responses((status = 200, description = "The process responds.", body = Nothing), failure::Reading)
+    responses((status = 200, description = "The process responds.", body = Nothing))
 )]
 pub(crate) async fn live(_: Call) -> Result<HttpResponse, ApiError> {
     answer("Alive.", Nothing {})
@@ -47,7 +47,6 @@ const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
             body = String,
             content_type = "text/plain; version=0.0.4; charset=utf-8",
         ),
-        failure::Metrics,
     )
 )]
 pub(crate) async fn show(call: Call) -> HttpResponse {

@@ -118,7 +118,6 @@ pub(crate) async fn revoke(call: Call) -> Result<HttpResponse, ApiError> {
 /// End all sessions of a user
 #[utoipa::path(
     delete, path = "/users/{user}/sessions", operation_id = "revokeSessions", tag = "sessions",
-    params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "No session is left.", body = Changes), failure::Input)
 )]
 pub(crate) async fn revoke_user(call: Call) -> Result<HttpResponse, ApiError> {
@@ -145,7 +144,6 @@ fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
 /// a block or a place in the team, which forgetting keeps.
 #[utoipa::path(
     get, path = "/users/{user}", operation_id = "getUser", tag = "sessions",
-    params(("user" = Snowflake, Path, description = "The user's id.")),
     responses(
         (status = 200, description = "All stored data of the user.", body = StoredUser<'_>),
         failure::LookUp,
@@ -164,7 +162,6 @@ pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
 /// team.
 #[utoipa::path(
     delete, path = "/users/{user}", operation_id = "forgetUser", tag = "sessions",
-    params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "The data is removed.", body = Changes), failure::Input)
 )]
 pub(crate) async fn forget(call: Call) -> Result<HttpResponse, ApiError> {

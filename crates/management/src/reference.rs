@@ -10,10 +10,7 @@ use actix_web::{
     web::Bytes,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use companion_http::{
-    ApiError,
-    openapi::{NoCache, failure},
-};
+use companion_http::{ApiError, openapi::NoCache};
 use sha2::{Digest as _, Sha256};
 use std::sync::LazyLock;
 
@@ -52,7 +49,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
             body = Object,
             headers(("Cache-Control" = inline(NoCache))),
         ),
-        failure::Reading,
     )
 )]
 pub(crate) async fn document(_: Call) -> Result<HttpResponse, ApiError> {
@@ -73,7 +69,6 @@ pub(crate) async fn document(_: Call) -> Result<HttpResponse, ApiError> {
             content_type = "text/html; charset=utf-8",
             headers(("Cache-Control" = inline(NoCache))),
         ),
-        failure::Reading,
     )
 )]
 pub(crate) async fn page(_: Call) -> HttpResponse {

@@ -12,12 +12,6 @@ use std::sync::Arc;
 /// A cluster that does not report for `bot.silent_after` no longer counts.
 #[utoipa::path(
     put, path = "/bot/clusters/{cluster}/heartbeat", operation_id = "putHeartbeat", tag = "feed",
-    params((
-        "cluster" = String,
-        Path,
-        description = "The cluster's id, which the bot chooses.",
-        pattern = "^[A-Za-z0-9_-]{1,64}$",
-    )),
     request_body(content = ClusterReport, example = ClusterReport::example),
     responses((status = 200, description = "The report is stored.", body = Changes), failure::Feeding)
 )]
@@ -33,12 +27,6 @@ pub(crate) async fn put_heartbeat(call: Call<Document>) -> Result<HttpResponse, 
 /// For a cluster that stops on purpose: it no longer counts, and its silence is no outage.
 #[utoipa::path(
     delete, path = "/bot/clusters/{cluster}", operation_id = "signOffCluster", tag = "feed",
-    params((
-        "cluster" = String,
-        Path,
-        description = "The cluster's id, which the bot chooses.",
-        pattern = "^[A-Za-z0-9_-]{1,64}$",
-    )),
     responses(
         (status = 200, description = "The cluster is signed off, or was not known.", body = Changes),
         failure::Feeding,

@@ -13,7 +13,7 @@ use utoipa::{
     openapi::{
         Components, ContentBuilder, HttpMethod, OpenApi, Ref, RefOr, Required, ResponseBuilder, Responses,
         ResponsesBuilder, Schema,
-        path::{self, OperationBuilder, ParameterBuilder, ParameterIn},
+        path::{self, OperationBuilder, Parameter, ParameterBuilder, ParameterIn},
         request_body::RequestBodyBuilder,
     },
 };
@@ -139,16 +139,18 @@ fn under_key<R: FedRecord>((name, summary): Operation) -> OperationBuilder {
         id = id + &initial.to_ascii_uppercase() + rest;
     }
     let operation = OperationBuilder::new().tag("feed").operation_id(Some(id)).summary(Some(summary));
-    let with_part = |operation: OperationBuilder, part: KeyPart| {
-        let parameter = ParameterBuilder::new()
-            .name(part.parameter)
-            .parameter_in(ParameterIn::Path)
-            .required(Required::True)
-            .description(Some(part.description))
-            .schema(Some(part.schema));
-        operation.parameter(parameter)
-    };
-    R::key_parts().into_iter().fold(operation, with_part)
+    operation.parameters(Some(R::key_parts().into_iter().map(parameter)))
+}
+
+/// Describes a part of a key as a parameter of a path.
+pub(crate) fn parameter(part: KeyPart) -> Parameter {
+    ParameterBuilder::new()
+        .name(part.parameter)
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .description(Some(part.description))
+        .schema(Some(part.schema))
+        .build()
 }
 
 fn answers<F: IntoResponses, T: ToSchema>(success: &str) -> Responses {

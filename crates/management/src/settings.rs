@@ -19,7 +19,7 @@ use companion_http::{
     settings::{audit_change, expected_revision, read_change},
     wire::{GuildSettings, SettingsChange, SettingsPatch},
 };
-use companion_records::{Record as _, SentSchema, SettingsConfirmation, Snowflake, read_document, read_schema};
+use companion_records::{Record as _, SentSchema, SettingsConfirmation, read_document, read_schema};
 use futures_util::stream;
 use serde_json::json;
 use std::{num::NonZeroU32, sync::Arc};
@@ -54,7 +54,6 @@ pub(crate) async fn publish(call: Call<Document>) -> Result<HttpResponse, ApiErr
 /// Read the settings of a guild
 #[utoipa::path(
     get, path = "/bot/guilds/{guild}/settings", operation_id = "getSettings", tag = "feed",
-    params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The settings.", body = GuildSettings<'_>), failure::Member)
 )]
 pub(crate) async fn show(call: Call) -> Result<HttpResponse, ApiError> {
@@ -73,10 +72,7 @@ fn shown(view: &SettingsView) -> Result<HttpResponse, ApiError> {
 /// every value is valid.
 #[utoipa::path(
     patch, path = "/bot/guilds/{guild}/settings", operation_id = "patchSettings", tag = "feed",
-    params(
-        ("guild" = Snowflake, Path, description = "The guild's id."),
-        ("If-Match" = Option<String>, Header, description = "The expected revision, in quotes.", example = "\"7\""),
-    ),
+    params(("If-Match" = Option<String>, Header, description = "The expected revision, in quotes.", example = "\"7\"")),
     request_body(
         content = SettingsPatch,
         example = json!({"values": {"welcome.channel": "190000000000000011", "welcome.on": null}})
@@ -110,7 +106,6 @@ pub(crate) async fn patch(call: Call<Document>) -> Result<HttpResponse, ApiError
 /// Values and history. The revision begins again at 0.
 #[utoipa::path(
     delete, path = "/bot/guilds/{guild}/settings", operation_id = "removeSettings", tag = "feed",
-    params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The settings are removed.", body = Changes), failure::Input)
 )]
 pub(crate) async fn remove(call: Call) -> Result<HttpResponse, ApiError> {
@@ -125,7 +120,6 @@ pub(crate) async fn remove(call: Call) -> Result<HttpResponse, ApiError> {
 /// Except for the values with a problem, which people see beside the field. A confirmation never lowers the revision.
 #[utoipa::path(
     put, path = "/bot/guilds/{guild}/settings/applied", operation_id = "putApplied", tag = "feed",
-    params(("guild" = Snowflake, Path, description = "The guild's id.")),
     request_body(content = SettingsConfirmation, example = SettingsConfirmation::example),
     responses((status = 200, description = "The confirmation is stored.", body = Changes), failure::Member)
 )]
@@ -147,7 +141,6 @@ pub(crate) async fn confirm(call: Call<Document>) -> Result<HttpResponse, ApiErr
 /// The last 50 changes, newest first.
 #[utoipa::path(
     get, path = "/bot/guilds/{guild}/settings/history", operation_id = "getSettingsHistory", tag = "feed",
-    params(("guild" = Snowflake, Path, description = "The guild's id.")),
     responses((status = 200, description = "The changes.", body = Vec<SettingsChange<'_>>), failure::Input)
 )]
 pub(crate) async fn history(call: Call) -> Result<HttpResponse, ApiError> {

@@ -62,7 +62,7 @@ impl RecordSource for RecordReceiver {
         content_type = "application/json",
         example = SyncLine::example,
     ),
-    responses((status = 200, description = "The stream is applied.", body = Changes), failure::Sync)
+    responses((status = 200, description = "The stream is applied.", body = Changes), failure::Feeding)
 )]
 pub(crate) async fn sync(
     context: web::Data<ManagementContext>,

@@ -14,7 +14,7 @@ use companion_http::{
     openapi::failure,
     wire::{self, Plus, Role},
 };
-use companion_records::{MemberRecord, Snowflake};
+use companion_records::MemberRecord;
 use serde::{Serialize, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -26,10 +26,6 @@ use utoipa::{
 /// Uses stored data only; the platform is not asked. Unknown users and guilds are explained too.
 #[utoipa::path(
     get, path = "/bot/guilds/{guild}/why/{user}", operation_id = "explainGuild", tag = "feed",
-    params(
-        ("guild" = Snowflake, Path, description = "The guild's id."),
-        ("user" = Snowflake, Path, description = "The user's id."),
-    ),
     responses((status = 200, description = "The explanation.", body = GuildExplanation<'_>), failure::Input)
 )]
 pub(crate) async fn explain(call: Call) -> Result<HttpResponse, ApiError> {

@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, time::Duration};
 use utoipa::{
     IntoResponses, ToSchema as _,
     openapi::{
-        ArrayBuilder, ContentBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema, Type,
-        example::ExampleBuilder,
+        ArrayBuilder, ContentBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Responses,
+        Schema, Type, example::ExampleBuilder,
     },
 };
 
@@ -24,7 +24,7 @@ const SOME_ID: &str = "1f0c6a52c1c84f0f8f3a0de1a6b4c2d7";
 /// Defines the responses: each has a name and the errors of one status code, with samples of their values.
 macro_rules! answers {
     ($($name:ident: $($error:ident $(($($value:expr),+))? $({ $($field:ident: $part:expr),+ })?),+;)+) => {
-        #[derive(Clone, Copy)]
+        #[derive(Debug, Clone, Copy)]
         enum Answer {
             $($name,)+
         }
@@ -32,10 +32,8 @@ macro_rules! answers {
         impl Answer {
             const ALL: &[Self] = &[$(Self::$name),+];
 
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)+
-                }
+            fn name(self) -> String {
+                format!("{self:?}")
             }
 
             fn errors(self) -> Vec<ApiError> {
@@ -80,7 +78,8 @@ answers! {
     ProviderTimeout: ProviderTimeout("".into());
 }
 
-/// Defines the sets of responses that operations share. Each operation names one.
+/// Defines the sets of responses that operations share. Each operation names one. Those of every operation are added to
+/// it.
 macro_rules! failures {
     ($($(#[doc = $about:literal])+ $sort:ident: $($answer:ident),+;)+) => {
         $(
@@ -92,7 +91,7 @@ macro_rules! failures {
                 /// Returns the errors.
                 #[must_use]
                 pub fn errors() -> Vec<ApiError> {
-                    [$(Answer::$answer),+].into_iter().flat_map(Answer::errors).collect()
+                    EVERYWHERE.into_iter().chain([$(Answer::$answer),+]).flat_map(Answer::errors).collect()
                 }
             }
 
@@ -106,52 +105,56 @@ macro_rules! failures {
 }
 
 failures! {
-    /// Operations that need no store.
-    Reading: BodyInvalid, BodyTimeout, BodyTooLarge, Internal;
-    /// Operations that read the store without a credential.
-    Everywhere: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, StorageUnavailable;
+    /// Reads of the store without a credential.
+    Reading: StorageUnavailable;
     /// Sign-in.
-    SigningIn: RequestInvalid, CodeRefused, SignInRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal, ProviderFailed,
-        SignInUnavailable, ProviderTimeout;
+    SigningIn: RequestInvalid, CodeRefused, SignInRefused, RateLimited, ProviderFailed, SignInUnavailable, ProviderTimeout;
     /// Listing guilds.
-    Listing: RequestInvalid, TokenRefused, Blocked, BodyTimeout, BodyTooLarge, Internal, ListUnavailable;
+    Listing: RequestInvalid, TokenRefused, Blocked, ListUnavailable;
     /// Readiness probe.
-    Readiness: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, NotReady;
-    /// Operations that need only the management key.
-    Metrics: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal;
+    Readiness: NotReady;
     /// Streams without an end.
-    Watching: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
-        Overloaded;
+    Watching: InputInvalid, Overloaded;
     /// Operations of the management API with input.
-    Input: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
-        StorageUnavailable;
+    Input: InputInvalid, StorageUnavailable;
     /// Writes of the feed.
-    Feeding: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, BodyTooLarge, InputInvalid, RateLimited,
-        Internal, StorageUnavailable;
+    Feeding: KeptElsewhere, InputInvalid, StorageUnavailable;
     /// Reads of a record that must have been reported.
-    LookUp: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
-        Internal, StorageUnavailable;
+    LookUp: NotReported, InputInvalid, StorageUnavailable;
     /// Reads of the schema, which must have been published.
-    Published: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, RateLimited, Internal,
-        StorageUnavailable;
+    Published: NotReported, StorageUnavailable;
     /// Reads of members of a guild that must have been reported.
-    Member: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
-        Internal, StorageUnavailable;
+    Member: GuildUnknown, InputInvalid, StorageUnavailable;
     /// Writes of members of a guild that must have been reported.
-    FeedingMember: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, KeptElsewhere, BodyTooLarge,
-        InputInvalid, RateLimited, Internal, StorageUnavailable;
+    FeedingMember: GuildUnknown, KeptElsewhere, InputInvalid, StorageUnavailable;
     /// Changes of a guild's settings.
-    ChangingSettings: RequestInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, SettingsChanged, BodyTooLarge,
-        InputInvalid, RateLimited, Internal, StorageUnavailable;
-    /// Sync, with a body of any length.
-    Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    ChangingSettings: RequestInvalid, GuildUnknown, SettingsChanged, InputInvalid, StorageUnavailable;
     /// Sign-out with key and token.
-    SigningOut: RequestInvalid, KeyOrTokenRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal,
-        StorageUnavailable;
+    SigningOut: RequestInvalid, KeyOrTokenRefused, StorageUnavailable;
+}
+
+/// Responses of every operation.
+const EVERYWHERE: [Answer; 4] =
+    [Answer::BodyInvalid, Answer::BodyTimeout, Answer::BodyTooLarge, Answer::Internal];
+
+/// Adds the responses of every operation, unless others of their code are there.
+pub(super) fn add_common(responses: &mut Responses) {
+    add(responses, &EVERYWHERE);
+}
+
+/// Adds the responses of every operation that needs a management key.
+pub fn add_of_keys(responses: &mut Responses) {
+    add(responses, &[Answer::KeyRefused, Answer::KeyScopeMissing, Answer::RateLimited]);
+}
+
+fn add(responses: &mut Responses, answers: &[Answer]) {
+    for (code, response) in references(answers) {
+        responses.responses.entry(code).or_insert(response);
+    }
 }
 
 /// Returns the responses as components, by name.
-pub(super) fn components() -> impl Iterator<Item = (&'static str, Response)> {
+pub(super) fn components() -> impl Iterator<Item = (String, Response)> {
     Answer::ALL.iter().map(|answer| (answer.name(), described(&answer.errors())))
 }
 

@@ -8,7 +8,7 @@ use crate::{
     headers::name,
 };
 use utoipa::{
-    Modify, PartialSchema, ToSchema,
+    PartialSchema, ToSchema,
     openapi::{
         Components, ObjectBuilder, OpenApi, Ref, RefOr, Required, Schema, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
@@ -17,59 +17,46 @@ use utoipa::{
     },
 };
 
-/// Name of the security scheme of session tokens.
-pub const TOKEN: &str = "Token";
-/// Name of the security scheme of codes.
-pub(crate) const IDP_CODE: &str = "IdpCode";
 const REQUEST_ID: &str = "RequestId";
 
-/// Wraps the data of every success response in the envelope.
-#[derive(Debug)]
-pub struct Enveloped;
-
-impl Modify for Enveloped {
-    fn modify(&self, document: &mut OpenApi) {
-        for operation in operations(document) {
-            let success = operation.responses.responses.get_mut(&SUCCESS.to_string());
-            let Some(RefOr::T(response)) = success else { continue };
-            let Some(RefOr::T(content)) = response.content.get_mut(JSON) else { continue };
-            content.schema = content.schema.take().map(|data| envelope(SUCCESS, data));
-        }
-    }
-}
-
-/// Adds what all operations share: the request id, headers and error responses.
-#[derive(Debug)]
-pub struct Common;
-
-impl Modify for Common {
-    fn modify(&self, document: &mut OpenApi) {
-        for operation in operations(document) {
+/// Adds what all operations share: the request id, headers, error responses, and the envelope of every success except
+/// those of the path `bare`.
+pub fn complete(document: &mut OpenApi, bare: &str) {
+    for (path, item) in &mut document.paths.paths {
+        for operation in operations_of(item) {
+            if path != bare {
+                envelop(operation);
+            }
             // Doc comments have line breaks; descriptions do not.
             operation.description = operation.description.take().map(|text| text.replace('\n', " "));
             operation.parameters.iter_mut().flatten().for_each(never_null);
             let request_id = Ref::new(format!("#/components/parameters/{REQUEST_ID}"));
             operation.parameters.get_or_insert_default().push(RefOr::Ref(request_id));
+            failure::add_common(&mut operation.responses);
             for response in operation.responses.responses.values_mut() {
                 if let RefOr::T(response) = response {
                     header::complete(response);
                 }
             }
         }
-        let components = document.components.get_or_insert_with(Components::default);
-        components.schemas.insert(FieldProblem::name().into(), FieldProblem::schema());
-        components.parameters.insert(REQUEST_ID.to_owned(), request_id().into());
-        components.headers.extend(header::all().map(|(name, header)| (name.to_owned(), header.into())));
-        components.responses.extend(failure::components().map(|(name, it)| (name.to_owned(), it.into())));
-        let token = header_key(name::TOKEN, "The session token that `POST /auth` returned.");
-        components.security_schemes.insert(TOKEN.to_owned(), token.into());
-        let code = header_key(name::IDP_CODE, "The identity provider's authorisation code.");
-        components.security_schemes.insert(IDP_CODE.to_owned(), code.into());
     }
+    let components = document.components.get_or_insert_with(Components::default);
+    components.schemas.insert(FieldProblem::name().into(), FieldProblem::schema());
+    components.parameters.insert(REQUEST_ID.to_owned(), request_id().into());
+    components.headers.extend(header::all().map(|(name, header)| (name.to_owned(), header.into())));
+    components.responses.extend(failure::components().map(|(name, it)| (name, it.into())));
+    let token = header_key(name::TOKEN, "The session token that `POST /auth` returned.");
+    components.security_schemes.insert("Token".to_owned(), token.into());
+    let code = header_key(name::IDP_CODE, "The identity provider's authorisation code.");
+    components.security_schemes.insert("IdpCode".to_owned(), code.into());
 }
 
-fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
-    document.paths.paths.values_mut().flat_map(operations_of)
+/// Wraps the data of a success in the envelope.
+fn envelop(operation: &mut Operation) {
+    let success = operation.responses.responses.get_mut(&SUCCESS.to_string());
+    let Some(RefOr::T(response)) = success else { return };
+    let Some(RefOr::T(content)) = response.content.get_mut(JSON) else { return };
+    content.schema = content.schema.take().map(|data| envelope(SUCCESS, data));
 }
 
 /// Returns the operations of a path.

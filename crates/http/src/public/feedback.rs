@@ -6,7 +6,7 @@ use crate::{
     deadline::{within, within_storage},
     envelope,
     error::ApiError,
-    openapi::failure::Everywhere,
+    openapi::failure::Reading,
     projection::feedback,
     request_id::RequestStart,
     wire::{Bounded, FeedbackEntry, PickedFeedback},
@@ -29,7 +29,7 @@ const STAND_IN_AFTER: Duration = Duration::from_millis(250);
             description = "Five entries rated 4 or 5 at random, or all if there are fewer.",
             body = inline(PickedFeedback<'_>),
         ),
-        Everywhere,
+        Reading,
     )
 )]
 pub(crate) async fn pick(

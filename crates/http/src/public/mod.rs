@@ -12,7 +12,6 @@ use crate::{
     concurrency::ConcurrencyLimiter,
     edge::{Application, ReadyResponses, Shell, ShellSettings},
     metrics::MetricsSource,
-    openapi::Enveloped,
     origin::{Origin, Redirects},
     projection::{Projections, RenderedListings},
     request_id::RequestStart,
@@ -169,8 +168,5 @@ impl ReadyResponses for PublicContext {
 /// The public API's part of the OpenAPI document. It does not contain `DELETE /auth` and
 /// `/guilds/{guild}/settings`, which are off by default.
 #[derive(OpenApi)]
-#[openapi(
-    paths(status::report, auth::sign_in, guilds::list, feedback::pick, team::show),
-    modifiers(&Enveloped)
-)]
+#[openapi(paths(status::report, auth::sign_in, guilds::list, feedback::pick, team::show))]
 pub struct PublicDocument;

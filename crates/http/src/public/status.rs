@@ -6,7 +6,7 @@ use crate::{
     envelope,
     error::ApiError,
     headers,
-    openapi::{NoCache, failure::Everywhere},
+    openapi::{NoCache, failure::Reading},
     request_id::RequestStart,
     wire::{self, milliseconds},
 };
@@ -31,7 +31,7 @@ use std::time::Duration;
             body = wire::Status<'_>,
             headers(("Cache-Control" = inline(NoCache))),
         ),
-        Everywhere,
+        Reading,
     )
 )]
 pub(crate) async fn report(

@@ -5,7 +5,7 @@ use crate::{
     body::UnusedBody,
     envelope,
     error::ApiError,
-    openapi::{ForAMinute, failure::Everywhere},
+    openapi::{ForAMinute, failure::Reading},
     request_id::RequestStart,
     wire::ShownTeam,
 };
@@ -37,7 +37,7 @@ use companion_domain::change::Kind;
             description = "The caller's copy is current.",
             headers(("ETag" = String), ("Cache-Control" = inline(ForAMinute))),
         ),
-        Everywhere,
+        Reading,
     )
 )]
 pub(crate) async fn show(
