@@ -8,7 +8,6 @@ use crate::{
     error::ApiError,
     openapi::failure::Reading,
     projection::feedback,
-    request_id::RequestStart,
     wire::{Bounded, FeedbackEntry, PickedFeedback},
 };
 use actix_web::{
@@ -39,22 +38,18 @@ pub(crate) async fn pick(
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
     match from_memory(&context) {
-        Some(body) => Ok(answered(body)),
+        Some(picked) => Ok(picked),
         None => from_store(&context, &request).await,
     }
-}
-
-/// Returns the response from memory, before routing.
-pub(super) fn ready(context: &PublicContext, _: &HttpRequest, _: &RequestStart) -> Option<HttpResponse> {
-    from_memory(context).map(answered)
 }
 
 fn answered(body: Bytes) -> HttpResponse {
     envelope::answer_with(body, "no-store")
 }
 
-fn from_memory(context: &PublicContext) -> Option<Bytes> {
-    context.projections.feedback.pick(&*context.clock)
+/// Picks from memory, if the entries there are up to date.
+pub(super) fn from_memory(context: &PublicContext) -> Option<HttpResponse> {
+    context.projections.feedback.pick(&*context.clock).map(answered)
 }
 
 /// Picks from the store. If that fails, returns the last entries that were in memory.

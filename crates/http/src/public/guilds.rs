@@ -7,7 +7,6 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{Private, failure::Listing},
-    request_id::RequestStart,
     session_use::{guilds_of, session_of},
     wire::{Guild, SessionToken},
 };
@@ -44,11 +43,7 @@ pub(crate) async fn list(
 }
 
 /// Returns the response from the caches, before routing. `None` if anything is missing, stale or has to be audited.
-pub(super) fn ready(
-    context: &PublicContext,
-    request: &HttpRequest,
-    _: &RequestStart,
-) -> Option<HttpResponse> {
+pub(super) fn from_caches(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
     let token = headers::token(request.headers()).ok()?;
     let user = context.use_cases.authenticate.cached(token)?.user;
     let listing = context.use_cases.list_guilds.cached(user)?;

@@ -21,6 +21,7 @@ use crate::{
 };
 use actix_web::{App, HttpRequest, HttpResponse, web};
 use companion_domain::{
+    change::Kind,
     model::PictureServer,
     port::{Clock, Entropy},
     usecase::UseCases,
@@ -47,7 +48,7 @@ impl PublicApi {
     ) -> Self {
         let shell = Shell::new(ShellSettings {
             listener: "public",
-            paths: ROUTES.iter().map(|route| route.path).chain([guild_settings::PATH]).collect(),
+            paths: ROUTES.iter().map(|(path, _)| *path).chain([guild_settings::PATH]).collect(),
             allowed_origins: settings.allowed_origins.clone(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
@@ -89,7 +90,7 @@ impl PublicApi {
     /// Returns the whole application, for a server or a test.
     pub fn app(&self) -> App<impl Application + use<>> {
         let PublicSettings { sign_out, guild_settings, .. } = self.context.settings;
-        let always = ROUTES.into_iter().map(|Route { path, resource, .. }| resource(path, sign_out));
+        let always = ROUTES.into_iter().map(|(path, resource)| resource(path, sign_out));
         let resources = always.chain(guild_settings.then(guild_settings::resource));
         let app = App::new().wrap(self.shell.clone()).app_data(self.context.clone());
         app.configure(|config| self.shell.configure(config, resources))
@@ -139,29 +140,28 @@ pub(crate) struct PublicContext {
     list_limiter: ConcurrencyLimiter,
 }
 
-/// A path and its handlers.
-struct Route {
-    path: &'static str,
-    /// The resource, with or without sign-out.
-    resource: fn(&'static str, bool) -> Resource,
-    /// Returns the response to a read if it is in memory.
-    ready: fn(&PublicContext, &HttpRequest, &RequestStart) -> Option<HttpResponse>,
-}
+/// A path and its resource, with or without sign-out.
+type Route = (&'static str, fn(&'static str, bool) -> Resource);
 
 /// All routes. A test compares the OpenAPI document with them.
 const ROUTES: [Route; 5] = [
-    Route { path: "/", resource: |path, _| reading(path, status::report), ready: status::ready },
-    Route { path: "/auth", resource: auth::resource, ready: |_, _, _| None },
-    Route { path: "/guilds", resource: |path, _| reading(path, guilds::list), ready: guilds::ready },
-    Route { path: "/feedback", resource: |path, _| reading(path, feedback::pick), ready: feedback::ready },
-    Route { path: "/team", resource: |path, _| reading(path, team::show), ready: team::ready },
+    ("/", |path, _| reading(path, status::report)),
+    ("/auth", auth::resource),
+    ("/guilds", |path, _| reading(path, guilds::list)),
+    ("/feedback", |path, _| reading(path, feedback::pick)),
+    ("/team", |path, _| reading(path, team::show)),
 ];
 
 impl ReadyResponses for PublicContext {
     fn ready(&self, request: &HttpRequest, start: &RequestStart) -> Option<(&'static str, HttpResponse)> {
-        let route = ROUTES.iter().find(|route| route.path == request.path())?;
-        let response = (route.ready)(self, request, start)?;
-        Some((route.path, response))
+        let has = |kind| self.projections.has(kind);
+        match request.path() {
+            "/" if has(Kind::Cluster) => Some(("/", status::reported(self, request, Some(start))?.ok()?)),
+            "/guilds" => Some(("/guilds", guilds::from_caches(self, request)?)),
+            "/feedback" => Some(("/feedback", feedback::from_memory(self)?)),
+            "/team" if has(Kind::Team) => Some(("/team", team::shown(self, request)?)),
+            _ => None,
+        }
     }
 }
 

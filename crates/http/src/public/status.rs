@@ -44,18 +44,8 @@ pub(crate) async fn report(
     reported(&context, &request, RequestStart::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
 }
 
-/// Returns the response from memory, before routing.
-pub(super) fn ready(
-    context: &PublicContext,
-    request: &HttpRequest,
-    start: &RequestStart,
-) -> Option<HttpResponse> {
-    let is_kept = context.projections.has(Kind::Cluster);
-    if is_kept { reported(context, request, Some(start))?.ok() } else { None }
-}
-
 /// Renders the status. Returns `None` if it is not loaded yet.
-fn reported(
+pub(super) fn reported(
     context: &PublicContext,
     request: &HttpRequest,
     start: Option<&RequestStart>,

@@ -6,7 +6,6 @@ use crate::{
     envelope,
     error::ApiError,
     openapi::{ForAMinute, failure::Reading},
-    request_id::RequestStart,
     wire::ShownTeam,
 };
 use actix_web::{
@@ -50,17 +49,8 @@ pub(crate) async fn show(
     shown(&context, &request).ok_or_else(ApiError::not_loaded)
 }
 
-/// Returns the response from memory, before routing.
-pub(super) fn ready(
-    context: &PublicContext,
-    request: &HttpRequest,
-    _: &RequestStart,
-) -> Option<HttpResponse> {
-    if context.projections.has(Kind::Team) { shown(context, request) } else { None }
-}
-
-/// Renders the team, or 304 if the caller's copy is current. Returns `None` if it is not loaded yet.
-fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
+/// Returns the team from memory, or 304 if the caller's copy is current. Returns `None` if it is not loaded yet.
+pub(super) fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
     let team = context.projections.team.load();
     let team = team.as_ref()?;
     let mut response = if team.is_known_to(request.headers()) {
