@@ -31,33 +31,27 @@ pub(crate) struct Call<B = ()> {
     pub(crate) body: B,
 }
 
-impl FromRequest for Call<Document> {
-    type Error = ApiError;
-    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+/// How the body of a request is read.
+pub(crate) trait ReadBody: Sized + 'static {
+    async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Self, ApiError>;
+}
 
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (call, payload) = (Call::of(request), payload.take());
-        async move {
-            let Call { context, request, body: limit } = call?;
-            let body = read_json(request.headers(), payload, limit).await?;
-            Ok(Self { context, request, body })
-        }
-        .boxed_local()
+impl ReadBody for () {
+    async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<(), ApiError> {
+        UnusedBody::of(request, &mut payload).ignore(limit).await
     }
 }
 
-impl FromRequest for Call {
-    type Error = ApiError;
-    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+impl ReadBody for Document {
+    async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Self, ApiError> {
+        read_json(request.headers(), payload, limit).await
+    }
+}
 
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (call, unused) = (Call::of(request), UnusedBody::of(request, payload));
-        async move {
-            let Call { context, request, body: limit } = call?;
-            unused.ignore(limit).await?;
-            Ok(Self { context, request, body: () })
-        }
-        .boxed_local()
+/// A stream that the handler reads itself.
+impl ReadBody for Payload {
+    async fn read(_: &HttpRequest, payload: Payload, _: usize) -> Result<Self, ApiError> {
+        Ok(payload)
     }
 }
 
@@ -66,14 +60,20 @@ impl FromRequest for Call {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MinBodyLimit(pub(crate) usize);
 
-impl Call<usize> {
-    /// Returns the request with the limit of its body.
-    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
-        let context = request.app_data::<web::Data<ManagementContext>>().cloned();
-        let context = context.ok_or_else(|| ApiError::Internal("a handler has no context".into()))?;
-        let minimum = request.app_data::<MinBodyLimit>().map_or(0, |minimum| minimum.0);
-        let body = context.body_limit.max(minimum);
-        Ok(Self { context, request: request.clone(), body })
+impl<B: ReadBody> FromRequest for Call<B> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        async move {
+            let context = request.app_data::<web::Data<ManagementContext>>().cloned();
+            let context = context.ok_or_else(|| ApiError::Internal("a handler has no context".into()))?;
+            let minimum = request.app_data::<MinBodyLimit>().map_or(0, |minimum| minimum.0);
+            let body = B::read(&request, payload, context.body_limit.max(minimum)).await?;
+            Ok(Self { context, request, body })
+        }
+        .boxed_local()
     }
 }
 

@@ -1,17 +1,14 @@
 //! `POST /bot/sync`: a world of any size, applied as one change. Its query says what it replaces.
 
-use crate::{
-    api::ManagementContext,
-    request::{Changes, Query, invalid_value, number},
-};
-use actix_web::{HttpRequest, HttpResponse, rt, web};
+use crate::request::{Call, Changes, Query, invalid_value, number};
+use actix_web::{HttpResponse, dev::Payload, rt};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::Roster,
     port::{InvalidLineError, Numbered, RecordSource, Replace, ShardSlice, SourceError, SyncError},
 };
-use companion_http::{ApiError, audit::Audit, openapi::failure};
+use companion_http::{ApiError, openapi::failure};
 use companion_records::{Accepted, Lines, SyncLine};
 use futures_util::StreamExt as _;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -64,23 +61,19 @@ impl RecordSource for RecordReceiver {
     ),
     responses((status = 200, description = "The stream is applied.", body = Changes), failure::Feeding)
 )]
-pub(crate) async fn sync(
-    context: web::Data<ManagementContext>,
-    request: HttpRequest,
-    body: web::Payload,
-) -> Result<HttpResponse, ApiError> {
-    let replace = replacement(request.query_string())?;
+pub(crate) async fn sync(call: Call<Payload>) -> Result<HttpResponse, ApiError> {
+    let replace = replacement(call.request.query_string())?;
     let lines = Lines::new(Accepted::World);
     let (sender, receiver) = mpsc::channel(CAPACITY);
     let mut records = RecordReceiver(receiver);
-    let (feed, audit) = (Arc::clone(&context.use_cases.feed), Audit::of(&request, "sync"));
+    let (feed, audit) = (Arc::clone(&call.context.use_cases.feed), call.audit("sync"));
     // The store runs in its own task: if the client disconnects, the stream ends early and the sync is rolled back.
     let applied = rt::spawn(async move {
         let applied = feed.sync(&replace, &mut records).await.map_err(refused);
         audit.concluded(applied.as_ref());
         applied
     });
-    let delivered = deliver(body, lines, sender).await;
+    let delivered = deliver(call.body, lines, sender).await;
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
     Changes::answer(applied?)
@@ -88,7 +81,7 @@ pub(crate) async fn sync(
 
 /// Forwards lines as they arrive, so that only a few chunks of the stream are in memory. Returns early if the store has
 /// stopped reading.
-async fn deliver(mut body: web::Payload, mut lines: Lines, sender: Sender<Message>) -> Result<(), ApiError> {
+async fn deliver(mut body: Payload, mut lines: Lines, sender: Sender<Message>) -> Result<(), ApiError> {
     loop {
         let next = tokio::select! {
             next = timeout(IDLE_TIMEOUT, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
