@@ -73,7 +73,8 @@ impl Client {
 
     /// Returns the client of a request whose application data holds its [`TrustedProxies`], as every
     /// [`Shell`](crate::Shell) provides.
-    pub(crate) fn behind_request(request: &HttpRequest) -> Option<Self> {
+    #[must_use]
+    pub fn behind_request(request: &HttpRequest) -> Option<Self> {
         Self::of(request, request.app_data::<TrustedProxies>()?)
     }
 

@@ -7,7 +7,7 @@ use actix_web::{
 use arc_swap::ArcSwap;
 use companion_domain::model::Secret;
 use companion_http::{
-    ApiError, Client, KeyName, TrustedProxies,
+    ApiError, Client, KeyName,
     headers::{Only, only},
 };
 use sha2::{Digest as _, Sha256};
@@ -144,20 +144,19 @@ impl ManagementKeys {
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     keys: ManagementKeys,
-    proxies: TrustedProxies,
     attempts: Arc<KeyAttemptLimiter>,
 }
 
 impl Access {
-    pub(crate) fn new(keys: ManagementKeys, proxies: TrustedProxies) -> Self {
-        Self { keys, proxies, attempts: Arc::new(KeyAttemptLimiter::new()) }
+    pub(crate) fn new(keys: ManagementKeys) -> Self {
+        Self { keys, attempts: Arc::new(KeyAttemptLimiter::new()) }
     }
 
     /// Accepts a request with a valid key, and stores the key holder in it. A client that sent too many wrong keys may
     /// only use keys that it used within the last hour.
     pub(crate) fn check(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let headers = request.headers();
-        let Some(client) = Client::of(request, &self.proxies) else {
+        let Some(client) = Client::behind_request(request) else {
             self.keys.check(headers, |_| true)?.attach(request);
             return Ok(());
         };
@@ -307,6 +306,7 @@ impl AttemptCounts {
 mod tests {
     use super::*;
     use actix_web::{http::header::HeaderValue, test::TestRequest};
+    use companion_http::TrustedProxies;
     use std::net::Ipv4Addr;
 
     fn keys(keys: &[&str]) -> ManagementKeys {

@@ -88,7 +88,7 @@ impl ManagementApi {
             access_log,
             // This listener always serves plain HTTP.
             tls: false,
-            trusted_proxies: trusted_proxies.clone(),
+            trusted_proxies,
             clock: Arc::clone(&clock),
             entropy,
         });
@@ -101,7 +101,7 @@ impl ManagementApi {
             storage_limiter: Arc::default(),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         };
-        Self { context, access: Access::new(keys, trusted_proxies), shell }
+        Self { context, access: Access::new(keys), shell }
     }
 
     /// Adds a source to `GET /metrics`.

@@ -61,7 +61,7 @@ pub(crate) async fn sign_in(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     let audit = Audit::of(&request, "sign_in");
-    let client = Client::of(&request, &context.settings.trusted_proxies);
+    let client = Client::behind_request(&request);
     let begun = Instant::now();
     let sent = read_code(&context, &request, client, body).await;
     let signed_in = context.sign_ins.sign_in(begun, client, audit, sent).await?;
