@@ -10,49 +10,35 @@ use companion_domain::{
 use companion_http::{
     ApiError, audited_end, end_session, forget_user, headers,
     openapi::failure,
+    shapes,
     wire::{self, SessionToken, StoredUser},
 };
 use companion_records::Snowflake;
-use serde::Serialize;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
-/// A live session.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LiveSession {
-    /// The session's id: the SHA-256 of its token.
-    #[schema(pattern = "^[0-9a-f]{64}$")]
-    id: String,
-    user: wire::Snowflake,
-    /// When it was created, in seconds since 1970.
-    #[schema(examples(1_700_000_000))]
-    created: i64,
-    /// When it was last used, as last written to the store, in seconds since 1970.
-    #[schema(examples(1_700_000_000))]
-    seen: i64,
-    /// When it expires if it is not used again, in seconds since 1970.
-    #[schema(examples(1_700_000_000))]
-    ends: i64,
-    /// The `User-Agent` of its sign-in, at most 256 characters; null if unknown.
-    #[schema(
-        required,
-        max_length = 256,
-        examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
-    )]
-    user_agent: Option<String>,
-}
-
-impl LiveSession {
-    pub(crate) fn new(session: &Session, ends: Timestamp) -> Self {
-        Self {
-            id: session.id.to_string(),
-            user: session.user.into(),
-            created: session.created_at.seconds(),
-            seen: session.last_seen_at.seconds(),
-            ends: ends.seconds(),
-            user_agent: session.user_agent.as_ref().map(ToString::to_string),
-        }
+shapes! {
+    /// A live session.
+    pub(crate) struct LiveSession((session, ends): (&Session, Timestamp)) {
+        /// The session's id: the SHA-256 of its token.
+        #[schema(pattern = "^[0-9a-f]{64}$")]
+        id: String = session.id.to_string(),
+        user: wire::Snowflake = session.user.into(),
+        /// When it was created, in seconds since 1970.
+        #[schema(examples(1_700_000_000))]
+        created: i64 = session.created_at.seconds(),
+        /// When it was last used, as last written to the store, in seconds since 1970.
+        #[schema(examples(1_700_000_000))]
+        seen: i64 = session.last_seen_at.seconds(),
+        /// When it expires if it is not used again, in seconds since 1970.
+        #[schema(examples(1_700_000_000))]
+        ends: i64 = ends.seconds(),
+        /// The `User-Agent` of its sign-in, at most 256 characters; null if unknown.
+        #[schema(
+            required,
+            max_length = 256,
+            examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+        )]
+        user_agent: Option<String> = session.user_agent.as_ref().map(ToString::to_string),
     }
 }
 
@@ -71,7 +57,7 @@ pub(crate) async fn list(call: Call) -> Result<HttpResponse, ApiError> {
     let sessions = &call.context.use_cases.sessions;
     let found = call.read(sessions.of_user(user)).await?;
     let data: Vec<_> =
-        found.iter().map(|session| LiveSession::new(session, sessions.ends_at(session))).collect();
+        found.iter().map(|session| LiveSession::from((session, sessions.ends_at(session)))).collect();
     answer("The live sessions of the user, the oldest first.", data)
 }
 

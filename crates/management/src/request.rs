@@ -11,14 +11,13 @@ use companion_http::{
     ApiError,
     audit::Audit,
     body::{UnusedBody, read_json},
-    deadline, envelope, routing,
+    deadline, envelope, routing, shapes,
 };
 use companion_records::{FieldErrors, Record, read_body};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use serde::Serialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, future::Future, str::FromStr, sync::Arc};
-use utoipa::ToSchema;
 
 /// A JSON body, whatever its `Content-Type`, or the error of parsing it.
 pub(crate) type Document = Result<Value, serde_json::Error>;
@@ -201,24 +200,18 @@ pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse
     envelope::answer(message, data, CACHE_CONTROL)
 }
 
-/// Number of records that a change touched.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Changes {
-    /// Records added.
-    #[schema(examples(1))]
-    added: u64,
-    /// Records changed.
-    #[schema(examples(0))]
-    changed: u64,
-    /// Records removed.
-    #[schema(examples(0))]
-    removed: u64,
-}
-
-impl From<Tally> for Changes {
-    fn from(Tally { added, changed, removed }: Tally) -> Self {
-        Self { added, changed, removed }
+shapes! {
+    /// Number of records that a change touched.
+    pub(crate) struct Changes(tally: Tally) {
+        /// Records added.
+        #[schema(examples(1))]
+        added: u64 = tally.added,
+        /// Records changed.
+        #[schema(examples(0))]
+        changed: u64 = tally.changed,
+        /// Records removed.
+        #[schema(examples(0))]
+        removed: u64 = tally.removed,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::request::{Call, answer};
 use actix_web::HttpResponse;
 use companion_domain::{
-    model::RoleKey,
+    model::{Membership, RoleKey},
     policy::{Fact, Permission, Source},
     port::GuildWithRoles,
     rules::NotListed,
@@ -12,13 +12,14 @@ use companion_domain::{
 use companion_http::{
     ApiError,
     openapi::failure,
-    wire::{self, Plus, Role},
+    shapes,
+    wire::{self, Plus, Role, by_permission, snowflakes},
 };
 use companion_records::MemberRecord;
 use serde::{Serialize, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::AdditionalProperties},
+    openapi::{Ref, RefOr, Schema},
 };
 
 /// Explain why a user sees a guild or does not
@@ -38,63 +39,64 @@ pub(crate) async fn explain(call: Call) -> Result<HttpResponse, ApiError> {
     answer(message, GuildExplanation::from(&explanation))
 }
 
-/// What a user sees of a guild, and everything that counts for or against it.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Explanation)]
-pub(crate) struct GuildExplanation<'a> {
-    /// Whether the guild is in the user's list.
-    listed: bool,
-    /// The role under which it is listed; null if it is not.
-    #[schema(required, inline)]
-    role: Option<Role>,
-    /// Everything that keeps it out of the list.
-    obstacles: Vec<Obstacle>,
-    /// The platform's last list for the user; null if there is none.
-    #[schema(required)]
-    list: Option<LastList>,
-    /// The guild's entry in that list; null if it has none.
-    #[schema(required)]
-    platform: Option<PlatformWord>,
-    /// What the bot reported about the guild and the user; null if it did not report the guild.
-    #[schema(required)]
-    bot: Option<BotWord>,
-    /// Staff grants of the user.
-    #[schema(examples(json!(["SUPPORT"])))]
-    staff: Vec<&'static str>,
-    plus: Plus,
-    permissions: Reasons<'a>,
-}
+shapes! {
+    /// What a user sees of a guild, and everything that counts for or against it.
+    #[schema(as = Explanation)]
+    pub(crate) struct GuildExplanation<'a>(explanation: &'a usecase::Explanation) {
+        /// Whether the guild is in the user's list.
+        listed: bool = explanation.verdict.listed.is_ok(),
+        /// The role under which it is listed; null if it is not.
+        #[schema(required, inline)]
+        role: Option<Role> = explanation.verdict.listed.as_ref().ok().copied().map(Role::from),
+        /// Everything that keeps it out of the list.
+        obstacles: Vec<Obstacle> =
+            explanation.verdict.listed.as_ref().err().into_iter().flatten().map(|why| (*why).into()).collect(),
+        /// The platform's last list for the user; null if there is none.
+        #[schema(required)]
+        list: Option<LastList> = explanation.list.map(LastList::from),
+        /// The guild's entry in that list; null if it has none.
+        #[schema(required)]
+        platform: Option<PlatformWord> = explanation.membership.map(PlatformWord::from),
+        /// What the bot reported about the guild and the user; null if it did not report the guild.
+        #[schema(required)]
+        bot: Option<BotWord> = explanation.seen.as_ref().map(BotWord::from),
+        /// Staff grants of the user.
+        #[schema(examples(json!(["SUPPORT"])))]
+        staff: Vec<&'static str> = explanation.user.staff.iter().map(|grant| grant.as_str()).collect(),
+        plus: Plus = explanation.plus.as_deref().into(),
+        permissions: Reasons<'a> = Reasons(explanation),
+    }
 
-impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
-    fn from(explanation: &'a usecase::Explanation) -> Self {
-        let (role, obstacles) = match &explanation.verdict.listed {
-            Ok(role) => (Some(Role::from(*role)), Vec::new()),
-            Err(obstacles) => (None, obstacles.iter().copied().map(Obstacle::from).collect()),
-        };
-        Self {
-            listed: role.is_some(),
-            role,
-            obstacles,
-            list: explanation.list.map(|list| LastList {
-                guilds: list.guilds,
-                age: list.age.as_secs(),
-                renewable: list.renewable,
-            }),
-            platform: explanation.membership.map(|membership| PlatformWord {
-                owner: membership.owner,
-                administrator: membership.permissions.administrator(),
-                manage_server: membership.permissions.manage_server(),
-            }),
-            bot: explanation.seen.as_ref().map(|seen| BotWord {
-                setup: seen.guild.setup,
-                linked: seen.guild.linked,
-                roles: seen.roles.as_slice().iter().copied().map(wire::Snowflake::from).collect(),
-            }),
-            staff: explanation.user.staff.iter().map(|grant| grant.as_str()).collect(),
-            plus: explanation.plus.as_deref().into(),
-            permissions: Reasons(explanation),
-        }
+    /// The platform's last list for a user.
+    struct LastList(list: usecase::LastList) {
+        /// Number of guilds in it.
+        #[schema(minimum = 0, examples(12))]
+        guilds: usize = list.guilds,
+        /// Age of the list, in seconds.
+        #[schema(minimum = 0, examples(42))]
+        age: u64 = list.age.as_secs(),
+        /// Whether it can be refreshed without the user.
+        renewable: bool = list.renewable,
+    }
+
+    /// What the platform says about a user in a guild, as far as it counts.
+    struct PlatformWord(membership: Membership) {
+        /// Whether the user owns the guild.
+        owner: bool = membership.owner,
+        /// Whether the user has Administrator.
+        administrator: bool = membership.permissions.administrator(),
+        /// Whether the user has Manage Server.
+        manage_server: bool = membership.permissions.manage_server(),
+    }
+
+    /// What the bot reported about a guild, and about a user in it.
+    struct BotWord(seen: &GuildWithRoles) {
+        /// Whether the bot has been set up in the guild.
+        setup: bool = seen.guild.setup,
+        /// Whether the guild is linked to a game server.
+        linked: bool = seen.guild.linked,
+        /// The user's platform roles.
+        roles: Vec<wire::Snowflake> = snowflakes(seen.roles.as_slice()),
     }
 }
 
@@ -142,44 +144,6 @@ names! {
     }
 }
 
-/// The platform's last list for a user.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct LastList {
-    /// Number of guilds in it.
-    #[schema(minimum = 0, examples(12))]
-    guilds: usize,
-    /// Age of the list, in seconds.
-    #[schema(minimum = 0, examples(42))]
-    age: u64,
-    /// Whether it can be refreshed without the user.
-    renewable: bool,
-}
-
-/// What the platform says about a user in a guild, as far as it counts.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct PlatformWord {
-    /// Whether the user owns the guild.
-    owner: bool,
-    /// Whether the user has Administrator.
-    administrator: bool,
-    /// Whether the user has Manage Server.
-    manage_server: bool,
-}
-
-/// What the bot reported about a guild, and about a user in it.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct BotWord {
-    /// Whether the bot has been set up in the guild.
-    setup: bool,
-    /// Whether the guild is linked to a game server.
-    linked: bool,
-    /// The user's platform roles.
-    roles: Vec<wire::Snowflake>,
-}
-
 /// All permissions by name, each with its reason.
 struct Reasons<'a>(&'a usecase::Explanation);
 
@@ -191,16 +155,8 @@ impl Serialize for Reasons<'_> {
 
 impl PartialSchema for Reasons<'_> {
     fn schema() -> RefOr<Schema> {
-        let object = ObjectBuilder::new()
-            .description(Some(
-                "Every permission with its reason, from stored data. The user sees them only if the guild is \
-                 listed.",
-            ))
-            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
-        let with_key = |object: ObjectBuilder, key: &Permission| {
-            object.property(key.as_str(), Ref::from_schema_name(Reason::name())).required(key.as_str())
-        };
-        Permission::ALL.iter().fold(object, with_key).into()
+        let description = "Every permission with its reason, from stored data. The user sees them only if the guild is listed.";
+        by_permission(description, Ref::from_schema_name(Reason::name()))
     }
 }
 
@@ -250,7 +206,7 @@ impl Reason {
             let mut because: Vec<_> = needs.facts.iter().copied().map(FactName::from).collect();
             because.dedup();
             let text = needs.text(explanation.outline.as_ref());
-            Needs { because, roles: needs.roles.into_iter().map(wire::Snowflake::from).collect(), text }
+            Needs { because, roles: snowflakes(&needs.roles), text }
         });
         let mut reason =
             Self { granted: false, through: Vec::new(), because: None, roles: Vec::new(), needs };

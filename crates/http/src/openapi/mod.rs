@@ -150,6 +150,6 @@ fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
 }
 
 /// Returns an object schema that allows no other properties.
-fn closed_object() -> ObjectBuilder {
+pub(crate) fn closed_object() -> ObjectBuilder {
     ObjectBuilder::new().additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }

@@ -1,6 +1,7 @@
 //! Guilds and permissions, as shown to the session's user.
 
 use super::{Snowflake, public::snowflakes};
+use crate::openapi::closed_object;
 use companion_domain::{
     model::{PictureServer, Subscription},
     policy::{GuildRole, Permission, PermissionSet},
@@ -10,10 +11,7 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{
-        Deprecated, Object, ObjectBuilder, RefOr, Schema,
-        schema::{AdditionalProperties, Type},
-    },
+    openapi::{Deprecated, Object, ObjectBuilder, RefOr, Schema, schema::Type},
 };
 
 shapes! {
@@ -109,15 +107,18 @@ impl Serialize for Permissions {
 
 impl PartialSchema for Permissions {
     fn schema() -> RefOr<Schema> {
-        let object = ObjectBuilder::new()
-            .description(Some("What the user may do in the guild. Every key is always present."))
-            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
-        let with_key = |object: ObjectBuilder, key: &Permission| {
-            let allowed = ObjectBuilder::new().schema_type(Type::Boolean);
-            object.property(key.as_str(), allowed).required(key.as_str())
-        };
-        Permission::ALL.iter().fold(object, with_key).into()
+        let allowed = ObjectBuilder::new().schema_type(Type::Boolean);
+        by_permission("What the user may do in the guild. Every key is always present.", allowed)
     }
 }
 
 impl ToSchema for Permissions {}
+
+/// Returns the schema of an object that has a value with this schema for every permission.
+pub fn by_permission(description: &str, value: impl Into<RefOr<Schema>>) -> RefOr<Schema> {
+    let (object, value) = (closed_object().description(Some(description)), value.into());
+    let with_key = |object: ObjectBuilder, key: &Permission| {
+        object.property(key.as_str(), value.clone()).required(key.as_str())
+    };
+    Permission::ALL.iter().fold(object, with_key).into()
+}

@@ -2,6 +2,7 @@
 
 /// Defines shapes: objects that are serialised, have a schema, and are made from a value of the domain. Each field has
 /// its type and how it follows from that value.
+#[macro_export]
 macro_rules! shapes {
     ($(
         $(#[$about:meta])*
@@ -40,8 +41,8 @@ pub(crate) use self::{
     status::{Latency, Status, milliseconds},
 };
 pub use self::{
-    guild::{Plus, Role},
-    public::{ShownFeedback, Snowflake, Submitter},
+    guild::{Plus, Role, by_permission},
+    public::{ShownFeedback, Snowflake, Submitter, snowflakes},
     session::{Nothing, SessionToken, StoredUser},
     settings::{GuildSettings, SettingsChange, SettingsPatch, SettingsProblem},
     status::BuildInfo,

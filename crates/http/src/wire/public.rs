@@ -38,7 +38,7 @@ impl Serialize for Snowflake {
 }
 
 /// Converts ids of one kind.
-pub(super) fn snowflakes<T: Copy + Into<Snowflake>>(ids: &[T]) -> Vec<Snowflake> {
+pub fn snowflakes<T: Copy + Into<Snowflake>>(ids: &[T]) -> Vec<Snowflake> {
     ids.iter().copied().map(T::into).collect()
 }
 
