@@ -63,5 +63,5 @@ pub use self::{
     session_use::{audited_end, end_session, forget_user, guilds_of, session_of, shown_settings_of},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsError, TlsIdentity},
-    wire::BuildInfo,
+    wire::{BuildInfo, Commit},
 };

@@ -4,7 +4,7 @@ use crate::use_cases::{self, InMemory, Settings, UseCases, settings};
 use async_trait::async_trait;
 use companion_domain::model::{PictureServer, Secret};
 use companion_http::{
-    BuildInfo, Projections, PublicApi, PublicSettings, Redirects, RunningServer, ServerLimits,
+    BuildInfo, Commit, Projections, PublicApi, PublicSettings, Redirects, RunningServer, ServerLimits,
     TrustedProxies, serve_public,
 };
 use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness};
@@ -123,10 +123,12 @@ fn public_settings() -> PublicSettings {
         build: BuildInfo {
             name: "1.2.3".to_owned(),
             branch: "main".to_owned(),
-            sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-            message: "Do one thing".to_owned(),
-            author: "Someone".to_owned(),
-            timestamp: 1_767_000_000,
+            commit: Commit {
+                sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+                message: "Do one thing".to_owned(),
+                author: "Someone".to_owned(),
+                timestamp: 1_767_000_000,
+            },
         },
         pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
         access_log: false,

@@ -173,8 +173,9 @@ impl MetricsSource for ServiceMetrics {
         if let Some(count) = *self.sessions.lock().unwrap_or_else(PoisonError::into_inner) {
             gauges(text, [("companion_sessions", "Live sessions, as of the last count.", count as f64)]);
         }
-        let BuildInfo { name, branch, sha, .. } = &self.build;
-        let labels = [("version", name.as_str()), ("branch", branch.as_str()), ("commit", sha.as_str())];
+        let BuildInfo { name, branch, commit } = &self.build;
+        let labels =
+            [("version", name.as_str()), ("branch", branch.as_str()), ("commit", commit.sha.as_str())];
         text.gauge("companion_build_info", "Always 1; the labels describe the build.", &labels, 1.0);
         let _ = write_process(self.started_at, text);
     }

@@ -35,7 +35,9 @@ use companion_domain::{
     session::{SessionLimits, TokenRing},
     usecase::{ChangeDispatcher, Freshness, Settings, UseCases},
 };
-use companion_http::{BuildInfo, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
+use companion_http::{
+    BuildInfo, Commit, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies,
+};
 use companion_management::{ManagementKeys, ManagementSettings};
 use std::{
     sync::{Arc, Mutex},
@@ -233,10 +235,12 @@ fn build_information() -> BuildInfo {
     BuildInfo {
         name: env!("CARGO_PKG_VERSION").to_owned(),
         branch: env!("COMPANION_BUILD_BRANCH").to_owned(),
-        sha: env!("COMPANION_BUILD_SHA").to_owned(),
-        message: env!("COMPANION_BUILD_MESSAGE").to_owned(),
-        author: env!("COMPANION_BUILD_AUTHOR").to_owned(),
-        timestamp: env!("COMPANION_BUILD_TIMESTAMP").parse().unwrap_or(0),
+        commit: Commit {
+            sha: env!("COMPANION_BUILD_SHA").to_owned(),
+            message: env!("COMPANION_BUILD_MESSAGE").to_owned(),
+            author: env!("COMPANION_BUILD_AUTHOR").to_owned(),
+            timestamp: env!("COMPANION_BUILD_TIMESTAMP").parse().unwrap_or(0),
+        },
     }
 }
 

@@ -75,6 +75,7 @@ fn split(whole: &[u8], object: &[u8]) -> (Vec<u8>, Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Commit;
     use companion_domain::{
         model::{Megabytes, Number, Shard, ShardId},
         port::ChangeBatch,
@@ -89,14 +90,8 @@ mod tests {
         let shard = Shard { heartbeat_sent: number, heartbeat_acknowledged: number, latency: number };
         for text in ["", "ä\n", "\\\"}", latency, latency.trim_start_matches("\"latency\":")] {
             let text = || text.to_owned();
-            let build = BuildInfo {
-                name: text(),
-                branch: text(),
-                sha: text(),
-                message: text(),
-                author: text(),
-                timestamp: -1,
-            };
+            let commit = Commit { sha: text(), message: text(), author: text(), timestamp: -1 };
+            let build = BuildInfo { name: text(), branch: text(), commit };
             let bot = BotStatus {
                 memory: Megabytes::new(128.5).unwrap(),
                 shards: [(ShardId::new(0), shard)].into(),

@@ -45,5 +45,5 @@ pub use self::{
     public::{ShownFeedback, Snowflake, Submitter, snowflakes},
     session::{Nothing, SessionToken, StoredUser},
     settings::{GuildSettings, SettingsChange, SettingsPatch, SettingsProblem},
-    status::BuildInfo,
+    status::{BuildInfo, Commit},
 };

@@ -11,20 +11,36 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
 };
 
-/// The version and commit that this program was built from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The running version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Version)]
 pub struct BuildInfo {
-    /// The version of the crate.
+    /// The version.
+    #[schema(examples("0.1.0"))]
     pub name: String,
-    /// The branch.
+    /// The branch that it was built from.
+    #[schema(examples("main"))]
     pub branch: String,
-    /// The full hash of the commit.
+    /// The commit that it was built from.
+    pub commit: Commit,
+}
+
+/// The commit that the running version was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// The full hash.
+    #[schema(examples("3f786850e387550fdab836ed7e6dc881de23001b"))]
     pub sha: String,
-    /// The commit's message.
+    /// Its message.
+    #[schema(examples("List guilds by role"))]
     pub message: String,
-    /// The commit's author.
+    /// Its author.
+    #[schema(examples("Night Owl"))]
     pub author: String,
-    /// Commit time, in seconds since 1970.
+    /// When it was made, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
     pub timestamp: i64,
 }
 
@@ -43,32 +59,9 @@ pub(crate) struct Latency {
 shapes! {
     /// Status of the service and the bot.
     pub(crate) struct Status<'a>((build, bot, latency): (&'a BuildInfo, &'a BotStatus, Latency)) {
-        version: Version<'a> = build.into(),
+        version: &'a BuildInfo = build,
         resources: Resources = bot.into(),
         health: Health<'a> = (bot, latency).into(),
-    }
-
-    /// The running version.
-    pub(crate) struct Version<'a>(build: &'a BuildInfo) {
-        #[schema(examples("0.1.0"))]
-        name: &'a str = &build.name,
-        #[schema(examples("main"))]
-        branch: &'a str = &build.branch,
-        commit: Commit<'a> = build.into(),
-    }
-
-    /// The commit that the running version was built from.
-    pub(crate) struct Commit<'a>(build: &'a BuildInfo) {
-        /// The full hash.
-        #[schema(examples("3f786850e387550fdab836ed7e6dc881de23001b"))]
-        sha: &'a str = &build.sha,
-        #[schema(examples("List guilds by role"))]
-        message: &'a str = &build.message,
-        #[schema(examples("Night Owl"))]
-        author: &'a str = &build.author,
-        /// When it was made, in seconds since 1970.
-        #[schema(examples(1_700_000_000))]
-        timestamp: i64 = build.timestamp,
     }
 
     /// Resources that the bot uses.
