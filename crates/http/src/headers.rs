@@ -137,19 +137,6 @@ mod tests {
     }
 
     #[test]
-    fn shown_header_names_match_the_wire_names() {
-        for (header, spelled) in [
-            (IDP_CODE, name::IDP_CODE),
-            (IDP_CODE_VERIFIER, name::IDP_CODE_VERIFIER),
-            (TOKEN, name::TOKEN),
-            (SENT_EPOCH, "Sent-Epoch"),
-            (X_REQUEST_ID, name::X_REQUEST_ID),
-        ] {
-            assert_eq!(header.as_str(), spelled.to_ascii_lowercase());
-        }
-    }
-
-    #[test]
     fn parses_sent_epoch_as_plain_decimal_seconds() {
         let read = |value: &[u8]| sent_epoch(&with(&[value], &SENT_EPOCH));
         assert_eq!(read(b"1700000000"), Some(1_700_000_000.0));

@@ -42,30 +42,6 @@ async fn feedback_entries_have_the_contract_fields() {
 }
 
 #[actix_web::test]
-async fn changes_are_visible_when_acknowledged() {
-    let service = Service::new().await;
-    let shown = async || {
-        service.store.set(Some(Fault::Hangs));
-        let data = service.get("/feedback").await.data();
-        service.store.set(None);
-        let texts =
-            data.as_array().unwrap().iter().map(|entry| entry["feedback"].as_str().unwrap().to_owned());
-        texts.collect::<Vec<_>>()
-    };
-    service.put(Record::Feedback(a_feedback("one", 4))).await;
-    assert_eq!(shown().await, ["What I think: one"]);
-    let other = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("one", 4) };
-    service.put(Record::Feedback(other)).await;
-    assert_eq!(shown().await, ["Other words"]);
-    service.put(Record::Feedback(a_feedback("one", 3))).await;
-    assert_eq!(shown().await, [""; 0]);
-    service.put(Record::Feedback(a_feedback("one", 5))).await;
-    service.put(Record::Feedback(a_feedback("two", 5))).await;
-    service.write(Mutation::Remove(Key::Feedback("one".parse().unwrap()))).await;
-    assert_eq!(shown().await, ["What I think: two"]);
-}
-
-#[actix_web::test]
 async fn reports_memory_use_as_metrics() {
     let service = Service::new().await;
     let counted = async |name: &str| {

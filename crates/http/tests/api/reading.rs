@@ -185,14 +185,6 @@ async fn responds_304_until_the_team_changes() {
 }
 
 #[actix_web::test]
-async fn an_unloaded_team_is_not_an_empty_team() {
-    let service = Service::unloaded().await;
-    service.get("/team").await.assert_error(503, "storage_unavailable");
-    service.use_cases.dispatcher.catch_up().await.unwrap();
-    assert_eq!(service.get("/team").await.data(), json!([]));
-}
-
-#[actix_web::test]
 async fn guilds_have_the_contract_fields_and_all_permissions_in_order() {
     let service = Service::new().await;
     service.put(Record::Guild(a_guild(7))).await;

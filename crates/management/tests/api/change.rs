@@ -7,10 +7,7 @@ use crate::{
     sync,
 };
 use actix_web::test::TestRequest;
-use companion_domain::{
-    model::{Membership, PlatformPermissions},
-    port::StoreErrorKind,
-};
+use companion_domain::model::{Membership, PlatformPermissions};
 use companion_testkit::world::{a_membership, a_user, guild_id};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -78,19 +75,6 @@ async fn body_ids_must_equal_those_of_the_path() {
 }
 
 #[actix_web::test]
-async fn distinguishes_store_failures_from_invalid_input() {
-    let service = Service::new().await;
-    for (fault, status, word) in [
-        (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
-        (Fault::Panics, 500, "internal"),
-    ] {
-        service.store.set(Some(fault));
-        service.manage(delete("/bot/blocked/5")).await.assert_error(status, word);
-        service.manage(put("/bot/team", &json!({}))).await.assert_invalid(&[""]);
-    }
-}
-
-#[actix_web::test]
 async fn a_change_times_out_on_a_hanging_store() {
     tokio::time::pause();
     let service = Service::new().await;
@@ -102,21 +86,6 @@ async fn a_change_times_out_on_a_hanging_store() {
 
 fn get(path: &str) -> TestRequest {
     TestRequest::get().uri(path)
-}
-
-#[actix_web::test]
-async fn roles_are_stored_as_sets() {
-    let service = Service::new().await;
-    // A key without roles equals no key, and a set has no order.
-    let mut guild = sample::guild();
-    guild["roles"] = json!({"ADMIN": [], "MOD": ["71", "70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
-    service.manage(put("/bot/guilds/8", &guild)).await;
-    guild["roles"] = json!({"MOD": ["70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
-    assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);
-    // Everything that is accepted can be written back.
-    guild["icon"] = json!("HTTPS://[::1]/a.png");
-    service.manage(put("/bot/guilds/8", &guild)).await;
-    assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);
 }
 
 #[actix_web::test]
@@ -186,19 +155,4 @@ async fn explains_bound_roles_and_all_obstacles() {
     assert_eq!(nowhere["obstacles"], json!(["blocked", "not_a_member", "without_bot"]));
     assert_eq!(nowhere["bot"], json!(null));
     assert_eq!(nowhere["plus"]["active"], json!(false));
-}
-
-#[actix_web::test]
-async fn merges_reports_of_several_clusters() {
-    let service = Service::new().await;
-    let report = async |cluster: &str, body| {
-        service.manage(put(&format!("/bot/clusters/{cluster}/heartbeat"), &body)).await.counts()
-    };
-    assert_eq!(report("one", heartbeat("0", 1_767_000_000.75, 100.25)).await, [1, 0, 0]);
-    assert_eq!(report("two", heartbeat("4294967295", 1_766_000_000.0, 50.5)).await, [1, 0, 0]);
-    let data = service.get("/").await.data();
-    assert_eq!(data["resources"]["memory"], 150.75);
-    let shard = json!({"heartbeatSent": 1, "heartbeatAcknowledged": 1.5, "latency": -3});
-    assert_eq!(data["health"]["bot"]["shards"], json!({"0": shard, "4294967295": shard}));
-    assert_eq!(data["health"]["bot"]["uptime"]["epoch"], 1_766_000_000);
 }

@@ -5,7 +5,6 @@ use crate::{
     service::{Answer, Fault, KEY, Service, Unready, post_code},
 };
 use actix_web::test::TestRequest;
-use companion_http::{MetricsSource, MetricsText};
 use companion_testkit::world::a_user;
 use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc};
@@ -89,24 +88,6 @@ async fn requests_add_no_series_and_no_secrets() {
     for secret in [&code, &token, KEY] {
         assert!(!after.contains(secret));
     }
-}
-
-struct Rows;
-
-impl MetricsSource for Rows {
-    fn write(&self, text: &mut MetricsText) {
-        text.gauge("storage_rows", "Rows.", &[("table", "guilds")], 3.0);
-    }
-}
-
-#[actix_web::test]
-async fn exports_additional_sources() {
-    let mut service = Service::new().await;
-    service.management = service.management.clone().with_metrics(Arc::new(Rows));
-    let page = service.metrics().await;
-    assert!(page.contains(
-        "# HELP storage_rows Rows.\n# TYPE storage_rows gauge\nstorage_rows{table=\"guilds\"} 3\n"
-    ));
 }
 
 async fn get(why: Option<&'static str>, path: &str) -> Answer {
