@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use subtle::ConstantTimeEq as _;
@@ -144,12 +144,12 @@ impl ManagementKeys {
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     keys: ManagementKeys,
-    attempts: Arc<KeyAttemptLimiter>,
+    attempts: Arc<Mutex<KeyAttempts>>,
 }
 
 impl Access {
     pub(crate) fn new(keys: ManagementKeys) -> Self {
-        Self { keys, attempts: Arc::new(KeyAttemptLimiter::new()) }
+        Self { keys, attempts: Arc::new(Mutex::new(KeyAttempts::new())) }
     }
 
     /// Accepts a request with a valid key, and stores the key holder in it. A client that sent too many wrong keys may
@@ -160,18 +160,20 @@ impl Access {
             self.keys.check(headers, |_| true)?.attach(request);
             return Ok(());
         };
-        let limited = self.attempts.check(client);
-        let is_open = |key: &KeyName| limited.is_ok() || self.attempts.has_used(client, key);
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let limited = attempts.check(client, now);
+        let is_open = |key: &KeyName| limited.is_ok() || attempts.has_used(client, key, now);
         match self.keys.check(headers, is_open) {
             Ok(bearer) => {
-                self.attempts.record_valid(client, &bearer.name);
+                attempts.record_valid(client, &bearer.name, now);
                 bearer.attach(request);
                 Ok(())
             }
             Err(error) => {
                 limited?;
                 if matches!(error, ApiError::KeyInvalid) {
-                    self.attempts.record_wrong(client);
+                    attempts.record_wrong(client);
                 }
                 Err(error)
             }
@@ -225,10 +227,7 @@ const MAX_CLIENTS: usize = 10_000;
 
 /// Counts the wrong keys of each client, and remembers the valid keys it sent.
 #[derive(Debug)]
-pub(crate) struct KeyAttemptLimiter(Mutex<AttemptCounts>);
-
-#[derive(Debug)]
-struct AttemptCounts {
+struct KeyAttempts {
     /// Start of the current window.
     since: Instant,
     /// Wrong keys in the current window; `None` counts all untracked clients.
@@ -237,65 +236,47 @@ struct AttemptCounts {
     known: HashMap<(Client, KeyName), Instant>,
 }
 
-impl KeyAttemptLimiter {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(AttemptCounts {
-            since: Instant::now(),
-            wrong: HashMap::new(),
-            known: HashMap::new(),
-        }))
+impl KeyAttempts {
+    fn new() -> Self {
+        Self { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }
     }
 
-    /// Returns [`ApiError::RateLimited`] for a client that sent too many wrong keys. Its next key must only be compared
-    /// with those it [has used](Self::has_used): a response about any other would confirm a guess.
-    pub(crate) fn check(&self, client: Client) -> Result<(), ApiError> {
-        let now = Instant::now();
-        let counts = self.counts(now);
-        let bucket = counts.bucket_of(client);
-        if counts.wrong.get(&bucket).is_some_and(|wrong| *wrong >= MAX_WRONG) {
-            return Err(ApiError::RateLimited(WINDOW.saturating_sub(now - counts.since)));
+    /// Starts a new window if the last has ended. Returns [`ApiError::RateLimited`] for a client that sent too many wrong
+    /// keys. Its next key must only be compared with those it [has used](Self::has_used): a response about any other
+    /// would confirm a guess.
+    fn check(&mut self, client: Client, now: Instant) -> Result<(), ApiError> {
+        if now - self.since >= WINDOW {
+            self.since = now;
+            self.wrong.clear();
+        }
+        if self.wrong.get(&self.bucket_of(client)).is_some_and(|wrong| *wrong >= MAX_WRONG) {
+            return Err(ApiError::RateLimited(WINDOW.saturating_sub(now - self.since)));
         }
         Ok(())
     }
 
     /// Whether a client used the key of this name within the last hour.
-    pub(crate) fn has_used(&self, client: Client, key: &KeyName) -> bool {
-        let now = Instant::now();
-        self.counts(now).known.get(&(client, key.clone())).is_some_and(|until| *until > now)
+    fn has_used(&self, client: Client, key: &KeyName, now: Instant) -> bool {
+        self.known.get(&(client, key.clone())).is_some_and(|until| *until > now)
     }
 
     /// Counts a wrong key.
-    pub(crate) fn record_wrong(&self, client: Client) {
-        let mut counts = self.counts(Instant::now());
-        let bucket = counts.bucket_of(client);
-        *counts.wrong.entry(bucket).or_default() += 1;
+    fn record_wrong(&mut self, client: Client) {
+        let bucket = self.bucket_of(client);
+        *self.wrong.entry(bucket).or_default() += 1;
     }
 
     /// Remembers the use of a valid key.
-    pub(crate) fn record_valid(&self, client: Client, key: &KeyName) {
-        let now = Instant::now();
-        let known = &mut self.counts(now).known;
+    fn record_valid(&mut self, client: Client, key: &KeyName, now: Instant) {
         let use_of_key = (client, key.clone());
-        if known.len() >= MAX_CLIENTS {
-            known.retain(|_, until| *until > now);
+        if self.known.len() >= MAX_CLIENTS {
+            self.known.retain(|_, until| *until > now);
         }
-        if known.len() < MAX_CLIENTS || known.contains_key(&use_of_key) {
-            known.insert(use_of_key, now + KNOWN_FOR);
+        if self.known.len() < MAX_CLIENTS || self.known.contains_key(&use_of_key) {
+            self.known.insert(use_of_key, now + KNOWN_FOR);
         }
     }
 
-    /// Locks the counts, and starts a new window if the last has ended.
-    fn counts(&self, now: Instant) -> MutexGuard<'_, AttemptCounts> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if now - counts.since >= WINDOW {
-            counts.since = now;
-            counts.wrong.clear();
-        }
-        counts
-    }
-}
-
-impl AttemptCounts {
     fn bucket_of(&self, client: Client) -> Option<Client> {
         let tracked = self.wrong.len() < MAX_CLIENTS || self.wrong.contains_key(&Some(client));
         tracked.then_some(client)
@@ -387,27 +368,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn untracked_clients_share_one_count() {
-        let attempts = KeyAttemptLimiter::new();
+        let mut attempts = KeyAttempts::new();
         for number in 0..2 * MAX_CLIENTS as u32 {
             attempts.record_wrong(client(number));
         }
-        assert_eq!(attempts.counts(Instant::now()).wrong.len(), MAX_CLIENTS + 1);
-        assert!(attempts.check(client(0)).is_ok(), "one wrong key is allowed");
-        assert!(attempts.check(client(u32::MAX)).is_err(), "untracked clients share the limit");
+        assert_eq!(attempts.wrong.len(), MAX_CLIENTS + 1);
+        assert!(attempts.check(client(0), Instant::now()).is_ok(), "one wrong key is allowed");
+        assert!(
+            attempts.check(client(u32::MAX), Instant::now()).is_err(),
+            "untracked clients share the limit"
+        );
         tokio::time::advance(WINDOW).await;
-        assert!(attempts.check(client(u32::MAX)).is_ok());
-        assert_eq!(attempts.counts(Instant::now()).wrong.len(), 0);
+        assert!(attempts.check(client(u32::MAX), Instant::now()).is_ok());
+        assert_eq!(attempts.wrong.len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn expired_key_uses_make_room() {
-        let (attempts, key) = (KeyAttemptLimiter::new(), KeyName::of_management_key());
+        let (mut attempts, key) = (KeyAttempts::new(), KeyName::of_management_key());
         for number in 0..MAX_CLIENTS as u32 + 100 {
-            attempts.record_valid(client(number), &key);
+            attempts.record_valid(client(number), &key, Instant::now());
         }
-        assert_eq!(attempts.counts(Instant::now()).known.len(), MAX_CLIENTS);
+        assert_eq!(attempts.known.len(), MAX_CLIENTS);
         tokio::time::advance(KNOWN_FOR).await;
-        attempts.record_valid(client(u32::MAX), &key);
-        assert_eq!(attempts.counts(Instant::now()).known.len(), 1);
+        attempts.record_valid(client(u32::MAX), &key, Instant::now());
+        assert_eq!(attempts.known.len(), 1);
     }
 }
