@@ -64,28 +64,25 @@ shapes! {
 }
 
 /// The user's role in the guild, the strongest that fits.
-#[derive(Debug, Serialize, ToSchema)]
-pub enum Role {
-    /// Owns the guild.
-    Owner,
-    /// May change its settings.
-    Manager,
-    /// Administers it.
-    Administrator,
-    /// Moderates it.
-    Moderator,
-}
+#[derive(Debug, Serialize)]
+pub struct Role(&'static str);
 
 impl From<GuildRole> for Role {
     fn from(role: GuildRole) -> Self {
-        match role {
-            GuildRole::Owner => Self::Owner,
-            GuildRole::Manager => Self::Manager,
-            GuildRole::Administrator => Self::Administrator,
-            GuildRole::Moderator => Self::Moderator,
-        }
+        Self(role.as_str())
     }
 }
+
+impl PartialSchema for Role {
+    fn schema() -> RefOr<Schema> {
+        let names = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(GuildRole::ALL.map(GuildRole::as_str)));
+        names.description(Some("The user's role in the guild, the strongest that fits.")).into()
+    }
+}
+
+impl ToSchema for Role {}
 
 fn always_true() -> Object {
     ObjectBuilder::new()
