@@ -41,27 +41,6 @@ async fn feedback_entries_have_the_contract_fields() {
     assert_eq!(answer.header("cache-control"), "no-store");
 }
 
-#[actix_web::test]
-async fn reports_memory_use_as_metrics() {
-    let service = Service::new().await;
-    let counted = async |name: &str| {
-        let page = service.metrics().await;
-        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
-        line.unwrap_or_else(|| panic!("{name} in\n{page}"))
-    };
-    let sizes = async || {
-        let names = ["companion_feedback_entries", "companion_feedback_bytes", "companion_team_bytes"];
-        [counted(names[0]).await, counted(names[1]).await, counted(names[2]).await]
-    };
-    let [none, before, team]: [f64; 3] = sizes().await;
-    assert_eq!(none, 0.0);
-    assert!(team > 0.0, "an empty team has a response too");
-    service.put(Record::Feedback(a_feedback("one", 5))).await;
-    let [one, after, _]: [f64; 3] = sizes().await;
-    assert_eq!(one, 1.0);
-    assert!(after >= before + 100.0, "{before} to {after}");
-}
-
 /// A store that reads a page at once, but returns it only when permitted.
 struct HeldPages {
     inner: Arc<MemoryStorage>,

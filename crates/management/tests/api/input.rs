@@ -1,9 +1,6 @@
 //! Paths, methods and bodies. Every error is named by its place, and nothing changes.
 
-use crate::{
-    delete, put, sample,
-    service::{BODY_LIMIT, Service},
-};
+use crate::{delete, put, sample, service::Service};
 use actix_web::{http::Method, test::TestRequest};
 use serde_json::{Value, json};
 
@@ -74,17 +71,6 @@ async fn reports_path_and_body_mistakes_together() {
     ] {
         service.manage(request(method, path)).await.assert_invalid(segments);
     }
-}
-
-#[actix_web::test]
-async fn rejects_bodies_announced_as_too_large() {
-    let service = Service::new().await;
-    let announced = put("/bot/guilds/7", &sample::guild()).insert_header(("Content-Length", "10000000000"));
-    service.manage(announced).await.assert_error(413, "body_too_large");
-    let mut padded = sample::guild().to_string();
-    padded.push_str(&" ".repeat(BODY_LIMIT - padded.len()));
-    let fits = TestRequest::put().uri("/bot/guilds/7").set_payload(padded);
-    assert_eq!(service.manage(fits).await.counts(), [1, 0, 0], "a body of exactly the limit is accepted");
 }
 
 #[actix_web::test]

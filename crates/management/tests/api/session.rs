@@ -75,10 +75,6 @@ async fn ends_one_session_only() {
 async fn signs_a_user_out_by_token() {
     let service = Service::new().await;
     let token = token_of(&service, 1).await;
-    service.manage(TestRequest::post().uri("/sessions/sign-out")).await.assert_error(401, "token_missing");
-    service.manage(sign_out("wrong")).await.assert_error(401, "token_invalid");
-    let twice = sign_out(&token).append_header(("Token", "b"));
-    service.manage(twice).await.assert_error(400, "header_invalid");
     assert_eq!(service.manage(sign_out(&token)).await.counts(), [0, 0, 1]);
     service.manage(sign_out(&token)).await.assert_error(401, "token_invalid");
     service.guilds(&token).await.assert_error(401, "token_invalid");
