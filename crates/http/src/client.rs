@@ -25,12 +25,6 @@ impl TrustedProxies {
         Self { is_proxy: Arc::new(is_proxy), warned: Arc::default() }
     }
 
-    /// Trusts no address.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::new(|_| false)
-    }
-
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         (self.is_proxy)(address)
     }

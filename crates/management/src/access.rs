@@ -363,7 +363,7 @@ mod tests {
 
     fn client(number: u32) -> Client {
         let request = TestRequest::default().peer_addr((Ipv4Addr::from(number), 5000).into());
-        Client::of(&request.to_http_request(), &TrustedProxies::none()).unwrap()
+        Client::of(&request.to_http_request(), &TrustedProxies::new(|_| false)).unwrap()
     }
 
     #[tokio::test(start_paused = true)]

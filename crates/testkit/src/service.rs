@@ -107,7 +107,7 @@ fn management_settings() -> ManagementSettings {
         keys,
         body_limit: 64 * 1024,
         access_log: false,
-        trusted_proxies: TrustedProxies::none(),
+        trusted_proxies: TrustedProxies::new(|_| false),
     }
 }
 
@@ -133,7 +133,7 @@ fn public_settings() -> PublicSettings {
         pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
         access_log: false,
         tls: false,
-        trusted_proxies: TrustedProxies::none(),
+        trusted_proxies: TrustedProxies::new(|_| false),
         refused_codes_per_minute: NonZeroU32::MAX,
         rendered_listings: 1 << 20,
     }

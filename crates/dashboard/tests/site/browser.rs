@@ -49,7 +49,7 @@ pub(crate) fn settings() -> DashboardSettings {
         body_limit: 1000,
         access_log: false,
         tls: false,
-        trusted_proxies: TrustedProxies::none(),
+        trusted_proxies: TrustedProxies::new(|_| false),
     }
 }
 

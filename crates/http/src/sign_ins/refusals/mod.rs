@@ -200,7 +200,7 @@ mod tests {
     fn client(number: usize) -> Option<Client> {
         let address = SocketAddr::from((Ipv4Addr::from(u32::try_from(number).unwrap()), 5000));
         let request = TestRequest::default().peer_addr(address).to_http_request();
-        Client::of(&request, &TrustedProxies::none())
+        Client::of(&request, &TrustedProxies::new(|_| false))
     }
 
     fn known(refusals: &RefusalLimiter) -> usize {
