@@ -106,7 +106,7 @@ impl Dashboard {
 /// Serves the dashboard on a bound listener. Must be called within a tokio runtime.
 pub fn serve_dashboard(
     dashboard: Dashboard,
-    socket: impl Into<Socket>,
+    socket: Socket,
     limits: ServerLimits,
 ) -> io::Result<RunningServer> {
     let shell = dashboard.shell.clone();

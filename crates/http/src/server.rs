@@ -53,12 +53,6 @@ pub struct Socket {
     pub shared: bool,
 }
 
-impl From<TcpListener> for Socket {
-    fn from(listener: TcpListener) -> Self {
-        Self { listener, tls: None, shared: false }
-    }
-}
-
 /// Time for connections in the accept queue before the listener is closed.
 const ACCEPT_GRACE: Duration = Duration::from_millis(100);
 /// Time to send the 503 responses of requests cancelled at the drain deadline.
@@ -148,28 +142,19 @@ impl Future for RunningServer {
 }
 
 /// Serves the public API on a bound listener. Must be called within a tokio runtime.
-pub fn serve_public(
-    api: PublicApi,
-    socket: impl Into<Socket>,
-    limits: ServerLimits,
-) -> io::Result<RunningServer> {
+pub fn serve_public(api: PublicApi, socket: Socket, limits: ServerLimits) -> io::Result<RunningServer> {
     let shell = api.shell.clone();
     serve(move || api.app(), &shell, socket, limits)
 }
 
 /// Serves an application with this shell on a bound listener. Must be called within a tokio runtime.
-pub fn serve<F, T>(
-    app: F,
-    shell: &Shell,
-    socket: impl Into<Socket>,
-    limits: ServerLimits,
-) -> io::Result<RunningServer>
+pub fn serve<F, T>(app: F, shell: &Shell, socket: Socket, limits: ServerLimits) -> io::Result<RunningServer>
 where
     F: Fn() -> App<T> + Send + Clone + 'static,
     T: Application + 'static,
     T::Future: 'static,
 {
-    let Socket { listener, tls, shared } = socket.into();
+    let Socket { listener, tls, shared } = socket;
     let addr = listener.local_addr()?;
     let socket = SockRef::from(&listener);
     // The standard library binds with a backlog of 128.

@@ -158,7 +158,7 @@ fn audit_refused(request: &HttpRequest, error: &ApiError) {
 /// Serves the management API on a bound listener. Must be called within a tokio runtime.
 pub fn serve_management(
     api: ManagementApi,
-    socket: impl Into<Socket>,
+    socket: Socket,
     limits: ServerLimits,
 ) -> io::Result<RunningServer> {
     let shell = api.shell.clone();

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::model::{PictureServer, Secret};
 use companion_http::{
     BuildInfo, Commit, Projections, PublicApi, PublicSettings, Redirects, RunningServer, ServerLimits,
-    TrustedProxies, serve_public,
+    Socket, TrustedProxies, serve_public,
 };
 use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness};
 use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
@@ -91,8 +91,13 @@ impl TestService {
 
     /// Serves the public API on a free loopback port. Must be called within a tokio runtime.
     pub fn listen(&self) -> io::Result<RunningServer> {
-        serve_public(self.public.clone(), TcpListener::bind(("127.0.0.1", 0))?, limits())
+        serve_public(self.public.clone(), free_port()?, limits())
     }
+}
+
+/// Binds a free loopback port, without TLS.
+pub fn free_port() -> io::Result<Socket> {
+    Ok(Socket { listener: TcpListener::bind(("127.0.0.1", 0))?, tls: None, shared: false })
 }
 
 /// One worker, defaults for the rest.

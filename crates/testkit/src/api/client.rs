@@ -3,11 +3,11 @@
 pub use crate::service::limits;
 
 use super::service::Service;
+use crate::service::free_port;
 use companion_http::{RunningServer, ServerLimits, serve_public};
 use companion_management::serve_management;
 use serde_json::Value;
 use std::{
-    net::TcpListener,
     pin::pin,
     time::{Duration, Instant},
 };
@@ -93,7 +93,7 @@ pub fn listen(service: &Service) -> RunningServer {
 
 /// Serves the public API within these limits.
 pub fn listen_with(service: &Service, limits: ServerLimits) -> RunningServer {
-    serve_public(service.api.clone(), listener(), limits).unwrap()
+    serve_public(service.api.clone(), free_port().unwrap(), limits).unwrap()
 }
 
 /// Serves the management API.
@@ -103,11 +103,7 @@ pub fn listen_management(service: &Service) -> RunningServer {
 
 /// Serves the management API within these limits.
 pub fn listen_management_with(service: &Service, limits: ServerLimits) -> RunningServer {
-    serve_management(service.management.clone(), listener(), limits).unwrap()
-}
-
-fn listener() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").unwrap()
+    serve_management(service.management.clone(), free_port().unwrap(), limits).unwrap()
 }
 
 /// Polls until the condition holds. Panics after a minute of real time.
