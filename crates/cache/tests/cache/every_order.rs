@@ -4,9 +4,11 @@
 use async_trait::async_trait;
 use companion_domain::{
     change::Revision,
-    port::{ChangeFeed, Listings, Records, Scheduler, SessionStore, StoreError, Stores, Work},
+    port::{ChangeFeed, Listings, Records, Scheduler, SessionStore, SignIns, StoreError, Stores, Work},
 };
-use companion_testkit::over::{ChangeFeedOver, ListingsOver, Over, RecordsOver, SessionStoreOver};
+use companion_testkit::over::{
+    ChangeFeedOver, ListingsOver, Over, RecordsOver, SessionStoreOver, SignInsOver,
+};
 use std::{
     cell::RefCell,
     pin::Pin,
@@ -169,6 +171,7 @@ pub(crate) fn stepped(stores: &Stores) -> Stores {
     stepped.changes = Arc::new(Over(Stepped(stores.changes.clone())));
     stepped.records = Arc::new(Over(Stepped(stores.records.clone())));
     stepped.sessions = Arc::new(Over(Stepped(stores.sessions.clone())));
+    stepped.sign_ins = Arc::new(Over(Stepped(stores.sign_ins.clone())));
     stepped.stored_listings = Arc::new(Over(Stepped(stores.stored_listings.clone())));
     stepped
 }
@@ -199,4 +202,5 @@ stepped! {
     ListingsOver by listings: Listings {}
     RecordsOver by records: Records {}
     SessionStoreOver by sessions: SessionStore {}
+    SignInsOver by sign_ins: SignIns {}
 }

@@ -15,6 +15,7 @@ use companion_domain::{
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
+    conformance::sign_ins::granted,
     use_cases::InMemory,
     world::{a_guild, a_member, a_session, a_subscription, at, user_id},
 };
@@ -59,7 +60,7 @@ impl<'a> Scene<'a> {
         let prepare = async {
             create_session(&stores).await;
             for user in USERS {
-                stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
+                granted(&stores, user_id(user), &grant(&[1, 2])).await;
             }
             stores.records.put(Record::Guild(version(1))).await.unwrap();
             stores.records.put(Record::Subscription(sponsored(1))).await.unwrap();
@@ -170,7 +171,7 @@ async fn put_subscription(stores: &Stores) {
 
 async fn create_session(stores: &Stores) {
     let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
-    stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
+    stores.sign_ins.begin(&the_session(), NonZeroU32::MAX, never, &grant(&[1, 2])).await.unwrap();
 }
 
 async fn end_session(stores: &Stores) {

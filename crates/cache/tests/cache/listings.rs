@@ -13,7 +13,7 @@ use companion_domain::{
     port::{Listing, ListingScope, Listings, Ports, Record, Replace, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::stream::Stream,
+    conformance::{sign_ins::granted, stream::Stream},
     over::{ListingsOver, Over},
     use_cases::InMemory,
     world::{a_guild, a_member, a_subscription, guild_id, name, user_id},
@@ -95,7 +95,7 @@ impl Many {
             stores.records.put(Record::Guild(a_guild(number))).await.unwrap();
         }
         for user in 1..=USERS {
-            stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
+            granted(stores, user_id(user), &grant(&[1, 2])).await;
         }
         node.settle().await;
         for asked in [1..=USERS, 1..=USERS / 2] {
@@ -194,7 +194,7 @@ impl OneGuild {
     async fn new() -> Self {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
-        stores.grants.replace(user_id(USER), &grant(&[1, 2, 3])).await.unwrap();
+        granted(&stores, user_id(USER), &grant(&[1, 2, 3])).await;
         stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
         stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
         stores.records.put(Record::Subscription(a_subscription(9, &[1, 2]))).await.unwrap();
@@ -269,7 +269,7 @@ fn answers_are_consistent_in_every_order() {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         let prepare = async {
-            stores.grants.replace(user_id(USER), &grant(&[1, 2])).await.unwrap();
+            granted(&stores, user_id(USER), &grant(&[1, 2])).await;
             stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
             stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
         };

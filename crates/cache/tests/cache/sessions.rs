@@ -10,6 +10,7 @@ use companion_domain::{
     usecase::AuthenticateError,
 };
 use companion_testkit::{
+    conformance::sign_ins::remove_grants,
     over::{Over, SessionStoreOver, SignInsOver},
     use_cases::{InMemory, settings},
     world::{a_guild, a_session, at, user_id},
@@ -81,8 +82,12 @@ impl Used {
 
     async fn make(&self, number: u8) -> Session {
         let session = a_session(number, number.into(), at(1000));
-        self.node.stores.sessions.create(&session, NO_LIMIT, ended(0)).await.unwrap();
+        assert_eq!(self.begin(&session, NO_LIMIT, ended(0)).await, []);
         session
+    }
+
+    async fn begin(&self, session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
+        self.node.stores.sign_ins.begin(session, cap, ended, &grant(&[])).await.unwrap()
     }
 
     fn touched(&self) -> Vec<usize> {
@@ -128,7 +133,7 @@ async fn writes_uses_in_batches_and_resumes_after_a_failure() {
         let mut bytes = [0; 32];
         bytes[..4].copy_from_slice(&number.to_be_bytes());
         let session = Session { id: TokenHash::from_bytes(bytes), ..a_session(1, 1, at(1000)) };
-        scene.node.stores.sessions.create(&session, NO_LIMIT, ended(0)).await.unwrap();
+        scene.begin(&session, NO_LIMIT, ended(0)).await;
         touch(&scene.node, &session, 2000).await;
     }
     scene.store.touches_left.store(2, SeqCst);
@@ -163,8 +168,10 @@ async fn expires_a_session_only_after_the_use_lag() {
     let sessions = &scene.node.stores.sessions;
     assert_eq!(sessions.expire(&session.id, not_yet).await.unwrap(), None);
     assert_eq!(sessions.prune(not_yet, NO_LIMIT).await.unwrap(), []);
-    let younger = Session { created_at: at(2000), ..a_session(2, 1, at(2000)) };
-    assert_eq!(sessions.create(&younger, NO_LIMIT, not_yet).await.unwrap(), []);
+    let older = Session { created_at: at(900), ..a_session(2, 1, at(5000)) };
+    scene.begin(&older, NO_LIMIT, not_yet).await;
+    let evicted = scene.begin(&a_session(3, 1, at(5000)), NonZeroU32::new(2).unwrap(), not_yet).await;
+    assert_eq!(evicted, [older]);
     assert_eq!(sessions.prune(over, NO_LIMIT).await.unwrap(), [session]);
 }
 
@@ -298,7 +305,7 @@ async fn ends_a_sign_in_even_if_the_store_reports_a_failure() {
         let ended = if with_grant {
             sign_ins.end(user_id(1), version).await
         } else {
-            assert!(grants.remove(user_id(1), version).await.unwrap());
+            remove_grants(&scene.node.stores).await;
             assert_eq!(scene.shown().await, (true, 0));
             sign_ins.end_without_grant(user_id(1)).await
         };

@@ -13,7 +13,7 @@ use companion_domain::{
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
-    conformance::stream::Stream,
+    conformance::{sign_ins::granted, stream::Stream},
     over::{ChangeFeedOver, Over},
     use_cases::{InMemory, settings},
     world::{a_guild, a_member, a_subscription, an_ownership, guild_id, name, user_id},
@@ -92,7 +92,7 @@ impl Scene {
         ports.stores.changes = feed.clone();
         let node = Node::over(&ports, PLENTY);
         node.settle().await;
-        world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
+        granted(&world.ports.stores, user_id(1), &grant(&[1])).await;
         node.settle().await;
         let shown = node.listing(user_id(1)).await.unwrap();
         feed.asked.store(0, SeqCst);
@@ -184,7 +184,7 @@ async fn freshness_starts_when_the_poll_begins() {
 /// Returns a node with a cache that reads blocks and guilds from another store.
 async fn a_node_beside(elsewhere: &Arc<MemoryStorage>) -> Arc<Node> {
     let mut ports = InMemory::new().ports;
-    ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
+    granted(&ports.stores, user_id(1), &grant(&[1])).await;
     ports.stores = ports.stores.with_blocked(elsewhere.clone()).with_guilds(elsewhere.clone());
     let node = Node::over(&ports, PLENTY);
     node.settle().await;
@@ -238,17 +238,13 @@ async fn shows_every_own_write_at_once() {
     }
     records.sync(&Replace::default(), &mut Stream::of([renamed])).await.unwrap();
     scene.shows("a sync").await;
-    let version = grants.replace(user_id(1), &grant(&[])).await.unwrap();
+    let version = granted(&scene.node.stores, user_id(1), &grant(&[])).await;
     scene.shows("a new grant").await;
     let version = grants.update(user_id(1), version, &grant(&[1]), ClaimAfter::Released).await.unwrap();
     scene.shows("a refreshed list").await;
-    assert!(grants.remove(user_id(1), version).await.unwrap());
-    scene.shows("a removed grant").await;
-    let version = grants.replace(user_id(1), &grant(&[1])).await.unwrap();
-    scene.shows("another grant").await;
     assert!(grants.remove_unused(user_id(1), version).await.unwrap());
     scene.shows("a removed unused grant").await;
-    grants.replace(user_id(1), &grant(&[1])).await.unwrap();
+    granted(&scene.node.stores, user_id(1), &grant(&[1])).await;
     scene.shows("a grant again").await;
     records.forget(user_id(1)).await.unwrap();
     scene.shows("a forgotten user").await;
@@ -331,7 +327,7 @@ async fn a_poll_reads_nothing_and_a_lookup_counts_one_miss() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
     let (user, id) = (user_id(1), TokenHash::from_bytes([1; 32]));
-    world.ports.stores.grants.replace(user, &grant(&[1])).await.unwrap();
+    granted(&world.ports.stores, user, &grant(&[1])).await;
     node.dispatcher.catch_up().await.unwrap();
     let misses = || [0, 1].map(|kind: usize| node.cache.statistics()[kind].misses);
     for _ in 0..3 {

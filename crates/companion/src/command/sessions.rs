@@ -268,7 +268,10 @@ fn document(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use companion_domain::session::UserAgent;
+    use companion_domain::{
+        port::{GrantContent, SignIns as _},
+        session::UserAgent,
+    };
     use companion_storage_memory::MemoryStorage;
 
     #[tokio::test]
@@ -284,7 +287,7 @@ mod tests {
             user_agent: UserAgent::sent("Browser"),
         };
         let none_over = Cutoffs { created: now, seen: now, ahead: now };
-        storage.create(&session, NonZeroU32::MIN, none_over).await.unwrap();
+        storage.begin(&session, NonZeroU32::MIN, none_over, &GrantContent::default()).await.unwrap();
         let failure = refuse_leftovers(&storage).await.unwrap_err();
         assert_eq!(failure.exit_code(), 1);
         assert!(failure.to_string().starts_with("no session was ended, but 1 is still stored"), "{failure}");

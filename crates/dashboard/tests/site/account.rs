@@ -6,8 +6,9 @@ use companion_domain::{
     model::StaffPermission,
     port::{GrantContent, Record},
 };
-use companion_testkit::world::{
-    a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id,
+use companion_testkit::{
+    conformance::sign_ins::granted,
+    world::{a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -52,9 +53,9 @@ async fn the_header_names_the_user_in_a_menu() {
 #[actix_web::test]
 async fn the_menu_works_without_a_stored_name() {
     let (site, browser) = signed_in(vec![]).await;
-    let grants = &site.memory.ports.stores.grants;
-    let content = grants.find(user_id(1)).await.unwrap().unwrap().content;
-    grants.replace(user_id(1), &GrantContent { profile: None, ..content }).await.unwrap();
+    let stores = &site.memory.ports.stores;
+    let content = stores.grants.find(user_id(1)).await.unwrap().unwrap().content;
+    granted(stores, user_id(1), &GrantContent { profile: None, ..content }).await;
     site.use_cases.dispatcher.catch_up().await.unwrap();
     let page = browser.page("/devices").await;
     assert!(page.contains("<span>Account</span></summary>"), "{page}");

@@ -8,9 +8,12 @@ use crate::{
     sync,
 };
 use actix_web::test::TestRequest;
-use companion_domain::port::{GrantStore, Record, StoreErrorKind};
+use companion_domain::port::{Record, StoreErrorKind};
 use companion_http::audit::{Audit, EXPIRE};
-use companion_testkit::world::{a_user, user_id};
+use companion_testkit::{
+    conformance::sign_ins::remove_grants,
+    world::{a_user, user_id},
+};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, time::Duration};
 
@@ -182,11 +185,7 @@ async fn audits_a_session_that_the_service_ends_once() {
         let (lines, _guard) = listening_to_json();
         match action {
             "expire_session" => service.memory.clock.advance(Duration::from_secs(31 * 24 * 60 * 60)),
-            "end_without_grant" => {
-                let storage = &service.memory.storage;
-                let version = GrantStore::find(&**storage, user_id(1)).await.unwrap().unwrap().version;
-                assert!(GrantStore::remove(&**storage, user_id(1), version).await.unwrap());
-            }
+            "end_without_grant" => remove_grants(&service.memory.ports.stores).await,
             _ => {
                 service.memory.identity.end_authorisation(user_id(1));
                 service.memory.clock.advance(Duration::from_secs(61));

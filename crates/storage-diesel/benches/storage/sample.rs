@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use companion_domain::{
     model::{Guild, RoleBindings, RoleKey, Timestamp},
-    port::{Entropy as _, Numbered, Record, RecordSource, SessionStore as _, SourceError, StoreError},
+    port::{
+        Entropy as _, GrantContent, Numbered, Record, RecordSource, SignIns as _, SourceError, StoreError,
+    },
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
@@ -48,5 +50,5 @@ pub(crate) async fn sign_in(
         ahead: Timestamp::from_micros(i64::MAX),
     };
     let cap = const { NonZeroU32::new(10).unwrap() };
-    storage.create(&session, cap, nothing).await.map(drop)
+    storage.begin(&session, cap, nothing, &GrantContent::default()).await.map(drop)
 }

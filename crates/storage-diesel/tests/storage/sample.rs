@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use companion_domain::{
     model::{Member, Timestamp},
-    port::{ApplyError, Numbered, Record, RecordSource, SourceError, StoreError},
+    port::{ApplyError, GrantContent, Numbered, Record, RecordSource, SignIns, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
+use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::{a_member, a_session, at};
 use std::{num::NonZeroU32, ops::RangeInclusive, sync::Arc};
 use tokio::sync::Notify;
@@ -40,6 +41,11 @@ pub(crate) fn session(number: u64) -> Session {
         user_agent: None,
         ..a_session(0, 1, at(0))
     }
+}
+
+/// Signs a user in with the session of this number.
+pub(crate) async fn sign_in(storage: &DieselStorage, number: u64) -> Result<Vec<Session>, StoreError> {
+    storage.begin(&session(number), CAP, NOTHING_ENDED, &GrantContent::default()).await
 }
 
 /// Returns guilds with these numbers.

@@ -8,6 +8,7 @@ use super::{
         LOTS, NONE_OVER, TEN, at, cluster_id, feedback, grant, guild, guild_id, heartbeat, member, session,
         team_member, token_hash, user_id,
     },
+    sign_ins::{add_sessions, granted},
     stream::Stream,
 };
 use companion_domain::{
@@ -18,7 +19,6 @@ use companion_domain::{
 };
 use std::{
     collections::HashSet,
-    num::NonZeroU32,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -35,7 +35,7 @@ suite! {
     a_write_returns_and_lists_its_changes_once,
     a_sync_and_forgetting_list_what_they_changed,
     a_cancelled_write_is_listed_if_it_was_applied,
-    lists_created_and_ended_sessions,
+    lists_ended_and_rewound_sessions,
     lists_changes_of_grants,
 }
 
@@ -273,38 +273,25 @@ pub(super) async fn lists_once<T>(
     assert_eq!(subjects_of(fresh, &write).await, [], "made again");
 }
 
-async fn lists_created_and_ended_sessions(fresh: &Fresh<Stores>) {
-    const ALL_OVER: Cutoffs = Cutoffs { created: at(1_000_000), seen: at(1_000_000), ..NONE_OVER };
+async fn lists_ended_and_rewound_sessions(fresh: &Fresh<Stores>) {
+    const OVER: Cutoffs = Cutoffs { created: at(5), ..NONE_OVER };
     let user = user_id(1);
     let about = |number| Subject::Session(token_hash(number));
-    let create = async |number: u64, cap: u32| {
-        let made = session(number, user, at(number.cast_signed()));
-        let cap = NonZeroU32::new(cap).unwrap();
-        let write = async |stores: &Stores| stores.sessions.create(&made, cap, NONE_OVER).await.unwrap();
-        subjects_of(fresh, write).await
-    };
-    for number in 1..=3 {
-        assert_eq!(create(number, 10).await, [about(number)]);
-    }
-    assert_are(&create(4, 3).await, &[1, 4].map(about));
+    add_sessions(&fresh.one, (2..=7).map(|number| session(number, user, at(number.cast_signed())))).await;
     // Uses happen with every request, and would flood the history.
     let used = (token_hash(2), at(9));
     let touch = async |stores: &Stores| stores.sessions.touch(Uses::one(&used)).await.unwrap();
     assert_eq!(subjects_of(fresh, touch).await, []);
     let revoke = async |stores: &Stores| stores.sessions.revoke(&token_hash(2)).await.unwrap();
     lists_once(fresh, &[about(2)], revoke).await;
+    let expire = async |stores: &Stores| stores.sessions.expire(&token_hash(3), OVER).await.unwrap();
+    lists_once(fresh, &[about(3)], expire).await;
+    let prune = async |stores: &Stores| stores.sessions.prune(OVER, TEN).await.unwrap();
+    lists_once(fresh, &[4, 5].map(about), prune).await;
     let revoke_user = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
-    lists_once(fresh, &[3, 4].map(about), revoke_user).await;
-    for number in [5, 6] {
-        create(number, 10).await;
-    }
-    let prune = async |stores: &Stores| stores.sessions.prune(ALL_OVER, TEN).await.unwrap();
-    lists_once(fresh, &[5, 6].map(about), prune).await;
-    create(7, 10).await;
-    let expire = async |stores: &Stores| stores.sessions.expire(&token_hash(7), ALL_OVER).await.unwrap();
-    lists_once(fresh, &[about(7)], expire).await;
+    lists_once(fresh, &[6, 7].map(about), revoke_user).await;
     // Copies of a session from before a clock reset are dated wrongly.
-    fresh.one.sessions.create(&session(8, user, at(1_000_000_000)), TEN, NONE_OVER).await.unwrap();
+    add_sessions(&fresh.one, [session(8, user, at(1_000_000_000))]).await;
     let rewind = async |stores: &Stores| stores.sessions.rewind(at(0), TEN).await.unwrap();
     lists_once(fresh, &[about(8)], rewind).await;
 }
@@ -314,16 +301,12 @@ async fn lists_changes_of_grants(fresh: &Fresh<Stores>) {
     let version = async |stores: &Stores| {
         stores.grants.find(user).await.unwrap().map_or(GrantVersion(1), |grant| grant.version)
     };
-    let replace = async |stores: &Stores| stores.grants.replace(user, &grant(1)).await.unwrap();
     let update = async |stores: &Stores| {
         stores.grants.update(user, version(stores).await, &grant(2), ClaimAfter::Released).await.unwrap()
     };
-    let remove = async |stores: &Stores| stores.grants.remove(user, version(stores).await).await.unwrap();
     let remove_unused =
         async |stores: &Stores| stores.grants.remove_unused(user, version(stores).await).await.unwrap();
-    assert_eq!(subjects_of(fresh, replace).await, [Subject::Grant(user)]);
+    granted(&fresh.one, user, &grant(1)).await;
     assert_eq!(subjects_of(fresh, update).await, [Subject::Grant(user)]);
-    lists_once(fresh, &[Subject::Grant(user)], remove).await;
-    replace(&fresh.one).await;
     lists_once(fresh, &[Subject::Grant(user)], remove_unused).await;
 }

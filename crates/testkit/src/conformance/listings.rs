@@ -5,6 +5,7 @@ use super::{
     concurrency::reading_while_writing,
     records::{put_all, replacing},
     sample::{grant, guild, guild_id, listing, member, membership, name, staff, subscription, user_id},
+    sign_ins::granted,
     stream::Stream,
 };
 use companion_domain::{
@@ -57,7 +58,7 @@ async fn grant_of(stores: &Stores, user: UserId) -> Option<GrantSummary> {
 
 async fn leaves_out_data_of_other_users(fresh: &Fresh<Stores>) {
     let (stores, user, other) = (&fresh.one, user_id(1), user_id(2));
-    stores.grants.replace(other, &listing_guilds([1])).await.unwrap();
+    granted(stores, other, &listing_guilds([1])).await;
     let theirs = [
         Record::Blocked(other),
         Record::Guild(guild(guild_id(1))),
@@ -71,7 +72,7 @@ async fn leaves_out_data_of_other_users(fresh: &Fresh<Stores>) {
     assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), Listing::default());
     // Without a list, no guild is read.
     for (list, guilds) in [(None, vec![]), (listing_guilds([2]).list, vec![seen(2, &[])])] {
-        stores.grants.replace(user, &GrantContent { list, ..grant(1) }).await.unwrap();
+        granted(stores, user, &GrantContent { list, ..grant(1) }).await;
         let expected = Listing { grant: grant_of(stores, user).await, guilds, ..Listing::default() };
         assert_eq!(read(stores, user, ListingScope::List).await.unwrap(), expected);
     }
@@ -81,7 +82,7 @@ async fn reads_a_long_list_completely_and_each_guild_once(fresh: &Fresh<Stores>)
     let (user, listed) = (user_id(1), 1..=1200);
     // The platform repeats some of them.
     let list = listing_guilds(listed.clone().chain(1..=50));
-    fresh.one.grants.replace(user, &list).await.unwrap();
+    granted(&fresh.one, user, &list).await;
     let present = || listed.clone().filter(|number| number % 2 == 0);
     let records = present().flat_map(|number| {
         let id = guild_id(number);
@@ -107,7 +108,7 @@ async fn reads_one_guild_whether_listed_or_not(fresh: &Fresh<Stores>) {
     stores.records.put(Record::Subscription((*sponsor).clone())).await.unwrap();
     for signed_in in [false, true] {
         if signed_in {
-            stores.grants.replace(user, &listing_guilds([1, 3])).await.unwrap();
+            granted(stores, user, &listing_guilds([1, 3])).await;
         }
         let grant = grant_of(stores, user).await;
         for (number, guilds, guild_subscriptions) in [
@@ -127,7 +128,7 @@ async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     for number in 1..=130 {
         stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
-        stores.grants.replace(user_id(number), &listing_guilds([number])).await.unwrap();
+        granted(stores, user_id(number), &listing_guilds([number])).await;
     }
     // The last three are an unknown user, and one who is asked for twice.
     let asked: Vec<_> = (1..=130).rev().chain([999, 7, 7]).map(user_id).collect();
@@ -143,7 +144,7 @@ async fn returns_several_users_in_the_requested_order(fresh: &Fresh<Stores>) {
 /// list.
 async fn guild_subscriptions(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let reader = user_id(9999);
-    stores.grants.replace(reader, &listing_guilds(guilds)).await.unwrap();
+    granted(stores, reader, &listing_guilds(guilds)).await;
     let listing = read(stores, reader, ListingScope::List).await.unwrap();
     listing.guild_subscriptions.iter().map(|subscription| subscription.user.get()).collect()
 }
@@ -197,7 +198,7 @@ fn world(second: bool, user: UserId) -> Vec<Record> {
 
 async fn writes_are_never_partially_visible(fresh: &Fresh<Stores>) {
     let user = user_id(1);
-    fresh.one.grants.replace(user, &listing_guilds([1, 11, 12])).await.unwrap();
+    granted(&fresh.one, user, &listing_guilds([1, 11, 12])).await;
     let everything = replacing([Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked]);
     let become_world = async |second| {
         let mut stream = Stream::in_batches(world(second, user), 100);
@@ -233,7 +234,7 @@ async fn every_part_of_a_listing_is_fresh(fresh: &Fresh<Stores>) {
             .await;
     };
     check(&expected).await;
-    stores.grants.replace(user, &listing_guilds([3, 1, 2, 9])).await.unwrap();
+    granted(stores, user, &listing_guilds([3, 1, 2, 9])).await;
     expected.grant = grant_of(stores, user).await;
     check(&expected).await;
     let (own, theirs) = (subscription(user, [1, 7], 2), subscription(user_id(8), [2, 3], 0));
@@ -266,7 +267,7 @@ async fn every_part_of_a_listing_is_fresh(fresh: &Fresh<Stores>) {
 
 async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
     let (stores, user, other) = (&fresh.one, user_id(1), user_id(2));
-    stores.grants.replace(user, &listing_guilds([1, 2, 3])).await.unwrap();
+    granted(stores, user, &listing_guilds([1, 2, 3])).await;
     let guilds = [1, 2, 3].map(|number| Record::Guild(guild(guild_id(number))));
     let others = [
         Record::Member(member(guild_id(2), user, &[5])),
@@ -301,7 +302,7 @@ async fn leaves_out_unreadable_values(fresh: &Fresh<Stores>) {
 
 async fn an_unreadable_grant_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
-    stores.grants.replace(user, &listing_guilds([1])).await.unwrap();
+    granted(stores, user, &listing_guilds([1])).await;
     if !fresh.damage([Damage::Grant(user)]).await {
         return;
     }

@@ -8,6 +8,7 @@ use super::{
         AWKWARD, BEYOND_SIGNED, at, guild, guild_id, guild_id_in, listing, membership, settings_schema,
         subscription, user_id,
     },
+    sign_ins::granted,
 };
 use companion_domain::{
     change::{Applied, Key, Kind, Subject, Tally},
@@ -202,7 +203,7 @@ async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
     let plus = || by_user(change(guild, [("plus.text", text("a"))]), user, at(0));
     assert!(matches!(rejected(stores, &free("a")).await, Rejected::NotListed(_)));
     stores.records.put(Record::Guild(super::sample::guild(guild))).await.unwrap();
-    stores.grants.replace(user, &managing).await.unwrap();
+    granted(stores, user, &managing).await;
     assert_eq!(rejected(stores, &since(at(2))).await, Rejected::ListTooOld);
     let (stored, _) = stores.settings.change(&free("a")).await.unwrap();
     assert_eq!(stored.changed, Some(Edit { at: at(1), by: Some(user), via: Origin::Site }));
@@ -211,9 +212,9 @@ async fn a_user_is_judged_by_what_is_stored(fresh: &Fresh<Stores>) {
     assert_eq!(stores.settings.change(&plus()).await.unwrap().0.revision, 2);
     // What was taken away a moment ago counts no more, through any handle.
     fresh.settle().await;
-    fresh.other.grants.replace(user, &listing([membership(GUILD, false, 0)])).await.unwrap();
+    granted(&fresh.other, user, &listing([membership(GUILD, false, 0)])).await;
     assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
-    fresh.other.grants.replace(user, &managing).await.unwrap();
+    granted(&fresh.other, user, &managing).await;
     fresh.other.records.put(Record::Blocked(user)).await.unwrap();
     assert!(matches!(rejected(stores, &free("b")).await, Rejected::NotListed(_)));
     assert_eq!(stores.settings.find(guild).await.unwrap().revision, 2);

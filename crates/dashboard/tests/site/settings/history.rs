@@ -6,7 +6,10 @@ use companion_domain::{
     model::Profile,
     port::{GrantContent, Record},
 };
-use companion_testkit::world::{a_user, name, user_id};
+use companion_testkit::{
+    conformance::sign_ins::granted,
+    world::{a_user, name, user_id},
+};
 use serde_json::json;
 
 async fn undo(browser: &Browser, revision: &str) -> companion_testkit::api::service::Answer {
@@ -43,14 +46,13 @@ async fn users_are_named_while_they_are_signed_in() {
     set(&site, json!({"welcome.enabled": false})).await;
     let avatar = "https://cdn.example/a.png".parse().unwrap();
     let profile = Some(Profile { name: name("Night <Owl>"), avatar });
-    let grants = &site.memory.ports.stores.grants;
-    let version =
-        grants.replace(user_id(9), &GrantContent { profile, ..GrantContent::default() }).await.unwrap();
+    let stores = &site.memory.ports.stores;
+    let version = granted(stores, user_id(9), &GrantContent { profile, ..GrantContent::default() }).await;
     for path in ["/guilds/7", "/guilds/7/history"] {
         let page = browser.page(path).await;
         assert!(page.contains("Night &#60;Owl&#62;") && !page.contains("User 9"), "{page}");
     }
-    grants.remove(user_id(9), version).await.unwrap();
+    assert!(stores.grants.remove_unused(user_id(9), version).await.unwrap());
     assert!(browser.page("/guilds/7/history").await.contains("User 9, <time"));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     postgres::schema::Schema,
-    sample::{CAP, NOTHING_ENDED, session, user},
+    sample::{session, sign_in, user},
     shared::Place,
 };
 use companion_domain::{
@@ -71,21 +71,21 @@ async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
     let mut standby = primary.standby().unwrap();
     let schema = Schema::on(&either(&primary, &standby));
     let storage = open(&schema, schema.url_at(&either(&standby, &primary))).await;
-    let [kept, lost, other] = [1, 2, 3].map(session);
-    storage.create(&kept, CAP, NOTHING_ENDED).await.unwrap();
+    let [kept, lost] = [1, 2].map(session);
+    sign_in(&storage, 1).await.unwrap();
     assert_eq!(
         storage.latest().await.unwrap(),
-        Revision(1),
+        Revision(2),
         "the standby comes first, the primary is chosen"
     );
     let mut on_standby = PgConnection::establish(&schema.url_at(&standby.url("postgres"))).unwrap();
-    cut_off(&mut on_standby, 1);
+    cut_off(&mut on_standby, 2);
     drop(on_standby);
     // The operator allows any server, including the standby.
     let any = open(&schema, format!("{}&target_session_attrs=any", schema.url())).await;
-    any.create(&lost, CAP, NOTHING_ENDED).await.unwrap();
+    sign_in(&any, 2).await.unwrap();
     let known = storage.latest().await.unwrap();
-    assert_eq!((known, any.since(known).await.unwrap()), (Revision(2), Changes::Listed(vec![])));
+    assert_eq!((known, any.since(known).await.unwrap()), (Revision(4), Changes::Listed(vec![])));
 
     // The standby is readable, but cannot prove that it has everything.
     primary.stop(Shutdown::Immediate).unwrap();
@@ -103,7 +103,7 @@ async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
         assert!(error.cause.to_string().contains("standby"), "{}", error.cause);
     }
 
-    // It lacks the second revision, and reuses its number.
+    // It lacks the last revisions, and reuses their numbers.
     standby.promote().unwrap();
     let elsewhere = open(&schema, schema.url()).await;
     assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept.clone()));
@@ -118,11 +118,11 @@ async fn reports_no_revision_of_a_standby_and_a_gap_after_failover() {
 
     // From here on changes are listed again, and wake waiting nodes.
     tokio::time::timeout(TIMEOUT, storage.wait_for_change(known)).await.unwrap();
-    elsewhere.create(&other, CAP, NOTHING_ENDED).await.unwrap();
+    sign_in(&elsewhere, 3).await.unwrap();
     tokio::time::timeout(TIMEOUT, storage.wait_for_change(latest)).await.unwrap();
     let Changes::Listed(changes) = storage.since(latest).await.unwrap() else { panic!("a gap") };
     let revisions: Vec<_> = changes.iter().map(|change| change.revision).collect();
-    assert_eq!(revisions, [Revision(latest.0 + 1)]);
+    assert_eq!(revisions, [1, 2].map(|after| Revision(latest.0 + after)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

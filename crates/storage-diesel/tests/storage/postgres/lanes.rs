@@ -5,16 +5,13 @@ use crate::{
         faults::{HeldLock, impatient},
         schema::Schema,
     },
-    sample::{CAP, Halting, NOTHING_ENDED, Stream, failure, guilds, session, user},
+    sample::{Halting, Stream, failure, guilds, session, sign_in, user},
     shared::Place,
 };
 use companion_domain::{
     change::{Changes, Kind, Revision, Subject},
     model::{CodeFingerprint, Timestamp},
-    port::{
-        BlockList, ChangeFeed, GrantContent, GrantStore, Health, Mutation, Record, Records, Replace,
-        SessionStore, SpentCodes, StoreErrorKind,
-    },
+    port::{BlockList, ChangeFeed, Health, Mutation, Record, Records, Replace, SpentCodes, StoreErrorKind},
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::a_heartbeat;
@@ -23,15 +20,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Signs a user in and reports for a cluster: four urgent writes.
+/// Signs a user in and reports for a cluster: three urgent writes.
 async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
     let time = Timestamp::from_micros(i64::try_from(number).unwrap());
     let mut code = [0; 32];
     code[..8].copy_from_slice(&number.to_be_bytes());
     assert!(storage.spend(&CodeFingerprint::from_bytes(code), time, time).await.unwrap());
-    storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
-    let content = GrantContent::default();
-    GrantStore::replace(storage, session(number).user, &content).await.unwrap();
+    sign_in(storage, number).await.unwrap();
     storage.write(Mutation::Report(a_heartbeat("one", time))).await.unwrap();
 }
 

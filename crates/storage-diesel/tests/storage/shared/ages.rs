@@ -12,7 +12,7 @@ use companion_domain::{
     port::{
         BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, Health, ListingScope,
         Listings, Mutation, PlatformPause, PlatformPauses, Record, Records, SessionStore, SettingsStore,
-        SpentCodes, StoreErrorKind,
+        SignIns, SpentCodes, StoreErrorKind,
     },
 };
 use companion_storage_diesel::DieselStorage;
@@ -148,7 +148,8 @@ async fn grants(storage: &DieselStorage) {
     // A new version is higher than every migrated one.
     let before = GrantStore::find(storage, user_id(7)).await.unwrap().unwrap();
     assert_eq!(before.content.tokens.unwrap().as_bytes(), [1, 2]);
-    let version = GrantStore::replace(storage, user_id(7), &GrantContent::default()).await.unwrap();
+    storage.begin(&a_session(4, 7, at(1)), CAP, NOTHING_ENDED, &GrantContent::default()).await.unwrap();
+    let version = GrantStore::find(storage, user_id(7)).await.unwrap().unwrap().version;
     assert!(version > before.version, "{version:?}");
 }
 
@@ -162,7 +163,7 @@ async fn goes_on(storage: &DieselStorage) {
     assert!(FeedbackStore::find(storage, &"f-4".parse().unwrap()).await.unwrap().is_some());
     storage.write(Mutation::Report(a_heartbeat("eu-0", at(1_800_000_000)))).await.unwrap();
     assert!(storage.clusters().await.unwrap().iter().any(|cluster| cluster.cluster.as_str() == "eu-0"));
-    storage.create(&a_session(3, 7, at(1)), CAP, NOTHING_ENDED).await.unwrap();
+    storage.begin(&a_session(3, 7, at(1)), CAP, NOTHING_ENDED, &GrantContent::default()).await.unwrap();
     assert!(!storage.revoke_user(user_id(7)).await.unwrap().is_empty());
     storage.check().await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! Faults map to the right error kind, within a deadline.
 
 use crate::{
-    sample::{CAP, NOTHING_ENDED, failure, guild, session, user},
+    sample::{failure, guild, session, sign_in, user},
     shared::Place,
     sqlite::{folder::Folder, gathering::Lock},
 };
@@ -240,7 +240,7 @@ async fn in_a_process_with_small_files() {
     let storage = DieselStorage::open(options.clone()).await.unwrap();
     let mut answered = 0;
     let refused = loop {
-        match storage.create(&session(answered), CAP, NOTHING_ENDED).await {
+        match sign_in(&storage, answered).await {
             Ok(_) => answered += 1,
             Err(error) => break error,
         }

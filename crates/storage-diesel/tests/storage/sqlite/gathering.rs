@@ -1,7 +1,7 @@
 //! Concurrent writes share a commit, and fail alone.
 
 use crate::{
-    sample::{CAP, NOTHING_ENDED, failure, session, user},
+    sample::{failure, session, sign_in, user},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -36,10 +36,10 @@ async fn all_submitted() {
     }
 }
 
-/// Begins to create this session.
-fn create(storage: &DieselStorage, number: u64) -> JoinHandle<Result<Vec<Session>, StoreError>> {
+/// Begins to sign a user in.
+fn spawn_sign_in(storage: &DieselStorage, number: u64) -> JoinHandle<Result<Vec<Session>, StoreError>> {
     let storage = storage.clone();
-    tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
+    tokio::spawn(async move { sign_in(&storage, number).await })
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn queued_writes_share_a_commit() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..100).map(|number| create(&storage, number)).collect();
+    let tasks: Vec<_> = (0..100).map(|number| spawn_sign_in(&storage, number)).collect();
     // The first batch waits for the lock; all other writes queue behind it.
     all_submitted().await;
     lock.release();
@@ -63,9 +63,9 @@ async fn queued_writes_share_a_commit() {
 async fn a_failed_write_does_not_fail_its_batch() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    sign_in(&storage, 1).await.unwrap();
     let lock = Lock::take(&folder);
-    let create = |number| create(&storage, number);
+    let create = |number| spawn_sign_in(&storage, number);
     let busy = create(2);
     all_submitted().await;
     let (before, failing, after) = (create(3), create(1), create(4));
@@ -85,7 +85,7 @@ async fn cancelled_writes_leave_no_open_transaction() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let leaving: Vec<_> = (0..20).map(|number| create(&storage, number)).collect();
+    let leaving: Vec<_> = (0..20).map(|number| spawn_sign_in(&storage, number)).collect();
     all_submitted().await;
     leaving.iter().for_each(JoinHandle::abort);
     lock.release();
@@ -100,7 +100,7 @@ async fn close_completes_queued_writes_and_rejects_later_ones() {
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..20).map(|number| create(&storage, number)).collect();
+    let tasks: Vec<_> = (0..20).map(|number| spawn_sign_in(&storage, number)).collect();
     all_submitted().await;
     let closing = tokio::spawn({
         let storage = storage.clone();

@@ -1,7 +1,7 @@
 //! Files that are deleted or replaced under the storage, and operations that must not be mistaken for that.
 
 use crate::{
-    sample::{CAP, Collected, NOTHING_ENDED, failure, session, user},
+    sample::{Collected, failure, session, sign_in, user},
     shared::Place,
     sqlite::folder::Folder,
 };
@@ -42,7 +42,7 @@ async fn rejects_writes_once_a_file_was_deleted_or_replaced() {
         let case = format!("{name}, replaced: {replaced}");
         let folder = Folder::new();
         let storage = folder.open().await;
-        storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+        sign_in(&storage, 1).await.unwrap();
         storage.check().await.unwrap();
         let file = folder.path().join(name);
         let aside = folder.path().join("aside");
@@ -52,7 +52,7 @@ async fn rejects_writes_once_a_file_was_deleted_or_replaced() {
         } else {
             fs::remove_file(&file).unwrap();
         }
-        let told = refusal(storage.create(&session(2), CAP, NOTHING_ENDED).await);
+        let told = refusal(sign_in(&storage, 2).await);
         assert!(told.starts_with("nothing was written: "), "{case}: {told}");
         assert!(told.contains(file.to_str().unwrap()) && told.contains("restart"), "{case}: {told}");
         assert!(storage.statistics().has_given_up, "{case}");

@@ -6,17 +6,14 @@
 )]
 
 use crate::{
-    sample::{CAP, Collected, NOTHING_ENDED, Stream, feedback, guild, member, session, user},
+    sample::{Collected, Stream, feedback, guild, member, session, sign_in, user},
     shared::Place,
     sqlite::folder::Folder,
 };
 use companion_domain::{
     change::{Key, Kind},
     model::{CodeFingerprint, GuildId, Timestamp},
-    port::{
-        BlockList, ChangeFeed, GrantContent, Health, Record, Records, Replace, SessionStore, SignIns,
-        SpentCodes,
-    },
+    port::{BlockList, ChangeFeed, Health, Record, Records, Replace, SessionStore, SpentCodes},
 };
 use companion_storage_diesel::DieselStorage;
 use diesel::{
@@ -221,11 +218,10 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
             storage.put(Record::Guild(guild(first))).await.unwrap();
         }
         1 => {
-            storage.create(&session(2 * round + 1), CAP, NOTHING_ENDED).await.unwrap();
+            sign_in(storage, 2 * round + 1).await.unwrap();
         }
         2 => {
-            let grant = GrantContent::default();
-            storage.begin(&session(2 * round + 2), CAP, NOTHING_ENDED, &grant).await.unwrap();
+            sign_in(storage, 2 * round + 2).await.unwrap();
         }
         3 => {
             storage.revoke(&session(2 * round + 1).id).await.unwrap();

@@ -8,9 +8,10 @@ use super::{
 use crate::conformance::{
     Damage, Fresh, Stores,
     sample::{
-        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, awkward_names, feedback, feedback_id, grant, guild,
-        guild_id, heartbeat, member, prose, session, staff, subscription, team_member, token_hash, user_id,
+        AWKWARD, BEYOND_SIGNED, LOTS, at, awkward_names, feedback, feedback_id, grant, guild, guild_id,
+        heartbeat, member, prose, session, staff, subscription, team_member, token_hash, user_id,
     },
+    sign_ins::{begin, granted},
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;
@@ -64,9 +65,9 @@ pub(super) async fn exports_everything_once(fresh: &Fresh<Stores>) {
     stores.records.write(Mutation::Report(heartbeat("one", at(0)))).await.unwrap();
     assert_eq!(exported(stores).await, []);
     add(stores, two_of_each()).await;
-    // Written through their own ports.
-    stores.sessions.create(&session(3, user, at(3)), TEN, NONE_OVER).await.unwrap();
-    let granted = Grant { version: stores.grants.replace(user, &grant(3)).await.unwrap(), content: grant(3) };
+    // Written through their own port.
+    begin(stores, &session(3, user, at(3)), &grant(3)).await;
+    let granted = stores.grants.find(user).await.unwrap().unwrap();
     let written = vec![Record::Session(session(3, user, at(3))), Record::Grant(user, granted)];
     let expected = [two_of_each(), written].concat();
     fresh.settle().await;
@@ -104,7 +105,7 @@ impl RecordSink for Meddling {
             self.stores.records.put(Record::Blocked(user_id(4711))).await?;
             self.stores.records.put(Record::Feedback(feedback("new", 5, user_id(1)))).await?;
             self.stores.sessions.revoke_user(user_id(1)).await?;
-            self.stores.grants.replace(user_id(2), &GrantContent::default()).await?;
+            granted(&self.stores, user_id(2), &GrantContent::default()).await;
         }
         self.taken.take(records).await
     }

@@ -7,9 +7,10 @@ use crate::conformance::{
     Fresh, Stores,
     concurrency::CALLERS,
     sample::{
-        BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, feedback, grant, guild, guild_id, guild_id_in, member, name,
-        session, staff, subscription, team_member, user_id,
+        BEYOND_SIGNED, LOTS, at, feedback, grant, guild, guild_id, guild_id_in, member, name, session, staff,
+        subscription, team_member, user_id,
     },
+    sign_ins::{begin, granted},
     stream::Stream,
 };
 use async_trait::async_trait;
@@ -86,7 +87,7 @@ pub(super) async fn an_imported_grant_keeps_its_version(fresh: &Fresh<Stores>) {
     assert_eq!(claimed, Claimed::Granted);
     let updated = grants.update(user, imported.version, &grant(2), ClaimAfter::Released).await.unwrap();
     assert!(updated > imported.version);
-    assert!(grants.replace(user, &grant(3)).await.unwrap() > updated);
+    assert!(granted(&fresh.one, user, &grant(3)).await > updated);
 }
 
 pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
@@ -246,8 +247,9 @@ impl RecordSource for Interrupting {
         let (granted, made) =
             (Record::Staff(user, staff([StaffPermission::Support])), session(self.times, user, at(1)));
         self.stores.records.put(granted.clone()).await.unwrap();
-        self.stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
-        self.expected.extend(by_key(vec![granted, Record::Session(made)]));
+        begin(&self.stores, &made, &grant(1)).await;
+        let grant = self.stores.grants.find(user).await.unwrap().unwrap();
+        self.expected.extend(by_key(vec![granted, Record::Session(made), Record::Grant(user, grant)]));
         self.stream.next().await
     }
 }

@@ -13,6 +13,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
+    conformance::sign_ins::{granted, remove_grants},
     over::{GrantStoreOver, ListingsOver, Over},
     use_cases::{InMemory, Settings, settings},
     world::{a_guild, a_user, an_ownership, guild_id, user_id},
@@ -121,10 +122,8 @@ async fn a_list_tolerates_clock_skew_but_not_a_clock_reset() {
 async fn the_first_request_ends_sessions_without_a_grant() {
     let stage = Stage::new();
     let (one, other) = (stage.signed_in().await, stage.signed_in().await);
+    remove_grants(&stage.memory.ports.stores).await;
     let bystander = stage.signs_in(USER + 1, vec![]).await;
-    let storage = &stage.memory.storage;
-    let version = stage.grant().await.unwrap().version;
-    assert!(GrantStore::remove(&**storage, user_id(USER), version).await.unwrap());
     let mut told = Vec::new();
     for _ in 0..3 {
         match stage.list().await {
@@ -144,7 +143,7 @@ async fn the_first_request_ends_sessions_without_a_grant() {
 async fn a_grant_without_tokens_and_list_ends_with_its_sessions() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signed_in().await;
-    stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
+    granted(&stage.memory.ports.stores, user_id(USER), &GrantContent::default()).await;
     let ended = stage.list().await;
     assert!(
         matches!(&ended, Err(ListGuildsError::WithoutGrant(ended)) if *ended == [signed_in.session]),

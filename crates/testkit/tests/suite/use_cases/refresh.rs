@@ -13,6 +13,7 @@ use companion_domain::{
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
     clock::FixedClock,
+    conformance::sign_ins::granted,
     over::{GrantStoreOver, Over},
     use_cases::{InMemory, Ports, UseCases, settings},
     vault::TestVault,
@@ -310,7 +311,7 @@ async fn a_late_list_does_not_overwrite_a_new_sign_in() {
     let fetched_at = stage.memory.ports.clock.now();
     let list = GuildList { memberships: [].into(), without_bot: Vec::new(), fetched_at };
     let newest = GrantContent { list: Some(list), ..stage.grant().await.unwrap().content };
-    stage.memory.storage.replace(user_id(USER), &newest).await.unwrap();
+    granted(&stage.memory.ports.stores, user_id(USER), &newest).await;
     drop(held);
     assert_eq!(refreshing.await.unwrap().unwrap().guilds(), []);
     assert_eq!(stage.grant().await.unwrap().content, newest);

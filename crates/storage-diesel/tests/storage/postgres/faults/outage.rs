@@ -3,7 +3,7 @@
 use super::{IN_TIME, kind};
 use crate::{
     postgres::schema::Schema,
-    sample::{CAP, NOTHING_ENDED, session, user},
+    sample::{session, sign_in, user},
     shared::Place,
 };
 use companion_domain::{
@@ -80,7 +80,7 @@ async fn outage(cluster: &mut Cluster, schema: &Schema, how: Shutdown, first: u6
 async fn sign_in_until_refused(storage: DieselStorage, first: u64) -> u64 {
     let mut number = first;
     loop {
-        match storage.create(&session(number), CAP, NOTHING_ENDED).await {
+        match sign_in(&storage, number).await {
             Ok(_) => number += 1,
             Err(error) => {
                 assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
