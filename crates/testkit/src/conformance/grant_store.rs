@@ -1,35 +1,38 @@
-//! The contract of a [`GrantStore`]: contents, versions and claims. For its relation to sessions see
-//! [`sessions_and_grants`](super::sessions_and_grants).
+//! The contract of a [`GrantStore`](companion_domain::port::GrantStore): contents, versions, claims, and grants without
+//! sessions, which are unused.
 
 use super::{
-    Damage, Fresh,
-    concurrency::{all_of, cancelled, pages},
-    sample::{BEYOND_SIGNED, LOTS, at, grant, membership, named_guild, profile, user_id},
+    Damage, Fresh, Stores,
+    concurrency::{cancelled, pages},
+    sample::{BEYOND_SIGNED, LOTS, NONE_OVER, at, grant, membership, named_guild, profile, session, user_id},
+    sign_ins::{begin, granted},
+    stream::Stream,
 };
 use companion_domain::{
     model::{GuildList, Membership, UserId},
     port::{
         ClaimAfter,
         Claimed::{self, Gone, Granted, Held},
-        Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind,
+        Grant, GrantContent, GrantVersion, Record, Replace, Sealed, StoreErrorKind,
     },
+    session::Cutoffs,
 };
 use std::{
+    cell::RefCell,
     collections::{BTreeSet, HashMap},
     num::NonZeroU32,
     sync::Arc,
 };
 
 suite! {
-    /// Generates one test per behaviour of a `GrantStore`.
-    grant_store_conformance($): grant_store, dyn GrantStore;
+    /// Generates one test per behaviour of a `GrantStore`. It needs all storage ports.
+    grant_store_conformance($): grant_store, Stores;
     a_grant_is_found_as_it_was_last_written,
     only_the_current_version_is_updated_or_removed,
     users_are_separate,
-    pages_list_each_holder_once,
+    pages_list_each_holder_and_each_unused_grant_once,
     profiles_are_those_of_users_with_a_grant,
     a_cancelled_write_is_complete_or_absent,
-    a_write_does_not_block_the_polling_thread,
     an_unreadable_grant_is_corrupt_and_can_be_replaced,
     a_claim_is_held_until_it_is_released_or_taken_over,
     a_claim_is_for_one_version_of_one_grant,
@@ -37,6 +40,7 @@ suite! {
     exactly_one_concurrent_claim_succeeds,
     exactly_one_concurrent_update_succeeds,
     exactly_one_concurrent_removal_succeeds,
+    a_grant_is_unused_once_its_user_has_no_session,
 }
 
 fn alice() -> UserId {
@@ -73,63 +77,70 @@ fn contents() -> Vec<GrantContent> {
     vec![detailed, large, with(empty(), none()), with(empty(), None), with(None, none()), with(None, None)]
 }
 
-async fn a_grant_is_found_as_it_was_last_written(fresh: &Fresh<Port>) {
+/// Returns the grant of a user, as both handles show it.
+async fn found(fresh: &Fresh<Stores>, user: UserId) -> Option<Grant> {
+    fresh.shows(async |stores| stores.grants.find(user).await.unwrap()).await
+}
+
+async fn a_grant_is_found_as_it_was_last_written(fresh: &Fresh<Stores>) {
     let mut last = None;
     for content in contents() {
         // Writing equal content counts as a write, too.
         for updates in [false, true] {
             let version = match last.filter(|_| updates) {
                 Some(current) => {
-                    fresh.one.update(alice(), current, &content, ClaimAfter::Released).await.unwrap()
+                    let updated =
+                        fresh.one.grants.update(alice(), current, &content, ClaimAfter::Released).await;
+                    updated.unwrap()
                 }
-                None => fresh.one.replace(alice(), &content).await.unwrap(),
+                None => granted(&fresh.one, alice(), &content).await,
             };
             assert!(Some(version) > last, "{version:?} after {last:?}");
-            let expected = Some(Grant { version, content: content.clone() });
-            assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, expected);
+            assert_eq!(found(fresh, alice()).await, Some(Grant { version, content: content.clone() }));
             last = Some(version);
         }
     }
 }
 
-async fn only_the_current_version_is_updated_or_removed(fresh: &Fresh<Port>) {
-    let store = &fresh.one;
+async fn only_the_current_version_is_updated_or_removed(fresh: &Fresh<Stores>) {
+    let store = &fresh.one.grants;
     let refuses = async |version| {
         let before = store.find(alice()).await.unwrap();
         let refused = store.update(alice(), version, &grant(3), ClaimAfter::Released).await.unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Conflict);
-        assert!(!store.remove(alice(), version).await.unwrap());
+        assert!(!store.remove_unused(alice(), version).await.unwrap());
         store.release_claim(alice(), version).await.unwrap();
         assert_eq!(store.claim_refresh(alice(), version, at(30), None).await.unwrap(), Gone);
-        assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, before);
+        assert_eq!(found(fresh, alice()).await, before);
     };
     refuses(GrantVersion(1)).await;
-    let stale = store.replace(alice(), &grant(1)).await.unwrap();
-    let version = store.replace(alice(), &grant(2)).await.unwrap();
+    let stale = granted(&fresh.one, alice(), &grant(1)).await;
+    let version = granted(&fresh.one, alice(), &grant(2)).await;
     assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Granted);
     for wrong in [stale, GrantVersion(version.0 + 1000)] {
         refuses(wrong).await;
         let claimed = store.claim_refresh(alice(), version, at(20), None).await.unwrap();
         assert_eq!(claimed, Held(at(10)), "the claim is held still");
     }
-    assert!(store.remove(alice(), version).await.unwrap());
-    assert_eq!(fresh.shows(async |store| store.find(alice()).await.unwrap()).await, None);
+    assert!(fresh.other.grants.remove_unused(alice(), version).await.unwrap(), "a claim does not keep it");
+    fresh.settle().await;
+    assert_eq!(found(fresh, alice()).await, None);
     refuses(version).await;
 }
 
-async fn users_are_separate(fresh: &Fresh<Port>) {
-    let store = &fresh.one;
+async fn users_are_separate(fresh: &Fresh<Stores>) {
+    let store = &fresh.one.grants;
     let users = [1, 2, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
     let mut written = Vec::new();
     for (number, user) in (1..).zip(users) {
         let content = grant(number);
-        let version = store.replace(user, &content).await.unwrap();
+        let version = granted(&fresh.one, user, &content).await;
         written.push((user, Grant { version, content }));
     }
     let version =
         store.update(alice(), written.remove(0).1.version, &grant(9), ClaimAfter::Kept).await.unwrap();
     assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Granted);
-    assert!(store.remove(alice(), version).await.unwrap());
+    assert!(store.remove_unused(alice(), version).await.unwrap());
     for (user, grant) in written {
         let claimed = store.claim_refresh(user, grant.version, at(10), None).await.unwrap();
         assert_eq!(claimed, Granted, "{user}");
@@ -137,110 +148,117 @@ async fn users_are_separate(fresh: &Fresh<Port>) {
     }
 }
 
-async fn profiles_are_those_of_users_with_a_grant(fresh: &Fresh<Port>) {
+async fn profiles_are_those_of_users_with_a_grant(fresh: &Fresh<Stores>) {
     let (named, nameless, gone) = (user_id(u64::MAX), user_id(2), user_id(3));
-    fresh.one.replace(named, &grant(7)).await.unwrap();
-    fresh.one.replace(nameless, &GrantContent { profile: None, ..grant(8) }).await.unwrap();
-    let version = fresh.one.replace(gone, &grant(9)).await.unwrap();
-    fresh.one.remove(gone, version).await.unwrap();
+    granted(&fresh.one, named, &grant(7)).await;
+    granted(&fresh.one, nameless, &GrantContent { profile: None, ..grant(8) }).await;
+    let version = granted(&fresh.one, gone, &grant(9)).await;
+    fresh.one.grants.remove_unused(gone, version).await.unwrap();
     for (asked, expected) in [
         (BTreeSet::from([named, nameless, gone, user_id(4)]), HashMap::from([(named, profile(7))])),
         (BTreeSet::new(), HashMap::new()),
     ] {
-        assert_eq!(fresh.shows(async |store| store.profiles(&asked).await.unwrap()).await, expected);
+        assert_eq!(fresh.shows(async |stores| stores.grants.profiles(&asked).await.unwrap()).await, expected);
     }
 }
 
-async fn pages_list_each_holder_once(fresh: &Fresh<Port>) {
-    let content = grant(1);
+async fn pages_list_each_holder_and_each_unused_grant_once(fresh: &Fresh<Stores>) {
     let all: Vec<_> = (1..=LOTS).chain([BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX]).map(user_id).collect();
-    let written = all_of(all.iter().map(|user| fresh.one.replace(*user, &content))).await;
-    assert!(written.into_iter().all(|version| version.is_ok()));
-    let page = async |store: &Arc<Port>, after, limit| store.holders(after, limit).await.unwrap();
-    let remove = async |user| {
-        let version = fresh.one.find(user).await.unwrap().unwrap().version;
-        assert!(fresh.one.remove(user, version).await.unwrap());
-    };
-    pages_list_each_once(fresh, &all, page, remove).await;
+    // Grants in use are between the others, and do not count towards a page of unused ones.
+    let in_use = [1, 250, 600, 601, LOTS].map(user_id);
+    let held = || Grant { version: GrantVersion(1), content: grant(1) };
+    let grants = all.iter().map(|user| Record::Grant(*user, held()));
+    let sessions = in_use.map(|user| Record::Session(session(user.get(), user, at(0))));
+    let mut records = Stream::in_batches(grants.chain(sessions), 100);
+    fresh.one.records.sync(&Replace::default(), &mut records).await.unwrap();
+    let unused: Vec<_> = all.iter().copied().filter(|user| !in_use.contains(user)).collect();
+    let page = async |stores: &Stores, after, limit| stores.grants.unused(after, limit).await.unwrap();
+    let removed = pages_list_each_once(fresh, &unused, page).await;
+    let left: Vec<_> = all.into_iter().filter(|user| !removed.contains(user)).collect();
+    let page = async |stores: &Stores, after, limit| stores.grants.holders(after, limit).await.unwrap();
+    pages_list_each_once(fresh, &left, page).await;
 }
 
-/// Asserts that pages of any length list each of these users once, through both handles, also if a reader of all removes
-/// those it has read.
-pub(super) async fn pages_list_each_once<P: ?Sized>(
-    fresh: &Fresh<P>,
-    all: &[UserId],
-    page: impl AsyncFn(&Arc<P>, Option<UserId>, NonZeroU32) -> Vec<UserId>,
-    remove: impl AsyncFn(UserId),
-) {
+/// Asserts that pages of any length list each of these users once, through both handles, also if a reader removes unused
+/// grants that it has read. Returns the users whose grants it removed.
+async fn pages_list_each_once(
+    fresh: &Fresh<Stores>,
+    expected: &[UserId],
+    page: impl AsyncFn(&Stores, Option<UserId>, NonZeroU32) -> Vec<UserId>,
+) -> Vec<UserId> {
+    let list = async |stores: &Stores, limit, removed: Option<&RefCell<Vec<UserId>>>| {
+        let remove = async |user| {
+            let Some(removed) = removed else { return };
+            let version = stores.grants.find(user).await.unwrap().unwrap().version;
+            if stores.grants.remove_unused(user, version).await.unwrap() {
+                removed.borrow_mut().push(user);
+            }
+        };
+        let mut listed = pages(limit, async |after, limit| page(stores, after, limit).await, remove).await;
+        listed.sort_unstable();
+        assert_eq!(listed, expected, "pages of {limit}");
+    };
     fresh
-        .through_both(async |store| {
+        .through_both(async |stores| {
             for limit in [97, 500, u32::MAX] {
-                let page = async |after, limit| page(store, after, limit).await;
-                let mut listed = pages(limit, page, async |_| {}).await;
-                listed.sort_unstable();
-                assert_eq!(listed, all, "pages of {limit}");
+                list(stores, limit, None).await;
             }
         })
         .await;
-    let page = async |after, limit| page(&fresh.one, after, limit).await;
-    let mut listed = pages(97, page, remove).await;
-    listed.sort_unstable();
-    assert_eq!(listed, all, "each once, though some are removed in between");
+    let removed = RefCell::default();
+    list(&fresh.one, 97, Some(&removed)).await;
+    removed.into_inner()
 }
 
-async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
+async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     let user = |number: u64| user_id(number + 1);
-    let ready = async |store: &Arc<Port>, number| store.replace(user(number), &grant(1)).await.unwrap();
-    let look =
-        async |store: &Arc<Port>, number| store.find(user(number)).await.unwrap().map(|found| found.content);
-    let further = async |store: &Arc<Port>| store.replace(user_id(u64::MAX), &grant(1)).await.unwrap();
-    let write = async |store: &Arc<Port>, number| store.replace(user(number), &grant(2)).await.unwrap();
-    cancelled(fresh, "a replacement", ready, write, look, further).await;
-    let write = async |store: &Arc<Port>, number| {
-        let version = store.find(user(number)).await.unwrap().unwrap().version;
-        store.update(user(number), version, &grant(2), ClaimAfter::Released).await.unwrap();
+    let ready = async |stores: &Arc<Stores>, number| granted(stores, user(number), &grant(1)).await;
+    let look = async |stores: &Arc<Stores>, number| {
+        stores.grants.find(user(number)).await.unwrap().map(|found| found.content)
+    };
+    let further = async |stores: &Arc<Stores>| granted(stores, user_id(u64::MAX), &grant(1)).await;
+    let write = async |stores: &Arc<Stores>, number| {
+        let version = stores.grants.find(user(number)).await.unwrap().unwrap().version;
+        stores.grants.update(user(number), version, &grant(2), ClaimAfter::Released).await.unwrap();
     };
     cancelled(fresh, "an update", ready, write, look, further).await;
 }
 
-async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
-    fresh.waits_elsewhere(async |store| store.replace(user_id(1), &grant(1)).await.unwrap()).await;
-}
-
-async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>) {
+async fn an_unreadable_grant_is_corrupt_and_can_be_replaced(fresh: &Fresh<Stores>) {
     for user in [1, 2, 3] {
-        fresh.one.replace(user_id(user), &grant(user)).await.unwrap();
+        granted(&fresh.one, user_id(user), &grant(user)).await;
     }
     if !fresh.damage([Damage::Grant(user_id(1)), Damage::GuildList(user_id(2))]).await {
         return;
     }
     let found = async |user| {
-        let find = async |store: &Arc<Port>| store.find(user_id(user)).await.map_err(|error| error.kind);
+        let find =
+            async |stores: &Arc<Stores>| stores.grants.find(user_id(user)).await.map_err(|error| error.kind);
         fresh.shows(find).await.map(|found| found.map(|grant| grant.content))
     };
     let corrupt = Err(StoreErrorKind::Corrupt);
     assert_eq!(found(1).await, corrupt, "no session ends by an unreadable grant");
     assert_eq!(found(2).await, Ok(Some(GrantContent { list: None, ..grant(2) })));
     assert_eq!(found(3).await, Ok(Some(grant(3))));
-    let holders = fresh.shows(async |store| store.holders(None, NonZeroU32::MAX).await.unwrap().len()).await;
-    assert_eq!(holders, 3, "each is still there");
-    fresh.one.replace(user_id(1), &grant(1)).await.unwrap();
+    let holders = async |stores: &Arc<Stores>| stores.grants.holders(None, NonZeroU32::MAX).await.unwrap();
+    assert_eq!(fresh.shows(holders).await.len(), 3, "each is still there");
+    granted(&fresh.one, user_id(1), &grant(1)).await;
     assert_eq!(found(1).await, Ok(Some(grant(1))));
 }
 
-async fn claim(fresh: &Fresh<Port>, version: GrantVersion, until: i64) -> Claimed {
-    fresh.one.claim_refresh(alice(), version, at(until), None).await.unwrap()
+async fn claim(fresh: &Fresh<Stores>, version: GrantVersion, until: i64) -> Claimed {
+    fresh.one.grants.claim_refresh(alice(), version, at(until), None).await.unwrap()
 }
 
 /// Claims as a node that considers the holder of the claim ending at `dead` dead.
-async fn take_over(fresh: &Fresh<Port>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
-    fresh.one.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
+async fn take_over(fresh: &Fresh<Stores>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
+    fresh.one.grants.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
 }
 
 /// A store has no clock: no date ends a claim.
-async fn a_claim_is_held_until_it_is_released_or_taken_over(fresh: &Fresh<Port>) {
+async fn a_claim_is_held_until_it_is_released_or_taken_over(fresh: &Fresh<Stores>) {
     const FAR: i64 = 1_000_000_000_000;
-    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    let version = granted(&fresh.one, alice(), &grant(1)).await;
     for (until, dead, expected, why) in [
         (100, Some(5), Granted, "there was none to take over"),
         (100, None, Held(at(100)), "one caller holds it"),
@@ -251,61 +269,58 @@ async fn a_claim_is_held_until_it_is_released_or_taken_over(fresh: &Fresh<Port>)
         (300, Some(100), Held(at(200)), "another caller was faster"),
     ] {
         let dead = dead.map(at);
-        let claimed = fresh.one.claim_refresh(alice(), version, at(until), dead).await.unwrap();
+        let claimed = fresh.one.grants.claim_refresh(alice(), version, at(until), dead).await.unwrap();
         assert_eq!(claimed, expected, "{why}");
     }
     for date in [0, FAR, -FAR] {
-        fresh.other.release_claim(alice(), version).await.unwrap();
+        fresh.other.grants.release_claim(alice(), version).await.unwrap();
         assert_eq!(claim(fresh, version, date).await, Granted, "{date}");
-        let elsewhere = fresh.other.claim_refresh(alice(), version, at(11), None).await.unwrap();
+        let elsewhere = fresh.other.grants.claim_refresh(alice(), version, at(11), None).await.unwrap();
         assert_eq!(elsewhere, Held(at(date)), "{date}");
     }
-    let found = fresh.one.find(alice()).await.unwrap();
+    let found = fresh.one.grants.find(alice()).await.unwrap();
     assert_eq!(found, Some(Grant { version, content: grant(1) }), "a claim writes nothing");
 }
 
-async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<Port>) {
-    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<Stores>) {
+    let version = granted(&fresh.one, alice(), &grant(1)).await;
     let never = GrantVersion(version.0 + 1000);
-    let theirs = fresh.one.replace(user_id(2), &grant(2)).await.unwrap();
-    assert_eq!(fresh.one.claim_refresh(user_id(2), theirs, at(10), None).await.unwrap(), Granted);
+    let theirs = granted(&fresh.one, user_id(2), &grant(2)).await;
+    assert_eq!(fresh.one.grants.claim_refresh(user_id(2), theirs, at(10), None).await.unwrap(), Granted);
     assert_eq!(claim(fresh, never, 10).await, Gone);
-    fresh.one.release_claim(alice(), version).await.unwrap();
+    fresh.one.grants.release_claim(alice(), version).await.unwrap();
     assert_eq!(claim(fresh, version, 10).await, Granted, "no other version or user is in the way");
     assert_eq!(take_over(fresh, never, 20, 10).await, Gone);
-    fresh.one.release_claim(alice(), never).await.unwrap();
-    fresh.one.release_claim(user_id(2), version).await.unwrap();
+    fresh.one.grants.release_claim(alice(), never).await.unwrap();
+    fresh.one.grants.release_claim(user_id(2), version).await.unwrap();
     assert_eq!(claim(fresh, version, 30).await, Held(at(10)), "no other release ends it");
-    let new = fresh.one.replace(alice(), &grant(2)).await.unwrap();
-    assert_eq!(claim(fresh, version, 100).await, Gone);
-    assert_eq!(claim(fresh, new, 100).await, Granted, "a new sign-in ends the claim on the old grant");
-    assert!(fresh.one.remove(alice(), new).await.unwrap());
-    assert_eq!(claim(fresh, new, 200).await, Gone);
-    let newest = fresh.one.replace(alice(), &grant(3)).await.unwrap();
+    assert!(fresh.one.grants.remove_unused(alice(), version).await.unwrap());
+    assert_eq!(claim(fresh, version, 200).await, Gone);
+    let newest = granted(&fresh.one, alice(), &grant(3)).await;
     assert_eq!(claim(fresh, newest, 100).await, Granted);
 }
 
-async fn an_update_keeps_or_ends_the_claim_as_requested(fresh: &Fresh<Port>) {
-    let first = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+async fn an_update_keeps_or_ends_the_claim_as_requested(fresh: &Fresh<Stores>) {
+    let first = granted(&fresh.one, alice(), &grant(1)).await;
     assert_eq!(claim(fresh, first, 100).await, Granted);
-    let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();
+    let second = fresh.one.grants.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();
     assert_eq!(claim(fresh, second, 200).await, Held(at(100)), "the same claim, on the new version");
     assert_eq!(take_over(fresh, second, 200, 99).await, Held(at(100)), "this is another claim");
     assert_eq!(take_over(fresh, second, 200, 100).await, Granted, "it is known by its end as before");
-    let third = fresh.one.update(alice(), second, &grant(3), ClaimAfter::Released).await.unwrap();
+    let third = fresh.one.grants.update(alice(), second, &grant(3), ClaimAfter::Released).await.unwrap();
     assert_eq!(claim(fresh, third, 200).await, Granted);
-    let fourth = fresh.one.update(alice(), third, &grant(4), ClaimAfter::Kept).await.unwrap();
-    fresh.one.release_claim(alice(), fourth).await.unwrap();
+    let fourth = fresh.one.grants.update(alice(), third, &grant(4), ClaimAfter::Kept).await.unwrap();
+    fresh.one.grants.release_claim(alice(), fourth).await.unwrap();
     assert_eq!(claim(fresh, fourth, 200).await, Granted);
 }
 
-async fn exactly_one_concurrent_claim_succeeds(fresh: &Fresh<Port>) {
-    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+async fn exactly_one_concurrent_claim_succeeds(fresh: &Fresh<Stores>) {
+    let version = granted(&fresh.one, alice(), &grant(1)).await;
     // The second round takes over the claim of the first.
     for (until, dead) in [(100, None), (200, Some(at(100)))] {
         let claims = fresh
-            .concurrently(move |_, store| async move {
-                store.claim_refresh(alice(), version, at(until), dead).await.unwrap()
+            .concurrently(move |_, stores| async move {
+                stores.grants.claim_refresh(alice(), version, at(until), dead).await.unwrap()
             })
             .await;
         let (granted, held): (Vec<_>, Vec<_>) = claims.into_iter().partition(|claimed| *claimed == Granted);
@@ -314,25 +329,53 @@ async fn exactly_one_concurrent_claim_succeeds(fresh: &Fresh<Port>) {
     }
 }
 
-async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<Port>) {
-    let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
+async fn exactly_one_concurrent_update_succeeds(fresh: &Fresh<Stores>) {
+    let version = granted(&fresh.one, alice(), &grant(1000)).await;
     let attempts = fresh
-        .concurrently(move |number, store| async move {
-            let updated = store.update(alice(), version, &grant(number), ClaimAfter::Released).await;
+        .concurrently(move |number, stores| async move {
+            let updated = stores.grants.update(alice(), version, &grant(number), ClaimAfter::Released).await;
             updated.map(|version| Grant { version, content: grant(number) }).map_err(|error| error.kind)
         })
         .await;
     let (won, lost): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
     assert!(lost.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
-    assert_eq!(won, [Ok(fresh.one.find(alice()).await.unwrap().unwrap())]);
+    assert_eq!(won, [Ok(fresh.one.grants.find(alice()).await.unwrap().unwrap())]);
 }
 
 /// Without a session the grant is unused.
-async fn exactly_one_concurrent_removal_succeeds(fresh: &Fresh<Port>) {
-    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+async fn exactly_one_concurrent_removal_succeeds(fresh: &Fresh<Stores>) {
+    let version = granted(&fresh.one, alice(), &grant(1)).await;
     let removed = fresh
-        .concurrently(move |_, store| async move { store.remove_unused(alice(), version).await.unwrap() })
+        .concurrently(
+            move |_, stores| async move { stores.grants.remove_unused(alice(), version).await.unwrap() },
+        )
         .await;
     assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
-    assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
+    assert_eq!(fresh.one.grants.find(alice()).await.unwrap(), None);
+}
+
+async fn a_grant_is_unused_once_its_user_has_no_session(fresh: &Fresh<Stores>) {
+    let (stores, grants, other) = (&fresh.one, &fresh.one.grants, user_id(2));
+    let unused =
+        async || fresh.shows(async |stores| stores.grants.unused(None, NonZeroU32::MAX).await.unwrap()).await;
+    assert_eq!(unused().await, []);
+    assert!(!grants.remove_unused(alice(), GrantVersion(1)).await.unwrap());
+    for (number, user) in [(1, alice()), (2, alice()), (3, other)] {
+        begin(stores, &session(number, user, at(0)), &grant(number)).await;
+    }
+    let [kept, theirs] = [alice(), other].map(|user| grants.find(user));
+    let (kept, theirs) = (kept.await.unwrap().unwrap(), theirs.await.unwrap().unwrap());
+    // A store has no clock, so an ended session counts until it is removed.
+    for session in [1, 2].map(|number| session(number, alice(), at(0))) {
+        assert_eq!(unused().await, []);
+        assert!(!grants.remove_unused(alice(), kept.version).await.unwrap());
+        assert_eq!(found(fresh, alice()).await.as_ref(), Some(&kept));
+        let ended = Cutoffs { created: at(0), ..NONE_OVER };
+        stores.sessions.expire(&session.id, ended).await.unwrap().unwrap();
+    }
+    assert_eq!(unused().await, [alice()]);
+    assert!(grants.remove_unused(alice(), kept.version).await.unwrap());
+    assert!(!grants.remove_unused(other, theirs.version).await.unwrap());
+    assert_eq!((found(fresh, alice()).await, unused().await), (None, vec![]));
+    assert_eq!(found(fresh, other).await, Some(theirs));
 }

@@ -16,7 +16,7 @@
 //! | macro | needs |
 //! |---|---|
 //! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
-//! | `session_store_conformance!`, `grant_store_conformance!` … | one port, named like its module here |
+//! | `session_store_conformance!`, `spent_codes_conformance!` … | one port, named like its module here |
 //! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and control of its platform
 //! |
 //!
@@ -45,7 +45,6 @@ pub mod platform_pauses;
 pub mod records;
 pub mod scheduler;
 pub mod session_store;
-pub mod sessions_and_grants;
 pub mod settings_store;
 pub mod sign_ins;
 pub mod spent_codes;
@@ -74,13 +73,12 @@ macro_rules! storage_conformance {
         $crate::bot_telemetry_conformance!(storage().await);
         $crate::change_feed_conformance!(storage().await);
         $crate::feedback_store_conformance!(storage().await);
-        $crate::grant_store_conformance!(storage().await.port(|stores| &stores.grants));
+        $crate::grant_store_conformance!(storage().await);
         $crate::guild_directory_conformance!(storage().await);
         $crate::health_conformance!(storage().await.port(|stores| &stores.health));
         $crate::listings_conformance!(storage().await);
         $crate::records_conformance!(storage().await);
         $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
-        $crate::sessions_and_grants_conformance!(storage().await);
         $crate::settings_store_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));

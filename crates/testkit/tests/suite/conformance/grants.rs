@@ -1,15 +1,12 @@
 //! Wrong grant stores.
 
-use crate::conformance::proof::{Rendezvous, a_turn, faults, locked, memory, stores, with};
+use crate::conformance::proof::{Rendezvous, a_turn, faults, locked, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError, Stores},
 };
-use companion_testkit::{
-    conformance::Fresh,
-    over::{GrantStoreOver, Over},
-};
+use companion_testkit::over::{GrantStoreOver, Over};
 use std::{
     collections::HashSet,
     num::NonZeroU32,
@@ -17,8 +14,8 @@ use std::{
 };
 
 faults! {
-    fn proofs, enum Fault { StartsOverAfterTheGone }
-    grant_store(Fresh::new(memory()), |fault| Fresh::new(wrong(memory(), fault))) {
+    fn proofs, enum Fault {}
+    grant_store(with(|_| {}), |fault| with(|stores| stores.grants = wrong(stores.clone(), fault))) {
         only_the_current_version_is_updated_or_removed:
             UpdateIgnoresVersion "an update of a stale version is written (a lost update)",
             RemoveIgnoresVersion "a stale version can be removed";
@@ -29,16 +26,15 @@ faults! {
             ClaimRunsOut "a claim expires by its date",
             ClaimedTwice "a claim is granted twice";
         a_claim_is_for_one_version_of_one_grant:
-            ClaimIgnoresVersion "a claim on any version is granted",
-            ClaimOutlastsReplacement "a claim survives a new sign-in";
+            ClaimIgnoresVersion "a claim on any version is granted";
         an_update_keeps_or_ends_the_claim_as_requested:
             KeptClaimEnds "a claim to be kept ends",
             ReleasedClaimGoesOn "a claim to be ended is kept";
         users_are_separate: FindIsAnotherUsers "a user gets the grant of another";
-        pages_list_each_holder_once:
+        pages_list_each_holder_and_each_unused_grant_once:
             PagesOverlap "a page repeats the last entry of the previous one",
             HoldersByTheHundred "a page of holders has at most a hundred, whatever its limit",
-            [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
+            StartsOverAfterTheGone "paging after a removed user starts over";
         exactly_one_concurrent_removal_succeeds: RemovedTwice "two callers remove the same grant";
         a_grant_is_found_as_it_was_last_written:
             UpdateKeepsTokens "an update cannot remove tokens",
@@ -47,20 +43,15 @@ faults! {
             ListsEachGuildOnce "a guild listed twice is stored once",
             NamesLost "names of guilds without the bot are not stored";
         a_cancelled_write_is_complete_or_absent:
-            ReplacesInSteps "a cancelled replacement has tokens and no list",
             UpdatesInSteps "a cancelled update has tokens and no list";
-    }
-    sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = wrong(stores.grants.clone(), fault))) {
         a_grant_is_unused_once_its_user_has_no_session:
             RemovesWhileInUse "the grant of a user with a session is removed",
             ListsThoseInUse "a grant in use is listed as unused";
-        pages_list_each_unused_grant_once:
-            [Fault::StartsOverAfterTheGone] "paging after a removed user starts over";
     }
 }
 
 struct Wrong {
-    inner: Arc<dyn GrantStore>,
+    stores: Stores,
     fault: Fault,
     first_user: Mutex<Option<UserId>>,
     claimed_until: Mutex<Option<Timestamp>>,
@@ -69,9 +60,9 @@ struct Wrong {
     readers: Rendezvous,
 }
 
-fn wrong(inner: Arc<dyn GrantStore>, fault: Fault) -> Arc<dyn GrantStore> {
+fn wrong(stores: Stores, fault: Fault) -> Arc<dyn GrantStore> {
     Arc::new(Over(Wrong {
-        inner,
+        stores,
         fault,
         first_user: Mutex::default(),
         claimed_until: Mutex::default(),
@@ -114,39 +105,28 @@ impl Wrong {
     /// Returns where a page begins.
     async fn begin(&self, after: Option<UserId>) -> Result<Option<UserId>, StoreError> {
         Ok(match (self.fault, after) {
-            (Fault::StartsOverAfterTheGone, Some(user)) if self.inner.find(user).await?.is_none() => None,
+            (Fault::StartsOverAfterTheGone, Some(user)) if self.stores.grants.find(user).await?.is_none() => {
+                None
+            }
             _ => after,
         })
     }
 
     async fn current(&self, user: UserId, version: GrantVersion) -> Result<GrantVersion, StoreError> {
-        Ok(self.inner.find(user).await?.map_or(version, |grant| grant.version))
+        Ok(self.stores.grants.find(user).await?.map_or(version, |grant| grant.version))
     }
 }
 
 #[async_trait]
 impl GrantStoreOver for Wrong {
     fn grants(&self) -> &dyn GrantStore {
-        &*self.inner
-    }
-
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        self.first_user(user);
-        if let Fault::ReplacesInSteps = self.fault {
-            self.inner.replace(user, &GrantContent { list: None, ..content.clone() }).await?;
-            a_turn().await;
-        }
-        let version = self.inner.replace(user, &self.kept(content)).await?;
-        if let (Fault::ClaimOutlastsReplacement, Some(until)) = (self.fault, self.claimed_until()) {
-            self.inner.claim_refresh(user, version, until, None).await?;
-        }
-        Ok(version)
+        &*self.stores.grants
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         match self.fault {
-            Fault::FindIsAnotherUsers => self.inner.find(self.first_user(user)).await,
-            _ => self.inner.find(user).await,
+            Fault::FindIsAnotherUsers => self.stores.grants.find(self.first_user(user)).await,
+            _ => self.stores.grants.find(user).await,
         }
     }
 
@@ -166,7 +146,7 @@ impl GrantStoreOver for Wrong {
             Fault::ClaimIgnoresVersion => (self.current(user, version).await?, dead),
             _ => (version, dead),
         };
-        let claimed = self.inner.claim_refresh(user, version, until, dead).await?;
+        let claimed = self.stores.grants.claim_refresh(user, version, until, dead).await?;
         if claimed == Claimed::Granted {
             *locked(&self.claimed_until) = Some(until);
         }
@@ -183,60 +163,62 @@ impl GrantStoreOver for Wrong {
         match self.fault {
             Fault::UpdateIgnoresVersion => {
                 let current = self.current(user, version).await?;
-                self.inner.update(user, current, content, claim).await
+                self.stores.grants.update(user, current, content, claim).await
             }
             Fault::UpdateNotAtomic => {
-                let found = self.inner.find(user).await?.map(|grant| grant.version);
+                let found = self.stores.grants.find(user).await?.map(|grant| grant.version);
                 self.readers.wait().await;
-                if found == Some(version) {
-                    return self.inner.replace(user, content).await;
+                let mut updated = self.stores.grants.update(user, version, content, claim).await;
+                while updated.is_err() && found == Some(version) {
+                    let current = self.current(user, version).await?;
+                    updated = self.stores.grants.update(user, current, content, claim).await;
                 }
-                self.inner.update(user, version, content, claim).await
+                updated
             }
             Fault::UpdateKeepsTokens => {
-                let earlier = self.inner.find(user).await?.and_then(|grant| grant.content.tokens);
+                let earlier = self.stores.grants.find(user).await?.and_then(|grant| grant.content.tokens);
                 let sealed = Some(companion_domain::port::Sealed::from_bytes(Vec::new()));
                 let tokens = content.tokens.clone().or(earlier).or(sealed);
                 let content = GrantContent { tokens, ..content.clone() };
-                self.inner.update(user, version, &content, claim).await
+                self.stores.grants.update(user, version, &content, claim).await
             }
             Fault::UpdatesInSteps => {
                 let _turn = self.turn.lock().await;
                 let first = GrantContent { list: None, ..content.clone() };
-                let version = self.inner.update(user, version, &first, ClaimAfter::Kept).await?;
+                let version = self.stores.grants.update(user, version, &first, ClaimAfter::Kept).await?;
                 a_turn().await;
-                self.inner.update(user, version, content, claim).await
+                self.stores.grants.update(user, version, content, claim).await
             }
-            Fault::KeptClaimEnds => self.inner.update(user, version, content, ClaimAfter::Released).await,
-            Fault::ReleasedClaimGoesOn => self.inner.update(user, version, content, ClaimAfter::Kept).await,
-            _ => self.inner.update(user, version, content, claim).await,
+            Fault::KeptClaimEnds => {
+                self.stores.grants.update(user, version, content, ClaimAfter::Released).await
+            }
+            Fault::ReleasedClaimGoesOn => {
+                self.stores.grants.update(user, version, content, ClaimAfter::Kept).await
+            }
+            _ => self.stores.grants.update(user, version, &self.kept(content), claim).await,
         }
-    }
-
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        let version = match self.fault {
-            Fault::RemoveIgnoresVersion => self.current(user, version).await?,
-            _ => version,
-        };
-        self.inner.remove(user, version).await
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         match self.fault {
-            Fault::RemovesWhileInUse => self.inner.remove(user, version).await,
+            Fault::RemoveIgnoresVersion => {
+                let current = self.current(user, version).await?;
+                self.stores.grants.remove_unused(user, current).await
+            }
+            Fault::RemovesWhileInUse => Ok(self.stores.sign_ins.end(user, version).await?.is_some()),
             Fault::RemovedTwice => {
-                let found = self.inner.find(user).await?;
+                let found = self.stores.grants.find(user).await?;
                 self.readers.wait().await;
-                self.inner.remove_unused(user, version).await?;
+                self.stores.grants.remove_unused(user, version).await?;
                 Ok(found.is_some_and(|grant| grant.version == version))
             }
-            _ => self.inner.remove_unused(user, version).await,
+            _ => self.stores.grants.remove_unused(user, version).await,
         }
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         let after = self.begin(after).await?;
-        let mut users = self.inner.holders(after, limit).await?;
+        let mut users = self.stores.grants.holders(after, limit).await?;
         match (self.fault, after) {
             (Fault::HoldersByTheHundred, _) => users.truncate(100),
             (Fault::PagesOverlap, Some(after)) => {
@@ -251,8 +233,8 @@ impl GrantStoreOver for Wrong {
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
         let after = self.begin(after).await?;
         match self.fault {
-            Fault::ListsThoseInUse => self.inner.holders(after, limit).await,
-            _ => self.inner.unused(after, limit).await,
+            Fault::ListsThoseInUse => self.stores.grants.holders(after, limit).await,
+            _ => self.stores.grants.unused(after, limit).await,
         }
     }
 }
