@@ -16,12 +16,13 @@
 //! | macro | needs |
 //! |---|---|
 //! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
-//! | `session_store_conformance!`, `spent_codes_conformance!` … | one port, named like its module here |
+//! | `spent_codes_conformance!`, `health_conformance!` … | one port, named like its module here |
 //! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and control of its platform
 //! |
 //!
-//! The suites of ports that write use only that port, so an adapter of one port can run its own. Data from the bot is
-//! written through [`records`], so the suites of ports that read it need all of [`Stores`].
+//! The suites of ports that write alone use only that port, so an adapter of one port can run its own. Sessions and
+//! grants are written by [`sign_ins`], and data from the bot through [`records`], so the suites of ports over them need
+//! all of [`Stores`].
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its module. A
 //! function missing from the list is dead code, which the compiler reports.
@@ -78,7 +79,7 @@ macro_rules! storage_conformance {
         $crate::health_conformance!(storage().await.port(|stores| &stores.health));
         $crate::listings_conformance!(storage().await);
         $crate::records_conformance!(storage().await);
-        $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
+        $crate::session_store_conformance!(storage().await);
         $crate::settings_store_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));

@@ -1,25 +1,24 @@
 //! The contract of a [`SessionStore`]: the cap, ends, uses, very many sessions, and cancelled writes.
 
 use super::{
-    Damage, Fresh,
-    concurrency::{CALLERS, all_of, cancelled},
+    Damage, Fresh, Stores,
+    concurrency::{CALLERS, cancelled},
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
+    sign_ins::add_sessions,
 };
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{SessionStore, StoreErrorKind},
+    port::{GrantContent, SessionStore, StoreErrorKind},
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
 suite! {
-    /// Generates one test per behaviour of a `SessionStore`.
-    session_store_conformance($): session_store, dyn SessionStore;
+    /// Generates one test per behaviour of a `SessionStore`. It needs all storage ports.
+    session_store_conformance($): session_store, Stores;
     sessions_are_found_counted_and_listed_by_user_oldest_first,
     a_cached_session_equals_the_stored_one,
     every_byte_of_an_id_counts,
-    an_existing_id_is_a_conflict_and_changes_nothing,
-    a_write_does_not_block_the_polling_thread,
     an_unreadable_session_is_corrupt_and_can_be_ended,
     the_cap_evicts_ended_sessions_then_the_oldest,
     concurrent_callers_never_exceed_the_cap,
@@ -37,15 +36,16 @@ suite! {
     prune_removes_unreadable_sessions_beyond_its_limit,
 }
 
-impl Fresh<Port> {
+impl Fresh<Stores> {
     /// Asserts that both handles list exactly these sessions of a user.
     async fn lists(&self, user: UserId, expected: &[Session]) {
-        assert_eq!(self.shows(async |store| store.of_user(user).await.unwrap()).await, expected);
+        assert_eq!(self.shows(async |stores| stores.sessions.of_user(user).await.unwrap()).await, expected);
     }
 
     /// Asserts what both handles find under the id of a session.
     async fn finds(&self, session: &Session, expected: Option<&Session>) {
-        assert_eq!(self.shows(async |store| store.find(&session.id).await.unwrap()).await.as_ref(), expected);
+        let find = async |stores: &Arc<Stores>| stores.sessions.find(&session.id).await.unwrap();
+        assert_eq!(self.shows(find).await.as_ref(), expected);
     }
 }
 
@@ -57,17 +57,16 @@ fn used(number: u64, user: UserId, (made, seen): (i64, i64)) -> Session {
 /// More than any test creates for one user.
 const HIGH_CAP: NonZeroU32 = NonZeroU32::new(5000).unwrap();
 
-/// Creates sessions below the cap.
-async fn make(store: &dyn SessionStore, sessions: &[Session]) {
-    for session in sessions {
-        assert_eq!(store.create(session, HIGH_CAP, NONE_OVER).await.unwrap(), []);
-    }
+/// Begins a session. Returns the evicted ones.
+async fn begin(stores: &Stores, session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
+    stores.sign_ins.begin(session, cap, ended, &GrantContent::default()).await.unwrap()
 }
 
-/// Like [`make`], with concurrency, for large numbers.
-async fn make_many(store: &dyn SessionStore, sessions: &[Session]) {
-    let made = all_of(sessions.iter().map(|session| store.create(session, HIGH_CAP, NONE_OVER))).await;
-    assert!(made.into_iter().all(|gone| gone.unwrap().is_empty()), "there is room for all");
+/// Begins sessions below the cap.
+async fn make(stores: &Stores, sessions: &[Session]) {
+    for session in sessions {
+        assert_eq!(begin(stores, session, HIGH_CAP, NONE_OVER).await, []);
+    }
 }
 
 /// Records uses in batches.
@@ -82,7 +81,7 @@ fn by_age(mut sessions: Vec<Session>) -> Vec<Session> {
     sessions
 }
 
-async fn sessions_are_found_counted_and_listed_by_user_oldest_first(fresh: &Fresh<Port>) {
+async fn sessions_are_found_counted_and_listed_by_user_oldest_first(fresh: &Fresh<Stores>) {
     let users = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
     let times = [(123_457, 987_654_321), (100, 100), (900, 900), (-9_000_000_000, 5), (300, 300)];
     let of = |(place, user): (u64, UserId)| {
@@ -92,13 +91,13 @@ async fn sessions_are_found_counted_and_listed_by_user_oldest_first(fresh: &Fres
     let mut left: u64 = 0;
     let counts = async |expected: u64| {
         // Counting is optional.
-        let count = fresh.shows(async |store| store.count().await.unwrap()).await;
+        let count = fresh.shows(async |stores| stores.sessions.count().await.unwrap()).await;
         assert!(count.is_none_or(|count| count == expected), "{count:?}, not {expected}");
     };
     counts(0).await;
     for user in (0..).zip(users) {
         fresh.lists(user.1, &[]).await;
-        make(&*fresh.one, &of(user)).await;
+        make(&fresh.one, &of(user)).await;
         left += times.len() as u64;
     }
     counts(left).await;
@@ -109,18 +108,19 @@ async fn sessions_are_found_counted_and_listed_by_user_oldest_first(fresh: &Fres
         // Whether they have ended or not.
         let expected = by_age(of(user));
         fresh.lists(user.1, &expected).await;
-        assert_eq!(fresh.one.revoke_user(user.1).await.unwrap(), expected);
+        assert_eq!(fresh.one.sessions.revoke_user(user.1).await.unwrap(), expected);
         fresh.lists(user.1, &[]).await;
         left -= times.len() as u64;
         counts(left).await;
     }
 }
 
-async fn a_cached_session_equals_the_stored_one(fresh: &Fresh<Port>) {
+async fn a_cached_session_equals_the_stored_one(fresh: &Fresh<Stores>) {
     let made = session(1, user_id(1), at(5));
     let check = async || {
         fresh
-            .through_both(async |store| {
+            .through_both(async |stores| {
+                let store = &stores.sessions;
                 // Before and after it was read.
                 let before = store.cached(&made.id);
                 let found = store.find(&made.id).await.unwrap();
@@ -131,15 +131,15 @@ async fn a_cached_session_equals_the_stored_one(fresh: &Fresh<Port>) {
             .await;
     };
     check().await;
-    make(&*fresh.one, std::slice::from_ref(&made)).await;
+    make(&fresh.one, std::slice::from_ref(&made)).await;
     check().await;
-    touch(&*fresh.one, &[(made.id, at(50))]).await;
+    touch(&*fresh.one.sessions, &[(made.id, at(50))]).await;
     check().await;
-    fresh.one.revoke(&made.id).await.unwrap();
+    fresh.one.sessions.revoke(&made.id).await.unwrap();
     check().await;
 }
 
-async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
+async fn every_byte_of_an_id_counts(fresh: &Fresh<Stores>) {
     let id = |place: usize| {
         let mut bytes = [0x5A; 32];
         if let Some(byte) = bytes.get_mut(place) {
@@ -151,56 +151,35 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
     let sessions: Vec<_> = (0_u8..33)
         .map(|place| Session { id: id(place.into()), ..session(1, user_id(1), at(place.into())) })
         .collect();
-    make(&*fresh.one, &sessions).await;
+    make(&fresh.one, &sessions).await;
     for session in &sessions {
-        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(session.clone()));
+        assert_eq!(fresh.one.sessions.find(&session.id).await.unwrap(), Some(session.clone()));
     }
     // An operation on one of them affects no other.
     let (over, used) = (Cutoffs { created: at(100), ..NONE_OVER }, at(50));
     let [expired, revoked, touched] = [id(7), id(31), id(32)];
-    assert_eq!(fresh.one.expire(&expired, over).await.unwrap().map(|session| session.id), Some(expired));
-    assert_eq!(fresh.one.revoke(&revoked).await.unwrap().map(|session| session.id), Some(revoked));
-    touch(&*fresh.one, &[(touched, used)]).await;
+    assert_eq!(
+        fresh.one.sessions.expire(&expired, over).await.unwrap().map(|session| session.id),
+        Some(expired)
+    );
+    assert_eq!(fresh.one.sessions.revoke(&revoked).await.unwrap().map(|session| session.id), Some(revoked));
+    touch(&*fresh.one.sessions, &[(touched, used)]).await;
     let left = sessions.into_iter().filter(|session| ![expired, revoked].contains(&session.id));
     let seen = |one: &Session| if one.id == touched { used } else { one.last_seen_at };
     let left: Vec<_> = left.map(|session| Session { last_seen_at: seen(&session), ..session }).collect();
     fresh.lists(user_id(1), &left).await;
 }
 
-async fn an_existing_id_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
-    let (first, second) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
-    make(&*fresh.one, &[first.clone(), second.clone()]).await;
-    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first.clone()] {
-        let refused = fresh.one.create(&repeated, NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
-        assert_eq!(refused.kind, StoreErrorKind::Conflict);
-    }
-    fresh.lists(user_id(1), &[first, second]).await;
-    fresh.lists(user_id(9), &[]).await;
-    let attempts = fresh
-        .concurrently(|number, store| async move {
-            let session = session(3, user_id(number + 1), at(0));
-            store.create(&session, TEN, NONE_OVER).await.map(|_| session).map_err(|error| error.kind)
-        })
-        .await;
-    let (made, refused): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
-    assert!(refused.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
-    assert_eq!(made, [Ok(fresh.one.find(&token_hash(3)).await.unwrap().unwrap())]);
-}
-
-async fn a_write_does_not_block_the_polling_thread(fresh: &Fresh<Port>) {
-    let made = session(1, user_id(1), at(0));
-    fresh.waits_elsewhere(async move |store| store.create(&made, TEN, NONE_OVER).await.unwrap()).await;
-}
-
-async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Port>) {
-    let store = &fresh.one;
+async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Stores>) {
+    let store = &fresh.one.sessions;
     let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
     let [revoked, pruned, ended, sound] = all.clone();
-    make(&**store, &all).await;
+    make(&fresh.one, &all).await;
     if !fresh.damage([&revoked, &pruned, &ended].map(|session| Damage::Session(session.id))).await {
         return;
     }
-    let found = fresh.shows(async |store| store.find(&revoked.id).await.map_err(|error| error.kind)).await;
+    let find = async |stores: &Arc<Stores>| stores.sessions.find(&revoked.id).await;
+    let found = fresh.shows(async |stores| find(stores).await.map_err(|error| error.kind)).await;
     assert_eq!(found, Err(StoreErrorKind::Corrupt), "an unreadable session opens nothing");
     fresh.lists(revoked.user, &[]).await;
     fresh.finds(&sound, Some(&sound)).await;
@@ -208,12 +187,12 @@ async fn an_unreadable_session_is_corrupt_and_can_be_ended(fresh: &Fresh<Port>) 
     fresh.finds(&revoked, None).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     assert_eq!(store.prune(over, HIGH_CAP).await.unwrap(), [sound], "the rest is pruned as ever");
-    make(&**store, &[session(5, ended.user, at(1))]).await;
+    make(&fresh.one, &[session(5, ended.user, at(1))]).await;
     assert_eq!(store.revoke_user(ended.user).await.unwrap().len(), 1);
 }
 
 /// Each row creates sessions of its own user, identified by their creation times, and signs that user in once more.
-async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Port>) {
+async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Stores>) {
     let ten = [4, 9, 1, 7, 10, 2, 8, 3, 6, 5].map(|made: i64| (made, made)).to_vec();
     let (idle, old) = (Cutoffs { seen: at(100), ..NONE_OVER }, Cutoffs { created: at(19), ..NONE_OVER });
     // Created before a clock was set back, created since, created by a clock at the tolerance, and idle.
@@ -242,9 +221,9 @@ async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Port>) {
     {
         let (row, user) = (row as u64 * 10_000, user_id(row as u64 + 1));
         let made: Vec<_> = made.iter().map(|one| used(row + one.0.unsigned_abs(), user, *one)).collect();
-        make(&*fresh.one, &made).await;
+        make(&fresh.one, &made).await;
         let new = session(row, user, at(10_001));
-        let gone = fresh.one.create(&new, NonZeroU32::new(cap).unwrap(), ended).await.unwrap();
+        let gone = begin(&fresh.one, &new, NonZeroU32::new(cap).unwrap(), ended).await;
         let is_evicted = |one: &Session| evicted.iter().any(|made| one.created_at == at(*made));
         let (expected, left): (Vec<_>, Vec<_>) = by_age(made).into_iter().partition(is_evicted);
         assert_eq!(by_age(gone), expected, "{user}");
@@ -255,28 +234,28 @@ async fn the_cap_evicts_ended_sessions_then_the_oldest(fresh: &Fresh<Port>) {
     }
 }
 
-async fn concurrent_callers_never_exceed_the_cap(fresh: &Fresh<Port>) {
+async fn concurrent_callers_never_exceed_the_cap(fresh: &Fresh<Stores>) {
     let made = |number: u64| session(number, user_id(1), at(number.cast_signed()));
     let gone = fresh
-        .concurrently(move |number, store| async move {
-            store.create(&made(number), TEN, NONE_OVER).await.unwrap()
-        })
+        .concurrently(
+            move |number, stores| async move { begin(&stores, &made(number), TEN, NONE_OVER).await },
+        )
         .await;
-    let left = fresh.one.of_user(user_id(1)).await.unwrap();
+    let left = fresh.one.sessions.of_user(user_id(1)).await.unwrap();
     assert_eq!(left.len(), 10);
     let all = by_age([gone.concat(), left].concat());
     assert_eq!(all, (0..32).map(made).collect::<Vec<_>>(), "each went once, or is still there");
-    assert_eq!(fresh.one.prune(NONE_OVER, HIGH_CAP).await.unwrap(), []);
+    assert_eq!(fresh.one.sessions.prune(NONE_OVER, HIGH_CAP).await.unwrap(), []);
 }
 
-/// More than a page or a batch. Each new one makes a store count the others, so thousands would take long.
+/// More than a page or a batch.
 const MANY_SESSIONS: u64 = 303;
 
-async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Port>) {
-    let (store, user) = (&fresh.one, user_id(1));
+async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Stores>) {
+    let (store, user) = (&fresh.one.sessions, user_id(1));
     let all: Vec<_> =
         (1..=MANY_SESSIONS).map(|number| session(number, user, at(number.cast_signed()))).collect();
-    make_many(&**store, &all).await;
+    add_sessions(&fresh.one, all.clone()).await;
     fresh.lists(user, &all).await;
     // The new one needs a place as well.
     let (new, room) = (session(MANY_SESSIONS + 1, user, at(i64::MAX >> 16)), 150);
@@ -284,21 +263,21 @@ async fn handles_very_many_sessions_of_a_user(fresh: &Fresh<Port>) {
     let mut left = all;
     let gone: Vec<_> = left.drain(..=left.len() - room).collect();
     left.push(new.clone());
-    assert_eq!(by_age(store.create(&new, cap, NONE_OVER).await.unwrap()), gone);
+    assert_eq!(by_age(begin(&fresh.one, &new, cap, NONE_OVER).await), gone);
     fresh.lists(user, &left).await;
     assert_eq!(store.revoke_user(user).await.unwrap(), left);
     fresh.lists(user, &[]).await;
     assert_eq!(store.revoke_user(user).await.unwrap(), []);
     for session in left {
-        assert_eq!(fresh.other.find(&session.id).await.unwrap(), None);
+        assert_eq!(fresh.other.sessions.find(&session.id).await.unwrap(), None);
     }
 }
 
-async fn prune_fills_its_limit_while_sessions_remain(fresh: &Fresh<Port>) {
+async fn prune_fills_its_limit_while_sessions_remain(fresh: &Fresh<Stores>) {
     const HOUR: i64 = 3_600_000_000;
-    let (store, limit) = (&fresh.one, NonZeroU32::new(500).unwrap());
+    let (store, limit) = (&fresh.one.sessions, NonZeroU32::new(500).unwrap());
     let all: Vec<_> = (1..=700).map(|number| session(number, user_id(number), at(HOUR))).collect();
-    make_many(&**store, &all).await;
+    add_sessions(&fresh.one, all.clone()).await;
     for expected in [500, 200, 0] {
         assert_eq!(store.rewind(at(0), limit).await.unwrap(), expected, "those whose time lies ahead");
     }
@@ -327,13 +306,19 @@ fn made(number: u64, index: u64) -> Session {
 }
 
 /// Cancels a write about the sessions of one user who has three, from the user `first` on.
-async fn check(fresh: &Fresh<Port>, first: u64, what: &'static str, write: impl AsyncFn(&Arc<Port>, u64)) {
-    let ready = async |store: &Arc<Port>, number: u64| {
-        make(&**store, &[1, 2, 3].map(|index| made(first + number, index))).await;
+async fn check(
+    fresh: &Fresh<Stores>,
+    first: u64,
+    what: &'static str,
+    write: impl AsyncFn(&Arc<dyn SessionStore>, u64),
+) {
+    let ready = async |stores: &Arc<Stores>, number: u64| {
+        make(stores, &[1, 2, 3].map(|index| made(first + number, index))).await;
     };
-    let write = async |store: &Arc<Port>, number: u64| write(store, first + number).await;
+    let write = async |stores: &Arc<Stores>, number: u64| write(&stores.sessions, first + number).await;
     // Creation and last use, which are comparable between users.
-    let look = async |store: &Arc<Port>, number: u64| {
+    let look = async |stores: &Arc<Stores>, number: u64| {
+        let store = &stores.sessions;
         let sessions = store.of_user(user(first + number)).await.unwrap();
         let mut found = Vec::new();
         for session in &sessions {
@@ -342,18 +327,14 @@ async fn check(fresh: &Fresh<Port>, first: u64, what: &'static str, write: impl 
         assert_eq!(found, sessions, "listed sessions can be found");
         sessions.iter().map(|session| (session.created_at, session.last_seen_at)).collect::<Vec<_>>()
     };
-    let further = async |store: &Arc<Port>| {
-        store.revoke_user(user_id(UNRELATED_USER)).await.unwrap();
-        make(&**store, &[session(UNRELATED_USER, user_id(UNRELATED_USER), at(i64::MAX >> 16))]).await;
+    let further = async |stores: &Arc<Stores>| {
+        stores.sessions.revoke_user(user_id(UNRELATED_USER)).await.unwrap();
+        make(stores, &[session(UNRELATED_USER, user_id(UNRELATED_USER), at(i64::MAX >> 16))]).await;
     };
     cancelled(fresh, what, ready, write, look, further).await;
 }
 
-async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
-    check(fresh, 10_000, "a session in the place of another", async |store, number| {
-        store.create(&made(number, 4), NonZeroU32::new(3).unwrap(), NONE_OVER).await.unwrap();
-    })
-    .await;
+async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Stores>) {
     check(fresh, 20_000, "a touch", async |store, number| {
         touch(&**store, &[1, 2, 3].map(|index| (made(number, index).id, at(50)))).await;
     })
@@ -372,35 +353,36 @@ async fn a_cancelled_write_is_complete_or_absent(fresh: &Fresh<Port>) {
     .await;
 }
 
-async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Port>) {
+async fn revoke_ends_one_session_and_is_idempotent(fresh: &Fresh<Stores>) {
     let sessions =
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user, twice] = sessions.clone();
     let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
     fresh.finds(&ended, None).await;
-    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), None);
-    assert_eq!(fresh.one.expire(&ended.id, all_over).await.unwrap(), None);
-    assert_eq!(fresh.one.prune(all_over, HIGH_CAP).await.unwrap(), []);
-    assert_eq!(fresh.one.rewind(at(0), HIGH_CAP).await.unwrap(), 0);
-    make(&*fresh.one, &sessions).await;
+    assert_eq!(fresh.one.sessions.revoke(&ended.id).await.unwrap(), None);
+    assert_eq!(fresh.one.sessions.expire(&ended.id, all_over).await.unwrap(), None);
+    assert_eq!(fresh.one.sessions.prune(all_over, HIGH_CAP).await.unwrap(), []);
+    assert_eq!(fresh.one.sessions.rewind(at(0), HIGH_CAP).await.unwrap(), 0);
+    make(&fresh.one, &sessions).await;
     // Found through both handles before, so that a handle with a stale cache fails.
     fresh.finds(&ended, Some(&ended)).await;
-    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended.clone()));
-    assert_eq!(fresh.one.revoke(&twice.id).await.unwrap(), Some(twice.clone()));
-    assert_eq!(fresh.other.revoke(&twice.id).await.unwrap(), None, "an outcome rests on no copy");
+    assert_eq!(fresh.one.sessions.revoke(&ended.id).await.unwrap(), Some(ended.clone()));
+    assert_eq!(fresh.one.sessions.revoke(&twice.id).await.unwrap(), Some(twice.clone()));
+    assert_eq!(fresh.other.sessions.revoke(&twice.id).await.unwrap(), None, "an outcome rests on no copy");
     fresh.finds(&ended, None).await;
-    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), None);
+    assert_eq!(fresh.one.sessions.revoke(&ended.id).await.unwrap(), None);
     fresh.lists(user_id(1), &[same_user]).await;
     fresh.lists(user_id(2), &[other_user]).await;
 }
 
-async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Port>) {
+async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Stores>) {
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     for how in ["revoke", "expire", "prune"] {
         let made = session(1, user_id(1), at(0));
-        make(&*fresh.one, std::slice::from_ref(&made)).await;
+        make(&fresh.one, std::slice::from_ref(&made)).await;
         let ended = fresh
-            .concurrently(move |_, store| async move {
+            .concurrently(move |_, stores| async move {
+                let store = &stores.sessions;
                 match how {
                     "revoke" => Vec::from_iter(store.revoke(&token_hash(1)).await.unwrap()),
                     "expire" => Vec::from_iter(store.expire(&token_hash(1), over).await.unwrap()),
@@ -412,14 +394,14 @@ async fn exactly_one_concurrent_caller_ends_a_session(fresh: &Fresh<Port>) {
     }
 }
 
-async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Port>) {
+async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Stores>) {
     let over = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
     let rows = [(99, 300), (100, 300), (101, 300), (150, 199), (150, 200), (150, 201), (50, 60)];
     let sessions = (1..).zip(rows).map(|(number, row)| used(number, user_id(1 + number % 2), row));
     let sessions: Vec<_> = sessions.collect();
     let is_over = |one: &Session| one.created_at <= at(100) || one.last_seen_at <= at(200);
     for expires in [true, false] {
-        make(&*fresh.one, &sessions).await;
+        make(&fresh.one, &sessions).await;
         for session in &sessions {
             fresh.finds(session, Some(session)).await;
         }
@@ -427,27 +409,27 @@ async fn expiry_is_exact_to_the_microsecond(fresh: &Fresh<Port>) {
             let mut ended = Vec::new();
             if expires {
                 for session in &sessions {
-                    ended.extend(fresh.one.expire(&session.id, cutoffs).await.unwrap());
+                    ended.extend(fresh.one.sessions.expire(&session.id, cutoffs).await.unwrap());
                 }
             } else {
-                ended = fresh.one.prune(cutoffs, HIGH_CAP).await.unwrap();
+                ended = fresh.one.sessions.prune(cutoffs, HIGH_CAP).await.unwrap();
             }
             let all = sessions.iter().filter(|session| expected && is_over(session)).cloned();
             assert_eq!(by_age(ended), by_age(all.collect()), "expires: {expires}");
         }
         for session in &sessions {
             fresh.finds(session, Some(session).filter(|session| !is_over(session))).await;
-            fresh.one.revoke(&session.id).await.unwrap();
+            fresh.one.sessions.revoke(&session.id).await.unwrap();
         }
     }
 }
 
-async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Port>) {
+async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Stores>) {
     let over: Vec<_> =
         (1..=12).map(|number| session(number, user_id(number), at(number.cast_signed()))).collect();
     let live = session(13, user_id(13), at(2000));
-    make(&*fresh.one, &over).await;
-    make(&*fresh.one, std::slice::from_ref(&live)).await;
+    make(&fresh.one, &over).await;
+    make(&fresh.one, std::slice::from_ref(&live)).await;
     // Older than the others, between them, and youngest.
     let is_damaged =
         |session: &Session| (1..=5).chain([8, 12]).any(|number| session.id == token_hash(number));
@@ -458,7 +440,7 @@ async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Port>)
     let ended = Cutoffs { created: at(1000), ..NONE_OVER };
     let mut pruned = Vec::new();
     for expected in [2, 2, 1, 0] {
-        let some = fresh.one.prune(ended, NonZeroU32::new(2).unwrap()).await.unwrap();
+        let some = fresh.one.sessions.prune(ended, NonZeroU32::new(2).unwrap()).await.unwrap();
         assert_eq!(some.len(), expected, "fewer than the limit means that none is left");
         pruned.extend(some);
     }
@@ -472,7 +454,7 @@ async fn prune_removes_unreadable_sessions_beyond_its_limit(fresh: &Fresh<Port>)
 /// Tolerated clock difference of five minutes, in microseconds.
 const SKEW: i64 = 300_000_000;
 
-async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port>) {
+async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Stores>) {
     let now = 1000;
     let (near, far, year) = (now + SKEW, now + SKEW + 1, now + 31_536_000_000_000);
     let cases = [
@@ -483,26 +465,30 @@ async fn rewind_sets_only_times_beyond_the_horizon(fresh: &Fresh<Port>) {
         (5, (year, near), (now, near)),
     ];
     let dated = |number, times| used(number, user_id(1), times);
-    make(&*fresh.one, &cases.map(|(number, before, _)| dated(number, before))).await;
+    make(&fresh.one, &cases.map(|(number, before, _)| dated(number, before))).await;
     for expected in [3, 0] {
-        assert_eq!(fresh.one.rewind(at(now), HIGH_CAP).await.unwrap(), expected);
+        assert_eq!(fresh.one.sessions.rewind(at(now), HIGH_CAP).await.unwrap(), expected);
     }
     let expected = cases.map(|(number, _, after)| dated(number, after)).to_vec();
-    let listed = fresh.shows(async |store| store.of_user(user_id(1)).await.unwrap()).await;
+    let listed = fresh.shows(async |stores| stores.sessions.of_user(user_id(1)).await.unwrap()).await;
     assert!(listed.is_sorted_by_key(|session| session.created_at), "{listed:?}");
     assert_eq!(by_age(listed), by_age(expected));
 }
 
-async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Port>) {
+async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Stores>) {
     let [touched, untouched, ended] =
         [(1, 0), (2, 1), (3, 2)].map(|(number, time)| session(number, user_id(1), at(time)));
-    make(&*fresh.one, &[touched.clone(), untouched.clone(), ended.clone()]).await;
-    fresh.one.revoke(&ended.id).await.unwrap();
+    make(&fresh.one, &[touched.clone(), untouched.clone(), ended.clone()]).await;
+    fresh.one.sessions.revoke(&ended.id).await.unwrap();
     for (time, expected) in [(1, 1), (500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
-        touch(&*fresh.one, &[(ended.id, at(time)), (touched.id, at(time)), (token_hash(4), at(time))]).await;
+        touch(
+            &*fresh.one.sessions,
+            &[(ended.id, at(time)), (touched.id, at(time)), (token_hash(4), at(time))],
+        )
+        .await;
         let expected = used(1, user_id(1), (0, expected));
         // A use is no change, so a cache on the other node may hold an earlier one.
-        assert_eq!(fresh.one.find(&touched.id).await.unwrap().as_ref(), Some(&expected));
+        assert_eq!(fresh.one.sessions.find(&touched.id).await.unwrap().as_ref(), Some(&expected));
         fresh.lists(user_id(1), &[expected, untouched.clone()]).await;
         for none in [&ended, &session(4, user_id(1), at(0))] {
             fresh.finds(none, None).await;
@@ -511,49 +497,49 @@ async fn a_touch_only_advances_the_last_use(fresh: &Fresh<Port>) {
 }
 
 /// Each session twice, the later use first: the latest counts, not the last.
-async fn one_touch_accepts_the_maximum_number_of_uses(fresh: &Fresh<Port>) {
+async fn one_touch_accepts_the_maximum_number_of_uses(fresh: &Fresh<Stores>) {
     let half = Uses::MAX_BATCH as u64 / 2;
     let all: Vec<_> =
         (1..=half).map(|number| session(number, user_id(1), at(number.cast_signed()))).collect();
-    make_many(&*fresh.one, &all).await;
+    add_sessions(&fresh.one, all.clone()).await;
     let seen: Vec<_> =
         [2000, 1000].into_iter().flat_map(|time| all.iter().map(move |one| (one.id, at(time)))).collect();
     let [batch] = Uses::batches(&seen).collect::<Vec<_>>()[..] else { panic!("one write takes them all") };
-    fresh.one.touch(batch).await.unwrap();
+    fresh.one.sessions.touch(batch).await.unwrap();
     let expected: Vec<_> = all.into_iter().map(|one| Session { last_seen_at: at(2000), ..one }).collect();
     fresh.lists(user_id(1), &expected).await;
 }
 
-async fn the_latest_of_concurrent_touches_wins(fresh: &Fresh<Port>) {
+async fn the_latest_of_concurrent_touches_wins(fresh: &Fresh<Stores>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, std::slice::from_ref(&made)).await;
+    make(&fresh.one, std::slice::from_ref(&made)).await;
     fresh
-        .concurrently(|number, store| async move {
+        .concurrently(|number, stores| async move {
             let time = at(i64::try_from((number * 7) % CALLERS).unwrap());
-            store.touch(Uses::one(&(token_hash(1), time))).await.unwrap();
+            stores.sessions.touch(Uses::one(&(token_hash(1), time))).await.unwrap();
         })
         .await;
-    let found = fresh.one.find(&made.id).await.unwrap().unwrap();
+    let found = fresh.one.sessions.find(&made.id).await.unwrap().unwrap();
     assert_eq!(found.last_seen_at, at(i64::try_from(CALLERS).unwrap() - 1));
 }
 
 /// A store that keeps the last use beside the session must check it there, too.
-async fn every_operation_honours_recorded_uses(fresh: &Fresh<Port>) {
-    let (store, user) = (&fresh.one, user_id(1));
+async fn every_operation_honours_recorded_uses(fresh: &Fresh<Stores>) {
+    let (store, user) = (&fresh.one.sessions, user_id(1));
     let all = [(10, 500), (20, 400), (30, 300), (40, 450)]
         .map(|times: (i64, i64)| used(times.0.unsigned_abs(), user, times));
     let [first, second, third, fourth] = all.clone();
-    make(&**store, &all.clone().map(|used| Session { last_seen_at: used.created_at, ..used })).await;
+    make(&fresh.one, &all.clone().map(|used| Session { last_seen_at: used.created_at, ..used })).await;
     touch(&**store, &all.clone().map(|used| (used.id, used.last_seen_at))).await;
     fresh.lists(user, &all).await;
     // Ended by their creation, but not by their last use.
     let as_made = Cutoffs { seen: at(100), ..NONE_OVER };
-    for store in [&fresh.one, &fresh.other] {
+    for store in [store, &fresh.other.sessions] {
         assert_eq!(store.expire(&first.id, as_made).await.unwrap(), None);
         assert_eq!(store.prune(as_made, HIGH_CAP).await.unwrap(), []);
     }
     let (new, four) = (session(50, user, at(600)), NonZeroU32::new(4).unwrap());
-    let gone = store.create(&new, four, Cutoffs { seen: at(300), ..NONE_OVER }).await.unwrap();
+    let gone = begin(&fresh.one, &new, four, Cutoffs { seen: at(300), ..NONE_OVER }).await;
     assert_eq!(gone, [third], "the one that went unused for longest is over");
     assert_eq!(store.revoke(&second.id).await.unwrap(), Some(second));
     assert_eq!(store.expire(&first.id, Cutoffs { seen: at(500), ..NONE_OVER }).await.unwrap(), Some(first));

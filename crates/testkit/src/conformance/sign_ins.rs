@@ -4,14 +4,14 @@ use super::{
     Fresh, Stores,
     change_feed::{assert_are, lists_once, subjects_of},
     concurrency::{CALLERS, cancelled},
-    sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
+    sample::{LOTS, NONE_OVER, TEN, at, grant, session, token_hash, user_id},
     stream::Stream,
 };
 use companion_domain::{
     change::{Kind, Subject},
     model::UserId,
     port::{Claimed, Grant, GrantContent, GrantVersion, Record, Replace, StoreErrorKind},
-    session::{Cutoffs, Session},
+    session::Session,
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -19,7 +19,6 @@ suite! {
     /// Generates one test per behaviour of `SignIns`. It needs all storage ports.
     sign_ins_conformance($): sign_ins, Stores;
     a_sign_in_writes_the_session_and_replaces_the_grant,
-    a_sign_in_honours_the_cap_of_sessions,
     an_existing_id_is_a_conflict_and_writes_neither,
     a_cancelled_write_leaves_both_or_neither,
     readers_never_see_a_session_without_its_grant,
@@ -93,58 +92,54 @@ async fn a_sign_in_writes_the_session_and_replaces_the_grant(fresh: &Fresh<Store
     assert_eq!(standing(&fresh.one, user_id(2)).await, (0, false));
 }
 
-async fn a_sign_in_honours_the_cap_of_sessions(fresh: &Fresh<Stores>) {
-    let user = user_id(1);
-    let [first, idle, new, newest] = [(1, 100), (2, 3), (3, 100), (4, 100)].map(|(number, seen)| Session {
-        last_seen_at: at(seen),
-        ..session(number, user, at(number.cast_signed()))
-    });
-    for session in [&first, &idle, &session(9, user_id(2), at(0))] {
-        assert_eq!(begin(&fresh.one, session, &grant(1)).await, []);
-    }
-    let (over, two) = (Cutoffs { seen: at(50), ..NONE_OVER }, NonZeroU32::new(2).unwrap());
-    // One has ended, and then the oldest goes.
-    for (new, ended, evicted) in [(&new, over, idle), (&newest, NONE_OVER, first)] {
-        assert_eq!(fresh.one.sign_ins.begin(new, two, ended, &grant(4)).await.unwrap(), [evicted]);
-    }
-    let left = fresh.shows(async |stores| stores.sessions.of_user(user).await.unwrap()).await;
-    assert_eq!((left, standing(&fresh.one, user_id(2)).await), (vec![new, newest], (1, true)));
-}
-
 async fn an_existing_id_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) {
     let (mine, other) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
     begin(&fresh.one, &mine, &grant(1)).await;
     begin(&fresh.one, &other, &grant(2)).await;
     let before = fresh.one.grants.find(user_id(1)).await.unwrap();
-    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3))] {
+    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), mine.clone()] {
         let refused = fresh.one.sign_ins.begin(&repeated, NonZeroU32::MIN, NONE_OVER, &grant(3)).await;
         assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Conflict);
     }
     assert_eq!(fresh.one.sessions.of_user(user_id(1)).await.unwrap(), [mine, other]);
     assert_eq!(fresh.one.grants.find(user_id(1)).await.unwrap(), before);
     assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
+    let attempts = fresh
+        .concurrently(|number, stores| async move {
+            let session = session(3, user_id(number + 1), at(0));
+            let begun = stores.sign_ins.begin(&session, TEN, NONE_OVER, &grant(3)).await;
+            begun.map(|_| session).map_err(|error| error.kind)
+        })
+        .await;
+    let (made, refused): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
+    assert!(refused.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
+    assert_eq!(made, [Ok(fresh.one.sessions.find(&token_hash(3)).await.unwrap().unwrap())]);
 }
 
-/// Cancels a write about one user, whose number is `first` or higher and who has these many sessions, with or without
-/// a grant.
+/// Cancels a write about one user, whose number is `first` or higher and who has three sessions, with or without a
+/// grant.
 async fn check(
     fresh: &Fresh<Stores>,
     what: &'static str,
-    (first, sessions, granted): (u64, u64, bool),
+    (first, has_grant): (u64, bool),
     write: impl AsyncFn(&Stores, UserId),
 ) {
     let user = |number| user_id(first + number);
     let ready = async |stores: &Arc<Stores>, number| {
-        for index in 0..sessions {
-            let made = session(10 * (first + number) + index, user(number), at(0));
-            stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
+        if has_grant {
+            granted(stores, user(number), &grant(1)).await;
         }
-        if granted {
-            stores.grants.replace(user(number), &grant(1)).await.unwrap();
-        }
+        let made =
+            |index: u64| session(10 * user(number).get() + index, user(number), at(index.cast_signed()));
+        add_sessions(stores, (0..3).map(made)).await;
     };
     let write = async |stores: &Arc<Stores>, number| write(stores, user(number)).await;
-    let look = async |stores: &Arc<Stores>, number| standing(stores, user(number)).await;
+    // The content of the grant, and the dates of the sessions, which are comparable between users.
+    let look = async |stores: &Arc<Stores>, number| {
+        let sessions = stores.sessions.of_user(user(number)).await.unwrap();
+        let dates: Vec<_> = sessions.iter().map(|session| session.created_at).collect();
+        (dates, stores.grants.find(user(number)).await.unwrap().map(|grant| grant.content))
+    };
     let further = async |stores: &Arc<Stores>| {
         stores.sessions.revoke_user(user_id(1)).await.unwrap();
         begin(stores, &session(1, user_id(1), at(0)), &grant(1)).await;
@@ -153,27 +148,27 @@ async fn check(
 }
 
 async fn a_cancelled_write_leaves_both_or_neither(fresh: &Fresh<Stores>) {
-    check(fresh, "a sign-in", (100, 0, false), async |stores, user| {
-        begin(stores, &session(user.get(), user, at(0)), &grant(1)).await;
+    check(fresh, "a sign-in in the place of another", (100, true), async |stores, user| {
+        let (made, three) = (session(10 * user.get() + 9, user, at(9)), NonZeroU32::new(3).unwrap());
+        stores.sign_ins.begin(&made, three, NONE_OVER, &grant(2)).await.unwrap();
     })
     .await;
-    check(fresh, "the end of a grant", (10_000, 3, true), async |stores, user| {
+    check(fresh, "the end of a grant", (10_000, true), async |stores, user| {
         let version = version_of(stores, user).await.unwrap();
         stores.sign_ins.end(user, version).await.unwrap();
     })
     .await;
-    check(fresh, "the end of sessions without a grant", (20_000, 3, false), async |stores, user| {
+    check(fresh, "the end of sessions without a grant", (20_000, false), async |stores, user| {
         stores.sign_ins.end_without_grant(user).await.unwrap();
     })
     .await;
 }
 
-/// Stores a grant of user 1, or none.
-async fn granted_if(fresh: &Fresh<Stores>, granted: bool) -> Option<GrantVersion> {
-    match granted {
-        true => Some(fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap()),
-        false => None,
-    }
+/// Adds sessions of user 1, after a grant or without one.
+async fn ready(fresh: &Fresh<Stores>, has_grant: bool, sessions: &[Session]) -> Option<GrantVersion> {
+    let version = if has_grant { Some(granted(&fresh.one, user_id(1), &grant(1)).await) } else { None };
+    add_sessions(&fresh.one, sessions.iter().cloned()).await;
+    version
 }
 
 /// Ends all sessions of a user, with the grant if there is one.
@@ -190,10 +185,8 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     let all: Vec<_> =
         (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
     begin(&fresh.one, &session(LOTS + 1, user_id(2), at(15)), &grant(4)).await;
-    for granted in [true, false] {
-        let imported = all.iter().cloned().map(Record::Session);
-        fresh.one.records.sync(&Replace::default(), &mut Stream::in_batches(imported, 500)).await.unwrap();
-        let version = granted_if(fresh, granted).await;
+    for has_grant in [true, false] {
+        let version = ready(fresh, has_grant, &all).await;
         let ended = end(&fresh.one, user, version).await;
         let count = ended.as_ref().map(Vec::len);
         assert!(ended.as_ref() == Some(&all), "all of them, the oldest first: {count:?}");
@@ -249,9 +242,7 @@ async fn ends_only_sessions_without_a_grant(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     let (user, other) = (user_id(1), user_id(2));
     let sessions = [session(1, user, at(2)), session(2, user, at(1))];
-    for session in &sessions {
-        stores.sessions.create(session, TEN, NONE_OVER).await.unwrap();
-    }
+    add_sessions(stores, sessions.clone()).await;
     begin(stores, &session(3, other, at(0)), &grant(3)).await;
     assert_eq!(stores.sign_ins.end_without_grant(other).await.unwrap(), None);
     assert_eq!(standing(stores, other).await, (1, true));
@@ -264,11 +255,8 @@ async fn ends_only_sessions_without_a_grant(fresh: &Fresh<Stores>) {
 async fn concurrent_ends_return_each_session_once(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=5).map(|number| session(number, user, at(0))).collect();
-    for granted in [true, false] {
-        for made in &all {
-            fresh.one.sessions.create(made, TEN, NONE_OVER).await.unwrap();
-        }
-        let version = granted_if(fresh, granted).await;
+    for has_grant in [true, false] {
+        let version = ready(fresh, has_grant, &all).await;
         let told =
             fresh.concurrently(move |_, stores| async move { end(&stores, user, version).await }).await;
         let told: Vec<_> = told.into_iter().flatten().flatten().collect();
@@ -310,7 +298,7 @@ async fn lists_every_begin_and_end(fresh: &Fresh<Stores>) {
     let version = version_of(&fresh.one, user).await;
     let ends = async |stores: &Stores| end(stores, user, version).await;
     lists_once(fresh, &[about(&second), granted], ends).await;
-    fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
+    add_sessions(&fresh.one, [third.clone()]).await;
     lists_once(fresh, &[about(&third)], async |stores| end(stores, user, None).await).await;
 }
 

@@ -7,13 +7,16 @@ use companion_domain::{
     change::{Applied, Changes, Key, Kind, Revision, Subject},
     model::UserId,
     port::{
-        ApplyError, ChangeFeed, GrantContent, GrantStore, GrantVersion, Listing, ListingScope, Listings,
-        Mutation, Record, Records, SessionStore, SignIns, StoreError, Stores,
+        ApplyError, ChangeFeed, Grant, GrantContent, GrantVersion, Listing, ListingScope, Listings, Mutation,
+        Record, Records, SignIns, StoreError, Stores,
     },
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
-    conformance::Fresh,
+    conformance::{
+        Fresh,
+        sign_ins::{add_sessions, granted},
+    },
     over::{ChangeFeedOver, Over, RecordsOver},
     world::{guild_id, user_id},
 };
@@ -287,7 +290,8 @@ faults! {
     sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
         a_sign_in_writes_the_session_and_replaces_the_grant:
             SessionOnly "the grant is not written",
-            GrantKept "an earlier grant is kept";
+            GrantKept "an earlier grant is kept",
+            ClaimKept "a claim survives a new sign-in";
         a_cancelled_write_leaves_both_or_neither:
             [SignInFault::SessionFirst] "a sign-in can be cancelled between the session and the grant",
             EndsInSteps "a cancelled end leaves sessions without a grant",
@@ -295,7 +299,6 @@ faults! {
         readers_never_see_a_session_without_its_grant:
             [SignInFault::SessionFirst] "the session is visible before its grant",
             GrantFirst "the grant is visible before its session";
-        a_sign_in_honours_the_cap_of_sessions: NoCap "the cap is ignored";
         an_existing_id_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
         ends_only_the_current_version_of_a_grant: EndsAnyVersion "a newer sign-in ends with the old grant";
         ends_only_sessions_without_a_grant: EndsTheGranted "sessions that have a grant are ended";
@@ -306,26 +309,20 @@ faults! {
 }
 
 fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
-    with(|stores| {
-        let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
-        let inner = stores.sign_ins.clone();
-        match fault {
-            SignInFault::Unaudited => {
-                let (inner, fault) = (stores.changes.clone(), FeedFault::SessionsMissed);
-                stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
-            }
-            _ => {
-                let turn = tokio::sync::Mutex::default();
-                stores.sign_ins = Arc::new(WrongSignIns { inner, sessions, grants, fault, turn });
-            }
+    with(|stores| match fault {
+        SignInFault::Unaudited => {
+            let (inner, fault) = (stores.changes.clone(), FeedFault::SessionsMissed);
+            stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
+        }
+        _ => {
+            let (inner, turn) = (stores.clone(), tokio::sync::Mutex::default());
+            stores.sign_ins = Arc::new(WrongSignIns { inner, fault, turn });
         }
     })
 }
 
 struct WrongSignIns {
-    inner: Arc<dyn SignIns>,
-    sessions: Arc<dyn SessionStore>,
-    grants: Arc<dyn GrantStore>,
+    inner: Stores,
     fault: SignInFault,
     turn: tokio::sync::Mutex<()>,
 }
@@ -339,84 +336,91 @@ impl SignIns for WrongSignIns {
         ended: Cutoffs,
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
-        let create = self.sessions.create(session, cap, ended);
+        let earlier = self.inner.grants.find(session.user).await?;
+        let begin = self.inner.sign_ins.begin(session, cap, ended, grant);
         match self.fault {
-            SignInFault::SessionOnly => create.await,
+            SignInFault::GrantKept if earlier.is_none() => begin.await,
+            SignInFault::SessionOnly | SignInFault::GrantKept => {
+                add_sessions(&self.inner, [session.clone()]).await;
+                Ok(Vec::new())
+            }
             SignInFault::SessionFirst => {
-                let gone = create.await?;
+                add_sessions(&self.inner, [session.clone()]).await;
                 a_while().await;
-                self.grants.replace(session.user, grant).await?;
-                Ok(gone)
+                self.inner.sessions.revoke(&session.id).await?;
+                begin.await
             }
             SignInFault::GrantFirst => {
-                self.grants.replace(session.user, grant).await?;
+                granted(&self.inner, session.user, grant).await;
                 a_while().await;
-                create.await
+                begin.await
             }
-            SignInFault::GrantKept if self.grants.find(session.user).await?.is_some() => create.await,
-            SignInFault::NoCap => self.inner.begin(session, NonZeroU32::MAX, ended, grant).await,
             SignInFault::ConflictWritesGrant => {
-                let begun = self.inner.begin(session, cap, ended, grant).await;
+                let begun = begin.await;
                 if begun.is_err() {
-                    self.grants.replace(session.user, grant).await?;
+                    granted(&self.inner, session.user, grant).await;
                 }
                 begun
             }
+            SignInFault::ClaimKept => {
+                let begun = begin.await?;
+                if let Some(Grant { version, .. }) = self.inner.grants.find(session.user).await?
+                    && earlier.is_some()
+                {
+                    self.inner.grants.claim_refresh(session.user, version, session.created_at, None).await?;
+                }
+                Ok(begun)
+            }
             SignInFault::EndsInSteps => {
                 let _turn = self.turn.lock().await;
-                self.inner.begin(session, cap, ended, grant).await
+                begin.await
             }
-            _ => self.inner.begin(session, cap, ended, grant).await,
+            _ => begin.await,
         }
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        let Stores { sessions, sign_ins, grants, .. } = &self.inner;
         match self.fault {
             SignInFault::EndsAnyVersion => {
-                let current = self.grants.find(user).await?.map_or(version, |grant| grant.version);
-                self.inner.end(user, current).await
+                let current = grants.find(user).await?.map_or(version, |grant| grant.version);
+                sign_ins.end(user, current).await
             }
             SignInFault::EndsTen => {
-                let mut sessions = self.sessions.of_user(user).await?;
-                if !self.grants.remove(user, version).await? {
-                    return Ok(None);
-                }
-                sessions.truncate(10);
-                for session in &sessions {
-                    self.sessions.revoke(&session.id).await?;
-                }
-                Ok(Some(sessions))
+                let Some(mut ended) = sign_ins.end(user, version).await? else { return Ok(None) };
+                let left = ended.split_off(ended.len().min(10));
+                add_sessions(&self.inner, left).await;
+                Ok(Some(ended))
             }
             SignInFault::EndsInSteps => {
                 let _turn = self.turn.lock().await;
-                if !self.grants.remove(user, version).await? {
-                    return Ok(None);
-                }
+                let Some(ended) = sign_ins.end(user, version).await? else { return Ok(None) };
+                add_sessions(&self.inner, ended).await;
                 a_turn().await;
-                self.sessions.revoke_user(user).await.map(Some)
+                sessions.revoke_user(user).await.map(Some)
             }
             SignInFault::EndedTwice => {
-                let sessions = self.sessions.of_user(user).await?;
+                let sessions = sessions.of_user(user).await?;
                 a_while().await;
-                self.inner.end(user, version).await?;
+                sign_ins.end(user, version).await?;
                 Ok(Some(sessions))
             }
-            _ => self.inner.end(user, version).await,
+            _ => sign_ins.end(user, version).await,
         }
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
         match self.fault {
-            SignInFault::EndsOneByOne if self.grants.find(user).await?.is_none() => {
+            SignInFault::EndsOneByOne if self.inner.grants.find(user).await?.is_none() => {
                 let mut ended = Vec::new();
-                for session in self.sessions.of_user(user).await? {
-                    ended.extend(self.sessions.revoke(&session.id).await?);
+                for session in self.inner.sessions.of_user(user).await? {
+                    ended.extend(self.inner.sessions.revoke(&session.id).await?);
                     a_turn().await;
                 }
                 Ok(Some(ended))
             }
-            SignInFault::EndsTheGranted => self.sessions.revoke_user(user).await.map(Some),
-            _ => self.inner.end_without_grant(user).await,
+            SignInFault::EndsTheGranted => self.inner.sessions.revoke_user(user).await.map(Some),
+            _ => self.inner.sign_ins.end_without_grant(user).await,
         }
     }
 }

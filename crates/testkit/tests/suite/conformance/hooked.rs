@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Applied,
     model::UserId,
-    port::{ApplyError, Mutation, Records, SessionStore, StoreError, Stores},
+    port::{ApplyError, GrantContent, Mutation, Records, SessionStore, SignIns, StoreError, Stores},
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_memory::MemoryStorage;
@@ -105,10 +105,12 @@ impl RecordsOver for Gated {
     }
 }
 
-fn damaged(fault: Option<Fault>) -> Fresh<dyn SessionStore> {
-    let adapter = Arc::new(Over(Damaged { inner: memory(), fault, sessions: Mutex::default() }));
-    let damaging = Arc::clone(&adapter);
-    Fresh::<dyn SessionStore>::new(adapter).damaging(move |what| {
+fn damaged(fault: Option<Fault>) -> Fresh<Stores> {
+    let inner = memory();
+    let mut stores = Stores::of(&inner);
+    let damaging = Arc::new(Over(Damaged { inner, fault, sessions: Mutex::default() }));
+    stores.sessions = damaging.clone();
+    Fresh::new(Arc::new(stores)).damaging(move |what| {
         let Damage::Session(id) = what else { return std::future::ready(false) };
         std::future::ready(locked(&damaging.sessions).insert(id))
     })
@@ -187,7 +189,7 @@ impl SessionStoreOver for Damaged {
         let pruned = self.inner.prune(ended, limit).await?;
         if self.fault == Some(Fault::PruneKeepsDamaged) {
             for session in kept {
-                self.inner.create(&session, NonZeroU32::MAX, ended).await?;
+                self.inner.begin(&session, NonZeroU32::MAX, ended, &GrantContent::default()).await?;
             }
         }
         Ok(pruned)

@@ -49,12 +49,12 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let mut proofs = Vec::new();
     // Each row is a suite, and the behaviours that catch the two faults.
     macro_rules! caught {
-        ($($module:ident$(.$port:ident)?: $late:ident, $own:ident;)+) => {$(
+        ($($module:ident: $late:ident, $own:ident;)+) => {$(
             let workshop = Workshop {
                 suite: stringify!($module),
                 behaviours: companion_testkit::conformance::$module::SUITE,
-                sound: || handles(None)$(.port(|stores| &stores.$port))?,
-                wrong: |fault| handles(Some(fault))$(.port(|stores| &stores.$port))?,
+                sound: || handles(None),
+                wrong: |fault| handles(Some(fault)),
             };
             proofs.extend(workshop.proofs(&[
                 (Fault::NeverCatchesUp, "a second handle never shows writes of the first", stringify!($late)),
@@ -68,7 +68,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         grant_store: a_grant_is_found_as_it_was_last_written, a_grant_is_found_as_it_was_last_written;
         guild_directory: returns_very_many_guilds, returns_only_the_roles_of_the_user;
         listings: every_part_of_a_listing_is_fresh, leaves_out_data_of_other_users;
-        session_store.sessions:
+        session_store:
             sessions_are_found_counted_and_listed_by_user_oldest_first, the_cap_evicts_ended_sessions_then_the_oldest;
         settings_store: returns_values_exactly_as_they_were_set, a_confirmation_never_lowers_and_repeats_nothing;
         sign_ins: a_sign_in_writes_the_session_and_replaces_the_grant, ends_only_the_current_version_of_a_grant;

@@ -1,10 +1,10 @@
 //! Wrong session stores. Some are wrong only with many sessions, cancelled callers, or later uses.
 
-use crate::conformance::proof::{Rendezvous, a_turn, a_while, faults, handles, locked, memory};
+use crate::conformance::proof::{Rendezvous, a_turn, a_while, faults, handles, locked, memory, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{SessionStore, StoreError},
+    port::{GrantContent, GrantVersion, SessionStore, SignIns, StoreError, Stores},
     session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use companion_storage_memory::MemoryStorage;
@@ -19,7 +19,7 @@ use tokio::sync::MutexGuard;
 
 faults! {
     fn proofs, enum Fault {}
-    session_store(Fresh::new(memory()), wrong) {
+    session_store(with(|_| {}), wrong) {
         expiry_is_exact_to_the_microsecond:
             PruneLate "a session is pruned a microsecond late",
             ExpiresTheLiving "a live session is expired",
@@ -31,7 +31,6 @@ faults! {
             CapOverAllUsers "sessions of one user evict those of another",
             DateAheadStays "a session dated ahead is kept, and a newer one evicted";
         concurrent_callers_never_exceed_the_cap: CapNotAtomic "adding and evicting are two steps";
-        an_existing_id_is_a_conflict_and_changes_nothing: ConflictOverwrites "an existing id is overwritten";
         a_touch_only_advances_the_last_use:
             TouchMovesBack "a touch moves the last use back",
             TouchRevives "a touch revives a session",
@@ -58,7 +57,6 @@ faults! {
             PruneWithoutLimit "prune ignores its limit",
             RewindWithoutLimit "rewind ignores its limit";
         a_cancelled_write_is_complete_or_absent:
-            MakesInSteps "a cancelled sign-in has evicted without adding",
             TouchesInSteps "a cancelled touch is partially applied",
             RevokesInSteps "a cancelled revocation is partially applied",
             PrunesInSteps "a cancelled prune is partially applied";
@@ -69,13 +67,21 @@ faults! {
             ListedByUse "sessions are listed by their last use",
             PrunesAsMade "prune ignores uses";
     }
+    sign_ins(with(|_| {}), wrong) {
+        an_existing_id_is_a_conflict_and_writes_neither: ConflictOverwrites "an existing id is overwritten";
+        a_cancelled_write_leaves_both_or_neither:
+            MakesInSteps "a cancelled sign-in has evicted without adding";
+    }
 }
 
-fn wrong(fault: Fault) -> Fresh<dyn SessionStore> {
+fn wrong(fault: Fault) -> Fresh<Stores> {
     let (inner, shared) = (memory(), Arc::default());
-    handles(|| -> Arc<dyn SessionStore> {
+    handles(|| {
+        let mut stores = Stores::of(&inner);
         let (inner, shared) = (Arc::clone(&inner), Arc::clone(&shared));
-        Arc::new(Wrong { inner, fault, shared, found: Mutex::default() })
+        let wrong = Arc::new(Wrong { inner, fault, shared, found: Mutex::default() });
+        (stores.sessions, stores.sign_ins) = (wrong.clone(), wrong);
+        Arc::new(stores)
     })
 }
 
@@ -171,46 +177,7 @@ impl SessionStore for Wrong {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        let _turn = self.turn().await;
-        let most = cap.get() as usize;
-        let mut before = self.inner.of_user(session.user).await?;
-        let full = before.len() >= most;
-        let gone = match self.fault {
-            Fault::CapOfEleven => return self.inner.create(session, cap.saturating_add(1), ended).await,
-            Fault::OverIgnored => return self.inner.create(session, cap, NONE_OVER).await,
-            Fault::DateAheadStays => {
-                let ended = Cutoffs { ahead: NONE_OVER.ahead, ..ended };
-                return self.inner.create(session, cap, ended).await;
-            }
-            Fault::ConflictOverwrites => {
-                self.inner.revoke(&session.id).await?;
-                vec![]
-            }
-            _ if self.inner.find(&session.id).await?.is_some() => {
-                return Err(StoreError::conflict("there is a session with this id"));
-            }
-            Fault::CapOverAllUsers if self.made().len() >= most => self.end(self.made(), 1).await?,
-            Fault::NewestGoes if full => self.end(before.split_off(most - 1), most).await?,
-            Fault::CapNotAtomic => {
-                a_while().await;
-                let excess = (before.len() + 1).saturating_sub(most);
-                self.end(before, excess).await?
-            }
-            Fault::EvictsTen if full => self.end(exceeding(before, cap, ended), 10).await?,
-            Fault::MakesInSteps => {
-                let gone = self.end(exceeding(before, cap, ended), most).await?;
-                a_turn().await;
-                gone
-            }
-            _ => {
-                let gone = self.inner.create(session, cap, ended).await?;
-                self.note(session);
-                return Ok(gone);
-            }
-        };
-        self.inner.create(session, NO_LIMIT, ended).await?;
-        self.note(session);
-        Ok(gone)
+        self.inner.create(session, cap, ended).await
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -253,7 +220,7 @@ impl SessionStore for Wrong {
                 }
             };
             self.inner.revoke(id).await?;
-            self.inner.create(&touched, NO_LIMIT, NONE_OVER).await?;
+            self.inner.begin(&touched, NO_LIMIT, NONE_OVER, &GrantContent::default()).await?;
         }
         Ok(())
     }
@@ -335,5 +302,67 @@ impl SessionStore for Wrong {
             Fault::RewindsNothing => Ok(0),
             _ => self.inner.rewind(now, limit).await,
         }
+    }
+}
+
+#[async_trait]
+impl SignIns for Wrong {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        let _turn = self.turn().await;
+        let most = cap.get() as usize;
+        let mut before = self.inner.of_user(session.user).await?;
+        let full = before.len() >= most;
+        let gone = match self.fault {
+            Fault::CapOfEleven => {
+                return self.inner.begin(session, cap.saturating_add(1), ended, grant).await;
+            }
+            Fault::OverIgnored => return self.inner.begin(session, cap, NONE_OVER, grant).await,
+            Fault::DateAheadStays => {
+                let ended = Cutoffs { ahead: NONE_OVER.ahead, ..ended };
+                return self.inner.begin(session, cap, ended, grant).await;
+            }
+            Fault::ConflictOverwrites => {
+                self.inner.revoke(&session.id).await?;
+                vec![]
+            }
+            _ if self.inner.find(&session.id).await?.is_some() => {
+                return Err(StoreError::conflict("there is a session with this id"));
+            }
+            Fault::CapOverAllUsers if self.made().len() >= most => self.end(self.made(), 1).await?,
+            Fault::NewestGoes if full => self.end(before.split_off(most - 1), most).await?,
+            Fault::CapNotAtomic => {
+                a_while().await;
+                let excess = (before.len() + 1).saturating_sub(most);
+                self.end(before, excess).await?
+            }
+            Fault::EvictsTen if full => self.end(exceeding(before, cap, ended), 10).await?,
+            Fault::MakesInSteps => {
+                let gone = self.end(exceeding(before, cap, ended), most).await?;
+                a_turn().await;
+                gone
+            }
+            _ => {
+                let gone = self.inner.begin(session, cap, ended, grant).await?;
+                self.note(session);
+                return Ok(gone);
+            }
+        };
+        self.inner.begin(session, NO_LIMIT, ended, grant).await?;
+        self.note(session);
+        Ok(gone)
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        SignIns::end(&*self.inner, user, version).await
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        self.inner.end_without_grant(user).await
     }
 }
