@@ -76,19 +76,6 @@ pub(crate) async fn second_poll() {
 
 #[async_trait]
 impl SessionStore for CachedSessions {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        let created = self.inner.create(session, cap, self.allow_for_lag(ended)).await;
-        self.entries.invalidate([Key::Session(session.id)]);
-        let gone = created?;
-        self.invalidate_ended(&gone);
-        Ok(gone)
-    }
-
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         self.trust.confirm().await?;
         match self.entries.session(id) {

@@ -31,10 +31,6 @@ impl InvalidatingGrants {
 
 #[async_trait]
 impl GrantStore for InvalidatingGrants {
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        self.invalidating(user, self.inner.replace(user, content)).await
-    }
-
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         self.inner.find(user).await
     }
@@ -65,10 +61,6 @@ impl GrantStore for InvalidatingGrants {
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError> {
         self.invalidating(user, self.inner.update(user, version, content, claim)).await
-    }
-
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.invalidating(user, self.inner.remove(user, version)).await
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {

@@ -111,11 +111,9 @@ macro_rules! storage_ports {
                 read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
             }
             GrantStoreOver for GrantStore by grants {
-                write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
                 write claim_refresh(user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>) -> Result<Claimed, StoreError>;
                 write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
                 write update(user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter) -> Result<GrantVersion, StoreError>;
-                write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
                 write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
                 read find(user: UserId) -> Result<Option<Grant>, StoreError>;
                 read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
@@ -141,7 +139,6 @@ macro_rules! storage_ports {
                 read about(user: UserId) -> Result<Vec<Record>, StoreError>;
             }
             SessionStoreOver for SessionStore by sessions {
-                write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
                 write touch(seen: Uses<'_>) -> Result<(), StoreError>;
                 write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
                 write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;

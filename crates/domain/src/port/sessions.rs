@@ -11,21 +11,9 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Stores sessions. It never sees tokens, only their hashes.
+/// Stores sessions, which [`SignIns`] begins. It never sees tokens, only their hashes.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Adds a session, and in the same step evicts what exceeds `cap` for its user, as decided by
-    /// [`exceeding`](crate::session::exceeding). Returns the evicted sessions, in any order. An existing id is a conflict.
-    ///
-    /// The new session is never evicted, whatever its date: room is made before it is added. Ended sessions stay
-    /// while there is room. Unreadable sessions take no room.
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError>;
-
     /// Returns the session with this id, ended or not. An unreadable one is corrupt, and does not authenticate.
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
@@ -117,14 +105,9 @@ pub enum ClaimAfter {
     Released,
 }
 
-/// Stores one grant per user.
+/// Stores one grant per user, which a sign-in writes: [`SignIns::begin`].
 #[async_trait]
 pub trait GrantStore: Send + Sync {
-    /// Writes a user's grant unconditionally: the latest sign-in wins. A claim on the old one ends. The new version
-    /// is higher than every earlier one of the user's current grant. By how much is unspecified, and so is where
-    /// versions start after a grant was removed.
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
-
     /// Returns a user's grant. An unreadable one is corrupt. If only the list is unreadable and there are tokens, it
     /// has no list.
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
@@ -163,9 +146,6 @@ pub trait GrantStore: Send + Sync {
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError>;
 
-    /// Removes this version of the grant. Returns `false` if it has another version by now, or is gone.
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-
     /// Removes this version of the grant unless the user has a session. Returns `false` if there is a session, or if
     /// the grant has another version by now or is gone.
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
@@ -185,9 +165,17 @@ pub trait GrantStore: Send + Sync {
 /// it is revoked at the platform later. So ending a session does not need this port.
 #[async_trait]
 pub trait SignIns: Send + Sync {
-    /// Adds a session as [`SessionStore::create`] does and writes its user's grant as [`GrantStore::replace`] does,
-    /// in one step: both or neither, and never visible one without the other. Returns the evicted sessions, in any
-    /// order. An existing id is a conflict.
+    /// Adds a session and writes its user's grant, in one step: both or neither, and never visible one without the
+    /// other. In the same step evicts what exceeds `cap` for the user, as decided by
+    /// [`exceeding`](crate::session::exceeding). Returns the evicted sessions, in any order. An existing id is a
+    /// conflict.
+    ///
+    /// The new session is never evicted, whatever its date: room is made before it is added. Ended sessions stay
+    /// while there is room. Unreadable sessions take no room.
+    ///
+    /// The grant is written unconditionally: the latest sign-in wins. A claim on the old one ends. The new version is
+    /// higher than every earlier one of the user's current grant. By how much is unspecified, and so is where versions
+    /// start after a grant was removed.
     async fn begin(
         &self,
         session: &Session,

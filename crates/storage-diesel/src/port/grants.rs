@@ -31,11 +31,6 @@ use std::{
 
 #[async_trait]
 impl GrantStore for DieselStorage {
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        let content = content.clone();
-        self.write(Access::Urgent, move |write| replace(write, user, &content)).await
-    }
-
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         self.read(move |db, unreadable| find(db, user, unreadable)).await
     }
@@ -98,23 +93,7 @@ impl GrantStore for DieselStorage {
             if self::version(write.db, user)? != Some(version) {
                 return Err(WorkError::Conflict("the grant was replaced or removed"));
             }
-            if claim == ClaimAfter::Released {
-                return replace(write, user, &content);
-            }
-            let row = next_row(write, user, &content)?;
-            diesel::update(grants::table.find(row.user_id)).set(&row).execute(write.db)?;
-            Ok(GrantVersion(row.version.cast_unsigned()))
-        })
-        .await
-    }
-
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.write(Access::Urgent, move |write| {
-            let same = self::version(write.db, user)? == Some(version);
-            if same {
-                records::remove(write, &Key::Grant(user))?;
-            }
-            Ok(same)
+            put(write, user, &content, claim)
         })
         .await
     }
@@ -161,22 +140,22 @@ pub(super) fn version(db: &mut AnyConnection, user: UserId) -> Result<Option<Gra
     Ok(version.map(|version: i64| GrantVersion(version.cast_unsigned())))
 }
 
-/// Records the change, and returns the row with a version derived from its revision. Revisions only grow, so a grant
-/// that is removed and created again never repeats a version that a slow refresh still holds.
-fn next_row(write: &mut Write<'_>, user: UserId, content: &GrantContent) -> Result<GrantRow, WorkError> {
-    let revision = write.record(&Subject::Grant(user))?;
-    let version = revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?);
-    Ok(GrantRow::new(user, version, content))
-}
-
-pub(super) fn replace(
+/// Writes a grant, with a version derived from the revision of the change. Revisions only grow, so a grant that is
+/// removed and created again never repeats a version that a slow refresh still holds.
+pub(super) fn put(
     write: &mut Write<'_>,
     user: UserId,
     content: &GrantContent,
+    claim: ClaimAfter,
 ) -> Result<GrantVersion, WorkError> {
-    let row = next_row(write, user, content)?;
-    let released = grants::claim_until.eq(None::<i64>);
-    let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
+    let revision = write.record(&Subject::Grant(user))?;
+    let version = revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?);
+    let row = GrantRow::new(user, version, content);
+    let update = diesel::update(grants::table.find(row.user_id));
+    let written = match claim {
+        ClaimAfter::Kept => update.set(&row).execute(write.db)?,
+        ClaimAfter::Released => update.set((&row, grants::claim_until.eq(None::<i64>))).execute(write.db)?,
+    };
     if written == 0 {
         diesel::insert_into(grants::table).values(&row).execute(write.db)?;
     }

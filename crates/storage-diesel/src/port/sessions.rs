@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Key, Kind, Subject, Tally},
     model::{Timestamp, UserId},
-    port::{GrantContent, GrantVersion, SessionStore, SignIns, StoreError},
+    port::{ClaimAfter, GrantContent, GrantVersion, SessionStore, SignIns, StoreError},
     session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use diesel::{
@@ -31,16 +31,6 @@ use std::{
 
 #[async_trait]
 impl SessionStore for DieselStorage {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        let session = session.clone();
-        self.write(Access::Urgent, move |write| create(write, &session, cap, ended)).await
-    }
-
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let id = *id;
         self.read(move |db, unreadable| SessionRow::require(db, &Key::Session(id), unreadable)).await
@@ -136,8 +126,14 @@ impl SignIns for DieselStorage {
     ) -> Result<Vec<Session>, StoreError> {
         let (session, grant) = (session.clone(), grant.clone());
         self.write(Access::Urgent, move |write| {
-            let gone = create(write, &session, cap, ended)?;
-            grants::replace(write, session.user, &grant)?;
+            let gone = exceeding(write.unreadable.all(&of_user(write.db, session.user)?), cap, ended);
+            if SessionRow::stored(write.db, &Key::Session(session.id))?.is_some() {
+                return Err(WorkError::Conflict("there is a session with this id"));
+            }
+            end(write, &gone.iter().map(SessionRow::of).collect::<Vec<_>>())?;
+            diesel::insert_into(sessions::table).values(SessionRow::of(&session)).execute(write.db)?;
+            write.note(Subject::Session(session.id));
+            grants::put(write, session.user, &grant, ClaimAfter::Released)?;
             Ok(gone)
         })
         .await
@@ -181,24 +177,6 @@ fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> Result<(), WorkError> {
         write.note(session.key().subject(Kind::Session));
     }
     Ok(())
-}
-
-fn create(
-    write: &mut Write<'_>,
-    session: &Session,
-    cap: NonZeroU32,
-    ended: Cutoffs,
-) -> Result<Vec<Session>, WorkError> {
-    let gone = exceeding(write.unreadable.all(&of_user(write.db, session.user)?), cap, ended);
-    if gone.iter().any(|old| old.id == session.id)
-        || SessionRow::stored(write.db, &Key::Session(session.id))?.is_some()
-    {
-        return Err(WorkError::Conflict("there is a session with this id"));
-    }
-    end(write, &gone.iter().map(SessionRow::of).collect::<Vec<_>>())?;
-    diesel::insert_into(sessions::table).values(SessionRow::of(session)).execute(write.db)?;
-    write.note(Subject::Session(session.id));
-    Ok(gone)
 }
 
 /// Ends all sessions of a user. Returns the readable ones, and the number of all.

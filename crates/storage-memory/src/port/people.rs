@@ -21,22 +21,6 @@ impl Tables {
         version
     }
 
-    /// Adds a session. Returns the sessions evicted because the user exceeded `cap`.
-    fn create_session(
-        &mut self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-        journal: &mut Journal,
-    ) -> Result<Vec<Session>, StoreError> {
-        if self.session(&session.id).is_some() {
-            return Err(StoreError::conflict("there is a session with this id"));
-        }
-        let gone = self.end(exceeding(self.sessions_of(session.user), cap, ended), journal);
-        self.put(Record::Session(session.clone()), journal);
-        Ok(gone)
-    }
-
     /// Ends these sessions, and returns them.
     fn end(&mut self, sessions: Vec<Session>, journal: &mut Journal) -> Vec<Session> {
         for session in &sessions {
@@ -60,10 +44,6 @@ impl Tables {
 
 #[async_trait]
 impl GrantStore for MemoryStorage {
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        Ok(self.write(|state, journal| state.replace_grant(user, content.clone(), journal)))
-    }
-
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
         Ok(self.read().grant(user).cloned())
     }
@@ -116,16 +96,6 @@ impl GrantStore for MemoryStorage {
         })
     }
 
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        Ok(self.write(|state, journal| {
-            let same = state.has_grant(user, version);
-            if same {
-                state.remove(&Key::Grant(user), journal);
-            }
-            same
-        }))
-    }
-
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
             let unused = state.sessions_of(user).is_empty() && state.has_grant(user, version);
@@ -148,15 +118,6 @@ impl GrantStore for MemoryStorage {
 
 #[async_trait]
 impl SessionStore for MemoryStorage {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.write(|state, journal| state.create_session(session, cap, ended, journal))
-    }
-
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         Ok(self.read().session(id).cloned())
     }
@@ -243,7 +204,11 @@ impl SignIns for MemoryStorage {
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
         self.write(|state, journal| {
-            let gone = state.create_session(session, cap, ended, journal)?;
+            if state.session(&session.id).is_some() {
+                return Err(StoreError::conflict("there is a session with this id"));
+            }
+            let gone = state.end(exceeding(state.sessions_of(session.user), cap, ended), journal);
+            state.put(Record::Session(session.clone()), journal);
             state.replace_grant(session.user, grant.clone(), journal);
             Ok(gone)
         })

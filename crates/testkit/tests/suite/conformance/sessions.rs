@@ -171,15 +171,6 @@ impl Wrong {
 
 #[async_trait]
 impl SessionStore for Wrong {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.inner.create(session, cap, ended).await
-    }
-
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let found = self.inner.find(id).await?;
         Ok(match self.fault {
