@@ -10,7 +10,7 @@ use crate::{
         column::{Field as _, MAX_VALUES},
         history::{Write, removed},
         records,
-        row::{Columns as _, Row as _, RowKey, SessionRow, Value},
+        row::{Columns as _, Row as _, SessionRow, Value},
     },
 };
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, QueryDsl, RunQueryDsl, sql_query,
+    ExpressionMethods, QueryDsl, RunQueryDsl, sql_query,
     sql_types::{Array, BigInt, Binary},
 };
 use std::{
@@ -94,22 +94,18 @@ impl SessionStore for DieselStorage {
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
         let (horizon, now) = (now.horizon().column(), now.column());
         self.write(Access::Urgent, move |write| {
-            let ahead = sessions::created_at.gt(horizon).or(sessions::last_seen_at.gt(horizon));
-            let ahead = sessions::table.filter(ahead).limit(limit.get().into());
-            let ids: Vec<Vec<u8>> = ahead.select(sessions::id).load(write.db)?;
-            for some in ids.chunks(MAX_VALUES) {
-                let these = || sessions::table.filter(sessions::id.eq_any(some));
-                diesel::update(these().filter(sessions::created_at.gt(horizon)))
-                    .set(sessions::created_at.eq(now))
-                    .execute(write.db)?;
-                diesel::update(these().filter(sessions::last_seen_at.gt(horizon)))
-                    .set(sessions::last_seen_at.eq(now))
-                    .execute(write.db)?;
+            let values = [horizon, horizon, limit.get().into()].map(Value::from);
+            let rest = "WHERE created_at > ? OR last_seen_at > ? LIMIT ?";
+            let rows = SessionRow::select(write.db, rest, values.into())?;
+            let count = rows.len() as u64;
+            for mut row in rows {
+                for time in [&mut row.created_at, &mut row.last_seen_at] {
+                    *time = if *time > horizon { now } else { *time };
+                }
+                write.note(row.key().subject(Kind::Session));
+                row.put(write.db)?;
             }
-            for id in &ids {
-                write.note(RowKey(vec![id.clone().into()]).subject(Kind::Session));
-            }
-            Ok(ids.len() as u64)
+            Ok(count)
         })
         .await
     }
