@@ -3,13 +3,12 @@
 use crate::{
     connection::AnyConnection,
     error::OpenError,
-    limits::Limits,
-    limits::Purpose,
+    limits::{Limits, Purpose},
     postgres::PostgresOptions,
     sqlite::{self, connect::SqliteDatabase},
 };
 use companion_domain::port::Cause;
-use std::fmt;
+use std::{fmt, time::Duration};
 
 pub(crate) enum Database {
     Sqlite(SqliteDatabase),
@@ -25,10 +24,19 @@ impl Database {
         }
     }
 
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         match self {
-            Self::Sqlite(database) => database.limits(),
-            Self::Postgres(options) => options.limits(),
+            Self::Sqlite(database) => &database.limits,
+            Self::Postgres(options) => &options.limits,
+        }
+    }
+
+    /// Returns the time after which a started read or write is abandoned. `None` if it cannot hang. A hung server keeps
+    /// its connections open, so its own timeouts are not enough.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(options) => Some(options.write_timeout()),
         }
     }
 

@@ -72,6 +72,7 @@ mod writer;
 pub use self::{
     error::{BackupError, OpenError},
     inspection::Inspection,
+    limits::Limits,
     postgres::{AddressError, PostgresOptions},
     sqlite::SqliteOptions,
     storage::{DieselStorage, Statistics},

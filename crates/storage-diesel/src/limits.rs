@@ -1,34 +1,45 @@
-//! Limits that all databases share, with their defaults for a service of any size, and the purpose of a connection.
+//! Limits on the use of a database, and the purpose of a connection.
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
 
-pub(crate) const READERS: NonZeroU32 = NonZeroU32::new(8).unwrap();
-pub(crate) const MAX_WRITE_WAIT: Duration = Duration::from_secs(2);
 /// Capacity of the write queue. Further writes are rejected.
 pub(crate) const QUEUE: usize = 4096;
 /// Maximum number of writes per commit.
 pub(crate) const MAX_BATCH: usize = 256;
-/// Minimum number of changes kept in the history.
-pub(crate) const HISTORY: u64 = 65_536;
-/// Maximum number of syncs that are staged and merged at once.
-pub(crate) const SYNCS: NonZeroUsize = NonZeroUsize::new(4).unwrap();
-/// Time that a sync waits to start before it is rejected.
-pub(crate) const MAX_SYNC_WAIT: Duration = Duration::from_secs(10);
 
-/// The limits that the options of a database set; they document them.
+/// Limits on the use of a database.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) readers: NonZeroU32,
-    pub(crate) max_read_wait: Duration,
-    pub(crate) max_write_wait: Duration,
-    pub(crate) history: u64,
-    pub(crate) syncs: NonZeroUsize,
-    pub(crate) max_sync_wait: Duration,
-    /// Time after which a started read or write is abandoned. `None` if it cannot hang.
-    pub(crate) deadline: Option<Duration>,
+pub struct Limits {
+    /// Maximum number of concurrent reads.
+    pub readers: NonZeroU32,
+    /// Time that a read waits for a connection before it is rejected.
+    pub max_read_wait: Duration,
+    /// Time that a write waits in the queue before it is rejected, and that the writer waits for writers of other
+    /// processes or nodes.
+    pub max_write_wait: Duration,
+    /// Minimum number of changes kept in the history.
+    pub history: u64,
+    /// Maximum number of syncs that are staged and merged at once.
+    pub syncs: NonZeroUsize,
+    /// Time that a sync waits to start before it is rejected.
+    pub max_sync_wait: Duration,
+}
+
+impl Limits {
+    /// Returns limits for a service of any size.
+    pub(crate) const fn with_max_read_wait(max_read_wait: Duration) -> Self {
+        Self {
+            readers: const { NonZeroU32::new(8).unwrap() },
+            max_read_wait,
+            max_write_wait: Duration::from_secs(2),
+            history: 65_536,
+            syncs: const { NonZeroUsize::new(4).unwrap() },
+            max_sync_wait: Duration::from_secs(10),
+        }
+    }
 }
 
 /// The purpose of a connection, which decides its settings.

@@ -1,11 +1,6 @@
 //! Reads: a connection pool, and a bounded wait for a connection.
 
-use crate::{
-    connection::AnyConnection,
-    database::Database,
-    failure::WorkError,
-    limits::{Limits, Purpose},
-};
+use crate::{connection::AnyConnection, database::Database, failure::WorkError, limits::Purpose};
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
 use r2d2::{ManageConnection, NopErrorHandler, Pool};
@@ -40,7 +35,6 @@ pub(crate) struct Readers {
     permits: Arc<Semaphore>,
     /// Number of successful reads.
     finished: Arc<AtomicU64>,
-    limits: Limits,
     database: Arc<Database>,
 }
 
@@ -57,7 +51,7 @@ impl Readers {
             // A local file does not go away under an idle connection, so connections are neither tested nor renewed.
             Database::Sqlite(options) => {
                 let builder = builder.test_on_check_out(false);
-                builder.connection_timeout(options.max_write_wait).build(manager)?
+                builder.connection_timeout(options.limits.max_write_wait).build(manager)?
             }
             // A server may. It was reachable a moment ago, so the pool may fill while the service starts.
             Database::Postgres(_) => {
@@ -65,7 +59,7 @@ impl Readers {
             }
         };
         let permits = Arc::new(Semaphore::new(limits.readers.get() as usize));
-        Ok(Self { pool, permits, finished: Arc::default(), limits, database: Arc::clone(database) })
+        Ok(Self { pool, permits, finished: Arc::default(), database: Arc::clone(database) })
     }
 
     /// Runs a read of one statement.
@@ -73,7 +67,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let max_wait = self.limits.max_read_wait;
+        let max_wait = self.database.limits().max_read_wait;
         let permit = self.permit(max_wait).await?;
         let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
         let database = Arc::clone(&self.database);
@@ -91,7 +85,7 @@ impl Readers {
             }
             result
         });
-        let read = match self.limits.deadline {
+        let read = match self.database.deadline() {
             None => reading.await,
             // The thread and its connection remain in use until the server releases them.
             Some(deadline) => match timeout(deadline, reading).await {

@@ -111,7 +111,7 @@ impl DieselStorage {
     /// log.
     pub async fn close(&self) {
         let closing = self.inner.writer.close();
-        match self.inner.database.limits().deadline {
+        match self.inner.database.deadline() {
             None => closing.await,
             // An unresponsive server must not prevent shutdown.
             Some(deadline) => timeout(deadline, closing).await.unwrap_or_default(),
@@ -172,9 +172,9 @@ impl DieselStorage {
         work: impl FnOnce(&mut Write<'_>) -> Result<T, WorkError> + Send + 'static,
     ) -> Result<T, StoreError> {
         timed(async {
-            let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
+            let (writer, database) = (&self.inner.writer, &self.inner.database);
             let mut answer = writer.submit(access, work)?;
-            if let Ok(answered) = timeout(limits.max_write_wait, answer.wait()).await {
+            if let Ok(answered) = timeout(database.limits().max_write_wait, answer.wait()).await {
                 return answered;
             }
             if answer.withdraw() {
@@ -182,7 +182,7 @@ impl DieselStorage {
                 writer.replace_silent_thread(access);
                 return Err(StoreError::unavailable("nothing was written: the write timed out in the queue"));
             }
-            let Some(deadline) = limits.deadline else {
+            let Some(deadline) = database.deadline() else {
                 return answer.wait().await;
             };
             timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
@@ -258,7 +258,7 @@ impl std::fmt::Debug for DieselStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::records;
+    use crate::{limits::Limits, table::records};
     use companion_domain::{
         change::Subject,
         model::{Guild, MemberCount},
@@ -278,10 +278,10 @@ mod tests {
     };
     use tempfile::TempDir;
 
-    async fn open(change: impl FnOnce(&mut SqliteOptions)) -> (TempDir, DieselStorage) {
+    async fn open(change: impl FnOnce(&mut Limits)) -> (TempDir, DieselStorage) {
         let folder = tempfile::tempdir().unwrap();
         let mut options = SqliteOptions::new(folder.path().join("companion.db"));
-        change(&mut options);
+        change(&mut options.limits);
         let storage = DieselStorage::open(options).await.unwrap();
         (folder, storage)
     }
@@ -311,7 +311,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn rejects_a_write_that_timed_out_in_the_queue_without_writing() {
-        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_millis(300)).await;
+        let (_folder, storage) = open(|limits| limits.max_write_wait = Duration::from_millis(300)).await;
         let turn = tokio::task::block_in_place(|| storage.writer().bulk().turn()).unwrap();
         let Err(ApplyError::Store(refused)) = storage.put(Record::Blocked(user_id(1))).await else {
             panic!()
@@ -330,8 +330,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_burst_of_reads_longer_than_the_maximum_wait_is_served() {
         let max_wait = Duration::from_millis(500);
-        let one_reader = |options: &mut SqliteOptions| {
-            (options.readers, options.max_read_wait) = (NonZeroU32::MIN, max_wait);
+        let one_reader = |limits: &mut Limits| {
+            (limits.readers, limits.max_read_wait) = (NonZeroU32::MIN, max_wait);
         };
         let (_folder, storage) = open(one_reader).await;
         let reads: Vec<_> = (0..50).map(|_| begin_read(&storage)).collect();
@@ -345,7 +345,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn rejects_a_read_in_time_if_every_connection_is_busy() {
-        let (_folder, storage) = open(|options| options.readers = NonZeroU32::MIN).await;
+        let (_folder, storage) = open(|limits| limits.readers = NonZeroU32::MIN).await;
         let (release, occupied) = begin_read(&storage);
         while storage.statistics().readers_idle > 0 {
             tokio::task::yield_now().await;
@@ -363,7 +363,7 @@ mod tests {
     #[tokio::test]
     async fn a_panicking_write_or_read_fails_alone() {
         // Printing a panic takes a while.
-        let (_folder, storage) = open(|options| options.max_write_wait = Duration::from_secs(60)).await;
+        let (_folder, storage) = open(|limits| limits.max_write_wait = Duration::from_secs(60)).await;
         let panicking = storage.write::<()>(Access::All, |write| {
             write.record(&Subject::Blocked(user_id(1)))?;
             panic!("on purpose");

@@ -59,10 +59,7 @@ impl PostgresOptions {
         let (statement, lock, idle) = match purpose {
             Purpose::Read => (self.statement_timeout, self.statement_timeout, MAX_IDLE),
             Purpose::Export => (BULK_TIMEOUT, self.statement_timeout, MAX_EXPORT_IDLE),
-            // The statement timeout includes the wait for the lock.
-            Purpose::Write => {
-                (self.max_write_wait.saturating_add(self.statement_timeout), self.max_write_wait, MAX_IDLE)
-            }
+            Purpose::Write => (self.write_timeout(), self.limits.max_write_wait, MAX_IDLE),
             // Other syncs and migrations may take as long as this one.
             Purpose::Bulk => (BULK_TIMEOUT, BULK_TIMEOUT, MAX_IDLE),
         };

@@ -21,7 +21,7 @@ impl SqliteOptions {
         refuse_existing()?;
         let partial = Partial::create(target).map_err(|error| unwritable(target, error))?;
         let mut connection =
-            connect::open(&self.path, self.max_write_wait).map_err(StoreError::unavailable)?;
+            connect::open(&self.path, self.limits.max_write_wait).map_err(StoreError::unavailable)?;
         connection.batch_execute(&connect::set_page_size()).map_err(StoreError::unavailable)?;
         let name = partial.0.to_str().ok_or_else(|| {
             let reason = "the name of the file is not UTF-8";

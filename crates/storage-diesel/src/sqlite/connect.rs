@@ -55,7 +55,7 @@ impl SqliteDatabase {
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<SqliteConnection, Cause> {
         let connected = self.identity.connect(|| {
             if matches!(purpose, Purpose::Read | Purpose::Export) {
-                let mut connection = open(&self.path, self.max_read_wait)?;
+                let mut connection = open(&self.path, self.limits.max_read_wait)?;
                 // A connection that has read keeps the log open, and thereby the identity of the log.
                 connection.batch_execute(&format!(
                     "PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON; PRAGMA schema_version"
@@ -88,7 +88,7 @@ impl Deref for SqliteDatabase {
 impl SqliteOptions {
     /// Opens a connection for writing, whose commits are durable when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
-        let mut connection = open(&self.path, self.max_write_wait)?;
+        let mut connection = open(&self.path, self.limits.max_write_wait)?;
         connection.batch_execute(&set_page_size())?;
         let mode = self.enable_wal(&mut connection)?;
         if mode != "wal" {
@@ -107,7 +107,9 @@ impl SqliteOptions {
         let begun = Instant::now();
         loop {
             match sql::<Text>("PRAGMA journal_mode = WAL").get_result(connection) {
-                Err(error) if means_busy(&error.to_string()) && begun.elapsed() < self.max_write_wait => {
+                Err(error)
+                    if means_busy(&error.to_string()) && begun.elapsed() < self.limits.max_write_wait =>
+                {
                     thread::sleep(RETRY_DELAY);
                 }
                 chosen => return chosen,

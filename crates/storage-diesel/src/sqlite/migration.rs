@@ -21,7 +21,7 @@ impl SqliteOptions {
     /// log the file is opened as immutable, because any other mode would create a log.
     pub(crate) fn open_for_inspection(&self) -> Result<SqliteConnection, Cause> {
         let mode = if log_of(&self.path).exists() { connect::READ_ONLY } else { connect::IMMUTABLE };
-        connect::open_as(&self.path, self.max_read_wait, mode)
+        connect::open_as(&self.path, self.limits.max_read_wait, mode)
     }
 }
 

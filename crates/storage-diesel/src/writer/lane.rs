@@ -57,7 +57,7 @@ impl Lane {
     /// meanwhile, as several nodes may.
     pub(super) fn replace_silent_thread(&self) {
         let start = |term| WriterThread::start(&self.queue, term, None).is_ok();
-        if let Some(deadline) = self.queue.status.database.limits().deadline
+        if let Some(deadline) = self.queue.status.database.deadline()
             && self.queue.replace_active(deadline, start)
         {
             tracing::warn!("the database stopped answering during a write; writing on another connection");

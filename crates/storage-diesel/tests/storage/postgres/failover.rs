@@ -35,8 +35,8 @@ fn either(one: &Cluster, other: &Cluster) -> String {
 }
 
 async fn open(schema: &Schema, url: String) -> DieselStorage {
-    let max_write_wait = Duration::from_secs(5);
-    let options = PostgresOptions { url: Secret::new(url), max_write_wait, ..schema.options() };
+    let mut options = PostgresOptions { url: Secret::new(url), ..schema.options() };
+    options.limits.max_write_wait = Duration::from_secs(5);
     DieselStorage::open_postgres(options).await.unwrap()
 }
 

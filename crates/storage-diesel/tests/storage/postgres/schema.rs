@@ -188,20 +188,17 @@ impl Schema {
     }
 
     pub(crate) fn options(&self) -> PostgresOptions {
+        let mut options = PostgresOptions::new(Secret::new(self.url()));
         // Few connections, so that many tests can run at once.
-        let readers = NonZeroU32::new(2).unwrap();
-        PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
+        options.limits.readers = NonZeroU32::new(2).unwrap();
+        options
     }
 
     /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
-        let options = PostgresOptions {
-            max_read_wait: TIMEOUT,
-            max_write_wait: TIMEOUT,
-            statement_timeout: TIMEOUT,
-            readers: NonZeroU32::MIN,
-            ..self.options()
-        };
+        let mut options = PostgresOptions { statement_timeout: TIMEOUT, ..self.options() };
+        (options.limits.max_read_wait, options.limits.max_write_wait) = (TIMEOUT, TIMEOUT);
+        options.limits.readers = NonZeroU32::MIN;
         DieselStorage::open_postgres(options).await.unwrap()
     }
 

@@ -9,7 +9,7 @@ use companion_domain::{
     change::{Changes, Revision},
     port::{ChangeFeed, Record, Records},
 };
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_storage_diesel::DieselStorage;
 
 #[tokio::test]
 async fn waits_for_changes_beyond_those_of_another_process() {
@@ -35,8 +35,7 @@ async fn waits_for_changes_beyond_those_of_another_process() {
 #[tokio::test]
 async fn a_trimmed_history_yields_a_gap() {
     let folder = Folder::new();
-    let options = SqliteOptions { history: 64, ..folder.options() };
-    let storage = DieselStorage::open(options).await.unwrap();
+    let storage = DieselStorage::open(folder.limited(|limits| limits.history = 64)).await.unwrap();
     for number in 1..=200 {
         storage.put(Record::Blocked(user(number))).await.unwrap();
     }

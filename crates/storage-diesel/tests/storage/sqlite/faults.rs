@@ -25,7 +25,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreEr
 #[tokio::test]
 async fn a_locked_database_rejects_writes_and_serves_reads() {
     let folder = Folder::new();
-    let options = SqliteOptions { max_write_wait: Duration::from_millis(100), ..folder.options() };
+    let options = folder.limited(|limits| limits.max_write_wait = Duration::from_millis(100));
     let storage = DieselStorage::open(options).await.unwrap();
     storage.put(Record::Blocked(user(1))).await.unwrap();
     let lock = Lock::take(&folder);
@@ -45,7 +45,7 @@ async fn opening_a_locked_database_fails_with_the_reason() {
     let folder = Folder::new();
     folder.open().await.close().await;
     let lock = Lock::take(&folder);
-    let options = SqliteOptions { max_write_wait: Duration::from_millis(50), ..folder.options() };
+    let options = folder.limited(|limits| limits.max_write_wait = Duration::from_millis(50));
     let refused = DieselStorage::open(options).await.unwrap_err();
     assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
     lock.release();

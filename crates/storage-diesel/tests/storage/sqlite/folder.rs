@@ -1,7 +1,7 @@
 //! A separate database file for each test.
 
 use crate::shared::{Place, ages::steps};
-use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use companion_storage_diesel::{DieselStorage, Limits, OpenError, SqliteOptions};
 use diesel::{
     Connection, RunQueryDsl, SqliteConnection,
     connection::SimpleConnection,
@@ -95,14 +95,23 @@ impl Folder {
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
+        self.limited(|_| {})
+    }
+
+    /// Returns options with changed limits.
+    pub(crate) fn limited(&self, change: impl FnOnce(&mut Limits)) -> SqliteOptions {
+        let mut options = SqliteOptions::new(self.file());
         // Few connections, because tests open many databases.
-        let readers = NonZeroU32::new(2).unwrap();
-        SqliteOptions { readers, ..SqliteOptions::new(self.file()) }
+        options.limits.readers = NonZeroU32::new(2).unwrap();
+        change(&mut options.limits);
+        options
     }
 
     /// Opens with long timeouts, for tests that must not fail on a busy machine.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
-        let options = SqliteOptions { max_read_wait: TIMEOUT, max_write_wait: TIMEOUT, ..self.options() };
+        let options = self.limited(|limits| {
+            (limits.max_read_wait, limits.max_write_wait) = (TIMEOUT, TIMEOUT);
+        });
         DieselStorage::open(options).await.unwrap()
     }
 }

@@ -9,18 +9,16 @@ use companion_domain::{
     model::Guild,
     port::{Record, Records, Replace, StoreErrorKind, SyncError},
 };
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_storage_diesel::DieselStorage;
 use diesel::{RunQueryDsl, sql_query};
 use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejects_a_sync_beyond_the_limit_after_a_wait() {
     let folder = Folder::new();
-    let options = SqliteOptions {
-        syncs: NonZeroUsize::MIN,
-        max_sync_wait: Duration::from_millis(50),
-        ..folder.options()
-    };
+    let options = folder.limited(|limits| {
+        (limits.syncs, limits.max_sync_wait) = (NonZeroUsize::MIN, Duration::from_millis(50));
+    });
     let storage = DieselStorage::open(options).await.unwrap();
     let mut source = Halting::new(guilds(1..=1500));
     let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));

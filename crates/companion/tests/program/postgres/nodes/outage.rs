@@ -331,12 +331,12 @@ fn refuses_in_time(parted: &Api, token: &str, parting: Instant) {
 /// Returns the options of the partitioned node. It answers some requests only when its timeouts have expired, so they
 /// are short in the default form.
 fn options(url: String, full: bool) -> PostgresOptions {
-    let usual = PostgresOptions::new(Secret::new(url));
-    if full {
-        return usual;
+    let mut options = PostgresOptions::new(Secret::new(url));
+    if !full {
+        let timeout = Duration::from_millis(500);
+        (options.limits.max_write_wait, options.statement_timeout) = (timeout, timeout);
     }
-    let timeout = Duration::from_millis(500);
-    PostgresOptions { max_write_wait: timeout, statement_timeout: timeout, ..usual }
+    options
 }
 
 /// The default form ends the partition while cached data is still trusted. The tests of `companion_cache` cover the

@@ -29,11 +29,10 @@ fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreEr
 
 /// Options with short timeouts.
 pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
-    PostgresOptions {
-        max_write_wait: Duration::from_millis(300),
-        statement_timeout: Duration::from_millis(300),
-        ..schema.options()
-    }
+    let mut options = schema.options();
+    let timeout = Duration::from_millis(300);
+    (options.limits.max_write_wait, options.statement_timeout) = (timeout, timeout);
+    options
 }
 
 /// A transaction outside the storage that holds locks until it is dropped.

@@ -10,7 +10,7 @@ use companion_domain::{
     change::Key,
     port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
 };
-use companion_storage_diesel::{DieselStorage, PostgresOptions};
+use companion_storage_diesel::DieselStorage;
 use std::{
     fmt,
     time::{Duration, Instant},
@@ -37,7 +37,8 @@ async fn until_it_works<T: fmt::Debug, E: Into<ApplyError>>(
 
 /// Stops the server while users sign in, and starts it again. The sessions have numbers from `first`.
 async fn outage(cluster: &mut Cluster, schema: &Schema, how: Shutdown, first: u64) {
-    let options = PostgresOptions { max_read_wait: Duration::from_millis(100), ..schema.options() };
+    let mut options = schema.options();
+    options.limits.max_read_wait = Duration::from_millis(100);
     let storage = DieselStorage::open_postgres(options).await.unwrap();
     let witness = schema.open().await;
     let signing_in = tokio::spawn(sign_in_until_refused(storage.clone(), first));
