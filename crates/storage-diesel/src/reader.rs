@@ -197,20 +197,7 @@ impl Outage {
 mod tests {
     use super::*;
     use crate::sqlite::{SqliteOptions, connect::SqliteDatabase};
-    use std::io;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use companion_testkit::api::captured_log::listening;
 
     #[test]
     fn logs_an_outage_once_and_its_end_with_the_failure_count() {
@@ -218,17 +205,13 @@ mod tests {
         let options = SqliteOptions::new(folder.path().join("companion.db"));
         let database = Arc::new(Database::Sqlite(SqliteDatabase::new(options)));
         let manager = Manager { database: Arc::clone(&database), outage: Mutex::default() };
-        let lines = Lines::default();
-        let writer = lines.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (lines, _guard) = listening();
         for _ in 0..7 {
             assert!(manager.connect().is_err());
         }
         database.migrate().unwrap();
         let open: Vec<_> = (0..3).map(|_| manager.connect().unwrap()).collect();
-        let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let logged = lines.take();
         let logged: Vec<_> = logged.lines().collect();
         assert_eq!((open.len(), logged.len()), (3, 2), "{logged:?}");
         assert!(logged[0].contains("cannot open a connection to the database"), "{logged:?}");

@@ -11,30 +11,17 @@ mod waits;
 
 use companion_domain::model::Secret;
 use companion_storage_diesel::{DieselStorage, PostgresOptions, SqliteOptions};
-use diesel::{Connection, PgConnection, connection::SimpleConnection};
 
 #[tokio::main]
 async fn main() {
-    if std::env::args().any(|argument| argument == "postgres") {
-        on_server().await;
-    } else {
+    if !std::env::args().any(|argument| argument == "postgres") {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("companion.db");
         waits::run(DieselStorage::open(SqliteOptions::new(file)).await.unwrap()).await;
-    }
-}
-
-/// Measures a server, in a schema of its own.
-async fn on_server() {
-    let Ok(server) = std::env::var(xtask::postgres::VARIABLE) else {
+    } else if let Ok(server) = std::env::var(xtask::postgres::VARIABLE) {
+        let options = PostgresOptions::new(Secret::new(server));
+        waits::run(DieselStorage::open_postgres(options).await.unwrap()).await;
+    } else {
         println!("{} is not set: run this within `cargo xtask postgres`", xtask::postgres::VARIABLE);
-        return;
-    };
-    let run = |statement: &str| PgConnection::establish(&server).unwrap().batch_execute(statement).unwrap();
-    let schema = format!("bench_{}", std::process::id());
-    run(&format!("CREATE SCHEMA {schema}"));
-    let more = if server.contains('?') { '&' } else { '?' };
-    let url = Secret::new(format!("{server}{more}options=-csearch_path%3D{schema}"));
-    waits::run(DieselStorage::open_postgres(PostgresOptions::new(url)).await.unwrap()).await;
-    run(&format!("SET client_min_messages = warning; DROP SCHEMA {schema} CASCADE"));
+    }
 }

@@ -78,10 +78,9 @@ pub(super) fn objects(connection: &mut PgConnection, schema: &str) -> QueryResul
 #[cfg(test)]
 mod tests {
     use super::{CURRENT, DIGEST, STEPS, digest, objects};
+    use crate::postgres::scratch::Scratch;
     use diesel::{
-        Connection, PgConnection,
         backend::Backend,
-        connection::SimpleConnection,
         migration::{Migration, MigrationSource},
         pg::Pg,
         sqlite::Sqlite,
@@ -90,10 +89,8 @@ mod tests {
 
     #[test]
     fn digest_matches_the_migrated_schema() {
-        let mut connection =
-            PgConnection::establish(&std::env::var(xtask::postgres::VARIABLE).unwrap()).unwrap();
-        // Rolled back when the connection closes.
-        connection.batch_execute("BEGIN; CREATE SCHEMA digested; SET search_path = digested").unwrap();
+        let schema = Scratch::new("digested");
+        let mut connection = schema.connect();
         connection.run_pending_migrations(STEPS).unwrap();
         let digest = digest(&objects(&mut connection, CURRENT).unwrap());
         assert_eq!(digest, DIGEST, "write this down: {digest:#x}");

@@ -1,7 +1,7 @@
 //! Conformance of every storage port, over two independent handles to the same database, like two nodes.
 
 use crate::{
-    postgres::schema::{Schema, TABLES},
+    postgres::schema::{Schema, statements_for_tables},
     shared::{Place, damage},
 };
 use companion_domain::port::PlatformPauses;
@@ -32,6 +32,7 @@ companion_testkit::platform_pauses_conformance! {{
 /// Takes locks that block all writers and no reader. They are released when the connection closes.
 fn write_locks(schema: &Schema) -> Gate {
     let mut connection = schema.connection();
-    connection.batch_execute(&format!("BEGIN; LOCK TABLE {} IN EXCLUSIVE MODE", TABLES.join(", "))).unwrap();
+    let locks = statements_for_tables(&mut connection, schema.name(), "LOCK TABLE %s IN EXCLUSIVE MODE");
+    connection.batch_execute(&format!("BEGIN; {locks}")).unwrap();
     Box::new(connection)
 }

@@ -8,9 +8,8 @@ use diesel::{
     connection::SimpleConnection,
     dsl::sql,
     sql_query,
-    sql_types::{BigInt, Bool, Nullable},
+    sql_types::{BigInt, Bool, Nullable, Text},
 };
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::{
     num::NonZeroU32,
     sync::{
@@ -35,31 +34,6 @@ pub(crate) fn server() -> String {
 /// Class of the advisory locks of pooled schemas. The storage uses another.
 const POOL_LOCK: u32 = 1;
 
-/// Every table, referenced tables first.
-pub(crate) const TABLES: [&str; 21] = [
-    "history",
-    "changes",
-    "guilds",
-    "members",
-    "notices",
-    "outlines",
-    "periods",
-    "settings_schema",
-    "settings",
-    "settings_edits",
-    "subscriptions",
-    "subscription_guilds",
-    "staff",
-    "blocked",
-    "team",
-    "feedback",
-    "clusters",
-    "sessions",
-    "grants",
-    "spent_codes",
-    "platform_pause",
-];
-
 /// An empty schema for a test.
 pub(crate) struct Schema {
     server: String,
@@ -70,6 +44,8 @@ pub(crate) struct Schema {
 }
 
 impl Place for Schema {
+    type Connection = PgConnection;
+
     const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
     const ALTERATIONS: &[(&str, &str)] = &[
         ("ALTER TABLE staff ALTER COLUMN grants DROP NOT NULL", "table staff differs from the migrations"),
@@ -90,17 +66,8 @@ impl Place for Schema {
         DieselStorage::open_postgres(self.options()).await
     }
 
-    fn run(&self, statements: &str) {
-        self.connection().batch_execute(statements).unwrap();
-    }
-
-    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
-        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        let mut connection = self.connection();
-        for statements in statements {
-            connection.run_next_migration(steps.clone()).unwrap();
-            connection.batch_execute(&statements).unwrap();
-        }
+    fn connection(&self) -> PgConnection {
+        PgConnection::establish(&self.url()).unwrap()
     }
 
     fn pending(&self) -> Result<Vec<String>, OpenError> {
@@ -161,10 +128,11 @@ impl Schema {
         }
         let is_there = format!("SELECT to_regclass('{name}.platform_pause') IS NOT NULL");
         if sql::<Bool>(&is_there).get_result(&mut outside).unwrap() {
-            let empty: String =
-                TABLES.iter().rev().map(|table| format!("DELETE FROM {name}.{table};")).collect();
+            let empty = statements_for_tables(&mut outside, &name, "DELETE FROM %s");
             let first = format!("INSERT INTO {name}.history (id, revision, grant_offset) VALUES (1, 0, 0)");
-            outside.batch_execute(&format!("{empty}{first}")).unwrap();
+            // Without the triggers of foreign keys the order does not matter.
+            let unordered = "SET session_replication_role = replica";
+            outside.batch_execute(&format!("{unordered}; {empty}; {first}")).unwrap();
         } else {
             let anew = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
             outside.batch_execute(&anew).unwrap();
@@ -202,11 +170,6 @@ impl Schema {
         DieselStorage::open_postgres(options).await.unwrap()
     }
 
-    /// Opens a connection outside the storage.
-    pub(crate) fn connection(&self) -> PgConnection {
-        PgConnection::establish(&self.url()).unwrap()
-    }
-
     /// Returns the number of connections to this schema whose last statement matches.
     pub(crate) fn sessions(&self, statement: &str) -> i64 {
         self.count(statement, "count(*)")
@@ -232,6 +195,15 @@ impl Schema {
         let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
         sql::<BigInt>(tables).get_result(&mut self.connection()).unwrap()
     }
+}
+
+/// Returns one of these statements for each table of a schema.
+pub(crate) fn statements_for_tables(outside: &mut PgConnection, schema: &str, statement: &str) -> String {
+    let statements = format!(
+        "SELECT string_agg(format('{statement}', quote_ident(schemaname) || '.' || quote_ident(tablename)), '; ')
+         FROM pg_tables WHERE schemaname = '{schema}' AND tablename <> '__diesel_schema_migrations'"
+    );
+    sql::<Text>(&statements).get_result(outside).unwrap()
 }
 
 impl Drop for Schema {

@@ -8,9 +8,13 @@ pub(crate) mod syncing;
 pub(crate) mod unreadable;
 
 use companion_storage_diesel::{DieselStorage, OpenError};
+use diesel::{Connection, connection::SimpleConnection as _};
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 
 /// A database of one test.
 pub(crate) trait Place: Sized {
+    type Connection: MigrationHarness<<Self::Connection as Connection>::Backend> + Connection;
+
     /// Folder of the migrations.
     const STEPS: &str;
     /// Alterations of the schema that only this database allows or refuses, each with the reported difference.
@@ -29,11 +33,23 @@ pub(crate) trait Place: Sized {
         self.try_open().await.unwrap()
     }
 
+    /// Opens a connection outside the storage.
+    fn connection(&self) -> Self::Connection;
+
     /// Runs statements on a connection outside the storage.
-    fn run(&self, statements: &str);
+    fn run(&self, statements: &str) {
+        self.connection().batch_execute(statements).unwrap();
+    }
 
     /// Applies one pending migration before each of these statements.
-    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>);
+    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
+        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
+        let mut connection = self.connection();
+        for statements in statements {
+            connection.run_next_migration(steps.clone()).unwrap();
+            connection.batch_execute(&statements).unwrap();
+        }
+    }
 
     /// Returns the names of pending migrations.
     fn pending(&self) -> Result<Vec<String>, OpenError>;

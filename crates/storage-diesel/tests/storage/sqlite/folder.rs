@@ -4,11 +4,9 @@ use crate::shared::{Place, ages::steps};
 use companion_storage_diesel::{DieselStorage, Limits, OpenError, SqliteOptions};
 use diesel::{
     Connection, RunQueryDsl, SqliteConnection,
-    connection::SimpleConnection,
     dsl::sql,
     sql_types::{BigInt, Nullable},
 };
-use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -22,6 +20,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Folder(TempDir);
 
 impl Place for Folder {
+    type Connection = SqliteConnection;
+
     const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
     const ALTERATIONS: &[(&str, &str)] = &[("CREATE TABLE other (id INTEGER)", "table other is unexpected")];
 
@@ -37,17 +37,8 @@ impl Place for Folder {
         DieselStorage::open(self.options()).await
     }
 
-    fn run(&self, statements: &str) {
-        self.connection().batch_execute(statements).unwrap();
-    }
-
-    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
-        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        let mut connection = self.connection();
-        for statements in statements {
-            connection.run_next_migration(steps.clone()).unwrap();
-            connection.batch_execute(&statements).unwrap();
-        }
+    fn connection(&self) -> SqliteConnection {
+        SqliteConnection::establish(self.file().to_str().unwrap()).unwrap()
     }
 
     fn pending(&self) -> Result<Vec<String>, OpenError> {
@@ -87,11 +78,6 @@ impl Folder {
 
     pub(crate) fn file(&self) -> PathBuf {
         self.0.path().join("companion.db")
-    }
-
-    /// Opens a connection outside the storage.
-    pub(crate) fn connection(&self) -> SqliteConnection {
-        SqliteConnection::establish(self.file().to_str().unwrap()).unwrap()
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
