@@ -7,10 +7,10 @@ use crate::{
     schema::sessions,
     storage::DieselStorage,
     table::{
-        column::{Field as _, MAX_VALUES},
+        column::{Field as _, MAX_VALUES, padded},
         history::{Write, removed},
         records,
-        row::{Columns as _, Row as _, SessionRow, Value},
+        row::{Columns as _, Row as _, SessionRow, Sql, Value},
     },
 };
 use async_trait::async_trait;
@@ -20,10 +20,7 @@ use companion_domain::{
     port::{ClaimAfter, GrantContent, GrantVersion, SessionStore, SignIns, StoreError},
     session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
-use diesel::{
-    ExpressionMethods, QueryDsl, RunQueryDsl, sql_query,
-    sql_types::{Array, BigInt, Binary},
-};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};
 use std::{
     collections::{BTreeMap, HashSet},
     num::NonZeroU32,
@@ -204,25 +201,12 @@ fn prune(
 
 /// Advances the last use of each session, in one statement.
 fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> Result<(), WorkError> {
-    match db {
-        AnyConnection::Sqlite(db) => {
-            let rows = vec!["(?, ?)"; seen.len()].join(", ");
-            let update = format!(
-                "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
-                 WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
-            );
-            let update = seen.iter().fold(sql_query(update).into_boxed(), |update, (id, time)| {
-                update.bind::<Binary, _>(id.as_bytes().as_slice()).bind::<BigInt, _>(time.micros())
-            });
-            update.execute(db)?;
-        }
-        AnyConnection::Postgres(db) => {
-            let ids: Vec<_> = seen.keys().map(|id| id.as_bytes().as_slice()).collect();
-            let times: Vec<_> = seen.values().map(|time| time.micros()).collect();
-            let update = "UPDATE sessions SET last_seen_at = used.seen FROM unnest($1, $2) AS used (id, seen) \
-                          WHERE sessions.id = used.id AND sessions.last_seen_at < used.seen";
-            sql_query(update).bind::<Array<Binary>, _>(ids).bind::<Array<BigInt>, _>(times).execute(db)?;
-        }
-    }
+    let used = padded(seen.iter().map(|(id, time)| [id.as_bytes().to_vec().into(), time.micros().into()]));
+    let rows = vec!["(?, ?)"; used.len()].join(", ");
+    let update = format!(
+        "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
+         WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
+    );
+    Sql::new(&update).execute(used.concat(), db)?;
     Ok(())
 }

@@ -149,11 +149,19 @@ fn from_text<I: FromStr>(text: &str) -> Option<Vec<I>> {
     text.split_terminator(' ').map(|id| id.parse().ok()).collect()
 }
 
+/// Repeats the last value up to a power of two, so that there are few distinct statements to prepare.
+pub(crate) fn padded<T: Clone>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<_> = values.collect();
+    if let Some(last) = values.last().cloned() {
+        values.resize(values.len().next_power_of_two(), last);
+    }
+    values
+}
+
 /// Returns the condition that a column is one of these values, of which there must be at least one, and the values to
-/// bind. The last value is repeated up to a power of two, so that there are few distinct statements to prepare.
+/// bind.
 pub(crate) fn any_of(values: &[i64]) -> (String, Vec<Value>) {
-    let padding = values.last().into_iter().cycle().take(values.len().next_power_of_two() - values.len());
-    let values: Vec<_> = values.iter().chain(padding).map(|value| Value::from(*value)).collect();
+    let values = padded(values.iter().map(|value| Value::from(*value)));
     (format!("IN ({})", vec!["?"; values.len()].join(", ")), values)
 }
 

@@ -344,7 +344,7 @@ impl Sql {
     }
 
     /// Executes the statement, and returns how many rows it changed.
-    pub(super) fn execute(&self, values: Vec<Value>, db: &mut AnyConnection) -> QueryResult<usize> {
+    pub(crate) fn execute(&self, values: Vec<Value>, db: &mut AnyConnection) -> QueryResult<usize> {
         let statement = Statement::<()>::new(self, values);
         match db {
             AnyConnection::Sqlite(db) => statement.execute(db),
