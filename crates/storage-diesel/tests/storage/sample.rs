@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 use companion_domain::{
     model::{Member, Timestamp},
-    port::{ApplyError, GrantContent, Numbered, Record, RecordSource, SignIns, SourceError, StoreError},
+    port::{
+        ApplyError, GrantContent, Numbered, Record, RecordSource, SignIns, SourceError, StoreError,
+        StoreErrorKind,
+    },
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
@@ -30,6 +33,11 @@ pub(crate) fn failure<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError
         Err(ApplyError::Store(error)) => error,
         other => panic!("{other:?}"),
     }
+}
+
+/// Returns the kind of the [`StoreError`] of a failed operation.
+pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
+    failure(result).kind
 }
 
 pub(crate) fn session(number: u64) -> Session {

@@ -1,13 +1,13 @@
 //! Faults map to the right error kind, within a deadline.
 
 use crate::{
-    sample::{failure, guild, session, sign_in, user},
+    sample::{failure, guild, kind, session, sign_in, user},
     shared::Place,
     sqlite::{folder::Folder, gathering::Lock},
 };
 use companion_domain::{
     change::Key,
-    port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
+    port::{BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::connection::SimpleConnection;
@@ -17,10 +17,6 @@ use std::{
     process::Command,
     time::{Duration, Instant},
 };
-
-fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
-    failure(result).kind
-}
 
 #[tokio::test]
 async fn a_locked_database_rejects_writes_and_serves_reads() {

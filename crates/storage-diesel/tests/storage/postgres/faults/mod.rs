@@ -8,13 +8,13 @@ use crate::{
         proxy::{CommitResponse, Proxy},
         schema::{Schema, server},
     },
-    sample::{failure, user},
+    sample::{failure, kind, user},
     shared::Place,
 };
 use companion_domain::{
     change::Tally,
     model::Secret,
-    port::{ApplyError, BlockList, Record, Records, StoreErrorKind},
+    port::{BlockList, Record, Records, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{PgConnection, connection::SimpleConnection};
@@ -22,10 +22,6 @@ use std::time::{Duration, Instant};
 
 /// Deadline for every operation, whatever happens.
 const IN_TIME: Duration = Duration::from_secs(2);
-
-fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
-    failure(result).kind
-}
 
 /// Options with short timeouts.
 pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {

@@ -1,9 +1,9 @@
 //! Server outages and recovery.
 
-use super::{IN_TIME, kind};
+use super::IN_TIME;
 use crate::{
     postgres::schema::Schema,
-    sample::{session, sign_in, user},
+    sample::{kind, session, sign_in, user},
     shared::Place,
 };
 use companion_domain::{
