@@ -78,22 +78,36 @@ pub(super) fn objects(connection: &mut PgConnection, schema: &str) -> QueryResul
 #[cfg(test)]
 mod tests {
     use super::{CURRENT, DIGEST, STEPS, digest, objects};
-    use crate::postgres::scratch::Scratch;
+    use crate::{postgres::scratch::Scratch, sqlite};
     use diesel::{
+        RunQueryDsl,
         backend::Backend,
+        dsl::sql,
         migration::{Migration, MigrationSource},
         pg::Pg,
+        sql_types::{Bool, Text},
         sqlite::Sqlite,
     };
     use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
+    use std::collections::BTreeSet;
 
     #[test]
-    fn digest_matches_the_migrated_schema() {
+    fn migrations_yield_the_digest_and_the_diesel_schema() {
         let schema = Scratch::new("digested");
         let mut connection = schema.connect();
         connection.run_pending_migrations(STEPS).unwrap();
         let digest = digest(&objects(&mut connection, CURRENT).unwrap());
         assert_eq!(digest, DIGEST, "write this down: {digest:#x}");
+        let columns: Vec<(String, String, String, bool)> = sql::<(Text, Text, Text, Bool)>(
+            "SELECT table_name::text, column_name::text,
+                 CASE data_type WHEN 'bigint' THEN 'INTEGER' WHEN 'boolean' THEN 'INTEGER' WHEN 'text' THEN 'TEXT'
+                     WHEN 'bytea' THEN 'BLOB' ELSE data_type END, is_nullable = 'YES'
+             FROM information_schema.columns
+             WHERE table_schema = current_schema() AND table_name <> '__diesel_schema_migrations'",
+        )
+        .load(&mut connection)
+        .unwrap();
+        assert_eq!(columns.into_iter().collect::<BTreeSet<_>>(), sqlite::migration::tests::expected());
     }
 
     fn names<DB: Backend>(steps: &EmbeddedMigrations) -> Vec<String> {
@@ -103,7 +117,7 @@ mod tests {
 
     #[test]
     fn both_databases_have_migrations_of_the_same_names() {
-        let sqlite = names::<Sqlite>(&crate::sqlite::migration::STEPS);
+        let sqlite = names::<Sqlite>(&sqlite::migration::STEPS);
         assert!(!sqlite.is_empty());
         assert_eq!(names::<Pg>(&STEPS), sqlite);
     }

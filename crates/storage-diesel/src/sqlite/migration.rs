@@ -75,7 +75,7 @@ pub(crate) fn objects(connection: &mut SqliteConnection) -> QueryResult<Vec<Obje
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::STEPS;
     use crate::schema::{ColumnType, TABLES};
     use diesel::{
@@ -87,7 +87,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Table, name and type of each column, and whether it may be null.
-    type Columns = BTreeSet<(String, String, String, bool)>;
+    pub(crate) type Columns = BTreeSet<(String, String, String, bool)>;
 
     fn columns(connection: &mut SqliteConnection) -> Columns {
         let rows: Vec<(String, String, String, bool)> = sql::<(Text, Text, Text, Bool)>(
@@ -100,7 +100,8 @@ mod tests {
         rows.into_iter().collect()
     }
 
-    fn expected() -> Columns {
+    /// Returns the columns of Diesel's schema, with the types of SQLite.
+    pub(crate) fn expected() -> Columns {
         let columns =
             TABLES.iter().flat_map(|(table, columns)| columns.iter().map(move |column| (table, column)));
         let found = columns.map(|(table, column)| {

@@ -5,7 +5,7 @@ use crate::{
     shared::{Place, ages::steps},
 };
 use companion_domain::port::{Health, Mutation, Records};
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_storage_diesel::DieselStorage;
 use companion_testkit::world::{a_heartbeat, at};
 use diesel::{RunQueryDsl, dsl::sql, sql_types::Text};
 
@@ -38,39 +38,6 @@ async fn tolerates_foreign_tables_in_the_schema() {
     schema.run("CREATE TABLE other (id BIGINT PRIMARY KEY)");
     schema.open().await.check().await.unwrap();
     schema.open().await.check().await.unwrap();
-}
-
-/// Extends the comparison of Diesel's schema with SQLite, in `sqlite/migration.rs`, to PostgreSQL.
-#[test]
-fn both_databases_have_the_same_columns() {
-    let schema = Schema::new();
-    schema.options().migrate().unwrap();
-    let mut server: Vec<(String, String)> = sql::<(Text, Text)>(
-        "SELECT table_name || '.' || column_name AS place,
-             CASE data_type WHEN 'bigint' THEN 'INTEGER' WHEN 'boolean' THEN 'INTEGER' WHEN 'text' THEN 'TEXT'
-                 WHEN 'bytea' THEN 'BLOB' ELSE data_type END
-             || CASE is_nullable WHEN 'NO' THEN ' NOT NULL' ELSE '' END AS holds
-         FROM information_schema.columns
-         WHERE table_schema = current_schema() AND table_name <> '__diesel_schema_migrations'",
-    )
-    .load(&mut schema.connection())
-    .unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("companion.db");
-    SqliteOptions::new(&file).migrate().unwrap();
-    let mut connection: diesel::SqliteConnection =
-        diesel::Connection::establish(file.to_str().unwrap()).unwrap();
-    let mut embedded: Vec<(String, String)> = sql::<(Text, Text)>(
-        "SELECT t.name || '.' || c.name AS place, c.type || iif(c.\"notnull\", ' NOT NULL', '') AS holds
-         FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c
-         WHERE t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND t.name <> '__diesel_schema_migrations'",
-    )
-    .load(&mut connection)
-    .unwrap();
-    server.sort();
-    embedded.sort();
-    assert!(!server.is_empty());
-    assert_eq!(server, embedded);
 }
 
 #[tokio::test]
