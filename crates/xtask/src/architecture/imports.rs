@@ -96,7 +96,7 @@ fn cycles(needs: &Needs) -> BTreeSet<Vec<&Module>> {
 #[derive(Default)]
 struct Source {
     module: Module,
-    /// The modules that it declares.
+    /// The modules that it has declared so far.
     children: BTreeSet<String>,
     /// Paths that it uses or re-exports.
     paths: BTreeSet<Vec<String>>,
@@ -134,19 +134,6 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
     }
 }
 
-/// Returns the modules that the file declares at its top level.
-fn children(tokens: &[&str]) -> BTreeSet<String> {
-    let mut depth = 0;
-    let declared = tokens.windows(3).filter_map(|tokens| {
-        depth += nesting(tokens.first()?);
-        match tokens {
-            ["mod", name, ";" | "{"] if depth == 0 => Some((*name).to_owned()),
-            _ => None,
-        }
-    });
-    declared.collect()
-}
-
 fn nesting(token: &str) -> i32 {
     i32::from(["(", "[", "{"].contains(&token)) - i32::from([")", "]", "}"].contains(&token))
 }
@@ -167,7 +154,7 @@ impl Source {
         let mut tokens = Vec::new();
         flatten(text.parse()?, &mut tokens);
         let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
-        let mut source = Self { module: module.clone(), children: children(&tokens), ..Self::default() };
+        let mut source = Self { module: module.clone(), ..Self::default() };
         source.read(&tokens);
         Ok(source)
     }
@@ -184,6 +171,7 @@ impl Source {
                 ("pub", ["(", ..]) => (_, next) = split_group(rest),
                 ("mod", [name, after @ ..]) => {
                     next = after;
+                    self.children.insert((*name).to_owned());
                     if is_for_tests {
                         self.test_modules.push([&self.module[..], &[(*name).to_owned()]].concat());
                         (_, next) = split_group(after);

@@ -39,13 +39,16 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn violations() -> Result<Vec<Violation>> {
-    // With all features, so that optional dependencies are included.
-    let text = Invocation::new("cargo metadata --locked --all-features --format-version 1").output()?;
+    let text = Invocation::new("cargo metadata --locked --no-deps --format-version 1").output()?;
     let metadata: Metadata = serde_json::from_str(&text).context("`cargo metadata` has an unknown format")?;
-    let mut violations = crates::check(&metadata);
+    // For all targets and with all features, so that optional dependencies are included.
+    let tree = "cargo tree --locked --all-features --target all --edges no-dev --prefix none";
+    let of_crates = crates::WITHOUT_IO.map(|name| format!("--package=companion-{name}"));
+    let mut violations = crates::check_io(&Invocation::new(tree).with_arguments(&of_crates).output()?);
     violations.extend(check_layout(&top_level_entries()?));
-    for package in metadata.ours() {
+    for package in &metadata.packages {
         let name = package.name();
+        violations.extend(crates::check(package));
         violations.extend(check_manifest(name, &read(&package.manifest_path)?)?);
         let folder = package.manifest_path.with_file_name("src");
         let mut files = Vec::new();
