@@ -12,19 +12,10 @@ use crate::invocation::{Invocation, root};
 pub(crate) struct Requirement {
     pub(crate) name: &'static str,
     is_met: fn() -> bool,
-    install: Install,
+    /// Returns the commands that install it. Empty if none is known for this machine.
+    install: fn() -> Vec<Invocation>,
     /// The consequence of a missing tool.
     without: &'static str,
-}
-
-#[derive(Debug)]
-enum Install {
-    /// `cargo install` of the tool's name.
-    Cargo,
-    /// Packages of the system's package manager.
-    Packages(&'static str),
-    /// Commands to run in order. Empty if none is known for this machine.
-    Commands(fn() -> Vec<Invocation>),
 }
 
 #[derive(Clone, Copy)]
@@ -38,28 +29,28 @@ pub(crate) enum WhenMissing {
 pub(crate) const CARGO_DENY: Requirement = Requirement {
     name: "cargo-deny",
     is_met: || runs("cargo deny --version"),
-    install: Install::Cargo,
+    install: || vec![Invocation::new("cargo install --locked cargo-deny")],
     without: "licences, sources and bans of the dependencies are not checked",
 };
 
 pub(crate) const CARGO_NEXTEST: Requirement = Requirement {
     name: "cargo-nextest",
     is_met: || runs("cargo nextest --version"),
-    install: Install::Cargo,
+    install: || vec![Invocation::new("cargo install --locked cargo-nextest")],
     without: "`cargo test` runs the same tests, one program after the other",
 };
 
 pub(crate) const CARGO_TARPAULIN: Requirement = Requirement {
     name: "cargo-tarpaulin",
     is_met: || runs("cargo tarpaulin --version"),
-    install: Install::Cargo,
+    install: || vec![Invocation::new("cargo install --locked cargo-tarpaulin")],
     without: "coverage is not measured",
 };
 
 pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
     name: "cargo-mutants",
     is_met: || runs("cargo mutants --version"),
-    install: Install::Cargo,
+    install: || vec![Invocation::new("cargo install --locked cargo-mutants")],
     without: "no mutants are tried",
 };
 
@@ -68,7 +59,7 @@ pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
 pub(crate) const POSTGRESQL: Requirement = Requirement {
     name: "PostgreSQL",
     is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
-    install: Install::Packages("postgresql"),
+    install: || system_packages("postgresql"),
     without: "the tests that need its server did not run",
 };
 
@@ -76,9 +67,7 @@ pub(crate) const POSTGRESQL: Requirement = Requirement {
 pub(crate) const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
     is_met: || xtask::BROWSERS.into_iter().any(has),
-    install: Install::Commands(|| {
-        packages(if is_debian() { xtask::BROWSERS[0] } else { "chromium" }, has, is_root())
-    }),
+    install: || system_packages(if is_debian() { xtask::BROWSERS[0] } else { "chromium" }),
     without: "the dashboard is not tested in a browser",
 };
 
@@ -86,7 +75,7 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
 pub(crate) const NODE: Requirement = Requirement {
     name: "Node.js",
     is_met: || has("node") && has("npm"),
-    install: Install::Packages("nodejs npm"),
+    install: || system_packages("nodejs npm"),
     without: "the request collection is not tested",
 };
 
@@ -94,13 +83,13 @@ pub(crate) const NODE: Requirement = Requirement {
 pub(crate) const DISCORD_JS: Requirement = Requirement {
     name: "discord.js",
     is_met: || root().is_ok_and(|root| root.join(KIT_MODULES).join("node_modules/ws").is_dir()),
-    install: Install::Commands(|| {
+    install: || {
         with_npm(&[
             &format!("mkdir -p {KIT_MODULES}"),
             &format!("cp docs/kits/tests/package.json {KIT_MODULES}"),
             &format!("npm install --no-package-lock --no-audit --no-fund --prefix {KIT_MODULES}"),
         ])
-    }),
+    },
     without: "the kit for discord.js and the typed client are not tested",
 };
 pub(crate) const KIT_MODULES: &str = "target/kit-modules";
@@ -113,16 +102,16 @@ pub(crate) const DISCORD_PY: Requirement = Requirement {
         let is_installed = |package| runs(&format!("{KIT_PYTHON} -m pip show --quiet {package}"));
         ["discord.py", "flit_core", "mypy"].into_iter().all(is_installed)
     },
-    install: Install::Commands(|| {
+    install: || {
         // Debian packages venv separately.
         let has_venv = runs("python3 -m ensurepip --version");
-        let mut commands = if has_venv { Vec::new() } else { packages("python3-venv", has, is_root()) };
+        let mut commands = if has_venv { Vec::new() } else { system_packages("python3-venv") };
         commands.push(Invocation::new("python3 -m venv target/kits"));
         commands.push(Invocation::new(&format!(
             "{KIT_PYTHON} -m pip install --quiet --disable-pip-version-check -r docs/kits/tests/requirements.txt"
         )));
         commands
-    }),
+    },
     without: "the kit for discord.py is not tested",
 };
 pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
@@ -131,9 +120,9 @@ pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
 pub(crate) const AXE: Requirement = Requirement {
     name: "axe-core",
     is_met: || root().is_ok_and(|root| root.join(AXE_FILE).is_file()),
-    install: Install::Commands(|| {
+    install: || {
         with_npm(&["npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3"])
-    }),
+    },
     without: "the dashboard is not tested for accessibility",
 };
 const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
@@ -143,7 +132,7 @@ const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 pub(crate) const NGINX: Requirement = Requirement {
     name: "nginx",
     is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
-    install: Install::Packages("nginx openssl curl"),
+    install: || system_packages("nginx openssl curl"),
     without: "the documented proxy and request smuggling through it are not tested",
 };
 
@@ -151,7 +140,7 @@ pub(crate) const NGINX: Requirement = Requirement {
 pub(crate) const PROMTOOL: Requirement = Requirement {
     name: "promtool",
     is_met: || has("promtool"),
-    install: Install::Packages("prometheus"),
+    install: || system_packages("prometheus"),
     without: "the alerts are not tested",
 };
 
@@ -159,7 +148,7 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
 pub(crate) const LLVM_TOOLS: Requirement = Requirement {
     name: "llvm-tools",
     is_met: || dist::profdata().is_ok_and(|program| program.is_file()),
-    install: Install::Commands(|| vec![Invocation::new("rustup component add llvm-tools")]),
+    install: || vec![Invocation::new("rustup component add llvm-tools")],
     without: "the program is built without profile-guided optimization",
 };
 
@@ -167,7 +156,7 @@ pub(crate) const LLVM_TOOLS: Requirement = Requirement {
 pub(crate) const VALGRIND: Requirement = Requirement {
     name: "valgrind",
     is_met: || has("valgrind"),
-    install: Install::Packages("valgrind"),
+    install: || system_packages("valgrind"),
     without: "the instructions of a request are not counted",
 };
 
@@ -191,6 +180,10 @@ fn with_npm(lines: &[&str]) -> Vec<Invocation> {
     if has("npm") { lines.iter().map(|line| Invocation::new(line)).collect() } else { Vec::new() }
 }
 
+fn system_packages(names: &str) -> Vec<Invocation> {
+    packages(names, has, is_root())
+}
+
 /// Returns the commands that install packages. Empty if the package manager is unknown.
 fn packages(names: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
     if is_there("apt-get") {
@@ -211,16 +204,8 @@ impl Requirement {
         self.name == CARGO_NEXTEST.name
     }
 
-    fn commands(&self) -> Vec<Invocation> {
-        match self.install {
-            Install::Cargo => vec![Invocation::new(&format!("cargo install --locked {}", self.name))],
-            Install::Packages(names) => packages(names, has, is_root()),
-            Install::Commands(commands) => commands(),
-        }
-    }
-
-    fn install(&self) -> Result<()> {
-        let commands = self.commands();
+    fn try_install(&self) -> Result<()> {
+        let commands = (self.install)();
         ensure!(!commands.is_empty(), "{} is missing: {}", self.name, self.how_to_enable());
         println!("==> {} is missing: {}", self.name, self.how_to_enable());
         for command in commands {
@@ -231,7 +216,7 @@ impl Requirement {
     }
 
     fn how_to_enable(&self) -> String {
-        let commands: Vec<String> = self.commands().iter().map(ToString::to_string).collect();
+        let commands: Vec<String> = (self.install)().iter().map(ToString::to_string).collect();
         if commands.is_empty() {
             return format!("install {} with the package manager of this system", self.name);
         }
@@ -261,9 +246,9 @@ impl MissingTools {
                 continue;
             }
             match policy {
-                WhenMissing::InstallEverything => requirement.install()?,
+                WhenMissing::InstallEverything => requirement.try_install()?,
                 WhenMissing::InstallWhatWouldBeSkipped if !requirement.is_replaced() => {
-                    requirement.install()?;
+                    requirement.try_install()?;
                 }
                 WhenMissing::InstallWhatWouldBeSkipped | WhenMissing::Report => missing.push(requirement),
             }
@@ -283,14 +268,13 @@ mod tests {
     const ABSENT: Requirement = Requirement {
         name: "absent",
         is_met: || runs("no-such-program-anywhere"),
-        install: Install::Commands(|| ["cargo --version", "cargo --list"].map(Invocation::new).to_vec()),
+        install: || ["cargo --version", "cargo --list"].map(Invocation::new).to_vec(),
         without: "nothing was checked",
     };
     const REPLACED: Requirement = Requirement { name: CARGO_NEXTEST.name, ..ABSENT };
     const PRESENT: Requirement =
         Requirement { name: "present", is_met: || runs("cargo --version"), ..ABSENT };
-    const UNKNOWN_HERE: Requirement =
-        Requirement { name: "unknown", install: Install::Commands(Vec::new), ..ABSENT };
+    const UNKNOWN_HERE: Requirement = Requirement { name: "unknown", install: Vec::new, ..ABSENT };
 
     #[test]
     fn reports_missing_tools_with_their_install_command() {
