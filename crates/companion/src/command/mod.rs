@@ -192,9 +192,66 @@ fn execute(command: Command, layers: &Layers) -> Result<(), ProgramError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::error::ErrorKind;
+    use std::{fs, iter, path::Path};
+
+    fn assert_examples(command: &clap::Command, path: &str) {
+        for command in command.get_subcommands() {
+            let path = format!("{path} {}", command.get_name());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
+            assert!(examples.contains(&path), "the help of {path} has no example");
+            assert_examples(command, &path);
+        }
+    }
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn every_command_is_well_formed_and_has_an_example() {
         CommandLine::command().debug_assert();
+        assert_examples(&CommandLine::command(), "companion");
+    }
+
+    #[test]
+    fn wrong_usage_exits_with_2() {
+        for line in ["companion", "companion sevre", "companion serve now", "companion config"] {
+            let error = CommandLine::try_parse_from(line.split(' ')).unwrap_err();
+            assert!(error.exit_code() == 2 && error.use_stderr(), "{line}");
+        }
+    }
+
+    /// Returns the words after each `companion` of the documentation, up to the first that is no command or option.
+    fn documented() -> Vec<Vec<String>> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let pages = root.join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+        let plain = |word: &&str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        let mut commands = Vec::new();
+        for page in pages.chain([root.join("README.md")]) {
+            let text = fs::read_to_string(page).unwrap();
+            let pieces = text.split(['`', '\n', '|', '>', '&']);
+            let pieces = pieces.filter_map(|piece| piece.trim_start().rsplit_once("companion "));
+            let words = pieces.map(|(_, piece)| piece.split_whitespace().take_while(plain));
+            commands.extend(words.map(|words| words.map(str::to_owned).collect()));
+        }
+        commands
+    }
+
+    #[test]
+    fn every_documented_command_exists() {
+        let (line, documented) = (CommandLine::command(), documented());
+        let is_ours =
+            |words: &&Vec<String>| words.first().is_some_and(|word| line.find_subcommand(word).is_some());
+        let ours: Vec<_> = documented.iter().filter(is_ours).collect();
+        assert!(ours.len() >= 11, "{documented:?}");
+        for words in ours {
+            // The last word may be an option whose value is left out here.
+            let exists = |value: &[&str]| {
+                let words = words.iter().map(String::as_str).chain(value.iter().copied());
+                let parsed =
+                    CommandLine::try_parse_from(iter::once("companion").chain(words).chain(["--help"]));
+                parsed.is_err_and(|error| error.kind() == ErrorKind::DisplayHelp)
+            };
+            assert!(exists(&[]) || exists(&["1"]), "{words:?}");
+        }
     }
 }
