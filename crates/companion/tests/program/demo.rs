@@ -31,10 +31,15 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let mut demo = Program::new(&["demo"])
-            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "localhost:0")
-            .start();
+        Self::of(
+            Program::new(&["demo"])
+                .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+                .env("COMPANION_MANAGEMENT__LISTEN", "localhost:0"),
+        )
+    }
+
+    fn of(program: Program) -> Self {
+        let mut demo = program.start();
         let public = demo.public();
         let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
         Self { demo, public, provider }
@@ -208,33 +213,21 @@ fn the_three_commands_work_repeatedly(stage: &mut Stage) {
 }
 
 #[test]
-fn one_port_option_moves_all_listeners() {
+fn listens_on_consecutive_ports_of_loopback_only() {
     // Four consecutive ports that are free at this moment.
     let first = (20_000..60_000)
         .step_by(4)
         .find(|first| (*first..first + 4).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
         .unwrap();
-    let mut demo = Program::new(&["demo", "--port", &first.to_string()]).start();
-    assert_eq!(demo.public(), format!("127.0.0.1:{first}"));
-    assert_eq!(demo.management(), format!("127.0.0.1:{}", first + 1));
-    assert_eq!(demo.address("Dashboard:"), format!("127.0.0.1:{}", first + 2));
-    let page = demo.address("Sign-in page:");
-    assert!(page.starts_with(&format!("127.0.0.1:{}/", first + 3)), "{page}");
-    demo.signal("TERM");
-    demo.finish();
-    let refused = Program::new(&["demo", "--port", "65533"]).finish();
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-}
-
-#[test]
-fn refuses_to_listen_beyond_loopback() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::of(Program::new(&["demo", "--port", &first.to_string()]));
     let (management, dashboard) = (stage.demo.management(), stage.demo.address("Dashboard:"));
-    for address in [&stage.public, &management, &dashboard, &stage.provider] {
-        assert!(address.starts_with("127.0.0.1:"), "{address}");
+    for (port, address) in (first..).zip([&stage.public, &management, &dashboard, &stage.provider]) {
+        assert_eq!(*address, format!("127.0.0.1:{port}"));
     }
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
     stage.leave_with("HUP");
+    let refused = Program::new(&["demo", "--port", "65533"]).finish();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
     for key in ["http", "management", "dashboard"] {
         let variable = format!("COMPANION_{}__LISTEN", key.to_uppercase());
         let program = Program::new(&["demo", "--port", "0"]).env(&variable, "0.0.0.0:0");

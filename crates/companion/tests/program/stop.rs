@@ -28,6 +28,7 @@ const RESTARTS: u32 = 1;
 const RESTARTS_VARIABLE: &str = "RESTARTS";
 /// Concurrent clients that send requests without a pause.
 const CLIENTS: usize = 16;
+const STORAGE: &str = "sqlite:companion.db";
 
 /// Opens a connection that is idle after a request, one with an incomplete request, and one that sends nothing.
 fn linger(address: &str) -> [TcpStream; 3] {
@@ -75,7 +76,7 @@ fn sigint_skips_the_notice_period() {
 /// Starts a sign-in with a platform that does not answer, and returns once the platform has received the request.
 fn sign_in_without_end(stage: &Stage) -> (Node, Kept) {
     stage.platform().fail_times(Route::Token, Fault::Silent, 1);
-    let node = Node::of(stage.program(&["serve"], "memory:").env("COMPANION_LOG__LEVEL", "info").start());
+    let node = Node::of(stage.program(&["serve"], STORAGE).env("COMPANION_LOG__LEVEL", "info").start());
     let code = stage.platform().mint_code(1);
     let mut waiting = Kept::to(node.public()).unwrap();
     waiting.send(request("POST /auth", &format!("Idp-Code: {code}\r\n")).as_bytes()).unwrap();
@@ -83,45 +84,28 @@ fn sign_in_without_end(stage: &Stage) -> (Node, Kept) {
     (node, waiting)
 }
 
-fn word(answer: &http::KeptAnswer) -> Value {
-    serde_json::from_slice::<Value>(&answer.body).unwrap()["data"]["error"].clone()
-}
-
 #[test]
-fn answers_requests_that_wait_for_the_platform_before_exit() {
+fn answers_waiting_requests_before_exit_without_changes() {
     let stage = Stage::new();
     let (node, mut waiting) = sign_in_without_end(&stage);
-    let begun = Instant::now();
-    node.running.signal("TERM");
-    let answer = waiting.answer().unwrap();
-    assert_eq!((answer.status, answer.closes, word(&answer)), (503, true, "overloaded".into()));
-    assert_eq!(node.running.finish().code, Some(0));
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-}
-
-#[test]
-fn answers_a_streaming_sync_before_exit_without_changes() {
-    let stage = Stage::new();
-    let node = stage.serve("sqlite:companion.db");
     node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
     let mut syncing = Kept::to(node.management()).unwrap();
     let key = MANAGEMENT_KEY.1;
-    let head = format!(
-        "POST /bot/sync?replace=guilds HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\n\
-         Transfer-Encoding: chunked\r\n\r\n"
-    );
-    syncing.send(head.as_bytes()).unwrap();
+    let headers = format!("Authorization: {key}\r\nTransfer-Encoding: chunked\r\n");
+    syncing.send(request("POST /bot/sync?replace=guilds", &headers).as_bytes()).unwrap();
     // The rest is never sent.
     syncing.send(b"a\r\n{\"kind\":\"g").unwrap();
     // This response comes after the sync was accepted.
     node.is_ready();
     let begun = Instant::now();
     node.running.signal("TERM");
-    let answer = syncing.answer().unwrap();
-    assert_eq!((answer.status, word(&answer)), (503, "overloaded".into()));
+    for answer in [waiting.answer().unwrap(), syncing.answer().unwrap()] {
+        let word = serde_json::from_slice::<Value>(&answer.body).unwrap()["data"]["error"].take();
+        assert_eq!((answer.status, answer.closes, word), (503, true, "overloaded".into()));
+    }
     assert_eq!(node.running.finish().code, Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    let exported = exported_guilds(&stage.done(&["export"], "sqlite:companion.db"));
+    let exported = exported_guilds(&stage.done(&["export"], STORAGE));
     assert_eq!(exported.get(&7), Some(&1), "the sync would have removed it");
 }
 
@@ -312,7 +296,7 @@ mod supervised {
         for _ in 0..2 {
             assert_eq!(supervisor.heard(), "WATCHDOG=1");
         }
-        service.signal("TERM");
+        service.signal("INT");
         while supervisor.heard() != "STOPPING=1" {}
         assert_eq!(service.finish().code, Some(0));
     }
