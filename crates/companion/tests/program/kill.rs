@@ -211,13 +211,16 @@ impl Sessions {
     }
 }
 
+fn version_of_all(version: u64) -> String {
+    sync_lines((1..=GUILDS).map(guild_of), &guild(version))
+}
+
 /// Syncs all guilds in successive versions until a response is missing. Returns the last acknowledged version, and the
 /// unacknowledged one.
 fn sync(node: &Node, from: u64) -> (u64, u64) {
     let mut version = from;
     loop {
-        let lines = sync_lines((1..=GUILDS).map(guild_of), &guild(version + 1));
-        match node.try_manage("POST", "/bot/sync?replace=guilds", &lines) {
+        match node.try_manage("POST", "/bot/sync?replace=guilds", &version_of_all(version + 1)) {
             Some(answer) if answer.status == 200 => version += 1,
             Some(answer) => panic!("{}", answer.body),
             None => return (version, version + 1),
@@ -225,95 +228,88 @@ fn sync(node: &Node, from: u64) -> (u64, u64) {
     }
 }
 
+/// The settings of one of the synced guilds.
+const SETTINGS: &str = "/bot/guilds/190000000000000001/settings";
+const SCHEMA: &str = r#"{"sections":[{"key":"a","title":"A","permission":"MOD","fields":[
+    {"key":"one","type":"integer","title":"One"},{"key":"two","type":"integer","title":"Two"}]}]}"#;
+
+/// Changes settings until a response is missing. Returns the last acknowledged revision.
+fn change_settings(node: &Node, from: i64) -> i64 {
+    for number in from + 1.. {
+        let body = format!(r#"{{"values":{{"a.one":{number},"a.two":-{number}}}}}"#);
+        let Some(answer) = node.try_manage("PATCH", SETTINGS, &body) else { return number - 1 };
+        assert_eq!(answer.body["data"]["revision"], number, "{}", answer.body);
+    }
+    from
+}
+
+/// Asserts that each change is there with its entry of the history, or not at all. Returns the revision.
+fn check_settings(node: &Node, acknowledged: i64) -> i64 {
+    let stored = node.manage("GET", SETTINGS, "");
+    let revision = stored["revision"].as_i64().unwrap();
+    // The last change may have been made without an answer.
+    assert!((acknowledged..=acknowledged + 1).contains(&revision), "{revision} of {acknowledged}");
+    assert_eq!(stored["values"]["a.one"], revision);
+    assert_eq!(stored["values"]["a.two"], -revision);
+    let history = node.manage("GET", &format!("{SETTINGS}/history"), "");
+    let entries = history.as_array().unwrap();
+    assert_eq!(entries.len(), usize::try_from(revision.min(50)).unwrap());
+    for (entry, expected) in entries.iter().zip((1..=revision).rev()) {
+        assert_eq!(entry["revision"], expected);
+        assert_eq!(entry["changes"][0]["to"], expected);
+    }
+    revision
+}
+
 /// Returns the version that all guilds have.
-fn stored_version(stage: &Stage) -> Option<u64> {
+fn stored_version(stage: &Stage) -> u64 {
     let versions: Vec<_> = exported_guilds(&stage.done(&["export"], STORAGE)).into_values().collect();
-    let first = versions.first().copied();
-    assert!(versions.iter().all(|version| Some(*version) == first), "half of a sync is stored: {versions:?}");
-    assert!(versions.is_empty() || versions.len() as u64 == GUILDS, "{} guilds", versions.len());
-    first
+    assert_eq!(versions.len() as u64, GUILDS);
+    assert!(versions.iter().all(|version| *version == versions[0]), "half of a sync is stored: {versions:?}");
+    versions[0]
 }
 
 #[test]
-fn sessions_their_ends_and_syncs_survive_a_kill() {
+fn sessions_settings_and_syncs_survive_a_kill() {
     let kills = kills();
     let stage = Stage::new();
     let mut all: Vec<_> = (0..USERS).map(|_| Sessions::default()).collect();
-    let (dice, mut version, mut answers) = (SeededEntropy::new(7), 0, 0);
+    let (dice, mut version, mut changed, mut answers) = (SeededEntropy::new(7), 1, 0, 0);
     // An unanswered sign-in may have left a session that the test does not know, which could evict an older one.
     let serve = || {
         let program = stage.program(&["serve"], STORAGE).env("COMPANION_SESSIONS__PER_USER", "1000");
         Node::of(program.start())
     };
     let mut node = serve();
+    node.manage("POST", "/bot/sync?replace=guilds", &version_of_all(version));
+    node.manage("PUT", "/bot/settings", SCHEMA);
     for kill in 0..kills {
         let moment = 20 + dice.below(40);
-        let synced = thread::scope(|scope| {
+        let (synced, acknowledged) = thread::scope(|scope| {
             let (node, stage) = (&node, &stage);
             let syncing = scope.spawn(move || sync(node, version));
+            let changing = scope.spawn(move || change_settings(node, changed));
             let users = std::mem::take(&mut all).into_iter().zip(1..).map(|(sessions, user)| {
                 let dice = SeededEntropy::new(u64::from(kill) * USERS + user);
                 move |heard: &Sender<()>| sessions.use_up(node, stage, user, &dice, heard)
             });
             all = until_killed(node, moment, users);
-            syncing.join().unwrap()
+            (syncing.join().unwrap(), changing.join().unwrap())
         });
         answers += moment;
         node.running.finish();
-        let stored = stored_version(&stage).unwrap_or_default();
+        let stored = stored_version(&stage);
         assert!(stored == synced.0 || stored == synced.1, "{stored} is stored, {synced:?} were sent");
         version = stored;
         node = serve();
+        changed = check_settings(&node, acknowledged);
         for sessions in &mut all {
             sessions.check(&node);
         }
     }
     node.stop();
     println!(
-        "{kills} kills under load, at least {answers} acknowledged, no session lost, none back, no sync in part"
+        "{kills} kills under load, at least {answers} acknowledged and {changed} changes of settings, no session lost, none \
+         back, no sync or change in part"
     );
-}
-
-const SETTINGS: &str = "/bot/guilds/7/settings";
-
-/// Changes of one writer: each is there with its entry of the history, or not at all.
-#[test]
-fn acknowledged_settings_survive_a_kill_with_their_history() {
-    let (kills, stage) = (kills(), Stage::new());
-    let schema = r#"{"sections":[{"key":"a","title":"A","permission":"MOD","fields":[
-        {"key":"one","type":"integer","title":"One"},{"key":"two","type":"integer","title":"Two"}]}]}"#;
-    let (mut acknowledged, dice) = (0, SeededEntropy::new(7));
-    for _ in 0..kills {
-        let node = stage.serve(STORAGE);
-        node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
-        node.manage("PUT", "/bot/settings", schema);
-        let writer = |heard: &Sender<()>| {
-            for number in acknowledged + 1.. {
-                let body = format!(r#"{{"values":{{"a.one":{number},"a.two":-{number}}}}}"#);
-                let Some(answer) = node.try_manage("PATCH", SETTINGS, &body) else { return number - 1 };
-                assert_eq!(answer.body["data"]["revision"], number, "{}", answer.body);
-                let _ = heard.send(());
-            }
-            0
-        };
-        acknowledged = until_killed(&node, 20 + dice.below(40), [writer])[0];
-        node.running.finish();
-        let node = stage.serve(STORAGE);
-        let stored = node.manage("GET", SETTINGS, "");
-        let revision = stored["revision"].as_i64().unwrap();
-        // The last change may have been made without an answer.
-        assert!((acknowledged..=acknowledged + 1).contains(&revision), "{revision} of {acknowledged}");
-        assert_eq!(stored["values"]["a.one"], revision);
-        assert_eq!(stored["values"]["a.two"], -revision);
-        let history = node.manage("GET", &format!("{SETTINGS}/history"), "");
-        let entries = history.as_array().unwrap();
-        assert_eq!(entries.len(), usize::try_from(revision.min(50)).unwrap());
-        for (entry, expected) in entries.iter().zip((1..=revision).rev()) {
-            assert_eq!(entry["revision"], expected);
-            assert_eq!(entry["changes"][0]["to"], expected);
-        }
-        acknowledged = revision;
-        node.stop();
-    }
-    println!("{kills} kills, {acknowledged} changes of settings, none lost, none half");
 }
