@@ -6,10 +6,10 @@
 use crate::{
     http::Kept,
     metrics,
-    stage::{Node, Stage, account, guild, guild_of, sync_lines},
+    stage::{Node, Stage, account, each, guild, guild_of, sync_lines},
 };
 use serde_json::json;
-use std::{collections::BTreeMap, sync::Barrier, thread, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 const STORAGE: &str = "sqlite:companion.db";
 const KEY: &str = "the-management-key";
@@ -21,24 +21,6 @@ fn serve(stage: &Stage) -> Node {
     let program = stage.program(&["serve"], STORAGE).env("COMPANION_GUILDS__REFRESH_AFTER", "1h");
     // All clients share one address.
     Node::ready(program.env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "20000"))
-}
-
-/// Runs `work` for each number on [`CONCURRENT`] threads, and returns the results.
-fn each<T: Send>(numbers: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
-    let (start, work) = (&Barrier::new(usize::try_from(CONCURRENT).unwrap()), &work);
-    let share = move |first: u64| {
-        start.wait();
-        (first..numbers)
-            .step_by(usize::try_from(CONCURRENT).unwrap())
-            .map(|number| (number, work(number)))
-            .collect()
-    };
-    thread::scope(|scope| {
-        let shares: Vec<_> =
-            (0..CONCURRENT).map(|first| scope.spawn(move || -> Vec<_> { share(first) })).collect();
-        let done: BTreeMap<u64, T> = shares.into_iter().flat_map(|share| share.join().unwrap()).collect();
-        done.into_values().collect()
-    })
 }
 
 /// Returns the value of a counter.
@@ -57,12 +39,16 @@ fn serves_all_sessions_at_once_after_a_restart() {
     let node = serve(&stage);
     node.manage("POST", "/bot/sync", &sync_lines((1..=sessions).map(guild_of), &guild(1)));
     let begun = Instant::now();
-    let tokens = each(sessions, |number| {
-        let token = node.sign_in(&stage, number + 1);
+    let sign_in = |user: u64| {
+        let token = node.sign_in(&stage, user);
         // On a busy machine a session begins before its list has arrived. Without a list it would be read twice below.
         while node.begin_guilds(&token).and_then(Kept::json).is_none_or(|answer| answer.status != 200) {}
-        token
+        (user, token)
+    };
+    let shares = each(1..=CONCURRENT, |first| {
+        (first..=sessions).step_by(CONCURRENT as usize).map(sign_in).collect::<Vec<_>>()
     });
+    let tokens: BTreeMap<_, _> = shares.into_iter().flatten().collect();
     let commits = counted(&node, "companion_storage_commits_total");
     println!("{sessions} sign-ins in {:?} with {commits} commits", begun.elapsed());
     node.stop();
@@ -71,7 +57,7 @@ fn serves_all_sessions_at_once_after_a_restart() {
     let node = serve(&stage);
     let begun = Instant::now();
     // Send every request before the first response is read.
-    let asking: Vec<_> = tokens.iter().map(|token| node.begin_guilds(token).unwrap()).collect();
+    let asking: Vec<_> = tokens.values().map(|token| node.begin_guilds(token).unwrap()).collect();
     let asked = begun.elapsed();
     let answers: Vec<_> = asking.into_iter().map(|sent| sent.json().unwrap()).collect();
     let took = begun.elapsed();

@@ -6,7 +6,7 @@
 
 use crate::{
     http::{Kept, KeptAnswer},
-    stage::{Node, Stage, account, guild, guild_of, sync_lines},
+    stage::{Node, Stage, account, each, guild, guild_of, sync_lines},
 };
 use companion_testkit::entropy::SeededEntropy;
 use serde_json::{Value, json};
@@ -279,23 +279,17 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
     // Wait until every node has received the setup.
     thread::park_timeout(PROPAGATION);
     let begun = Instant::now();
-    let all = thread::scope(|scope| {
-        let actors: Vec<_> = (0..ACTORS)
-            .map(|number| {
-                scope.spawn(move || {
-                    let mut actor = Actor::new(stage, nodes, number, size.users);
-                    actor.act(size.requests / ACTORS);
-                    actor.seen
-                })
-            })
-            .collect();
-        actors.into_iter().map(|actor| actor.join().unwrap()).fold(Seen::default(), |all, one| Seen {
-            requests: all.requests + one.requests,
-            lists: all.lists + one.lists,
-            ends: all.ends + one.ends,
-            refused: all.refused + one.refused,
-            changes: all.changes + one.changes,
-        })
+    let seen = each(0..ACTORS, |number| {
+        let mut actor = Actor::new(stage, nodes, number, size.users);
+        actor.act(size.requests / ACTORS);
+        actor.seen
+    });
+    let all = seen.into_iter().fold(Seen::default(), |all, one| Seen {
+        requests: all.requests + one.requests,
+        lists: all.lists + one.lists,
+        ends: all.ends + one.ends,
+        refused: all.refused + one.refused,
+        changes: all.changes + one.changes,
     });
     let Seen { requests, lists, ends, refused, changes } = all;
     println!(

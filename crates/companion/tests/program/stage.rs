@@ -24,6 +24,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    thread,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -352,6 +353,18 @@ pub(crate) fn feed(
     acknowledged
 }
 
+/// Runs this for each item at the same time, on a thread of its own. Returns the results in the order of the items.
+pub(crate) fn each<I: Send, T: Send>(
+    items: impl IntoIterator<Item = I>,
+    work: impl Fn(I) -> T + Sync,
+) -> Vec<T> {
+    let work = &work;
+    thread::scope(|scope| {
+        let working: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        working.into_iter().map(|worked| worked.join().unwrap()).collect()
+    })
+}
+
 fn data(mut answer: Answer) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.body["data"].take()
@@ -363,7 +376,7 @@ pub(crate) fn until(what: &str, within: Duration, mut is_so: impl FnMut() -> boo
     while !is_so() {
         assert!(begun.elapsed() < within, "not within {within:?}: {what}");
         // Polling without a pause would take the processor from the service.
-        std::thread::park_timeout(POLL_INTERVAL);
+        thread::park_timeout(POLL_INTERVAL);
     }
     begun.elapsed()
 }

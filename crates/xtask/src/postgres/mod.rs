@@ -50,6 +50,12 @@ pub fn is_installed() -> bool {
     Programs::find().is_some()
 }
 
+/// Returns the path of a program of PostgreSQL, or its name if no installation was found.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    Programs::find().map_or_else(|| name.into(), |programs| programs.path(name))
+}
+
 /// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {

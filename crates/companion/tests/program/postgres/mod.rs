@@ -10,11 +10,10 @@ use crate::{
 };
 use companion_dev_identity::Route;
 use std::{
-    fs,
     path::PathBuf,
     process::{self, Command},
     sync::{
-        OnceLock,
+        LazyLock,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
@@ -22,26 +21,15 @@ use std::{
 use url::Url;
 use xtask::postgres::{Cluster, VARIABLE};
 
-/// Where Debian and its derivatives install each version.
-const INSTALLATIONS: &str = "/usr/lib/postgresql";
+static PSQL: LazyLock<PathBuf> = LazyLock::new(|| xtask::postgres::program("psql"));
 
 /// Runs a statement directly on a server, and returns its rows, one per line.
 pub(crate) fn psql(url: &str, statement: &str) -> String {
     let quiet = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"];
-    let mut command = Command::new(program());
+    let mut command = Command::new(&*PSQL);
     let output = command.args(quiet).args(["--command", statement, url]).output().unwrap();
     assert!(output.status.success(), "{statement}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
-
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let installed = fs::read_dir(INSTALLATIONS).into_iter().flatten().flatten();
-        let folders = std::env::split_paths(&path).chain(installed.map(|entry| entry.path().join("bin")));
-        folders.map(|folder| folder.join("psql")).find(|file| file.is_file()).unwrap_or_else(|| "psql".into())
-    })
 }
 
 /// A database that is dropped with the test, on the shared server or on its own.

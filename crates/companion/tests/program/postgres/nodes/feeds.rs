@@ -1,6 +1,6 @@
 //! Changes fed to one node: all nodes show them, and event streams of every node report them.
 
-use super::{Nodes, PROPAGATION, Silence, TIMEOUT, Times, until_each};
+use super::{Nodes, PROPAGATION, Silence, TIMEOUT, Times, ends, until_each};
 use crate::stage::{MANAGEMENT_KEY, Node, guild, guild_of};
 use serde_json::{Value, json};
 use std::{
@@ -81,7 +81,7 @@ fn show(nodes: &Nodes, subject: &Subject, token: &str, numbers: Range<u32>) -> T
 }
 
 #[test]
-fn a_fed_change_shows_on_all_nodes_within_a_second() {
+fn changes_and_ended_sessions_show_everywhere_within_a_second() {
     let nodes = Nodes::start();
     nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(USER)), &guild(1).to_string());
     let schema = json!({"sections": [{"key": "a", "title": "A", "permission": "MOD", "fields": [
@@ -89,20 +89,18 @@ fn a_fed_change_shows_on_all_nodes_within_a_second() {
     ]}]});
     nodes.all[0].manage("PUT", "/bot/settings", &schema.to_string());
     let token = nodes.all[0].sign_in(&nodes.stage, USER);
-    for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 100..103);
-        times.tell(subject.what);
-        assert!(times.worst() < PROPAGATION);
-    }
+    let measure = |numbers: Range<u32>, condition: &str| {
+        let fed = subjects().map(|subject| (subject.what, show(&nodes, &subject, &token, numbers.clone())));
+        let ended = ("session ended, refused by the other nodes", ends(&nodes));
+        for (what, times) in fed.into_iter().chain([ended]) {
+            times.tell(&format!("{what}{condition}"));
+            assert!(times.worst() < PROPAGATION, "{what}{condition}");
+        }
+    };
+    measure(100..103, "");
     let silence = Silence::over(&nodes);
-    let mut silent = Times::default();
-    for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 200..201);
-        times.tell(&format!("{}, no announcement heard", subject.what));
-        silent.extend([times.worst()]);
-    }
+    measure(200..201, ", no announcement heard");
     drop(silence);
-    assert!(silent.worst() < PROPAGATION);
 }
 
 const CHANGES: usize = 30;

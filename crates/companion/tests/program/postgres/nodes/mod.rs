@@ -9,47 +9,30 @@ mod outage;
 use super::{Database, psql};
 use crate::{
     isolation::{self, Size},
-    stage::{Node, Stage, until},
+    stage::{Node, Stage, each, until},
 };
 use companion_dev_identity::Route;
-use std::{process::Command, thread, time::Duration};
+use std::{process::Command, time::Duration};
 
 /// Bound of the propagation of a change to all nodes.
 const PROPAGATION: Duration = Duration::from_secs(1);
 
 /// A database, a platform and three nodes for one test.
-struct Nodes<D = Database> {
+struct Nodes {
     // Drop order matters: the nodes stop before their database.
     all: Vec<Node>,
     stage: Stage,
-    database: D,
+    database: Database,
 }
 
 impl Nodes {
     fn start() -> Self {
-        let database = Database::new();
-        let url = database.url();
-        Self::on(database, &url)
+        Self::on(Database::new())
     }
 
-    /// Starts nodes on their own server, for tests that stop server processes.
-    fn alone() -> Self {
-        let database = Database::alone();
-        let url = database.url();
-        Self::on(database, &url)
-    }
-
-    /// Returns the URL of the database.
-    fn url(&self) -> String {
-        self.database.url()
-    }
-}
-
-impl<D> Nodes<D> {
-    /// Starts nodes on the database at this URL.
-    fn on(database: D, url: &str) -> Self {
-        let stage = Stage::new();
-        let starting: Vec<_> = (0..3).map(|_| stage.program(&["serve"], url).start()).collect();
+    fn on(database: Database) -> Self {
+        let (stage, url) = (Stage::new(), database.url());
+        let starting: Vec<_> = (0..3).map(|_| stage.program(&["serve"], &url).start()).collect();
         let all: Vec<_> = starting.into_iter().map(Node::of).collect();
         for node in &all {
             until("ready", Duration::from_secs(10), || node.is_ready());
@@ -67,14 +50,7 @@ impl<D> Nodes<D> {
 
 /// Polls all these nodes until the condition holds, and returns how long each of them took.
 fn until_each<N: Sync>(nodes: &[&N], what: &str, is_so: impl Fn(&N) -> bool + Sync) -> Vec<Duration> {
-    let is_so = &is_so;
-    thread::scope(|scope| {
-        let asking: Vec<_> = nodes
-            .iter()
-            .map(|node| scope.spawn(move || until(what, 3 * PROPAGATION, || is_so(node))))
-            .collect();
-        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
-    })
+    each(nodes, |node| until(what, 3 * PROPAGATION, || is_so(node)))
 }
 
 /// Durations of a repeated operation.
@@ -109,7 +85,7 @@ struct Silence(Vec<String>);
 
 impl Silence {
     fn over(nodes: &Nodes) -> Self {
-        let listeners: Vec<_> = psql(&nodes.url(), LISTENERS).lines().map(str::to_owned).collect();
+        let listeners: Vec<_> = psql(&nodes.database.url(), LISTENERS).lines().map(str::to_owned).collect();
         assert_eq!(listeners.len(), nodes.all.len(), "each node listens");
         signal("STOP", &listeners);
         Self(listeners)
@@ -162,18 +138,6 @@ fn ends(nodes: &Nodes) -> Times {
 }
 
 #[test]
-fn sessions_start_at_once_and_end_within_a_second_everywhere() {
-    let nodes = Nodes::alone();
-    let announced = ends(&nodes);
-    announced.tell("session ended, refused by the other nodes");
-    let silence = Silence::over(&nodes);
-    let silent = ends(&nodes);
-    drop(silence);
-    silent.tell("the same, no announcement heard");
-    assert!(announced.worst() < PROPAGATION && silent.worst() < PROPAGATION);
-}
-
-#[test]
 fn a_code_posted_to_all_nodes_yields_one_session_and_one_call() {
     const ROUNDS: u64 = 3;
     const POSTS_TO_EACH_NODE: usize = 4;
@@ -182,13 +146,8 @@ fn a_code_posted_to_all_nodes_yields_one_session_and_one_call() {
     let posts = POSTS_TO_EACH_NODE * nodes.all.len();
     for round in 1..=ROUNDS {
         let code = control.mint_code(round);
-        let mut statuses: Vec<_> = thread::scope(|scope| {
-            let posting: Vec<_> = (0..POSTS_TO_EACH_NODE)
-                .flat_map(|_| &nodes.all)
-                .map(|node| scope.spawn(|| node.post(&code).status))
-                .collect();
-            posting.into_iter().map(|post| post.join().unwrap()).collect()
-        });
+        let posted_to = (0..POSTS_TO_EACH_NODE).flat_map(|_| &nodes.all);
+        let mut statuses = each(posted_to, |node| node.post(&code).status);
         statuses.sort_unstable();
         let mut expected = vec![401; posts];
         expected[0] = 200;
@@ -207,11 +166,7 @@ fn a_code_posted_to_all_nodes_yields_one_session_and_one_call() {
 fn isolation_on_three_nodes() {
     let (database, stage) = (Database::new(), Stage::new());
     let url = database.url();
-    let nodes = thread::scope(|scope| {
-        [0; 3]
-            .map(|_| scope.spawn(|| isolation::serve(&stage, &url)))
-            .map(|starting| starting.join().unwrap())
-    });
+    let nodes = each(0..3, |_| isolation::serve(&stage, &url));
     isolation::play(&stage, &nodes, &Size::from_environment());
 }
 

@@ -4,7 +4,9 @@ use super::{Nodes, PROPAGATION, TIMEOUT, Times, until_each};
 use crate::{
     http::Answer,
     postgres::{Database, psql},
-    stage::{Api, InProcess, Node, Stage, exported_guilds, feed, guild, guild_of, is_unavailable, until},
+    stage::{
+        Api, InProcess, Node, Stage, each, exported_guilds, feed, guild, guild_of, is_unavailable, until,
+    },
 };
 use companion_domain::model::Secret;
 use companion_storage_diesel::PostgresOptions;
@@ -73,22 +75,12 @@ fn is_back(answer: &Answer) -> bool {
 /// The user who is signed in during an outage.
 const USER: u64 = 1;
 
-/// Runs this for each node at once, and returns the results.
-fn each<T: Send>(nodes: &[Node], work: impl Fn(u64, &Node) -> T + Sync) -> Vec<T> {
-    let work = &work;
-    thread::scope(|scope| {
-        let working: Vec<_> =
-            nodes.iter().zip(0..).map(|(node, number)| scope.spawn(move || work(number, node))).collect();
-        working.into_iter().map(|worked| worked.join().unwrap()).collect()
-    })
-}
-
 /// Stops the server under writes, and returns the acknowledged ones.
 fn stop_under_writes(nodes: &[Node], cluster: &mut Cluster) -> BTreeMap<u64, u64> {
     let written = &AtomicU64::new(0);
     let answered = thread::scope(|scope| {
         let writing = scope.spawn(|| {
-            each(nodes, |number, node| {
+            each(nodes.iter().zip(0..), |(node, number)| {
                 let first = 1 + number * 10_000;
                 feed(node, first, u64::MAX, written, |answer| is_unavailable(answer.unwrap()))
             })
@@ -113,10 +105,10 @@ fn recovers(number: u64, node: &Node, tokens: &[String]) {
 }
 
 #[test]
-fn public_answers_continue_while_the_server_recovers() {
-    let cluster = Cluster::start().unwrap();
-    let url = cluster.url("postgres");
-    let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url);
+fn serves_from_memory_and_stops_in_time_without_the_server() {
+    let Nodes { all: nodes, stage, mut database } = Nodes::on(Database::alone());
+    let url = database.url();
+    let cluster = database.own.as_mut().unwrap();
     let tokens: Vec<_> = nodes.iter().map(|node| node.sign_in(&stage, USER)).collect();
     let code = stage.platform().mint_code(USER);
     let (visits, times) = thread::scope(|scope| {
@@ -124,12 +116,12 @@ fn public_answers_continue_while_the_server_recovers() {
         let (open, over): (Vec<_>, Vec<_>) = nodes.iter().map(|_| channel()).unzip();
         let visiting: Vec<_> =
             nodes.iter().zip(over).map(|(node, over)| scope.spawn(move || visit(node, &over))).collect();
-        let answered = stop_under_writes(&nodes, &mut cluster);
-        let refused = each(&nodes, |number, node| refusals(node, &tokens[number as usize], &code));
+        let answered = stop_under_writes(&nodes, cluster);
+        let refused = each(nodes.iter().zip(&tokens), |(node, token)| refusals(node, token, &code));
         Times(refused.into_flattened()).tell("server away, 503 of /guilds and /auth");
         cluster.start_again().unwrap();
         let begun = Instant::now();
-        let times = each(&nodes, |number, node| {
+        let times = each(nodes.iter().zip(0..), |(node, number)| {
             recovers(number, node, &tokens);
             begun.elapsed()
         });
@@ -145,18 +137,14 @@ fn public_answers_continue_while_the_server_recovers() {
     times.tell("server back, node whole again");
     println!("{visits} public answers during the outage, none failed");
     assert!(times.worst() < RECOVERY);
-}
 
-#[test]
-fn stops_in_time_while_the_server_is_down() {
-    let (mut cluster, stage) = (Cluster::start().unwrap(), Stage::new());
-    let node = stage.serve(&cluster.url("postgres"));
-    node.sign_in(&stage, 1);
     cluster.stop(Shutdown::Immediate).unwrap();
-    assert_unavailable(&node.try_manage("PUT", "/bot/blocked/13", "").unwrap());
-    let begun = Instant::now();
-    node.stop();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_unavailable(&nodes[0].try_manage("PUT", "/bot/blocked/13", "").unwrap());
+    each(nodes, |node| {
+        let begun = Instant::now();
+        node.stop();
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
 }
 
 /// Returns a server's URL up to the database name.
