@@ -1,7 +1,7 @@
 //! `companion doctor`, on an installation that is well and on many that are not. Each report is in `transcripts/doctor.md`.
 
 use crate::{
-    installation::{Installation, Normal, compare, free_address, platform_of_another_time, transcript},
+    installation::{Installation, Normal, free_address, platform_of_another_time},
     program::{Finished, Program},
     serve::{certificate, write_certificate},
     stored::run_statements,
@@ -22,7 +22,7 @@ impl Installation {
     #[track_caller]
     fn examined(&self, heading: &str) -> Option<i32> {
         let finished = self.doctor();
-        compare("doctor.md", heading, &transcript("companion doctor", &finished, &self.normal()));
+        self.normal().compare("doctor.md", heading, &[("companion doctor", &finished)]);
         finished.code
     }
 }
@@ -142,8 +142,8 @@ fn a_folder_that_is_not_there_and_a_platform_that_is_not_either() {
     let normal = Normal::new(&[(&closed, "127.0.0.1:8083")]);
     let finished = installation.doctor();
     assert_eq!(finished.code, Some(1));
-    let said = transcript("companion doctor", &finished, &normal);
-    compare("doctor.md", "## A folder that is missing, and no way to the platform", &said);
+    let heading = "## A folder that is missing, and no way to the platform";
+    normal.compare("doctor.md", heading, &[("companion doctor", &finished)]);
 }
 
 #[test]

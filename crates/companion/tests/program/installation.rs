@@ -169,61 +169,50 @@ impl Normal {
 
     fn of(&self, text: &str) -> String {
         let text = self.0.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from.as_str(), to));
-        let lines = text.lines().map(|line| millis(&reported(&timeless(line))));
-        lines.map(|line| line.trim_end().to_owned() + "\n").collect()
+        text.lines().map(|line| steady(line).trim_end().to_owned() + "\n").collect()
     }
-}
 
-/// The line without the time at which it was logged.
-fn timeless(line: &str) -> String {
-    match line.split_once("Z ") {
-        Some((time, rest)) if time.starts_with("20") && !time.contains(' ') => {
-            format!("2026-01-31T12:00:00.000000Z {rest}")
+    /// Compares commands, and what came of each, with the transcript under a heading of a file in `transcripts`.
+    #[track_caller]
+    pub(crate) fn compare(&self, name: &str, heading: &str, steps: &[(&str, &Finished)]) {
+        let step = |(command, finished): &(&str, &Finished)| {
+            format!("$ {command}\n{}{}", self.of(&finished.out), self.of(&finished.err))
+        };
+        let transcript: String = steps.iter().map(step).collect();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/transcripts").join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        let start =
+            text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{name} lacks {heading:?}"));
+        let open = "```console\n";
+        let start = start + text[start..].find(open).unwrap() + open.len();
+        let end = start + text[start..].find("```\n").unwrap();
+        if std::env::var_os("COMPANION_WRITE_TRANSCRIPTS").is_some() {
+            fs::write(&file, format!("{}{transcript}{}", &text[..start], &text[end..])).unwrap();
+            return;
         }
-        _ => line.to_owned(),
+        assert!(
+            text[start..end] == *transcript,
+            "{name} has under {heading:?}:\n{}\nbut it is now:\n{transcript}",
+            &text[start..end]
+        );
     }
 }
 
-/// The line with the bot having reported at the same time ago.
-fn reported(line: &str) -> String {
-    match line.split_once("it reported ").and_then(|(head, rest)| Some((head, rest.split_once(" ago")?.1))) {
-        Some((head, tail)) => format!("{head}it reported 2 s ago{tail}"),
-        None => line.to_owned(),
+/// The line with the same time and durations, whatever they were.
+fn steady(line: &str) -> String {
+    let mut words: Vec<_> = line.split(' ').collect();
+    for place in 0..words.len() {
+        match &words[..=place] {
+            [time] if time.starts_with("20") && time.ends_with('Z') => {
+                words[place] = "2026-01-31T12:00:00.000000Z";
+            }
+            [.., "it", "reported", _] => words[place] = "2",
+            [.., "it", "reported", "2", _] => words[place] = "s",
+            [.., number, unit] if unit.starts_with("ms") && number.parse::<u64>().is_ok() => {
+                words[place - 1] = "4";
+            }
+            _ => {}
+        }
     }
-}
-
-/// The line with the same number of milliseconds, whatever it was.
-fn millis(line: &str) -> String {
-    let parts: Vec<_> = line.split(" ms").collect();
-    let last = parts.len() - 1;
-    let steady = |(place, part): (usize, &&str)| match place == last {
-        true => (*part).to_owned(),
-        false => format!("{}4 ms", part.trim_end_matches(|c: char| c.is_ascii_digit())),
-    };
-    parts.iter().enumerate().map(steady).collect()
-}
-
-/// A command and what came of it, as a terminal shows it.
-pub(crate) fn transcript(command: &str, finished: &Finished, normal: &Normal) -> String {
-    format!("$ {command}\n{}{}", normal.of(&finished.out), normal.of(&finished.err))
-}
-
-/// Compares a transcript with the one under a heading of a file in `transcripts`.
-#[track_caller]
-pub(crate) fn compare(name: &str, heading: &str, transcript: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/transcripts").join(name);
-    let text = fs::read_to_string(&file).unwrap();
-    let start = text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{name} lacks {heading:?}"));
-    let open = "```console\n";
-    let start = start + text[start..].find(open).unwrap() + open.len();
-    let end = start + text[start..].find("```\n").unwrap();
-    if std::env::var_os("COMPANION_WRITE_TRANSCRIPTS").is_some() {
-        fs::write(&file, format!("{}{transcript}{}", &text[..start], &text[end..])).unwrap();
-        return;
-    }
-    assert!(
-        text[start..end] == *transcript,
-        "{name} has under {heading:?}:\n{}\nbut it is now:\n{transcript}",
-        &text[start..end]
-    );
+    words.join(" ")
 }

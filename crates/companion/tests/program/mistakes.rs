@@ -2,7 +2,7 @@
 
 use crate::{
     http,
-    installation::{Installation, Normal, USER, compare, free_address, platform_of_another_time, transcript},
+    installation::{Installation, Normal, USER, free_address, platform_of_another_time},
     program::Finished,
 };
 use companion_dev_identity::CodeTerms;
@@ -10,14 +10,6 @@ use serde_json::Value;
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _};
 
 const TRANSCRIPTS: &str = "mistakes.md";
-
-impl Installation {
-    /// Compares what a command says with its transcript.
-    #[track_caller]
-    fn mistaken(&self, heading: &str, command: &str, finished: &Finished) {
-        compare(TRANSCRIPTS, heading, &transcript(command, finished, &self.normal()));
-    }
-}
 
 /// The lines of a log that have this.
 fn lines_with(log: &Finished, part: &str) -> Finished {
@@ -54,7 +46,7 @@ fn the_port_is_taken() {
     let _other = TcpListener::bind(installation.public()).unwrap();
     let refused = installation.program(&["serve"]).finish();
     assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
-    installation.mistaken("## 1. The port is taken", "companion serve", &refused);
+    installation.normal().compare(TRANSCRIPTS, "## 1. The port is taken", &[("companion serve", &refused)]);
     let taken = installation.public().to_owned();
     installation.set("HTTP__LISTEN", "127.0.0.1:0");
     installation.set("MANAGEMENT__LISTEN", &taken);
@@ -75,7 +67,7 @@ fn the_service_does_not_start() {
     ] {
         let refused = installation.program(&["serve"]).finish();
         assert_eq!(refused.code, Some(code), "{}", refused.err);
-        installation.mistaken(heading, "companion serve", &refused);
+        installation.normal().compare(TRANSCRIPTS, heading, &[("companion serve", &refused)]);
     }
 }
 
@@ -87,32 +79,32 @@ fn the_service_runs_without_those_around_it() {
     let (service, normal) = (installation.serve(), installation.normal());
     let mut status = http::get(installation.public(), "/", &[]);
     status.body = status.body["data"]["health"]["bot"].take();
-    let command = "curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot";
-    let status = transcript(command, &answered(status), &normal);
     let forwarded = [("Idp-Code", "x"), ("X-Forwarded-For", "198.51.100.7")];
     http::ask(installation.public(), "POST", "/auth", &forwarded);
     let wrong = ("Authorization", "Bearer the-wrong-management-key");
     let refused = http::ask(installation.management(), "PUT", "/bot/blocked/7", &[wrong]);
     assert_eq!(refused.status, 401);
-
     let report = installation.program(&["doctor"]).finish();
-    let reported = |name: &str, part: &str| {
-        transcript(&format!("companion doctor | grep -A1 {name}"), &about(&report, part), &normal)
-    };
-    let bot = reported("bot.silent_after", "bot.silent_after");
-    compare(TRANSCRIPTS, "## 10. The bot never connected", &(status + &bot));
+    let log = service.stop();
+    normal.compare(
+        TRANSCRIPTS,
+        "## 10. The bot never connected",
+        &[
+            ("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &answered(status)),
+            ("companion doctor | grep -A1 bot.silent_after", &about(&report, "bot.silent_after")),
+        ],
+    );
     let command =
         "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
-    compare(
+    normal.compare(TRANSCRIPTS, "## 7. The bot has the wrong key", &[(command, &answered(refused))]);
+    normal.compare(
         TRANSCRIPTS,
-        "## 7. The bot has the wrong key",
-        &transcript(command, &answered(refused), &normal),
+        "## 8. The proxy is not trusted",
+        &[
+            ("companion serve 2>&1 | grep X-Forwarded-For", &lines_with(&log, "X-Forwarded-For")),
+            ("companion doctor | grep -A1 'trusted proxies'", &about(&report, "trusted proxies")),
+        ],
     );
-    let log = service.stop();
-    let told = lines_with(&log, "X-Forwarded-For");
-    let told = transcript("companion serve 2>&1 | grep X-Forwarded-For", &told, &normal);
-    let proxies = reported("'trusted proxies'", "trusted proxies");
-    compare(TRANSCRIPTS, "## 8. The proxy is not trusted", &(told + &proxies));
     let audited = lines_with(&log, "use_management_key").err;
     assert!(audited.contains("key_invalid") && !audited.contains("the-wrong-management-key"), "{audited}");
 }
@@ -130,17 +122,17 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     };
     let [refused, ..] = [(); 4].map(|()| post());
     assert_eq!(refused.status, 401);
-    let command = "curl -X POST -H 'Idp-Code: …' http://127.0.0.1:8080/auth";
-    let refused = transcript(command, &answered(refused), &installation.normal());
     let report = about(&installation.program(&["doctor"]).finish(), "redirect uris");
-    let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.normal());
     let log = lines_with(&service.stop(), "identity.redirect_uri");
     assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
-    let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.normal());
-    compare(
+    installation.normal().compare(
         TRANSCRIPTS,
         "## 3. The redirect URI is not that of the sign-in page",
-        &(refused + &log + &report),
+        &[
+            ("curl -X POST -H 'Idp-Code: …' http://127.0.0.1:8080/auth", &answered(refused)),
+            ("companion serve 2>&1 | grep identity.redirect_uri", &log),
+            ("companion doctor | grep -A1 'redirect uris'", &report),
+        ],
     );
 }
 
@@ -166,7 +158,8 @@ fn the_folder_is_read_only() {
     let refused = installation.program(&["serve"]).without_rights().finish();
     fs::set_permissions(installation.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(refused.code, Some(1));
-    installation.mistaken("## 5. The folder is read-only", "companion serve", &refused);
+    let heading = "## 5. The folder is read-only";
+    installation.normal().compare(TRANSCRIPTS, heading, &[("companion serve", &refused)]);
 }
 
 #[test]
@@ -183,9 +176,9 @@ fn the_clock_is_off() {
         (&*format!("http://{platform}"), "https://platform.example"),
         (&*format!("{days} days"), "11000 days"),
     ]);
-    compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
-    let report = transcript("companion doctor | grep -A1 clock", &about(&finished, "clock"), &normal);
-    compare(TRANSCRIPTS, "## 9. The clock is wrong", &report);
+    normal.compare("doctor.md", "## A clock that is wrong", &[("companion doctor", &finished)]);
+    let clock = [("companion doctor | grep -A1 clock", &about(&finished, "clock"))];
+    normal.compare(TRANSCRIPTS, "## 9. The clock is wrong", &clock);
 }
 
 #[test]
@@ -205,7 +198,7 @@ fn the_database_server_cannot_be_reached() {
         let failed = installation.program(&[command]).finish();
         assert_eq!(failed.code, Some(1));
         assert!(!failed.out.contains("hunter2") && !failed.err.contains("hunter2"), "{}", failed.err);
-        compare(file, heading, &transcript(&format!("companion {command}"), &failed, &normal));
+        normal.compare(file, heading, &[(&format!("companion {command}"), &failed)]);
     }
 }
 
@@ -219,7 +212,8 @@ fn two_programs_serve_from_one_sqlite_file() {
     let log = lines_with(&second.stop(), "another program serves");
     let command = "COMPANION_HTTP__LISTEN=127.0.0.1:9080 COMPANION_MANAGEMENT__LISTEN=127.0.0.1:9081 companion serve 2>&1 | \
                    grep WARN";
-    installation.mistaken("## 12. Two programs serve from one SQLite file", command, &log);
+    let heading = "## 12. Two programs serve from one SQLite file";
+    installation.normal().compare(TRANSCRIPTS, heading, &[(command, &log)]);
     first.stop();
     // A later program is alone, and a command beside a service is not a second service.
     let third = installation.serve();
